@@ -140,11 +140,11 @@ test("[TS-D-ADMIN-9] trust approves in the running gateway what it shows, and th
   });
   expect(await world.run(["login", "notes"])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('The server "notes" is not approved yet'),
+    stderr: expect.stringContaining('Server "notes" is pending approval'),
   });
   const approved = await world.run(["trust", "notes"], { person: async () => "y" });
   expect(approved.code).toBe(0);
-  expect(approved.stdout).toContain('The server "notes" (line 3) is reached over the network (http).');
+  expect(approved.stdout).toContain('Server "notes" (line 3) is a network server (http).');
   // It was tried, and now wants a sign-in.
   expect(approved.stdout).toMatch(/\nnotes is approved\.\n.*requires a sign-in/);
   expect(await world.run(["trust", "notes"])).toMatchObject({ code: 0, stdout: "notes is trusted: approved.\n" });
@@ -154,7 +154,7 @@ test("[TS-D-ADMIN-9] trust approves in the running gateway what it shows, and th
     .poll(async () => (await world.run(["trust", "--json"])).stdout, patience)
     .toContain('"state": "changed"');
   const changed = await world.run(["trust", "notes", "--yes"]);
-  expect(changed).toMatchObject({ code: 0, stdout: expect.stringContaining("is not what was approved:") });
+  expect(changed).toMatchObject({ code: 0, stdout: expect.stringContaining("has changed since approval:") });
 });
 
 test("[TS-D-ADMIN-9] a gateway of another configuration is left alone, unless --endpoint asks for it", async () => {

@@ -116,7 +116,7 @@ test("--json reports the same for scripts", async () => {
         code: "variable-unset",
         severity: "error",
         rule: expect.any(String),
-        message: 'API_TOKEN is not set, and headers.Authorization of the server "api" needs it.',
+        message: 'API_TOKEN is not set, but headers.Authorization of server "api" needs it.',
         fix: expect.stringContaining("Export API_TOKEN before"),
         file,
         line: 7,
@@ -175,7 +175,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     const { code, stdout } = await check(live, { env });
     expect(code).toBe(0);
     expect(stdout).toMatch(/\.mcp\.json:\d+:\d+ {2}note {2}oauth-preferred\n/);
-    expect(stdout).toContain(`The server offers a sign-in by OAuth, with ${quirks.authorization.issuer}.`);
+    expect(stdout).toContain(`The server supports OAuth with ${quirks.authorization.issuer}.`);
     expect(stdout).toContain(
       "→ Remove Authorization from the headers of the entry, then sign in. Run: wirescope login notes",
     );

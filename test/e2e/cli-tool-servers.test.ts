@@ -149,7 +149,7 @@ describe("trust", () => {
   test("[TS-D-TRUST-1] is required before anything runs, and is not given without a prompt", async () => {
     const { code, stdout, stderr } = await run(["tools"]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain('The server "everything" is not approved yet, so nothing of it was run');
+    expect(stderr).toContain('Server "everything" is pending approval, so it was not started');
     expect(stderr).toContain(`command   ${JSON.stringify(process.execPath)}`);
   });
 
@@ -160,7 +160,7 @@ describe("trust", () => {
     user.configure({ everything: { ...everything, env: { EXTRA: "1" } } });
     const { code, stderr } = await run(["tools"]);
     expect(code).toBe(1);
-    expect(stderr).toContain('The server "everything" is not what was approved:');
+    expect(stderr).toContain('Server "everything" has changed since approval:');
     expect(stderr).toContain("EXTRA");
   });
 
@@ -195,7 +195,7 @@ test("[TS-FIELD-3, TS-D-TRUST-10] a url from a variable is approved for its orig
   const elsewhere = { API_URL: origin.replace("127.0.0.1", "localhost") };
   const asked = await run(["tools", "api"], { env: here });
   expect(asked.code).toBe(1);
-  expect(asked.stderr).toContain(`  leads to  ${origin}\n`);
+  expect(asked.stderr).toContain(`  origin    ${origin}\n`);
   const envFile = join(user.folder, "dev.vars");
   writeFileSync(envFile, `API_URL=${origin}\n`);
   expect((await run(["trust", "api", "--yes", "--env-file", envFile])).code).toBe(0);
@@ -204,7 +204,7 @@ test("[TS-FIELD-3, TS-D-TRUST-10] a url from a variable is approved for its orig
   expect(debugged.stderr).not.toContain("API_URL");
   const changed = await run(["tools", "api"], { env: elsewhere });
   expect(changed.code).toBe(1);
-  expect(changed.stderr).toContain(`  leads to\n    - ${origin}\n    + ${elsewhere.API_URL}\n`);
+  expect(changed.stderr).toContain(`  origin\n    - ${origin}\n    + ${elsewhere.API_URL}\n`);
   expect((await run(["trust", "api"], { env: elsewhere })).stdout).toContain(`+ ${elsewhere.API_URL}`);
   writeFileSync(envFile, `API_URL=${elsewhere.API_URL}\n`);
   const { stdout: why } = await run(["why", "api", "--env-file", envFile]);

@@ -119,7 +119,7 @@ describe("why", () => {
     user.configure({ everything });
     const { code, stderr } = await run(why("evrything"));
     expect(code).toBe(2);
-    expect(stderr).toContain('There is no server "evrything" in the configuration. Did you mean "everything"?');
+    expect(stderr).toContain('The configuration has no server "evrything". Did you mean "everything"?');
     expect((await run(["why"])).code).toBe(2);
     expect((await run(why("a", "b"))).code).toBe(2);
   });

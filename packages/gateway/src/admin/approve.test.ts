@@ -53,7 +53,7 @@ describe("an approval", () => {
     const shown = await admin.getApproval({ server: "tools" });
     expect(shown).toMatchObject({ state: TrustState.NEW, changes: [] });
     expect(shown.fingerprint).toMatch(/^sha256:[0-9a-f]{64}$/);
-    expect(shown.description.join("\n")).toContain("is a program that runs on this machine (stdio)");
+    expect(shown.description.join("\n")).toContain("is a local program (stdio)");
     await expect(admin.approve({ server: "tools" })).rejects.toThrow(/\[invalid_argument\].*GetApproval/);
     const { server } = await admin.approve({ server: "tools", fingerprint: shown.fingerprint });
     expect(server?.state).toBe(ConnectivityState.READY);
@@ -82,7 +82,7 @@ describe("an approval", () => {
     const changed = await admin.getApproval({ server: "tools" });
     expect(changed.state).toBe(TrustState.CHANGED);
     expect(changed.changes).toMatchObject([{ field: "args[1]", after: "stdio" }]);
-    expect(changed.description.join("\n")).toMatch(/is not what was approved:\n +args\[1\]\n +\+ "stdio"/);
+    expect(changed.description.join("\n")).toMatch(/has changed since approval:\n +args\[1\]\n +\+ "stdio"/);
     await expect(admin.approve({ server: "tools", fingerprint: second.fingerprint })).rejects.toThrow(notWhatWasShown);
     const { server } = await admin.approve({ server: "tools", fingerprint: changed.fingerprint });
     expect(server?.state).toBe(ConnectivityState.READY);
@@ -97,7 +97,7 @@ test("[TS-D-TRUST-10] a variable that leads a url elsewhere asks again after a r
   const { admin, gateway } = await startTestAdmin({}, { plugins: [leadingTo(first)], secrets: plugin.secrets });
   await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
   const shown = await admin.getApproval({ server: "api" });
-  expect(shown.description).toContain(`  leads to  ${new URL(first).origin}`);
+  expect(shown.description).toContain(`  origin    ${new URL(first).origin}`);
   const { server } = await admin.approve({ server: "api", fingerprint: shown.fingerprint });
   expect(server?.state).toBe(ConnectivityState.READY);
 

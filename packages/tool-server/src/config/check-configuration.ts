@@ -16,33 +16,33 @@ import { substituteEntry, type Variables } from "./substitute-entry.js";
 import { pluginRootVariable } from "./template.js";
 import { type VariableUse, variableUses } from "./variable-uses.js";
 
-/** What a configuration is checked with. */
+/** How to check a configuration. */
 export interface CheckOptions {
-  /** The root directory of the plugin: the value of HOST_PLUGIN_ROOT, and where relative helpers are. */
+  /** The root directory of the plugin or project: the value of HOST_PLUGIN_ROOT, and the base of relative helper paths. */
   readonly pluginRoot: string;
-  /** The variables to judge; undefined judges the file alone, as an author's build does who has none of them. */
+  /** The variables to check; if undefined, only the file is checked, for example in CI where none of them is set. */
   readonly variables: Variables | undefined;
-  /** The environment files that the variables are from, to see whether they are kept out of version control. */
+  /** The environment files that the variables come from, to check that git ignores them. */
   readonly envFiles?: readonly string[];
   /** Whether http and ws are accepted for a loopback host; default false. */
   readonly allowInsecureLoopback?: boolean;
-  /** Where secrets are made known; default a registry of its own. */
+  /** Where secrets are registered; default a new registry. */
   readonly secrets?: SecretRegistry;
 }
 
-/** All that a check found. It holds no secret, not even one that stands where a name should. */
+/** The result of a check. It contains no secret, not even one that was written in place of a name. */
 export interface CheckReport {
-  /** The servers whose entries could be understood. */
+  /** The servers whose entries could be parsed. */
   readonly servers: readonly { readonly name: string; readonly type: Entry["type"] }[];
-  /** In the order of the file, each once; those about other files follow. */
+  /** In file order, without duplicates; findings about other files come last. */
   readonly findings: readonly Finding[];
-  /** The variables that the entries refer to, by server and field, in the order of the file. */
+  /** The variables that the entries use, by server and field, in file order. */
   readonly uses: readonly VariableUse[];
-  /** The servers whose use has to be permitted to somebody, in the order of the file. */
+  /** The servers whose users need permissions, in file order. */
   readonly permissions: readonly NeededPermissions[];
 }
 
-/** Reads a configuration and says all that is wrong: in its text, its variables and its files. Runs nothing of it and connects to nothing. */
+/** Validates a configuration: its content, its variables and its files. Runs none of its programs and connects to no server. */
 export async function checkConfiguration(text: string, options: CheckOptions): Promise<CheckReport> {
   const { pluginRoot, variables, envFiles = [], allowInsecureLoopback = false } = options;
   const secrets = options.secrets ?? createSecretRegistry();
@@ -93,7 +93,7 @@ function judgeComments(text: string, search: CredentialSearch, report: Report): 
     at = end;
   }
   for (const { line, column, what } of search(pieces.join(""), { findsAssignments: true })) {
-    const fix = "Remove it, and replace the credential itself, because everyone with the file has it.";
+    const fix = "Remove it, and replace the credential, because everyone who has the file has it.";
     report("literal-secret", "error", { path: [], line, column }, `A comment contains ${what}.`, fix);
   }
 }
@@ -105,7 +105,7 @@ function credentialsOf(uses: readonly VariableUse[], variables: Variables): Know
   });
 }
 
-/** The helper or command of an entry, unless it needs a variable that is not set. */
+/** The helper or command of an entry; undefined if it needs a variable that is not set. */
 function programOf(entry: Entry, variables: Variables, pluginRoot: string): string | undefined {
   const template = (entry.type === "stdio" ? entry.command : entry.headersHelper)?.template;
   const values = template?.parts.map((part) => {
@@ -115,14 +115,14 @@ function programOf(entry: Entry, variables: Variables, pluginRoot: string): stri
   return values?.includes(undefined) ? undefined : values?.join("");
 }
 
-/** Where programs are looked for. */
+/** Where to look for programs. */
 export interface ProgramContext {
   readonly pluginRoot: string;
-  /** The PATH that the process of a command gets. */
+  /** The PATH of the command's process. */
   readonly path: string;
 }
 
-/** Says where the command of a stdio entry is not there or cannot be run. Nothing is run. */
+/** Reports a command of a stdio entry that does not exist or is not executable. Does not run it. */
 export async function judgeCommand(
   entry: Entry,
   command: string,
@@ -134,16 +134,16 @@ export async function judgeCommand(
   if (found.kind === "found") return;
   const isThere = found.kind === "not-executable";
   const where = command.includes("/") ? "at its path" : "in PATH";
-  const message = isThere ? "The command is there, but cannot be run." : `The command is not found ${where}.`;
+  const message = isThere ? "The command exists but is not executable." : `The command was not found ${where}.`;
   const fix = /\s/.test(command)
-    ? "Put the program alone into command, and each of its arguments into args; no shell takes the line apart."
+    ? "Put only the program into command and each argument into args; there is no shell that splits the line."
     : isThere
       ? "Make it executable: chmod +x."
-      : "Install it, or write its path.";
+      : "Install it, or write its full path.";
   report("command-not-found", "warning", entry.command, message, fix);
 }
 
-/** Says where a helper is not there or cannot be run. Nothing is run. */
+/** Reports a helper that does not exist or is not executable. Does not run it. */
 export async function judgeHelper(
   entry: Entry,
   helper: string | undefined,
@@ -151,7 +151,7 @@ export async function judgeHelper(
   report: Report,
 ): Promise<void> {
   if (entry.type === "stdio" || entry.headersHelper === undefined || helper === undefined) return;
-  // A helper is a path, also where it has no slash: it is not searched for.
+  // A helper is always a path, even without a slash; PATH is not searched.
   const found = await resolveCommand(helper.includes("/") ? helper : `./${helper}`, pluginRoot, "");
   if (found.kind === "found") {
     if (!(await hasCarriageReturn(found.path))) return;
@@ -161,13 +161,19 @@ export async function judgeHelper(
   }
   const isDirectory = found.kind === "not-executable" && found.isDirectory;
   if (found.kind === "not-executable" && !isDirectory) {
-    const fix = "Make it executable with chmod +x, and keep that in git: git update-index --chmod=+x.";
-    report("helper-not-executable", "error", entry.headersHelper, "The helper cannot be run by this user.", fix);
+    const fix = "Make it executable with chmod +x, and record that in git with git update-index --chmod=+x.";
+    report(
+      "helper-not-executable",
+      "error",
+      entry.headersHelper,
+      "The helper is not executable by the current user.",
+      fix,
+    );
     return;
   }
-  const message = isDirectory ? "The helper is a directory." : "The helper does not exist, or cannot be reached.";
+  const message = isDirectory ? "The helper is a directory." : "The helper does not exist or is not accessible.";
   const fix = /\s/.test(helper)
-    ? "Write the path of a script without arguments: no shell splits the line. Let a script of your own pass them."
-    : "Write the path of a script, from the plugin's root: ${HOST_PLUGIN_ROOT}/scripts/headers.sh.";
+    ? "Write the path of a script without arguments; there is no shell that splits the line. Pass arguments in a wrapper script."
+    : "Write the path of a script, such as ${HOST_PLUGIN_ROOT}/scripts/headers.sh.";
   report("helper-missing", "error", entry.headersHelper, message, fix);
 }

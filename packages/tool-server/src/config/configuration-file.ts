@@ -3,28 +3,28 @@ import { dirname, join, resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
 import { readBoundedFile } from "../files/bounded-file.js";
 
-/** The name of a configuration in the root of a plugin. */
+/** The file name of a configuration. */
 export const configurationFileName = ".mcp.json";
 
 const maxBytes = 4 * 1_048_576;
 
 /**
  * Finds the configuration: in `pluginRoot` where one is given, else in `directory` and, inside a git repository, in those
- * above it up to the repository's root. Throws CONFIGURATION_UNREADABLE with the places that were looked at.
+ * above it up to the repository's root. Throws CONFIGURATION_UNREADABLE with the folders that were looked at.
  */
 export async function findConfigurationFile(directory: string, pluginRoot?: string): Promise<string> {
-  const places = pluginRoot === undefined ? await upToRepository(resolve(directory)) : [resolve(pluginRoot)];
-  for (const place of places) {
-    const file = join(place, configurationFileName);
+  const folders = pluginRoot === undefined ? await upToRepository(resolve(directory)) : [resolve(pluginRoot)];
+  for (const folder of folders) {
+    const file = join(folder, configurationFileName);
     if (await exists(file)) return file;
   }
   throw new ToolServerError("CONFIGURATION_UNREADABLE", {
-    problem: `There is no ${configurationFileName} in ${places.join(", ")}.`,
-    advice: "Name the file, or go to the plugin's root.",
+    problem: `No ${configurationFileName} found in ${folders.join(", ")}.`,
+    advice: "Pass the path of the file, or change to the folder that contains it.",
   });
 }
 
-/** The text of a configuration or environment file: UTF-8, of at most 4 MiB. Throws CONFIGURATION_UNREADABLE. */
+/** Reads a configuration or environment file: UTF-8, at most 4 MiB. Throws CONFIGURATION_UNREADABLE. */
 export async function readConfigurationFile(file: string): Promise<string> {
   try {
     const bytes = await readBoundedFile(file, { maxBytes });
@@ -38,10 +38,10 @@ export async function readConfigurationFile(file: string): Promise<string> {
   }
 }
 
-/** Why a file cannot be read, and what to do about it. */
+/** Why a file cannot be read, and how to fix it. */
 const reasons: Readonly<Record<string, readonly [reason: string, advice?: string]>> = {
-  ENOENT: ["there is no such file"],
-  EACCES: ["this user may not read it"],
+  ENOENT: ["the file does not exist"],
+  EACCES: ["permission denied"],
   ERR_ENCODING_INVALID_ENCODED_DATA: ["it is not UTF-8", "Save it with that encoding."],
   "UTF-16": [
     "it is UTF-16, as Windows PowerShell writes by default",
@@ -51,7 +51,7 @@ const reasons: Readonly<Record<string, readonly [reason: string, advice?: string
   ERR_FILE_TOO_LARGE: [`it exceeds the limit of ${maxBytes} bytes`],
 };
 
-/** By its byte-order mark, or by the zero byte beside its first character. */
+/** Detected by the byte-order mark, or by a zero byte next to the first character. */
 function isUtf16(bytes: Uint8Array): boolean {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return false;
@@ -59,11 +59,11 @@ function isUtf16(bytes: Uint8Array): boolean {
 }
 
 async function upToRepository(start: string): Promise<string[]> {
-  const places: string[] = [];
-  for (let place = start; ; place = dirname(place)) {
-    places.push(place);
-    if (await exists(join(place, ".git"))) return places;
-    if (dirname(place) === place) return [start];
+  const folders: string[] = [];
+  for (let folder = start; ; folder = dirname(folder)) {
+    folders.push(folder);
+    if (await exists(join(folder, ".git"))) return folders;
+    if (dirname(folder) === folder) return [start];
   }
 }
 

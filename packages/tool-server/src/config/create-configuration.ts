@@ -1,6 +1,6 @@
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
-import type { Entry, NamedField, NetworkType, TextField } from "./entry.js";
-import { collectFindings, type Place, redactFinding } from "./finding.js";
+import type { Entry, NamedField, NetworkType, TemplateField } from "./entry.js";
+import { collectFindings, redactFinding, type SourcePosition } from "./finding.js";
 import { judgeSecrets } from "./judge-secrets.js";
 import { judgeHeaders, judgeUrl } from "./judge-url-and-headers.js";
 import type { Configuration } from "./parse-configuration.js";
@@ -54,17 +54,17 @@ export function createConfiguration(
 }
 
 function createEntry(name: string, server: ToolServerLocation): Entry {
-  const place: Place = { line: 0, column: 0, path: [name], server: name };
-  const field = (path: string, text: string): TextField => {
+  const position: SourcePosition = { line: 0, column: 0, path: [name], server: name };
+  const field = (path: string, text: string): TemplateField => {
     const parts = text === "" ? [] : [{ kind: "text" as const, text }];
-    return { ...place, field: path, template: { text, parts, malformed: [], isLiteral: true } };
+    return { ...position, field: path, template: { text, parts, malformed: [], isLiteral: true } };
   };
   const fields = (path: string, values: Readonly<Record<string, string>> = {}): NamedField[] =>
     Object.entries(values).map(([key, value]) => ({ ...field(`${path}.${key}`, value), name: key }));
   if ("command" in server) {
     const { command, args = [], env } = server;
     return {
-      ...place,
+      ...position,
       type: "stdio",
       name,
       command: field("command", command),
@@ -76,7 +76,7 @@ function createEntry(name: string, server: ToolServerLocation): Entry {
   }
   const url = String(server.url);
   return {
-    ...place,
+    ...position,
     type: server.type ?? (/^wss?:/i.test(url) ? "ws" : "http"),
     name,
     url: field("url", url),

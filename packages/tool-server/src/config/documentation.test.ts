@@ -14,7 +14,7 @@ async function check(text: string, readme?: string): Promise<CheckReport> {
   return checkConfiguration(text, { pluginRoot, variables: undefined });
 }
 
-test("[TS-OAUTH-10] a server that is signed in to by OAuth needs permissions", async () => {
+test("[TS-OAUTH-10] a server that uses OAuth needs permissions", async () => {
   const { permissions } = await check(example("oauth"));
   const none = { by: "oauth", variables: [], scopes: undefined };
   expect(permissions).toEqual([
@@ -32,12 +32,12 @@ test.each([
   expect(permissions).toMatchObject([{ by }]);
 });
 
-test("an entry that brings nothing and signs in to nothing needs none", async () => {
+test("an entry without credentials and OAuth needs no permissions", async () => {
   const { permissions } = await check(JSON.stringify({ a: { command: "node", env: { MODE: "${MODE}" } } }), "None.");
   expect(permissions).toEqual([]);
 });
 
-test("[TS-OAUTH-10, TS-SEC-8] a README that says nothing of permissions is noted, once; one that does is not", async () => {
+test("[TS-OAUTH-10, TS-SEC-8] a README that does not mention permissions gets one note", async () => {
   const text = JSON.stringify({
     notes: { type: "http", url: "https://notes.example.com/mcp" },
     crm: { type: "http", url: "https://crm.example.com/mcp", headers: { "X-API-Key": "${CRM_KEY}" } },
@@ -45,7 +45,7 @@ test("[TS-OAUTH-10, TS-SEC-8] a README that says nothing of permissions is noted
   const codes = async (readme?: string): Promise<string[]> =>
     (await check(text, readme)).findings.map(({ code, severity, message }) => `${severity} ${code}: ${message}`);
   expect(await codes("Set CRM_KEY.")).toEqual([
-    'note permissions-undocumented: Neither the README nor the docs say which permissions the use of "notes", "crm" needs.',
+    'note permissions-undocumented: Neither the README nor the docs list the permissions that "notes", "crm" needs.',
   ]);
   expect(await codes("Set CRM_KEY. Its scopes: read.")).toEqual([]);
   expect(await codes()).toEqual([expect.stringMatching(/^warning readme-missing: /)]);
@@ -59,7 +59,7 @@ const needed = (more: Partial<NeededPermissions>): NeededPermissions => ({
   ...more,
 });
 
-test("the table holds, whatever stands in it", () => {
+test("the table stays valid with any content", () => {
   const permissions = [
     needed({ scopes: ["notes:read", "a|b`c"] }),
     needed({ server: "x | y\n", by: "variables", variables: ["A", "B"] }),
@@ -74,7 +74,7 @@ test("the table holds, whatever stands in it", () => {
   ]);
 });
 
-test("a permission is named where it stands by itself, not within another", () => {
+test("a permission counts as documented only as a separate word", () => {
   const read = needed({ scopes: ["notes:read", "https://example.com/auth/notes.read", "a.b"] });
   expect(scopesUndocumented(read, "Ask for `notes:read`, https://example.com/auth/notes.read and a.b.")).toEqual([]);
   expect(

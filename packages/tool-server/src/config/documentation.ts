@@ -7,23 +7,22 @@ import { quoteName, type Report } from "./finding.js";
 import { pathWithin } from "./plugin-files.js";
 import { usesOAuth, type VariableUse, variableUses } from "./variable-uses.js";
 
-/** A text of a plugin that is written for people. */
+/** A documentation file. */
 export interface PluginDocument {
   /** The absolute path. */
   readonly file: string;
   readonly text: string;
-  /** `other` is a text of the root beside the README, such as a changelog. */
+  /** `other` is another file in the root, such as a changelog. */
   readonly kind: "readme" | "docs" | "other";
 }
 
-// A plugin comes from anybody: what is read of it is limited.
+// The project may be hostile: limit how much of it is read.
 const [maxFiles, maxDepth, maxEntries] = [200, 5, 2_000];
 const [maxFileBytes, maxBytes] = [1_048_576, 4_194_304];
 
 /**
- * The README of a plugin, the other texts of its root, and those of its folder `docs`, `doc` or `documentation`. At most 200 files of
- * at most 1 MiB, 4 MiB together, and five folders deep. A symbolic link is followed only to a file of the plugin, and no folder is
- * entered through one.
+ * Reads the README, the other documentation files in the root, and those in the folders `docs`, `doc` or `documentation`: at most 200 files of
+ * at most 1 MiB each, 4 MiB in total, five folders deep. Follows symbolic links only to files inside the root, and never to folders.
  */
 export async function readDocuments(pluginRoot: string): Promise<PluginDocument[]> {
   const root = await realpath(pluginRoot).catch(() => pluginRoot);
@@ -41,7 +40,7 @@ export async function readDocuments(pluginRoot: string): Promise<PluginDocument[
     }
   };
   await look(pluginRoot, 0);
-  // Should there be more than are read, the README is not among those that are left out.
+  // The README first, so that the limit never drops it.
   names.sort((a, b) => Number(b.kind === "readme") - Number(a.kind === "readme") || (a.file < b.file ? -1 : 1));
   const documents: PluginDocument[] = [];
   let left = maxBytes;
@@ -54,12 +53,12 @@ export async function readDocuments(pluginRoot: string): Promise<PluginDocument[
   return documents;
 }
 
-/** The text of a README; undefined if a plugin has none that can be read. */
+/** The content of the README; undefined if there is none that can be read. */
 export async function readReadme(pluginRoot: string): Promise<string | undefined> {
   return (await readDocuments(pluginRoot)).find(({ kind }) => kind === "readme")?.text;
 }
 
-/** The text of a regular file of a folder, or undefined; also if a symbolic link leads out of the folder. `root` has no links. */
+/** The content of a regular file; undefined if it cannot be read, or if a symbolic link points outside `root`, which must be a real path. */
 export async function readWithin(root: string, file: string, maxSize: number): Promise<string | undefined> {
   try {
     const real = await realpath(file);
@@ -78,12 +77,12 @@ async function entriesOf(folder: string): Promise<{ readonly name: string; reado
       entries.push({ name: basename(entry.name), isFolder: entry.isDirectory() });
     }
   } catch {
-    // What cannot be listed has nothing to read.
+    // A folder that cannot be listed has no files to read.
   }
   return entries;
 }
 
-/** Finds what the README of a plugin, or its folder of documentation, should say and does not. */
+/** Reports what the README and the documentation should mention but do not. */
 export function judgeDocumentation(
   entries: readonly Entry[],
   uses: readonly VariableUse[],
@@ -95,10 +94,10 @@ export function judgeDocumentation(
   if (entry === undefined) return;
   const texts = documents.filter(({ kind }) => kind !== "other").map(({ text }) => text);
   if (!documents.some(({ kind }) => kind === "readme")) {
-    const message = "The plugin has no README that can be read, to say which variables and permissions it needs.";
-    const place = { path: [], line: 1, column: 1 };
-    const fix = `Write a README.md in the plugin's root, with the tables that ${commandLine("check")} prints.`;
-    report("readme-missing", uses.length > 0 ? "warning" : "note", place, message, fix);
+    const message = "There is no README that lists the variables and permissions the servers need.";
+    const position = { path: [], line: 1, column: 1 };
+    const fix = `Add a README.md with the tables that ${commandLine("check")} prints.`;
+    report("readme-missing", uses.length > 0 ? "warning" : "note", position, message, fix);
     if (texts.length === 0) return;
   }
   const named = new Set<string>();
@@ -107,13 +106,13 @@ export function judgeDocumentation(
     const pattern = new RegExp(`\\b${variable}\\b`);
     if (user === undefined || named.has(variable) || texts.some((text) => pattern.test(text))) continue;
     named.add(variable);
-    const message = `Neither the README nor the docs name ${variable}.`;
-    report("variable-undocumented", "warning", user, message, "Put the table of variables into the README.");
+    const message = `Neither the README nor the docs mention ${variable}.`;
+    report("variable-undocumented", "warning", user, message, "Add the table of variables to the README.");
   }
   const first = entries.find(({ name }) => name === permissions[0]?.server);
   if (first === undefined || texts.some(speaksOfPermissions)) return;
   const servers = permissions.map(({ server }) => quoteName(server)).join(", ");
-  const message = `Neither the README nor the docs say which permissions the use of ${servers} needs.`;
+  const message = `Neither the README nor the docs list the permissions that ${servers} needs.`;
   report("permissions-undocumented", "note", first, message, "Add the table of permissions to the README.");
 }
 
@@ -164,16 +163,16 @@ export function scopesUndocumented({ scopes = [] }: NeededPermissions, readme: s
   return scopes.filter((scope) => !isNamed(scope));
 }
 
-/** A variable that a plugin needs, and what for. */
+/** A variable that a configuration needs, and its uses. */
 export interface NeededVariable {
   readonly name: string;
-  /** Whether some field has no default for it. */
+  /** Whether at least one field has no default for it. */
   readonly isRequired: boolean;
   readonly isSecret: boolean;
   readonly uses: readonly { readonly server: string; readonly field: string }[];
 }
 
-/** The variables of a configuration, each once, in the order of the file. */
+/** The variables of a configuration, each once, in file order. */
 export function neededVariables(uses: readonly VariableUse[]): NeededVariable[] {
   return [...new Set(uses.map(({ variable }) => variable))].map((name) => {
     const own = uses.filter(({ variable }) => variable === name);
@@ -186,7 +185,7 @@ export function neededVariables(uses: readonly VariableUse[]): NeededVariable[] 
   });
 }
 
-/** The variables as a table of Markdown, for the README of a plugin. */
+/** The variables as a Markdown table for the README. */
 export function variablesToMarkdown(variables: readonly NeededVariable[]): string[] {
   const rows = variables.flatMap(({ name, isRequired, isSecret, uses }) =>
     uses.map(({ server, field }) => [
@@ -200,17 +199,17 @@ export function variablesToMarkdown(variables: readonly NeededVariable[]): strin
   return markdownTable(["Variable", "Server", "Field", "Needed", "Kind"], rows);
 }
 
-/** A text as a cell of a table of Markdown: it neither ends the cell nor is taken for more than a text. */
+/** Escapes a string for a cell of a Markdown table. */
 export function cellOf(text: string): string {
   return text.replace(/\p{Cc}+/gu, " ").replace(/[\\|`]/g, "\\$&");
 }
 
-/** A text as code in such a cell. */
+/** Formats a string as code in a cell of a Markdown table. */
 export function codeCellOf(text: string): string {
   return `\`${cellOf(text.replaceAll("`", "'"))}\``;
 }
 
-/** A table of Markdown, whose columns are as wide as what stands in them. */
+/** A Markdown table with aligned columns. */
 export function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = heading.map((_, column) => Math.max(3, ...[heading, ...rows].map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string =>

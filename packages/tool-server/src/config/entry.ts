@@ -1,22 +1,22 @@
-import type { Place } from "./finding.js";
+import type { SourcePosition } from "./finding.js";
 import type { Template } from "./template.js";
 
 /** The kinds of network servers. */
 export type NetworkType = "http" | "sse" | "ws";
 
-/** A text of an entry, with its variables and its place in the file. */
-export interface TextField extends Place {
+/** A string of an entry, with its variables and its position in the file. */
+export interface TemplateField extends SourcePosition {
   readonly template: Template;
-  /** The field within the entry, as `headers.Authorization` or `args[0]`. */
+  /** The field within the entry, such as `headers.Authorization` or `args[0]`. */
   readonly field: string;
 }
 
-/** A text with a name of its own: a header, or a variable of a process. */
-export interface NamedField extends TextField {
+/** A header, or a variable of a process. */
+export interface NamedField extends TemplateField {
   readonly name: string;
 }
 
-/** A variable by which each user chooses a tenant. */
+/** A variable that selects the tenant of a user. */
 export interface TenantVariable {
   readonly variable: string;
   /** Whether it is part of the host or the value of a header. */
@@ -24,45 +24,45 @@ export interface TenantVariable {
   readonly field: string;
 }
 
-/** An entry that is reached over the network. */
-export interface NetworkEntry extends Place {
+/** An entry for a network server. */
+export interface NetworkEntry extends SourcePosition {
   readonly type: NetworkType;
   readonly name: string;
-  readonly url: TextField;
+  readonly url: TemplateField;
   readonly headers: readonly NamedField[];
-  readonly headersHelper: TextField | undefined;
-  /** Whether the helper runs in the sandbox if there is one. Default true. */
+  readonly headersHelper: TemplateField | undefined;
+  /** Whether the helper runs in the sandbox, if a sandbox is available. Default true. */
   readonly sandbox: boolean;
   readonly tenants: readonly TenantVariable[];
-  /** Whether http and ws are accepted for a loopback host, also if a variable of the url decides that it is one. */
+  /** Whether http and ws are accepted for a loopback host, including one that a variable sets. */
   readonly allowsInsecureLoopback: boolean;
-  /** The entry as the file has it, with every field, also those that the format does not have; nothing is put in. */
+  /** The entry as it is in the file, with unknown fields and without substitution. */
   readonly written: unknown;
 }
 
-/** An entry that is a child process. */
-export interface StdioEntry extends Place {
+/** An entry for a server that runs as a child process. */
+export interface StdioEntry extends SourcePosition {
   readonly type: "stdio";
   readonly name: string;
-  readonly command: TextField;
-  readonly args: readonly TextField[];
+  readonly command: TemplateField;
+  readonly args: readonly TemplateField[];
   readonly env: readonly NamedField[];
-  /** Whether it runs in the sandbox if there is one. Default true. */
+  /** Whether it runs in the sandbox, if a sandbox is available. Default true. */
   readonly sandbox: boolean;
-  /** The entry as the file has it, with every field, also those that the format does not have; nothing is put in. */
+  /** The entry as it is in the file, with unknown fields and without substitution. */
   readonly written: unknown;
 }
 
-/** An entry of a configuration, before its variables are put in. */
+/** An entry of a configuration, before substitution. */
 export type Entry = NetworkEntry | StdioEntry;
 
-/** Every text of an entry, in the order of the format. */
-export function textFieldsOf(entry: Entry): TextField[] {
+/** Every string of an entry that may contain variables, in the order of the format. */
+export function templateFieldsOf(entry: Entry): TemplateField[] {
   if (entry.type === "stdio") return [entry.command, ...entry.args, ...entry.env];
   return [entry.url, ...entry.headers, ...(entry.headersHelper === undefined ? [] : [entry.headersHelper])];
 }
 
-/** A field of an entry: what it applies to and what JSON it is. */
+/** A field of an entry: which servers it applies to, and its JSON type. */
 export interface FieldSpec {
   readonly appliesTo: "network" | "stdio" | "both";
   readonly json: "string" | "array of strings" | "object of strings" | "boolean";
@@ -86,5 +86,5 @@ export type FieldName = keyof typeof fieldTable;
 /** The names of all fields. */
 export const fieldNames: readonly FieldName[] = Object.keys(fieldTable) as FieldName[];
 
-/** What `type` may be. */
+/** The values of `type`. */
 export const entryTypes = ["http", "sse", "ws", "stdio"] as const;

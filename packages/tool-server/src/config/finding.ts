@@ -3,43 +3,49 @@ import type { SecretRegistry } from "../secrets/redactor.js";
 import type { Position } from "./json-with-positions.js";
 import type { RuleCode } from "./rules.js";
 
-/** How bad a finding is: an error keeps an entry from working or from being safe, a warning may, a note is for knowing. */
+/** An error makes an entry unusable or unsafe, a warning may do so, a note is for information. */
 export type Severity = "error" | "warning" | "note";
 
-/** The keys and indices that lead to a value. */
+/** The keys and indices that identify a value. */
 export type JsonPath = readonly (string | number)[];
 
-/** One thing that is wrong with a configuration. It never holds a secret. */
+/** A problem in a configuration. It never contains a secret. */
 export interface Finding extends Position {
-  /** The rule that is broken. */
+  /** The violated rule. */
   readonly code: RuleCode;
   readonly severity: Severity;
-  /** What is wrong, in a sentence. */
+  /** The problem, in a sentence. */
   readonly message: string;
-  /** The way to the value in the file; empty where it is about the file itself. */
+  /** The path of the value in the file; empty if the finding is about the file itself. */
   readonly path: JsonPath;
-  /** What to write or do instead. */
+  /** How to fix it. */
   readonly fix: string;
-  /** The server whose entry it is about. */
+  /** The server of the entry. */
   readonly server?: string | undefined;
-  /** The variable whose value it is about. */
+  /** The variable whose value is wrong. */
   readonly variable?: string | undefined;
-  /** The file that line and column are of, where it is not the configuration. */
+  /** The file that line and column refer to, if it is not the configuration. */
   readonly file?: string | undefined;
 }
 
-/** Where a finding is reported: a place of the file, as fields and members have it. */
-export interface Place extends Position {
+/** The position that a finding is reported at. */
+export interface SourcePosition extends Position {
   readonly path: JsonPath;
   readonly server?: string | undefined;
-  /** The variable whose value is judged. */
+  /** The variable whose value is checked. */
   readonly variable?: string | undefined;
 }
 
-/** Takes a finding. */
-export type Report = (code: RuleCode, severity: Severity, place: Place, message: string, fix: string) => void;
+/** Reports a finding. */
+export type Report = (
+  code: RuleCode,
+  severity: Severity,
+  position: SourcePosition,
+  message: string,
+  fix: string,
+) => void;
 
-/** A list of findings, and the function that adds to it. */
+/** Creates a list of findings and the function that adds to it. */
 export function collectFindings(): { readonly findings: Finding[]; readonly report: Report } {
   const findings: Finding[] = [];
   return {
@@ -51,14 +57,14 @@ export function collectFindings(): { readonly findings: Finding[]; readonly repo
   };
 }
 
-/** Findings as the problem and the advice of an error; the advice for each of several stays with its problem. */
+/** Findings as the problem and advice of an error. With several findings, each fix follows its message. */
 export function partsOfFindings(findings: readonly Pick<Finding, "message" | "fix">[]): ErrorParts {
   const [first] = findings;
   if (findings.length === 1 && first !== undefined) return { problem: first.message, advice: first.fix };
   return { problem: findings.map(({ message, fix }) => `${message} ${fix}`).join(" "), advice: "" };
 }
 
-/** A path as people write it: `mcpServers.github.headers["X-API-Key"]`. */
+/** Formats a path: `mcpServers.github.headers["X-API-Key"]`. */
 export function formatPath(path: JsonPath): string {
   return path
     .map((step, index) => {
@@ -69,12 +75,12 @@ export function formatPath(path: JsonPath): string {
     .join("");
 }
 
-/** A name of the file in quotes, and cut where it is longer than anybody reads. */
+/** A name from the file in quotes, truncated to 64 characters. */
 export function quoteName(name: string): string {
   return JSON.stringify(name.length > 64 ? `${name.slice(0, 63)}…` : name);
 }
 
-/** The findings in the order of the file, each once. */
+/** The findings in file order, without duplicates. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
   const unique = new Map(
     findings.map((finding) => [
@@ -91,7 +97,7 @@ export function sortFindings(findings: readonly Finding[]): Finding[] {
   );
 }
 
-/** The finding with every known secret taken out. */
+/** The finding with every known secret redacted. */
 export function redactFinding(finding: Finding, secrets: SecretRegistry): Finding {
   const { message, fix, path, server } = finding;
   return {

@@ -52,12 +52,12 @@ test("agrees with git for nested rules, negations, ignored folders and .git/info
   expect(ours).toEqual(paths.map((path) => [path, gitIgnores(path)]));
 });
 
-test("does not judge outside a repository", async () => {
+test("returns undefined outside a repository", async () => {
   write(".gitignore", ".env\n");
   expect(await isIgnoredByGit(join(root, ".env"))).toBeUndefined();
 });
 
-test("rules and folders that a hostile repository made to take for ever are passed over", async () => {
+test("skips rules and folders with which a hostile repository could make it run forever", async () => {
   mkdirSync(join(root, ".git"));
   write(".gitignore", `${"a/**/".repeat(8)}z\n`);
   const folder = "a/".repeat(40);
@@ -100,7 +100,7 @@ test.each([
   ["4", "sha1"],
   ["2", "sha256"],
   ["4", "sha256"],
-])("finds what is in an index of version %s with ids of %s", async (version, format) => {
+])("finds the files of an index of version %s with %s ids", async (version, format) => {
   git("init", "--quiet", `--object-format=${format}`);
   writeFiles(...added, "b/.env", "env", ".en", ".env2");
   git("add", ...added.slice(0, -1));
@@ -111,7 +111,7 @@ test.each([
   await expectFound();
 });
 
-test("finds what is in the index of a worktree", async () => {
+test("finds the files of the index of a worktree", async () => {
   git("init", "--quiet");
   writeFiles("file");
   git("add", "file");
@@ -125,7 +125,7 @@ test("finds what is in the index of a worktree", async () => {
   expect(await isTrackedByGit(join(root, ".env"))).toBe(false);
 });
 
-test("does not judge outside a repository, nor what is in the shared part of a split index", async () => {
+test("returns undefined outside a repository, and for the shared part of a split index", async () => {
   expect(await isTrackedByGit(join(root, ".env"))).toBeUndefined();
   git("init", "--quiet");
   expect(await isTrackedByGit(join(root, ".env"))).toBe(false);
@@ -135,7 +135,7 @@ test("does not judge outside a repository, nor what is in the shared part of a s
   expect(await isTrackedByGit(join(root, ".env"))).toBeUndefined();
 });
 
-test("a damaged index is not judged, or not further than it can be read", async () => {
+test("returns undefined for a damaged index, unless the file was found before the damage", async () => {
   git("init", "--quiet");
   writeFiles(...added);
   git("add", ...added);

@@ -4,7 +4,7 @@ import ignore, { type Ignore } from "ignore";
 import { readBoundedFile } from "../files/bounded-file.js";
 
 const maxRulesBytes = 262_144;
-/** Each `**` of a rule multiplies the time to match it by the depth of the path, and a hostile repository chooses both. */
+/** Each `**` of a rule multiplies the matching time by the depth of the path, and a hostile repository controls both. */
 const [maxDoubleStars, maxDepth] = [2, 64];
 
 /**
@@ -15,7 +15,7 @@ export async function isIgnoredByGit(file: string): Promise<boolean | undefined>
   const path = resolve(file);
   const root = await repositoryOf(dirname(path));
   if (root === undefined) return undefined;
-  // Shallow to deep: the rules of a deeper folder count more.
+  // Shallow to deep: the rules of a deeper folder take precedence.
   const rules: { readonly folder: string; readonly ignores: Ignore }[] = [];
   const add = async (folder: string, rulesFile: string): Promise<void> => {
     // Git does not follow a link here either.
@@ -40,7 +40,7 @@ export async function isIgnoredByGit(file: string): Promise<boolean | undefined>
       const { ignored, unignored } = ignores.test(isLast ? inner : `${inner}/`);
       if (ignored || unignored) isIgnored = ignored;
     }
-    // What is in an ignored folder cannot be taken back by rules within it.
+    // Rules inside an ignored folder cannot include its files again.
     if (isIgnored) return true;
   }
   return false;

@@ -8,7 +8,7 @@ const text = fc.oneof(
   fc.string({ unit: fc.constantFrom("a", "-", ":", " ", "\r", "\n", "\0", "\t", "\x7f", "\x80", "é", "☃") }),
 );
 
-test("no name gets through but a token of HTTP", () => {
+test("accepts only HTTP tokens as header names", () => {
   fc.assert(
     fc.property(text, (name) => {
       if (headerNameDefect(name) !== undefined) return;
@@ -19,7 +19,7 @@ test("no name gets through but a token of HTTP", () => {
   );
 });
 
-test("no value gets through that holds CR, LF, NUL or what Node would not send", () => {
+test("rejects values with CR, LF, NUL or characters that Node cannot send", () => {
   fc.assert(
     fc.property(text, (value) => {
       const defect = headerValueDefect(value);
@@ -32,7 +32,7 @@ test("no value gets through that holds CR, LF, NUL or what Node would not send",
   );
 });
 
-test("a defect never quotes the value", () => {
+test("never quotes the value of a header", () => {
   fc.assert(
     fc.property(fc.string({ minLength: 6, unit: fc.constantFrom("q", "Q", "7") }), (secret) => {
       for (const value of [`${secret}\n`, ` ${secret}`, `\${${secret}}`, `${secret}☃`]) {

@@ -15,8 +15,16 @@ export {
   scopesUndocumented,
   variablesToMarkdown,
 } from "./documentation.js";
-export type { Entry, NamedField, NetworkEntry, NetworkType, StdioEntry, TenantVariable, TextField } from "./entry.js";
-export { type Finding, formatPath, type JsonPath, type Place, type Severity } from "./finding.js";
+export type {
+  Entry,
+  NamedField,
+  NetworkEntry,
+  NetworkType,
+  StdioEntry,
+  TemplateField,
+  TenantVariable,
+} from "./entry.js";
+export { type Finding, formatPath, type JsonPath, type Severity, type SourcePosition } from "./finding.js";
 export { type Configuration, type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";
 export { type EnvFile, parseEnvFile } from "./parse-env-file.js";
 export { type RuleCode, rules } from "./rules.js";

@@ -38,13 +38,13 @@ async function found(text = bearer, options: Partial<CheckOptions> = {}): Promis
     .map(({ file = "", line, code, message }) => `${file.replace(`${root}/`, "")}:${line} ${code} ${message}`);
 }
 
-describe("the documents of a plugin", () => {
-  test("[TS-SEC-9] hold no value of a variable, plain or encoded", async () => {
+describe("documentation files", () => {
+  test("[TS-SEC-9] must not contain the value of a variable, plain or encoded", async () => {
     await write("README.md", `API_TOKEN, permissions\n\nexport API_TOKEN=${value}\n`);
     await write("docs/deep/er/use.md", `Authorization: Basic ${Buffer.from(`me:${value}`).toString("base64")}\n`);
     await write("CHANGELOG.md", `- the old token was ${value.toUpperCase()}\n`);
     await write("src/notes.md", value);
-    const holds = "credential-in-documentation This document holds the value of API_TOKEN.";
+    const holds = "credential-in-documentation This file contains the value of API_TOKEN.";
     expect(await found()).toEqual([
       `CHANGELOG.md:1 ${holds}`,
       `docs/deep/er/use.md:1 ${holds}`,
@@ -64,10 +64,10 @@ describe("the documents of a plugin", () => {
       `${Buffer.from('{"alg":"HS256"}').toString("base64url")}.${Buffer.from('{"sub":"u-7731","aud":"crm"}').toString("base64url")}.c2lnbmF0dXJl`,
       "a JSON Web Token",
     ],
-  ])("[TS-SEC-9] hold nothing of the shape of a credential: %s", async (line, kind) => {
+  ])("[TS-SEC-9] must not contain anything that looks like a credential: %s", async (line, kind) => {
     await write("docs/use.md", `# Use\n\n${line}\n`);
     expect(await found(bearer, { variables: undefined })).toEqual([
-      `docs/use.md:3 credential-in-documentation This document holds what looks like ${kind}.`,
+      `docs/use.md:3 credential-in-documentation This file contains what looks like ${kind}.`,
     ]);
   });
 
@@ -87,19 +87,19 @@ describe("the documents of a plugin", () => {
     `commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b, checksum sha512-${token}${token}`,
     `![build](https://img.example.com/${token}.svg) and the id ${token}`,
     "The password is stored by your keychain; the token expires after 3600 seconds.",
-  ])("[TS-SEC-9] may hold placeholders, examples and identifiers: %s", async (line) => {
+  ])("[TS-SEC-9] may contain placeholders, examples and identifiers: %s", async (line) => {
     await write("docs/use.md", `${line}\n`);
     expect(await found(bearer, { variables: undefined })).toEqual([]);
   });
 
-  test("[TS-SEC-9] may hold a value that is too short, too common or a placeholder to tell", async () => {
+  test("[TS-SEC-9] may contain a value that is too short, too common, or a placeholder", async () => {
     await write("docs/use.md", "the postgres database, secret1, your-token-here, https://api.example.com\n");
     for (const API_TOKEN of ["postgres", "secret1", "your-token-here", "https://api.example.com"]) {
       expect(await found(bearer, { variables: { API_TOKEN } })).toEqual([]);
     }
   });
 
-  test("[TS-D-SEC-3] are read within bounds and within the plugin", async () => {
+  test("[TS-D-SEC-3] are read only up to the limits and inside the project", async () => {
     const outside = await mkdtemp(join(tmpdir(), "wirescope-outside-"));
     onTestFinished(() => rm(outside, { recursive: true }));
     await writeFile(join(outside, "a.md"), value);
@@ -127,9 +127,9 @@ describe("files in version control", () => {
 
   beforeEach(() => git("init", "--quiet"));
 
-  test("[TS-SEC-10, TS-STDIO-3] are found if an entry names them as environment files, whatever their name", async () => {
+  test("[TS-SEC-10, TS-STDIO-3] are found if an entry references them as environment files, whatever their name", async () => {
     await write("deploy/production.vars", `LEVEL=info\nexport DB_PASSWORD='hunter22x'\nAPI_TOKEN=${value}\n`);
-    const not = "No .gitignore covers this file, and it holds";
+    const not = "This file is not in .gitignore, and it contains";
     expect(await found(server)).toEqual([
       expect.stringMatching(/^deploy\/production\.vars:1 env-file-not-ignored /),
       `deploy/production.vars:2 credential-in-file ${not} a value for DB_PASSWORD.`,
@@ -141,15 +141,15 @@ describe("files in version control", () => {
     git("add", "--force", "deploy/production.vars");
     expect(await found(server)).toEqual([
       expect.stringMatching(/^deploy\/production\.vars:1 env-file-tracked Git tracks/),
-      expect.stringMatching(/:2 credential-in-file Git tracks this file, and it holds a value for DB_PASSWORD\.$/),
-      expect.stringMatching(/:3 credential-in-file Git tracks this file, and it holds the value of API_TOKEN\.$/),
+      expect.stringMatching(/:2 credential-in-file Git tracks this file, and it contains a value for DB_PASSWORD\.$/),
+      expect.stringMatching(/:3 credential-in-file Git tracks this file, and it contains the value of API_TOKEN\.$/),
     ]);
   });
 
-  test("[TS-SEC-10] are found if a helper holds a credential, and not if it takes it from elsewhere", async () => {
+  test("[TS-SEC-10] are found if a helper contains a credential, but not if it reads it from elsewhere", async () => {
     await write("bin/headers.sh", `#!/bin/sh\nTOKEN="ghp_${token}"\necho "{}"\n`);
     expect(await found(helper)).toEqual([
-      "bin/headers.sh:2 credential-in-file No .gitignore covers this file, and it holds what looks like a GitHub token.",
+      "bin/headers.sh:2 credential-in-file This file is not in .gitignore, and it contains what looks like a GitHub token.",
     ]);
     const clean = [
       'TOKEN="$(cat /run/secrets/token1)"',
@@ -161,7 +161,7 @@ describe("files in version control", () => {
     expect(await found(helper)).toEqual([]);
   });
 
-  test("[TS-SEC-10] are told by the index in each of its versions, also if a rule ignores them", async () => {
+  test("[TS-SEC-10] are found in every index version, even if a rule ignores them", async () => {
     await write("bin/headers.sh", `#!/bin/sh\nTOKEN=${value}1\n`);
     for (let count = 0; count < 50; count += 1) await write(`bin/more/file-${count}`, "");
     await write(".gitignore", "bin/\n");
@@ -178,7 +178,7 @@ describe("files in version control", () => {
     expect(await found(helper)).toEqual([]);
   });
 
-  test("are nobody's concern outside a repository or outside the plugin, nor are examples", async () => {
+  test("are not reported outside a repository or the project, or if they are examples", async () => {
     await write("deploy/production.vars", "LEVEL=info\n");
     await write("deploy/production.vars.example", "API_TOKEN=\n");
     await write(".gitignore", "production.vars\n");
@@ -193,14 +193,14 @@ describe("a hostile repository", () => {
   test.each([
     ["long words before what looks like a key", `${"a".repeat(3000)} ${`${token} `.repeat(40)}`],
     ["beginnings of JSON Web Tokens", "-eyJ".repeat(1000)],
-  ])("[TS-SEC-9] does not make a check take minutes by %s", async (_, line) => {
+  ])("[TS-SEC-9] cannot slow down a check by %s", async (_, line) => {
     await write("README.md", `${line}\n`.repeat(250));
     const start = performance.now();
     expect(await found()).toEqual([]);
     expect(performance.now() - start).toBeLessThan(30_000);
   });
 
-  test("[TS-SEC-10] gets its rules and its index read for 32 files at most", async () => {
+  test("[TS-SEC-10] has its rules and index read for at most 32 files", async () => {
     git("init", "-q");
     for (let count = 0; count < 40; count += 1) await write(`.env.${count}`, "A=b");
     expect(await found()).toHaveLength(32);

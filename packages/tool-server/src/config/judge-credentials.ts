@@ -19,27 +19,27 @@ import { parseEnvFile } from "./parse-env-file.js";
 import { filesOf } from "./plugin-files.js";
 
 const [maxFiles, maxFileBytes] = [512, 1_048_576];
-/** How many files the rules and the index of a repository are read for: a hostile one makes each take seconds. */
+/** For how many files the git rules and index are read: a hostile repository can make each read take seconds. */
 const maxJudged = 32;
-const replaceIt = "and replace the credential itself, because everyone with the file has it";
+const replaceIt = "and replace the credential, because everyone who has the file has it";
 
-/** Finds credentials in the documents of a plugin. */
+/** Finds credentials in documentation files. */
 export function judgeDocuments(documents: readonly PluginDocument[], search: CredentialSearch): Finding[] {
   return documents.flatMap(({ file, text }) =>
     search(text).map(({ line, column, what }) => ({
       ...at(file, line, column),
       code: "credential-in-documentation",
       severity: "error",
-      message: `This document holds ${what}.`,
+      message: `This file contains ${what}.`,
       fix: `Write a placeholder such as <API_TOKEN>, ${replaceIt}.`,
     })),
   );
 }
 
 /**
- * Finds files that are in version control, or will be with the next `git add`, and should not be: environment files, and others that
- * hold a credential. Looks at the environment files that are given, at `.env` and its variants in the plugin's root, and at the files
- * of the plugin that entries name. Outside a repository there is nothing to find.
+ * Finds files that git tracks, or would add with the next `git add`, although they should stay out of the repository: environment files,
+ * and other files that contain a credential. Checks the given environment files, `.env` and its variants in `pluginRoot`, and the files
+ * in it that entries reference. Finds nothing outside a git repository.
  */
 export async function judgeFiles(
   entries: readonly Entry[],
@@ -73,8 +73,8 @@ export async function judgeFiles(
         ...at(file, line, column),
         code: "credential-in-file",
         severity: "error",
-        message: `${isTracked ? "Git tracks this file" : "No .gitignore covers this file"}, and it holds ${what}.`,
-        fix: `Take it from a variable, ${replaceIt}. The history of the repository keeps what was committed.`,
+        message: `${isTracked ? "Git tracks this file" : "This file is not in .gitignore"}, and it contains ${what}.`,
+        fix: `Use a variable instead, ${replaceIt}. Commits keep the old value.`,
       });
     }
   }
@@ -89,7 +89,7 @@ function isExampleFile(name: string): boolean {
   return /\.(?:example|sample|template|dist|defaults?|schema|md)$/i.test(name);
 }
 
-/** Whether a file is an environment file by its content, whatever its name: it sets variables alone, a secret among them. */
+/** Whether the content is that of an environment file: it only sets variables, and at least one is a secret. */
 function holdsVariables(text: string, file: string): boolean {
   if (text.startsWith("#!") || isExampleFile(basename(file))) return false;
   const { variables, findings } = parseEnvFile(text, file);
@@ -97,7 +97,7 @@ function holdsVariables(text: string, file: string): boolean {
   return findings.length === 0 && secrets.some(([, value = ""]) => !isPlaceholder(value));
 }
 
-/** What is wrong with an environment file that git tracks, or would with the next `git add`. */
+/** The finding for an environment file that git tracks, or would add with the next `git add`. */
 function environmentFile(file: string, isTracked: boolean, isNotIgnored: boolean): Finding {
   const name = basename(file);
   const ignore = isNotIgnored ? `Add ${name} to .gitignore.` : "";
@@ -108,12 +108,12 @@ function environmentFile(file: string, isTracked: boolean, isNotIgnored: boolean
       ? {
           code: "env-file-tracked",
           message:
-            "Git tracks this environment file, so its secrets are or will be committed, whatever .gitignore says.",
+            "Git tracks this environment file, so its secrets are or will be committed even if .gitignore lists it.",
           fix: `${ignore} Run git -C ${shellWord(dirname(file))} rm --cached ${shellWord(name)}, commit that, and replace its secrets.`.trim(),
         }
       : {
           code: "env-file-not-ignored",
-          message: "No .gitignore of the repository covers this environment file, so git add would commit its secrets.",
+          message: "No .gitignore lists this environment file, so git add would add its secrets to the repository.",
           fix: ignore,
         }),
   };
@@ -123,11 +123,11 @@ function at(file: string, line: number, column: number): Pick<Finding, "path" | 
   return { path: [], line, column, file };
 }
 
-/** A credential in a text: where it is, and what it is, without the credential. */
+/** A credential that was found: its position and kind, without its value. */
 export interface FoundCredential {
   readonly line: number;
   readonly column: number;
-  /** As "the value of API_TOKEN" or "what looks like a GitHub token". */
+  /** For example "the value of API_TOKEN" or "what looks like a GitHub token". */
   readonly what: string;
 }
 
@@ -138,21 +138,21 @@ export interface KnownCredential {
 }
 
 export interface CredentialSearchOptions {
-  /** Whether a line such as `API_TOKEN=abcd1234` is a credential; in a document it is more often an example. Default false. */
+  /** Whether a line such as `API_TOKEN=abcd1234` counts; in documentation it is usually an example. Default false. */
   readonly findsAssignments?: boolean;
 }
 
-/** Finds credentials in texts. */
+/** Finds credentials in a string. */
 export type CredentialSearch = (text: string, options?: CredentialSearchOptions) => FoundCredential[];
 
 const maxLine = 4_096;
-/** How far before a value its name is looked for: the time to do so grows with the square of the length. */
+/** How far before a value to look for its name: the time grows with the square of the length. */
 const maxName = 128;
 const maxFound = 20;
 
 /**
- * A search for credentials: by these values, plain or encoded, and by shape. Placeholders and examples are not found, nor are values
- * that are too short or too common to tell. At most 20 are found in a text, each in its line.
+ * Creates a search for credentials: by these values, plain or encoded, and by shape. Ignores placeholders, examples, and values that are
+ * too short or too common. Finds at most 20 credentials per string and one per line.
  */
 export function createCredentialSearch(known: readonly KnownCredential[]): CredentialSearch {
   const values = new Map<string, ReturnType<typeof createSecretRegistry>>();
@@ -189,7 +189,7 @@ export function createCredentialSearch(known: readonly KnownCredential[]): Crede
   };
 }
 
-/** Whether a value is long and unusual enough to be the same by more than chance. */
+/** Whether a value is so long and unusual that a match is not a coincidence. */
 function isDistinctive(value: string): boolean {
   return (
     value.length >= 8 && !isExample(value) && !isPlainAddress(value) && (value.length >= 16 || !/^[a-z]+$/i.test(value))
@@ -217,20 +217,20 @@ function isCredential({ value, looksLike, isCertain }: SecretShape, line: string
   }
   if (isCertain) return true;
   if (/fingerprint|gpg|pgp|commit|sha-?\d|checksum|digest/i.test(line)) return false;
-  // Checksums, identifiers and the like are random as well: the name beside it says which it is.
+  // Checksums and identifiers are random as well: the name next to the value decides.
   const at = line.indexOf(value);
   const [, name] =
     /([A-Za-z][\w-]*)["'`]?\s*[:=]\s*["'`]?(?:[A-Za-z]+\s+)?$/.exec(line.slice(Math.max(0, at - maxName), at)) ?? [];
   return name !== undefined && isSecretName(name);
 }
 
-/** Whether it has the header of a token, and no claims of an example. */
+/** Whether it has the header of a JSON Web Token, and its claims are not those of an example. */
 function isToken(value: string): boolean {
   const [header = "", claims = ""] = value.split(".").map((part) => Buffer.from(part, "base64url").toString("utf8"));
   return /"alg"/.test(header) && !isExample(claims) && !/John Doe/.test(claims);
 }
 
-/** The name that a line of a shell or an environment file gives a literal credential. */
+/** The variable that a line of a shell script or environment file sets to a literal credential. */
 function assignedName(line: string): string | undefined {
   const [, name = "", , value = ""] =
     /^\s*(?:export\s+)?([A-Za-z_]\w*)=(["']?)([^\s"'$`(){}[\]]{8,})\2\s*;?\s*(?:#.*)?$/.exec(line) ?? [];

@@ -1,32 +1,38 @@
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
 import { findSecretShapes, isPlainAddress } from "../secrets/secret-shapes.js";
-import type { Entry, NamedField, TextField } from "./entry.js";
+import type { Entry, NamedField, TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
 import { parseAuthorization } from "./headers.js";
 import { literalOf, notSecretVariable, variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 
-/** Finds the secrets that are written into an entry, by the field they stand in and by their shape, and gives their values. */
+/** Reports secrets that are written into an entry, recognized by their field or shape, and returns their values. */
 export function judgeSecrets(entry: Entry, report: Report): string[] {
   const secrets: string[] = [];
-  const add = (field: TextField, values: readonly string[], isSure: boolean, what: string, variable: string): void => {
+  const add = (
+    field: TemplateField,
+    values: readonly string[],
+    isSure: boolean,
+    what: string,
+    variable: string,
+  ): void => {
     secrets.push(...values);
     report(
       "literal-secret",
       isSure ? "error" : "warning",
       field,
       what,
-      `Write \${${variable}} instead, set ${variable} in the environment, and replace the secret, because everyone with the file has it. ` +
+      `Write \${${variable}} instead, set ${variable} in the environment, and replace the secret, because everyone who has the file has it. ` +
         `If it is not a secret, write \${${notSecretVariable}:-…} with the value as the default.`,
     );
   };
-  const byShape = (field: TextField, variable: string, isGuessSure: boolean): void => {
+  const byShape = (field: TemplateField, variable: string, isGuessSure: boolean): void => {
     // 40 hexadecimal digits are a git commit, unless the name of the field says otherwise.
     const shapes = findSecretShapes(writtenText(field)).filter(({ value }) => !/^[0-9a-f]{40}$/.test(value));
     const first = shapes.find(({ isCertain }) => isCertain) ?? shapes[0];
     if (first === undefined) return;
     const values = shapes.map(({ value }) => value);
-    add(field, values, first.isCertain || isGuessSure, `${field.field} holds ${first.looksLike}.`, variable);
+    add(field, values, first.isCertain || isGuessSure, `${field.field} contains ${first.looksLike}.`, variable);
   };
 
   if (entry.type !== "stdio") {
@@ -36,7 +42,7 @@ export function judgeSecrets(entry: Entry, report: Report): string[] {
         entry.url,
         [value],
         true,
-        `The parameter ${parameter} of the url holds a secret.`,
+        `The url parameter ${parameter} contains a secret.`,
         variableFor(entry.name, parameter),
       );
     }
@@ -44,7 +50,7 @@ export function judgeSecrets(entry: Entry, report: Report): string[] {
       const literal = credentialsIn(header);
       const variable = variableFor(entry.name, header.name.toLowerCase() === "authorization" ? "TOKEN" : header.name);
       if (isCredentialHeader(header.name) && literal !== "") {
-        add(header, [literal], true, `${header.field} holds the credential itself.`, variable);
+        add(header, [literal], true, `${header.field} contains the credential itself.`, variable);
       } else byShape(header, variable, true);
     }
     return secrets;
@@ -52,21 +58,21 @@ export function judgeSecrets(entry: Entry, report: Report): string[] {
   for (const variable of entry.env) {
     const literal = credentialsIn(variable);
     if (isSecretName(variable.name) && isSecretLiteral(literal)) {
-      add(variable, [literal], true, `${variable.field} holds the secret itself.`, variable.name);
+      add(variable, [literal], true, `${variable.field} contains the secret itself.`, variable.name);
     } else byShape(variable, variable.name, true);
   }
   byShape(entry.command, variableFor(entry.name, "TOKEN"), false);
   entry.args.forEach((arg, index) => {
     const [flag, value] = flagAndValue(arg, entry.args[index - 1]);
     if (flag !== undefined && isSecretFlag(flag) && isSecretLiteral(value) && !value.includes("/")) {
-      add(arg, [value], true, `${arg.field} holds the value of ${flag}.`, variableFor(entry.name, flag));
+      add(arg, [value], true, `${arg.field} contains the value of ${flag}.`, variableFor(entry.name, flag));
     } else byShape(arg, variableFor(entry.name, "TOKEN"), false);
   });
   return secrets;
 }
 
-/** The text of a field with the defaults of its variables; other variables, and what is marked as not secret, stay references. */
-function writtenText({ template }: TextField): string {
+/** The string of a field with the defaults of its variables; variables without default, and literals marked as not secret, stay references. */
+function writtenText({ template }: TemplateField): string {
   const pieces = template.parts.map((part) => {
     if (part.kind === "text") return part.text;
     return part.name === notSecretVariable || part.fallback === undefined ? `\${${part.name}}` : part.fallback;
@@ -74,11 +80,11 @@ function writtenText({ template }: TextField): string {
   return pieces.join("");
 }
 
-/** The credentials that are written into a field that is meant for them: the whole text without a scheme, or a default. */
+/** The literal credential in a credential field: the string without its scheme, or a default. */
 function credentialsIn({ template }: NamedField): string {
   const withoutScheme = parseAuthorization(literalOf(template)).credentials;
   const variables = variablesOf(template);
-  // Beside other text, as in a URL, only the default of a variable that is itself named as a secret is one.
+  // Next to other text, as in a URL, a default is a secret only if its variable is named like one.
   const fallback = variables
     .filter(({ name }) => name !== notSecretVariable && (withoutScheme === "" || isSecretName(name)))
     .map((variable) => variable.fallback ?? "")
@@ -98,14 +104,17 @@ function isSecretLiteral(value: string): boolean {
   );
 }
 
-function literalParameters({ template }: TextField): [name: string, value: string][] {
+function literalParameters({ template }: TemplateField): [name: string, value: string][] {
   const query = parseUrlTemplate(template)?.query ?? "";
   return [...new URLSearchParams(query)].filter(
     ([name, value]) => isSecretName(name) && isSecretLiteral(value) && !value.includes(variableMark),
   );
 }
 
-function flagAndValue(arg: TextField, before: TextField | undefined): [flag: string | undefined, value: string] {
+function flagAndValue(
+  arg: TemplateField,
+  before: TemplateField | undefined,
+): [flag: string | undefined, value: string] {
   const { text } = arg.template;
   if (variablesOf(arg.template).length > 0) return [undefined, ""];
   const [, flag, value] = /^(--?[\w-]+)=(.*)$/s.exec(text) ?? [];
@@ -114,12 +123,12 @@ function flagAndValue(arg: TextField, before: TextField | undefined): [flag: str
   return /^--?[\w-]+$/.test(previous) && !text.startsWith("-") ? [previous, text] : [undefined, ""];
 }
 
-/** As a name of a secret, but for --key and its kin, which name the file of a key. */
+/** Like isSecretName, except --key and similar flags, which name a key file. */
 function isSecretFlag(flag: string): boolean {
   return isSecretName(flag) && (!/key$/i.test(flag) || /(?:api|access|secret)[-_]?key$/i.test(flag));
 }
 
-/** The name of a variable to propose: the server's name and what it is, as GITHUB_TOKEN. */
+/** A variable name to suggest: the server's name and the kind of value, such as GITHUB_TOKEN. */
 function variableFor(server: string, what: string): string {
   const words = `${server} ${what.replace(/^x-/i, "")}`.toUpperCase().split(/[^A-Z0-9]+/);
   return words

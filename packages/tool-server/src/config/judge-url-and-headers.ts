@@ -6,7 +6,7 @@ import { authorizationSchemes, isHeaderName, isHeaderValue, isReservedHeader } f
 import { literalOf, variablesOf } from "./template.js";
 import { decidesOrigin, parseUrlTemplate, variableMark } from "./url-template.js";
 
-/** Judges the url of an entry as far as its values do not matter. */
+/** Checks the url of an entry as far as that does not depend on variables. */
 export function judgeUrl(entry: NetworkEntry, report: Report): void {
   const { url: field, type } = entry;
   const url = parseUrlTemplate(field.template);
@@ -17,7 +17,7 @@ export function judgeUrl(entry: NetworkEntry, report: Report): void {
       "error",
       field,
       "The url is not an absolute URL.",
-      `Write ${secure}://host/path, without spaces, or \${API_URL}/path with a variable that holds ${secure}://host.`,
+      `Write ${secure}://host/path without spaces, or \${API_URL}/path with a variable that contains ${secure}://host.`,
     );
     return;
   }
@@ -27,8 +27,8 @@ export function judgeUrl(entry: NetworkEntry, report: Report): void {
       "url-credentials",
       "error",
       field,
-      "The url carries a user name or password.",
-      "Send them in a header: Authorization with Basic and the base64 of user:password in a variable.",
+      "The url contains a user name or password.",
+      "Send them in a header: Authorization with Basic and the base64 of user:password from a variable.",
     );
   }
   if (url.fragment !== "") {
@@ -37,32 +37,32 @@ export function judgeUrl(entry: NetworkEntry, report: Report): void {
       "warning",
       field,
       "The url has a fragment, which is never sent.",
-      "Take away # and what follows.",
+      "Remove # and everything after it.",
     );
   }
   const variables = variablesOf(field.template);
   url.regions.forEach((region, index) => {
     const name = variables[index]?.name ?? "";
     if (region === "user" || !isSecretName(name)) return;
-    const place = decidesOrigin(region) ? "host" : region;
+    const part = decidesOrigin(region) ? "host" : region;
     report(
       "url-secret",
-      place === "host" ? "error" : "warning",
+      part === "host" ? "error" : "warning",
       field,
-      `${name} looks like a secret, and the ${place} of a url is kept in logs and histories.`,
+      `${name} looks like a secret, and logs and histories record the ${part} of a url.`,
       `Send it in a header: "Authorization": "Bearer \${${name}}".`,
     );
   });
 }
 
-/** Whether a host is of this machine alone, whatever a resolver says; so a name below localhost is not. */
+/** Whether a host is a loopback host regardless of DNS; a subdomain of localhost is not. */
 function isSurelyLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}$/.test(host);
 }
 
 /**
- * Judges scheme and host: of the url as it is written, or with its values in place. What a variable decides is judged with its value
- * only. `fix` is the beginning of what to do, before `https://`.
+ * Checks scheme and host, before or after substitution. Parts that a variable decides are checked only after substitution. `fix` is the
+ * start of the fix, before `https://`.
  */
 export function judgeOrigin(
   { type, url: field, allowsInsecureLoopback }: NetworkEntry,
@@ -75,20 +75,26 @@ export function judgeOrigin(
   const start = `${fix} ${secure}://`;
   if (scheme !== insecure) {
     const fits = scheme === "ws" || scheme === "wss" ? ' If it is a WebSocket server, its type is "ws".' : "";
-    report("url-scheme", "error", field, `An entry of type ${type} has a url of ${secure}.`, `${start}.${fits}`);
+    report(
+      "url-scheme",
+      "error",
+      field,
+      `The url of a ${type} entry must start with ${secure}://.`,
+      `${start}.${fits}`,
+    );
   } else if (!isSurelyLoopback(host) && host !== variableMark) {
-    const message = `The url is of ${insecure}: everything on the way could read and change what is sent, credentials too.`;
+    const message = `The url uses ${insecure}://, so anyone on the network path could read and change the traffic, including credentials.`;
     report("url-insecure", "error", field, message, `${start}.`);
   } else if (!allowsInsecureLoopback) {
-    const message = `The url is of ${insecure}; to this machine that is possible, but only when asked for.`;
+    const message = `${insecure}:// URLs are allowed only for localhost, and only with --allow-insecure-loopback.`;
     report("url-loopback", "error", field, message, `${start}, or allow it with --allow-insecure-loopback.`);
   } else if (host !== variableMark) {
-    const message = `${insecure} to this machine is allowed for now.`;
-    report("url-loopback", "note", field, message, `Use ${secure}:// for everyone else.`);
+    const message = `${insecure}:// to localhost is allowed by --allow-insecure-loopback.`;
+    report("url-loopback", "note", field, message, `Use ${secure}:// in files that you share.`);
   }
 }
 
-/** Holds the headers of an entry against the rules of HTTP and of Authorization. */
+/** Checks the headers of an entry against the rules of HTTP and of Authorization. */
 export function judgeHeaders(headers: readonly NamedField[], report: Report): void {
   const seen = new Map<string, NamedField>();
   for (const field of headers) {
@@ -98,15 +104,15 @@ export function judgeHeaders(headers: readonly NamedField[], report: Report): vo
         "header-name",
         "error",
         field,
-        `${quoteName(field.name)} is no name of a header.`,
-        "Use letters, digits and hyphens, without spaces or a colon.",
+        `${quoteName(field.name)} is not a valid header name.`,
+        "Use letters, digits and hyphens, without spaces or colons.",
       );
     } else if (isReservedHeader(name)) {
-      report("header-reserved", "error", field, `${field.name} is set by the connection itself.`, "Take it away.");
+      report("header-reserved", "error", field, `${field.name} is set by the connection itself.`, "Remove it.");
     }
     const first = seen.get(name);
     if (first !== undefined) {
-      const message = `${field.name} is the same header as ${first.name} in line ${first.line}.`;
+      const message = `${field.name} is the same header as ${first.name} on line ${first.line}.`;
       report("header-duplicate", "error", field, message, "Keep one of the two.");
     }
     seen.set(name, field);
@@ -116,8 +122,8 @@ export function judgeHeaders(headers: readonly NamedField[], report: Report): vo
         "header-value",
         "error",
         field,
-        `The value of ${field.name} holds a line break or another character that no header can have.`,
-        "Write it in one line of printable characters.",
+        `The value of ${field.name} contains a line break or another character that is not allowed in headers.`,
+        "Write it on one line with printable characters.",
       );
     }
     if (name === "authorization") judgeAuthorization(field, report);
@@ -128,11 +134,11 @@ function judgeAuthorization(field: NamedField, report: Report): void {
   const { text } = field.template;
   const [, word = ""] = /^([A-Za-z][\w!#$&'*+.^`|~-]*) \S/.exec(text) ?? [];
   const known = suggest(word, authorizationSchemes);
-  // Servers define schemes of their own, so any is accepted unless it looks like a known one that is misspelled.
+  // Servers define their own schemes, so any is accepted unless it looks like a misspelled known one.
   if (word !== "" && (known === undefined || known === word)) return;
   if (known !== undefined && !/^(?:bearer|basic)$/i.test(word)) {
     if (known.toLowerCase() === word.toLowerCase()) return;
-    const message = `${quoteName(word)} is not a known scheme of Authorization.`;
+    const message = `${quoteName(word)} is not a known Authorization scheme.`;
     report("authorization-scheme", "warning", field, message, `Did you mean ${known}?`);
     return;
   }
@@ -144,18 +150,18 @@ function judgeAuthorization(field: NamedField, report: Report): void {
       "authorization-scheme",
       "error",
       field,
-      "Authorization has no scheme; a bare token is refused.",
-      `Write "Bearer ${reference}", "Basic ${reference}" if it is the base64 of user:password, or the scheme that the server documents.`,
+      "Authorization has no scheme; servers reject a bare token.",
+      `Write "Bearer ${reference}", "Basic ${reference}" if it is the base64 of user:password, or use the scheme that the server documents.`,
     );
     return;
   }
   const proper = scheme.toLowerCase() === "basic" ? "Basic" : "Bearer";
   const message =
     rest === ""
-      ? `Nothing follows ${proper}.`
+      ? `${proper} is not followed by credentials.`
       : gap !== " "
-        ? `${proper} must be followed by one space, and stand first.`
-        : `The scheme is written ${proper}.`;
+        ? `${proper} must come first and be followed by one space.`
+        : `The scheme should be written ${proper}.`;
   const isOnlyCase = rest !== "" && gap === " " && text.startsWith(scheme);
   report("authorization-scheme", isOnlyCase ? "warning" : "error", field, message, `Write "${proper} ${reference}".`);
 }

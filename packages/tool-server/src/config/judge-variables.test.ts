@@ -44,7 +44,7 @@ describe("[TS-D-SEC-2] the value of a variable is a secret", () => {
     expect(uses.filter(({ isSecret }) => isSecret).map(({ variable }) => variable)).toEqual(expected);
   });
 
-  test("as a parameter of the url, or an option, with the name of one, and not as another", () => {
+  test("if it is a url parameter or option that is named like a secret", () => {
     const url = "https://host/${PART}?w=${WHAT}&api_key=a${ONE}b&token=${TWO}${THREE}&q=${QUERY}";
     const secrets = createSecretRegistry();
     const variables = { PART: "p", WHAT: "w", ONE: "k3q9x7z1", TWO: "m4n8b2v6", THREE: "c5d7f9g1", QUERY: "q" };
@@ -56,7 +56,7 @@ describe("[TS-D-SEC-2] the value of a variable is a secret", () => {
     expect(secretsOf(substitute(process({ args })).uses)).toEqual(["ONE", "THREE"]);
   });
 
-  test("in a header that carries a credential, and not in another", () => {
+  test("in a header that carries a credential, but not in other headers", () => {
     const headers = {
       Authorization: "Bearer ${ONE}",
       "X-Api-Key": "${TWO}",
@@ -72,7 +72,7 @@ describe("[TS-D-SEC-2] the value of a variable is a secret", () => {
     ]);
   });
 
-  test("and is redacted from then on, while the name of the database stays readable", () => {
+  test("and is redacted from then on, but the database name stays readable", () => {
     const secrets = createSecretRegistry();
     const env = { STORE: "postgres://${PERSON}:${WORD}@host/${BASE}" };
     substitute(process({ env }), { PERSON: "the-person", WORD: "the-word", BASE: "the-base" }, secrets);
@@ -80,17 +80,17 @@ describe("[TS-D-SEC-2] the value of a variable is a secret", () => {
   });
 });
 
-describe("[TS-D-SUB-6] white space that is not seen", () => {
+describe("[TS-D-SUB-6] invisible white space", () => {
   test.each([
-    ["a\nb", "holds a line break"],
-    [" a\nb\n", "holds a line break"],
+    ["a\nb", "contains a line break"],
+    [" a\nb\n", "contains a line break"],
     ["ab\n", "ends with a line break"],
     ["ab \r\n", "ends with a line break"],
     [" ab", "starts with white space"],
     ["\nab", "starts with white space"],
     ["ab\t", "ends with white space"],
-    ["a\u200bb", "holds white space or a mark that cannot be seen"],
-  ])("%j is reported as what it is", (value, what) => {
+    ["a\u200bb", "contains invisible characters"],
+  ])("%j is reported precisely", (value, what) => {
     expect(findingsOf(process({ args: ["${A}"] }), { A: value })).toMatchObject([
       { code: "variable-white-space", message: `The value of A ${what}.` },
     ]);
@@ -105,12 +105,12 @@ describe("[TS-D-SUB-6] white space that is not seen", () => {
   });
 });
 
-test("a NUL is an error wherever a process would be given it", () => {
+test("a NUL is an error in every value that is passed to a process", () => {
   expect(codesOf(process({ args: ["${A}"] }), { A: "a\0b" })).toEqual(["error variable-white-space"]);
   expect(codesOf(process({ env: { LEVEL: "${A}" } }), { A: "a\0b" })).toEqual(["error variable-white-space"]);
 });
 
-test("a placeholder is what people mean where no secret is due", () => {
+test("a placeholder is accepted in fields that are not secret", () => {
   expect(codesOf(process({ args: ["${A}"] }), { A: "changeme" })).toEqual([]);
 });
 
@@ -126,10 +126,10 @@ test.each([
   ["dXNlcjpwYXNz!", ["warning basic-credentials"]],
   ["!dXNlcjpwYXNz", ["warning basic-credentials"]],
   ["user:pass", ["warning basic-credentials"]],
-])("of Basic, %j is judged as the base64 of user:password", (value, expected) => {
+])("the Basic credentials %j are checked as the base64 of user:password", (value, expected) => {
   expect(codesOf(header("Authorization", "Basic ${A}"), { A: value })).toEqual(expected);
 });
 
-test("what is put together from several variables after Basic is not judged in parts", () => {
+test("Basic credentials made of several variables are not checked", () => {
   expect(codesOf(header("Authorization", "Basic ${A}${B}"), { A: "dXNlcjpw", B: "YXNz" })).toEqual([]);
 });

@@ -1,45 +1,45 @@
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
 import { isAddress, isPlaceholder } from "../secrets/secret-shapes.js";
-import type { NamedField, TextField } from "./entry.js";
+import type { NamedField, TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
 import { isHeaderValue, parseAuthorization } from "./headers.js";
 import { literalOf, notSecretVariable, pluginRootVariable, type VariableReference, variablesOf } from "./template.js";
 
 /**
- * Holds the variables of a field against how they are written and where they may stand. `bridgeVariables` are the names in env of an
- * entry that runs `wirescope bridge`, which replaces `$NAME` in its arguments itself: so a token does not become an argument.
+ * Checks the syntax of a field's variables and whether they are allowed in that field. `bridgeVariables` are the names in env of an entry that
+ * runs `wirescope bridge`, which replaces `$NAME` in its arguments itself, so that a token does not become an argument.
  */
-export function judgeTemplate(field: TextField, report: Report, bridgeVariables?: ReadonlySet<string>): void {
+export function judgeTemplate(field: TemplateField, report: Report, bridgeVariables?: ReadonlySet<string>): void {
   if (field.template.isLiteral) return;
   for (const reason of new Set(field.template.malformed)) {
     report(
       "variable-malformed",
       "error",
       field,
-      `${field.field} has a \${ that refers to no variable: ${reason}.`,
-      "Write ${NAME} or ${NAME:-default}; no ${ is ever sent as it stands.",
+      `${field.field} contains an invalid variable reference: ${reason}.`,
+      "Write ${NAME} or ${NAME:-default}. A ${ is never sent literally.",
     );
   }
   const literal = literalOf(field.template);
   const bare = /(?:^|\s)\$([A-Z_][A-Z0-9_]*)\b/.exec(literal)?.[1];
   if (bare !== undefined && bridgeVariables !== undefined && field.field.startsWith("args[")) {
     if (!bridgeVariables.has(bare)) {
-      const message = `${field.field} has $${bare}, which the bridge takes from its environment, and env does not give it.`;
+      const message = `${field.field} contains $${bare}, which the bridge reads from its environment, but env does not set it.`;
       report("variable-malformed", "error", field, message, `Add "env": {"${bare}": "\${${bare}}"} to the entry.`);
     }
   } else if (bare !== undefined) {
-    const message = `${field.field} has $${bare}, which is sent as it stands.`;
+    const message = `${field.field} contains $${bare}, which is sent literally.`;
     report("variable-malformed", "error", field, message, `Write \${${bare}}.`);
   }
   const percent = /%([A-Z_][A-Z0-9_]{2,})%/.exec(literal)?.[1];
   if (percent !== undefined) {
-    const message = `${field.field} has %${percent}%, the form of Windows, which is sent as it stands.`;
+    const message = `${field.field} contains %${percent}%, the Windows form, which is sent literally.`;
     report("variable-malformed", "error", field, message, `Write \${${percent}}, which works on every system.`);
   }
   for (const { name } of variablesOf(field.template)) {
     if (isReserved(name)) {
-      const message = `${field.field} asks for ${name}, which is for Wirescope alone: it may hold the key to all tokens.`;
-      report("variable-reserved", "error", field, message, "Use a variable of another name.");
+      const message = `${field.field} uses ${name}, which is reserved for Wirescope: it may contain the key to all tokens.`;
+      report("variable-reserved", "error", field, message, "Use a variable with another name.");
     } else if (name === pluginRootVariable) {
       if (!allowsPluginRoot(field.field)) {
         const message = `${pluginRootVariable} is not available in ${field.field}.`;
@@ -50,19 +50,19 @@ export function judgeTemplate(field: TextField, report: Report, bridgeVariables?
         "variable-misplaced",
         "warning",
         field,
-        `${name} decides which program is run.`,
-        `Start the path with \${${pluginRootVariable}}, or write it out.`,
+        `${name} decides which program runs.`,
+        `Start the path with \${${pluginRootVariable}}, or write the full path.`,
       );
     }
   }
 }
 
-/** Whether the plugin's root is available in a field. */
+/** Whether HOST_PLUGIN_ROOT is available in a field. */
 export function allowsPluginRoot(field: string): boolean {
   return isProgram(field) || field.startsWith("args[");
 }
 
-/** Whether a variable is one of Wirescope itself, such as the key of the vault. No entry gets it. */
+/** Whether a variable is one of Wirescope's own, such as the key of the vault. No entry can use it. */
 export function isReserved(name: string): boolean {
   return name.toUpperCase().startsWith("WIRESCOPE_");
 }
@@ -71,14 +71,14 @@ function isProgram(field: string): boolean {
   return field === "command" || field === "headersHelper";
 }
 
-// White space other than the usual, and what takes no room at all: joiners, soft hyphens, marks of direction and order.
+// Unusual white space and zero-width characters: joiners, soft hyphens, direction marks, byte-order marks.
 const invisible = /(?! )[\p{Zs}\p{Zl}\p{Zp}\p{Cf}]/u;
 
-/** Whether the value of a variable in a field is a secret, by the field, by what stands before it, and by the name of the variable. */
-export function isSecretPosition(field: TextField, variable: string): boolean {
+/** Whether the value of a variable in a field is a secret, based on the field, the preceding text and the variable's name. */
+export function isSecretPosition(field: TemplateField, variable: string): boolean {
   if (variable === notSecretVariable) return false;
   if (isSecretName(variable)) return true;
-  // In an address, only the password is secret: the name of a database must not be redacted everywhere.
+  // In an address, only the password is secret: the database name must not be redacted everywhere.
   if (field.field.startsWith("env.") && isAddress(literalOf(field.template)))
     return isPasswordOfAddress(field, variable);
   const name = nameOf(field);
@@ -87,11 +87,11 @@ export function isSecretPosition(field: TextField, variable: string): boolean {
   return field.field.startsWith("env.") && isSecretName(name);
 }
 
-/** More parts than a url or an argument has. */
+/** More parts than any real url or argument has. */
 const maxParts = 256;
 
-/** Whether a variable is the value of a parameter or an option with the name of a secret, as in `?token=${T}` or `--token=${T}`. */
-function isSecretParameter({ field, template: { parts } }: TextField, variable: string): boolean {
+/** Whether a variable is the value of a parameter or option that is named like a secret, as in `?token=${T}` or `--token=${T}`. */
+function isSecretParameter({ field, template: { parts } }: TemplateField, variable: string): boolean {
   let before = "";
   for (const part of parts.slice(0, maxParts)) {
     if (part.kind === "text") {
@@ -108,9 +108,9 @@ function isSecretParameter({ field, template: { parts } }: TextField, variable: 
   return false;
 }
 
-/** Holds the value of a variable against the rules for where it stands, but for those of a url. No finding tells the value. */
-export function judgeValue(field: TextField, { name }: VariableReference, value: string, report: Report): void {
-  const place = { ...field, variable: name };
+/** Checks the value of a variable against the rules of its field, except those of urls. No finding contains the value. */
+export function judgeValue(field: TemplateField, { name }: VariableReference, value: string, report: Report): void {
+  const position = { ...field, variable: name };
   const isSecret = isSecretPosition(field, name);
   const isHeader = field.field.startsWith("headers.");
   const hidden = hiddenIn(value);
@@ -118,29 +118,29 @@ export function judgeValue(field: TextField, { name }: VariableReference, value:
     report(
       "variable-white-space",
       isSecret || isHeader || field.field === "url" ? "error" : "warning",
-      place,
+      position,
       `The value of ${name} ${hidden}.`,
-      `Set ${name} again without it; ${name}="$(cat file)" leaves out the line break at the end of a file.`,
+      `Set ${name} again without it; ${name}="$(cat file)" drops the line break at the end of a file.`,
     );
   } else if (isHeader && !isHeaderValue(value)) {
-    const message = `The value of ${name} holds a character that no header can have.`;
-    report("header-value", "error", place, message, `Set ${name} to printable characters of Latin-1.`);
+    const message = `The value of ${name} contains a character that is not allowed in headers.`;
+    report("header-value", "error", position, message, `Set ${name} to printable Latin-1 characters.`);
   } else if (value.includes("\0")) {
-    const message = `The value of ${name} holds a NUL, which no process can be given.`;
-    report("variable-white-space", "error", place, message, `Set ${name} again without it.`);
+    const message = `The value of ${name} contains a NUL character, which cannot be passed to a process.`;
+    report("variable-white-space", "error", position, message, `Set ${name} again without it.`);
   }
   if (value.includes("${")) {
-    const message = `The value of ${name} holds a \${, which is not looked into and never sent.`;
-    report("variable-nested", "error", place, message, `Set ${name} to the value that is meant.`);
+    const message = `The value of ${name} contains \${, which is not expanded and never sent.`;
+    report("variable-nested", "error", position, message, `Set ${name} to the final value.`);
   }
   if (isSecret && isPlaceholder(value)) {
-    const message = `The value of ${name} looks like the placeholder of an example.`;
-    report("variable-placeholder", "warning", place, message, `Set ${name} to your own value.`);
+    const message = `The value of ${name} looks like a placeholder from an example.`;
+    report("variable-placeholder", "warning", position, message, `Set ${name} to your own value.`);
   }
   if (field.field.toLowerCase() === "headers.authorization") judgeAuthorization(field, name, value, report);
 }
 
-function isPasswordOfAddress({ template: { parts } }: TextField, variable: string): boolean {
+function isPasswordOfAddress({ template: { parts } }: TemplateField, variable: string): boolean {
   const texts = parts.map((part) => (part.kind === "text" ? part.text : "$"));
   return parts.some((part, index) => {
     if (part.kind === "text" || part.name !== variable) return false;
@@ -151,15 +151,15 @@ function isPasswordOfAddress({ template: { parts } }: TextField, variable: strin
   });
 }
 
-function judgeAuthorization(field: TextField, name: string, value: string, report: Report): void {
+function judgeAuthorization(field: TemplateField, name: string, value: string, report: Report): void {
   const { scheme } = parseAuthorization(field.template.text);
   if (scheme !== undefined && parseAuthorization(value).scheme !== undefined) {
     report(
       "authorization-doubled",
       "error",
       { ...field, variable: name },
-      `The value of ${name} starts with a scheme, and so does the field.`,
-      `Set ${name} to what follows the scheme alone.`,
+      `The value of ${name} starts with a scheme, but the field already has one.`,
+      `Set ${name} to the part after the scheme.`,
     );
   } else if (scheme === "Basic" && field.template.text === `Basic \${${name}}` && !isBasic(value)) {
     report(
@@ -173,17 +173,17 @@ function judgeAuthorization(field: TextField, name: string, value: string, repor
 }
 
 function hiddenIn(value: string): string | undefined {
-  if (/[\r\n]/.test(value.trim())) return "holds a line break";
+  if (/[\r\n]/.test(value.trim())) return "contains a line break";
   if (/[\r\n]/.test(value.slice(value.trimEnd().length))) return "ends with a line break";
   if (/^\s/.test(value)) return "starts with white space";
   if (/\s$/.test(value)) return "ends with white space";
-  return invisible.test(value) ? "holds white space or a mark that cannot be seen" : undefined;
+  return invisible.test(value) ? "contains invisible characters" : undefined;
 }
 
 function isBasic(value: string): boolean {
   return /^[A-Za-z0-9+/]+={0,2}$/.test(value) && Buffer.from(value, "base64").includes(":");
 }
 
-function nameOf(field: TextField | NamedField): string {
+function nameOf(field: TemplateField | NamedField): string {
   return "name" in field ? field.name : field.field;
 }

@@ -1,15 +1,15 @@
 import { ToolServerError } from "../errors.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import { suggest } from "../suggest.js";
-import { type Entry, type StdioEntry, textFieldsOf } from "./entry.js";
+import { type Entry, type StdioEntry, templateFieldsOf } from "./entry.js";
 import {
   collectFindings,
   type Finding,
   type JsonPath,
-  type Place,
   quoteName,
   type Report,
   redactFinding,
+  type SourcePosition,
   sortFindings,
 } from "./finding.js";
 import { type JsonMember, type JsonNode, type JsonProblem, parseJsonWithPositions } from "./json-with-positions.js";
@@ -19,24 +19,24 @@ import { judgeTemplate } from "./judge-variables.js";
 import { parseEntry } from "./parse-entry.js";
 import type { RuleCode } from "./rules.js";
 
-/** A configuration as it was read: the entries that could be understood, and everything that is wrong. */
+/** A parsed configuration: the entries that could be parsed, and all findings. */
 export interface Configuration {
   readonly entries: readonly Entry[];
-  /** In the order of the file. An entry may be here as an entry and still have errors: those say it is not to be used. */
+  /** In file order. An entry that was parsed can still have errors, which make it unusable. */
   readonly findings: readonly Finding[];
 }
 
-/** How a configuration is read. */
+/** How to parse a configuration. */
 export interface ParseConfigurationOptions {
   /** Whether http and ws are accepted for a loopback host; default false. */
   readonly allowInsecureLoopback?: boolean;
-  /** Where secrets that are written into the file are made known; default a registry of its own. */
+  /** Where secrets that are written into the file are registered; default a new registry. */
   readonly secrets?: SecretRegistry;
 }
 
 /**
- * Reads the text of a configuration and judges all that can be judged from the text alone. Nothing is run, looked up or
- * connected to. Findings hold no secret, also none that the file wrongly holds.
+ * Parses a configuration and checks everything that the file alone determines. Runs nothing, reads no variables and connects to nothing.
+ * Findings contain no secrets, not even those that are written into the file.
  */
 export function parseConfiguration(text: string, options: ParseConfigurationOptions = {}): Configuration {
   const { allowInsecureLoopback = false, secrets = createSecretRegistry() } = options;
@@ -48,7 +48,7 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
   const entries: Entry[] = [];
   if (root !== undefined && root.kind !== "object") {
     const fix = 'Write {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
-    report("file-shape", "error", { ...root, path: [] }, "The file holds no object.", fix);
+    report("file-shape", "error", { ...root, path: [] }, "The file is not a JSON object.", fix);
   } else if (root !== undefined) {
     const { members, path } = serversOf(root.members, { ...root, path: [] }, report);
     for (const member of members) {
@@ -68,10 +68,10 @@ const problemCodes: Readonly<Record<JsonProblem["kind"], RuleCode>> = {
   "duplicate-key": "json-duplicate-key",
 };
 
-/** The members that are entries, in either shape of the file. */
+/** The members that are entries, at the top level or in mcpServers. */
 function serversOf(
   all: readonly JsonMember[],
-  root: Place,
+  root: SourcePosition,
   report: Report,
 ): { readonly members: readonly JsonMember[]; readonly path: JsonPath } {
   const members = all.filter(({ key }) => key !== "$schema");
@@ -79,32 +79,32 @@ function serversOf(
   if (wrapper === undefined) {
     const other = members.find(holdsServers);
     if (other !== undefined) {
-      const message = `The servers stand in ${quoteName(other.key)}, as other programs have them.`;
-      const fix = `Write "mcpServers" in place of ${quoteName(other.key)}.`;
+      const message = `The servers are in ${quoteName(other.key)}, which other programs use.`;
+      const fix = `Rename ${quoteName(other.key)} to "mcpServers".`;
       report("file-shape", "error", { ...other.keyAt, path: [other.key] }, message, fix);
       return { members: [], path: [] };
     }
     if (members.length === 0) {
       const fix = 'Add one: {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
-      report("file-shape", "warning", root, "The file names no server.", fix);
+      report("file-shape", "warning", root, "The file contains no servers.", fix);
     }
     return { members, path: [] };
   }
   for (const { key, keyAt } of members.filter((member) => member !== wrapper)) {
-    const message = `Beside mcpServers stands ${quoteName(key)}, which nothing reads.`;
+    const message = `${quoteName(key)} next to mcpServers is ignored.`;
     report(
       "file-shape",
       "error",
       { ...keyAt, path: [key] },
       message,
-      "Move it into mcpServers if it is a server, else take it away.",
+      "If it is a server, move it into mcpServers; otherwise remove it.",
     );
   }
   const path = ["mcpServers"];
   if (wrapper.value.kind === "object") {
     if (wrapper.value.members.length === 0) {
       const fix = 'Add one: "name": {"type": "http", "url": "https://…"}.';
-      report("file-shape", "warning", { ...wrapper.keyAt, path }, "The file names no server.", fix);
+      report("file-shape", "warning", { ...wrapper.keyAt, path }, "The file contains no servers.", fix);
     }
     return { members: wrapper.value.members, path };
   }
@@ -112,7 +112,7 @@ function serversOf(
   return { members: [], path };
 }
 
-/** Whether a member is no entry, but an object of such. */
+/** Whether a member is not an entry but an object that contains entries. */
 function holdsServers({ value }: JsonMember): boolean {
   if (value.kind !== "object" || isEntry(value)) return false;
   return value.members.some((member) => isEntry(member.value));
@@ -132,9 +132,9 @@ function isBridge(entry: Entry): entry is StdioEntry {
 
 function judgeEntry(entry: Entry, secrets: SecretRegistry, report: Report): void {
   const bridgeVariables = isBridge(entry) ? new Set(entry.env.map(({ name }) => name)) : undefined;
-  for (const field of textFieldsOf(entry)) judgeTemplate(field, report, bridgeVariables);
+  for (const field of templateFieldsOf(entry)) judgeTemplate(field, report, bridgeVariables);
   for (const secret of judgeSecrets(entry, report)) {
-    // A short literal, such as "test", would take its letters out of every sentence.
+    // A short literal, such as "test", would be redacted in every sentence.
     if (secret.length >= 8) secrets.add(secret);
   }
   if (entry.type === "stdio") return;
@@ -146,13 +146,13 @@ function judgeEntry(entry: Entry, secrets: SecretRegistry, report: Report): void
       "helper-and-authorization",
       "note",
       authorization,
-      "The entry has Authorization and a helper; where the helper gives Authorization, that one is sent.",
-      "Keep the one that is meant.",
+      "The entry has both an Authorization header and a helper. If the helper returns Authorization, its value is sent.",
+      "Keep only one of them.",
     );
   }
 }
 
-/** That a configuration has no server of this name, which ones it has, and which was meant. */
+/** The error for a server name that is not in the configuration, with a suggestion. */
 export function unknownServer(
   name: string,
   { entries }: Pick<Configuration, "entries">,
@@ -161,7 +161,7 @@ export function unknownServer(
   const names = entries.map((entry) => entry.name);
   const close = suggest(name, names);
   const guess = close === undefined ? "" : `Did you mean ${JSON.stringify(close)}? `;
-  const list = names.length === 0 ? "The configuration has none." : `There are: ${names.join(", ")}.`;
-  const problem = redact(`There is no server ${JSON.stringify(name)} in the configuration.`);
+  const list = names.length === 0 ? "It has no servers." : `Servers: ${names.join(", ")}.`;
+  const problem = redact(`The configuration has no server ${JSON.stringify(name)}.`);
   return new ToolServerError("SERVER_UNKNOWN", { problem, advice: redact(`${guess}${list}`) });
 }

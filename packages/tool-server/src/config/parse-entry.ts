@@ -11,17 +11,17 @@ import {
   type NetworkEntry,
   type NetworkType,
   type StdioEntry,
+  type TemplateField,
   type TenantVariable,
-  type TextField,
 } from "./entry.js";
-import { type JsonPath, type Place, quoteName, type Report } from "./finding.js";
+import { type JsonPath, quoteName, type Report, type SourcePosition } from "./finding.js";
 import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
 import { parseTemplate, type Template, variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 
 type Members = ReadonlyMap<FieldName, JsonMember>;
 
-/** Reads one entry; undefined if so much is wrong with it that nothing could be connected to. */
+/** Parses one entry; undefined if it has no usable url or command. */
 export function parseEntry(
   member: JsonMember,
   parent: JsonPath,
@@ -29,29 +29,41 @@ export function parseEntry(
   report: Report,
 ): Entry | undefined {
   const { key: name, keyAt, value } = member;
-  const place: Place = { ...keyAt, path: [...parent, name], server: name };
+  const position: SourcePosition = { ...keyAt, path: [...parent, name], server: name };
   if (name.trim() === "" || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) {
-    report("server-name", "error", place, "The name of a server is empty or cannot be printed.", "Give it a name.");
+    report(
+      "server-name",
+      "error",
+      position,
+      "The server name is empty or contains characters that cannot be printed.",
+      "Give it a name.",
+    );
   }
   if (value.kind !== "object") {
-    const message = `The entry is ${describe(value)} and not an object.`;
-    report("entry-shape", "error", { ...place, ...at(value) }, message, 'Write {"type": "http", "url": "https://…"}.');
+    const message = `The entry must be an object, but is ${describe(value)}.`;
+    report(
+      "entry-shape",
+      "error",
+      { ...position, ...at(value) },
+      message,
+      'Write {"type": "http", "url": "https://…"}.',
+    );
     return undefined;
   }
-  const members = readFields(value.members, place, report);
-  const type = typeOf(members, place, report);
+  const members = readFields(value.members, position, report);
+  const type = typeOf(members, position, report);
   if (type === undefined) return undefined;
-  judgePlacement(members, type, place, report);
+  judgePlacement(members, type, position, report);
   const written = jsonNodeToValue(value);
   if (type === "stdio") {
-    const parsed = parseStdio(members, place, name, report);
+    const parsed = parseStdio(members, position, name, report);
     return parsed && { ...parsed, written };
   }
-  const parsed = parseNetwork(members, type, place, name, report);
+  const parsed = parseNetwork(members, type, position, name, report);
   return parsed && { ...parsed, allowsInsecureLoopback, written };
 }
 
-function readFields(all: readonly JsonMember[], entry: Place, report: Report): Members {
+function readFields(all: readonly JsonMember[], entry: SourcePosition, report: Report): Members {
   const members = new Map<FieldName, JsonMember>();
   for (const member of all) {
     if (isField(member.key)) {
@@ -63,23 +75,23 @@ function readFields(all: readonly JsonMember[], entry: Place, report: Report): M
       "field-unknown",
       "error",
       { ...entry, ...member.keyAt, path: [...entry.path, member.key] },
-      `An entry has no field ${quoteName(member.key)}.`,
-      near === undefined ? `Take it away. The fields are ${fieldNames.join(", ")}.` : `Did you mean ${near}?`,
+      `Unknown field ${quoteName(member.key)}.`,
+      near === undefined ? `Remove it. Known fields: ${fieldNames.join(", ")}.` : `Did you mean ${near}?`,
     );
   }
   return members;
 }
 
-/** What an entry is, by its type and by whether it has url or command. */
-function typeOf(members: Members, entry: Place, report: Report): Entry["type"] | undefined {
+/** The type of an entry, from its type field and from whether it has url or command. */
+function typeOf(members: Members, entry: SourcePosition, report: Report): Entry["type"] | undefined {
   const url = members.get("url");
   const command = members.get("command");
   if (url !== undefined && command !== undefined) {
-    const place = { ...entry, ...command.keyAt, path: [...entry.path, "command"] };
-    const fix = "Keep url for a server on the network, or command for a process; make two entries for two servers.";
-    report("field-conflict", "error", place, "The entry has both url and command.", fix);
+    const position = { ...entry, ...command.keyAt, path: [...entry.path, "command"] };
+    const fix = "Keep url for a network server or command for a local one. Use two entries for two servers.";
+    report("field-conflict", "error", position, "The entry has both url and command.", fix);
     const { value } = members.get("type") ?? {};
-    // So that what else is wrong is found in the same run.
+    // Continue, to report the other problems in the same run.
     return value?.kind === "string" && isType(value.value) ? value.value : "http";
   }
   const member = members.get("type");
@@ -93,37 +105,37 @@ function typeOf(members: Members, entry: Place, report: Report): Entry["type"] |
       return undefined;
     }
     const isWebSocket = url.value.kind === "string" && /^wss?:/i.test(url.value.value);
-    const fix = isWebSocket ? 'Add "type": "ws".' : 'Add "type": "http", or "sse" for a server of the older kind.';
-    report("type-missing", "error", entry, "The entry has a url and no type.", fix);
-    // So that what else is wrong is found in the same run.
+    const fix = isWebSocket ? 'Add "type": "ws".' : 'Add "type": "http", or "sse" for a legacy server.';
+    report("type-missing", "error", entry, "The entry has a url but no type.", fix);
+    // Continue, to report the other problems in the same run.
     return isWebSocket ? "ws" : "http";
   }
-  const place = { ...entry, ...at(member.value), path: [...entry.path, "type"] };
+  const position = { ...entry, ...at(member.value), path: [...entry.path, "type"] };
   if (!isType(type)) {
     const near =
       suggest(type, [...entryTypes]) ?? (/stream/i.test(type) ? "http" : /socket/i.test(type) ? "ws" : undefined);
     const fix = near === undefined ? `Write one of ${entryTypes.join(", ")}.` : `Write "${near}".`;
-    report("type-unknown", "error", place, "The type is none of http, sse, ws and stdio.", fix);
+    report("type-unknown", "error", position, "The type must be http, sse, ws or stdio.", fix);
     return command !== undefined ? "stdio" : url !== undefined ? "http" : undefined;
   }
   if (type === "stdio" && url !== undefined) {
     report(
       "type-mismatch",
       "error",
-      place,
-      "The type is stdio, and the entry has a url.",
+      position,
+      "The type is stdio, but the entry has a url.",
       'Write "http", "sse" or "ws".',
     );
     return "http";
   }
   if (type !== "stdio" && command !== undefined) {
-    report("type-mismatch", "error", place, `The type is ${type}, and the entry has a command.`, 'Write "stdio".');
+    report("type-mismatch", "error", position, `The type is ${type}, but the entry has a command.`, 'Write "stdio".');
     return "stdio";
   }
   return type;
 }
 
-function judgePlacement(members: Members, type: Entry["type"], entry: Place, report: Report): void {
+function judgePlacement(members: Members, type: Entry["type"], entry: SourcePosition, report: Report): void {
   if (members.has("url") && members.has("command")) return;
   const kind = type === "stdio" ? "stdio" : "network";
   for (const [name, { keyAt }] of members) {
@@ -134,8 +146,8 @@ function judgePlacement(members: Members, type: Entry["type"], entry: Place, rep
       "field-misplaced",
       "error",
       { ...entry, ...keyAt, path: [...entry.path, name] },
-      `${name} is for ${appliesTo} servers, and this is a ${type} server.`,
-      `Take it away; a ${type} server has ${fits.join(", ")}.`,
+      `${name} applies to ${appliesTo} servers, but this is a ${type} server.`,
+      `Remove it. A ${type} server can have ${fits.join(", ")}.`,
     );
   }
 }
@@ -143,7 +155,7 @@ function judgePlacement(members: Members, type: Entry["type"], entry: Place, rep
 function parseNetwork(
   members: Members,
   type: NetworkType,
-  entry: Place,
+  entry: SourcePosition,
   name: string,
   report: Report,
 ): Omit<NetworkEntry, "written" | "allowsInsecureLoopback"> | undefined {
@@ -153,9 +165,9 @@ function parseNetwork(
   const sandbox = sandboxOf(members, "helper", entry, report);
   const { keyAt } = members.get("sandbox") ?? {};
   if (keyAt !== undefined && !members.has("headersHelper")) {
-    const place = { ...entry, ...keyAt, path: [...entry.path, "sandbox"] };
-    const message = `sandbox is for what is started, and this ${type} server has no headersHelper.`;
-    report("field-misplaced", "error", place, message, "Take it away.");
+    const position = { ...entry, ...keyAt, path: [...entry.path, "sandbox"] };
+    const message = `sandbox applies to local programs, but this ${type} server has no headersHelper.`;
+    report("field-misplaced", "error", position, message, "Remove it.");
   }
   if (url === undefined) {
     if (!members.has("url"))
@@ -167,7 +179,7 @@ function parseNetwork(
 
 function parseStdio(
   members: Members,
-  entry: Place,
+  entry: SourcePosition,
   name: string,
   report: Report,
 ): Omit<StdioEntry, "written"> | undefined {
@@ -177,7 +189,7 @@ function parseStdio(
   const sandbox = sandboxOf(members, "server", entry, report);
   for (const variable of env) {
     if (/^[^=\0]+$/.test(variable.name)) continue;
-    const message = `${quoteName(variable.name)} is no name of a variable.`;
+    const message = `${quoteName(variable.name)} is not a valid variable name.`;
     report("field-type", "error", variable, message, "Use letters, digits and _.");
   }
   if (command === undefined) {
@@ -187,22 +199,22 @@ function parseStdio(
   return { ...entry, type: "stdio", name, command, args, env, sandbox };
 }
 
-function sandboxOf(members: Members, program: "server" | "helper", entry: Place, report: Report): boolean {
+function sandboxOf(members: Members, program: "server" | "helper", entry: SourcePosition, report: Report): boolean {
   const sandbox = flagOf(members, "sandbox", true, entry, report);
   const { value } = members.get("sandbox") ?? {};
   if (value !== undefined && !sandbox) {
-    const place = { ...entry, ...at(value), path: [...entry.path, "sandbox"] };
+    const position = { ...entry, ...at(value), path: [...entry.path, "sandbox"] };
     const message = `Without the sandbox, the ${program} can read the tokens of all servers.`;
-    report("sandbox-off", "note", place, message, `Take it away if the ${program} works in the sandbox.`);
+    report("sandbox-off", "note", position, message, `Remove this field if the ${program} works in the sandbox.`);
   }
   return sandbox;
 }
 
-function tenantsOf(url: TextField, headers: readonly NamedField[]): NetworkEntry["tenants"] {
+function tenantsOf(url: TemplateField, headers: readonly NamedField[]): NetworkEntry["tenants"] {
   const tenants: TenantVariable[] = [];
   const { regions = [], host = "" } = parseUrlTemplate(url.template) ?? {};
   variablesOf(url.template).forEach(({ name }, index) => {
-    // At the end of the host, a variable decides the domain and not a tenant of it.
+    // A variable at the end of the host sets the domain, not a tenant.
     if (regions[index] === "host" && !host.endsWith(variableMark))
       tenants.push({ variable: name, via: "host", field: url.field });
   });
@@ -214,79 +226,91 @@ function tenantsOf(url: TextField, headers: readonly NamedField[]): NetworkEntry
   return tenants;
 }
 
-function textOf(members: Members, name: FieldName, entry: Place, report: Report): TextField | undefined {
+function textOf(members: Members, name: FieldName, entry: SourcePosition, report: Report): TemplateField | undefined {
   const member = members.get(name);
   const value = member && stringOf(member, name, entry, report);
   if (member === undefined || value === undefined) return undefined;
-  const place = { ...entry, ...at(member.value), path: [...entry.path, name] };
+  const position = { ...entry, ...at(member.value), path: [...entry.path, name] };
   if (value.trim() === "") {
-    report("field-missing", "error", place, `${name} is empty.`, "Write a value, or take the field away.");
+    report("field-missing", "error", position, `${name} is empty.`, "Write a value, or remove the field.");
     return undefined;
   }
-  return { ...place, field: name, template: parseTemplate(value) };
+  return { ...position, field: name, template: parseTemplate(value) };
 }
 
-function texts(member: JsonMember | undefined, entry: Place, report: Report): TextField[] {
+function texts(member: JsonMember | undefined, entry: SourcePosition, report: Report): TemplateField[] {
   if (member === undefined) return [];
-  const place = { ...entry, ...at(member.value), path: [...entry.path, "args"] };
+  const position = { ...entry, ...at(member.value), path: [...entry.path, "args"] };
   if (member.value.kind !== "array") {
-    wrongType(place, "args", member.value, report);
+    wrongType(position, "args", member.value, report);
     return [];
   }
   return member.value.items.flatMap((item, index) => {
-    const here = { ...place, ...at(item), path: [...place.path, index] };
+    const here = { ...position, ...at(item), path: [...position.path, index] };
     const field = `args[${index}]`;
     const template = templateOf(item, field, here, report);
     return template === undefined ? [] : [{ ...here, field, template }];
   });
 }
 
-function namedTexts(members: Members, name: "headers" | "env", entry: Place, report: Report): NamedField[] {
+function namedTexts(members: Members, name: "headers" | "env", entry: SourcePosition, report: Report): NamedField[] {
   const member = members.get(name);
   if (member === undefined) return [];
-  const place = { ...entry, ...at(member.value), path: [...entry.path, name] };
+  const position = { ...entry, ...at(member.value), path: [...entry.path, name] };
   if (member.value.kind !== "object") {
-    wrongType(place, name, member.value, report);
+    wrongType(position, name, member.value, report);
     return [];
   }
   return member.value.members.flatMap(({ key, value }) => {
-    const here = { ...place, ...at(value), path: [...place.path, key] };
+    const here = { ...position, ...at(value), path: [...position.path, key] };
     const field = `${name}.${key}`;
     const template = templateOf(value, field, here, report);
     return template === undefined ? [] : [{ ...here, field, name: key, template }];
   });
 }
 
-/** The template that a text is; undefined, which is reported, where it is no text. */
-function templateOf(node: JsonNode, field: string, place: Place, report: Report): Template | undefined {
+/** Parses a string as a template; reports any other kind of value and returns undefined. */
+function templateOf(node: JsonNode, field: string, position: SourcePosition, report: Report): Template | undefined {
   if (node.kind === "string") return parseTemplate(node.value);
-  report("field-type", "error", place, `${field} is ${describe(node)} and not a string.`, "Write it in double quotes.");
+  report(
+    "field-type",
+    "error",
+    position,
+    `${field} must be a string, but is ${describe(node)}.`,
+    "Write it in double quotes.",
+  );
   return undefined;
 }
 
-function stringOf({ value }: JsonMember, name: FieldName, entry: Place, report: Report): string | undefined {
+function stringOf({ value }: JsonMember, name: FieldName, entry: SourcePosition, report: Report): string | undefined {
   if (value.kind === "string") return value.value;
   wrongType({ ...entry, ...at(value), path: [...entry.path, name] }, name, value, report);
   return undefined;
 }
 
-function flagOf(members: Members, name: FieldName, standard: boolean, entry: Place, report: Report): boolean {
+function flagOf(members: Members, name: FieldName, standard: boolean, entry: SourcePosition, report: Report): boolean {
   const { value } = members.get(name) ?? {};
   if (value === undefined || value.kind === "boolean") return value?.value ?? standard;
   wrongType({ ...entry, ...at(value), path: [...entry.path, name] }, name, value, report);
   return standard;
 }
 
-function wrongType(place: Place, name: FieldName, value: JsonNode, report: Report): void {
+function wrongType(position: SourcePosition, name: FieldName, value: JsonNode, report: Report): void {
   const { json } = fieldTable[name];
-  const wanted = json === "string" || json === "boolean" ? `a ${json}` : `an ${json}`;
+  const expected = json === "string" || json === "boolean" ? `a ${json}` : `an ${json}`;
   const examples = {
     string: '"…"',
     "array of strings": '["…", "…"]',
     "object of strings": '{"NAME": "…"}',
     boolean: "true or false",
   };
-  report("field-type", "error", place, `${name} is ${describe(value)} and not ${wanted}.`, `Write ${examples[json]}.`);
+  report(
+    "field-type",
+    "error",
+    position,
+    `${name} must be ${expected}, but is ${describe(value)}.`,
+    `Write ${examples[json]}.`,
+  );
 }
 
 function describe({ kind }: JsonNode): string {

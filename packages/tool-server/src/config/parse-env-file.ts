@@ -1,16 +1,16 @@
 import type { Finding } from "./finding.js";
 
-/** What an environment file says. */
+/** The content of an environment file. */
 export interface EnvFile {
   readonly variables: Readonly<Record<string, string>>;
-  /** What could not be understood, by line; never a value. */
+  /** The lines that could not be parsed, without values. */
   readonly findings: readonly Finding[];
 }
 
 /**
- * Reads the text of an environment file: `NAME=value` a line, with or without `export`; `#` starts a comment at the start
- * of a line or after white space; values in double quotes know `\n`, `\t`, `\"`, `\\` and `\$`, those in single quotes are taken as
- * they are, and both may go over several lines. Nothing is expanded. Of two lines for one name the last counts.
+ * Parses an environment file: one `NAME=value` per line, with or without `export`; `#` starts a comment at the start of a line or after white
+ * space; values in double quotes support `\n`, `\t`, `\"`, `\\` and `\$`, values in single quotes are literal, and both may span several lines.
+ * Nothing is expanded. If a name is set twice, the last value wins.
  */
 export function parseEnvFile(source: string, file: string): EnvFile {
   const text = source.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
@@ -48,7 +48,7 @@ export function parseEnvFile(source: string, file: string): EnvFile {
     const open = start + head.length + 1;
     const close = closing(text, open, quote);
     const after = close === -1 ? "" : text.slice(close + 1, endOfLine(close));
-    // The lines that a missing quote seems to swallow are read as lines of their own.
+    // The lines after a missing quote are parsed as separate lines.
     if (close === -1) report(`The value of ${name} has no closing ${quote}.`, `End the value with ${quote}.`);
     else if (!/^\s*(?:#.*)?$/.test(after))
       report(`Text follows the value of ${name}.`, "End the line after the value.");

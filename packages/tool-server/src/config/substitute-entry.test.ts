@@ -34,13 +34,13 @@ function headersOf(headers: Record<string, string>, variables: Variables): unkno
 }
 
 describe("values", () => {
-  test("[TS-SUB-1, TS-BEARER-2] of the user's variables take the place of their references", () => {
+  test("[TS-SUB-1, TS-BEARER-2] of the user's variables replace their references", () => {
     expect(headersOf({ Authorization: "Bearer ${API_TOKEN}" }, { API_TOKEN: "abc" })).toEqual({
       Authorization: "Bearer abc",
     });
   });
 
-  test("[TS-FIELD-7, TS-FIELD-8, TS-STDIO-1, TS-D-SUB-1] are put into args and env, or their defaults are", () => {
+  test("[TS-FIELD-7, TS-FIELD-8, TS-STDIO-1, TS-D-SUB-1] or their defaults are used in args and env", () => {
     const variables = { DATABASE_URL: "postgres://h/d", DB_USER: "me", DB_PASSWORD: "pass-word" };
     expect(resolveEntry(entryOf(example("stdio-env")), context(variables))).toEqual({
       type: "stdio",
@@ -52,15 +52,15 @@ describe("values", () => {
     });
   });
 
-  test("[TS-D-SUB-1] that are empty give way to a default, also to an empty one", () => {
+  test("[TS-D-SUB-1] that are empty are replaced by the default, even by an empty one", () => {
     expect(headersOf({ "X-A": "${A:-d}", "X-B": "${B:-}" }, { A: "" })).toEqual({ "X-A": "d", "X-B": "" });
   });
 
-  test("[TS-D-SUB-2] may be several in one value, with text around them", () => {
+  test("[TS-D-SUB-2] can be combined in one string, with text around them", () => {
     expect(headersOf({ "X-A": "<${A}/${B}-${A}>" }, { A: "1", B: "2" })).toEqual({ "X-A": "<1/2-1>" });
   });
 
-  test("[TS-SUB-2, TS-FIELD-5, TS-FIELD-6] of the plugin's root are put into command, args and headersHelper", () => {
+  test("[TS-SUB-2, TS-FIELD-5, TS-FIELD-6] of HOST_PLUGIN_ROOT are used in command, args and headersHelper", () => {
     const variables = { CLIENT_CERT: "/c.pem", CLIENT_KEY: "/k.pem", HOST_PLUGIN_ROOT: "/elsewhere" };
     expect(resolveEntry(entryOf(example("mutual-tls")), context(variables))).toMatchObject({
       command: "/plugin/bin/wrapper",
@@ -75,7 +75,7 @@ describe("values", () => {
     });
   });
 
-  test("[TS-TENANT-3] of each user make another entry of one configuration", () => {
+  test("[TS-TENANT-3] of each user make a different entry from one configuration", () => {
     const entry = entryOf(example("tenant-by-host"));
     expect(resolveEntry(entry, context({ TENANT_ID: "acme" }))).toMatchObject({
       url: "https://acme.api.example.com/mcp",
@@ -85,7 +85,7 @@ describe("values", () => {
     });
   });
 
-  test("[TS-D-SUB-7] are put in as they are, whatever they say", () => {
+  test("[TS-D-SUB-7] are used literally, whatever they contain", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (a, b) => {
         fc.pre(!/[\0]|\$\{/.test(a + b));
@@ -95,12 +95,12 @@ describe("values", () => {
     );
   });
 
-  test("are looked up in what is given alone, and not in its prototype", () => {
+  test("are read only from own properties of the given variables", () => {
     expect(codesOf({ command: "x", args: ["${constructor}"] }, {})).toEqual(["error variable-unset"]);
   });
 });
 
-describe("what cannot be put in", () => {
+describe("unusable values", () => {
   const bearer = networkEntry({ headers: { Authorization: "Bearer ${API_TOKEN}" } });
 
   test("[TS-D-SUB-3, TS-ERR-1] an unset variable is an error that names variable, server and field", () => {
@@ -109,7 +109,7 @@ describe("what cannot be put in", () => {
     expect(findings).toMatchObject([
       {
         code: "variable-unset",
-        message: 'API_TOKEN is not set, and headers.Authorization of the server "s" needs it.',
+        message: 'API_TOKEN is not set, but headers.Authorization of server "s" needs it.',
       },
     ]);
     expect(() => resolveEntry(entryOf(withEntry(bearer)), context())).toThrow(
@@ -133,7 +133,7 @@ describe("what cannot be put in", () => {
     },
   );
 
-  test("[TS-D-SUB-9] no entry gets a variable of Wirescope itself, such as the key to all tokens", () => {
+  test("[TS-D-SUB-9] no entry gets Wirescope's own variables, such as the key to all tokens", () => {
     const variables = { WIRESCOPE_VAULT_KEY: "the-key-to-all-tokens", wirescope_vault_key: "the-same" };
     for (const name of Object.keys(variables)) {
       const entry = networkEntry({ headers: { "X-Key": `\${${name}:-none}` } });
@@ -147,7 +147,7 @@ describe("what cannot be put in", () => {
     expect(codesOf({ command: "x", args: ["${A"] }, {})).toEqual(["error variable-malformed"]);
   });
 
-  test("[TS-D-SUB-4] nothing that contains ${ comes out, whatever is written and set", () => {
+  test("[TS-D-SUB-4] the result never contains ${, whatever is written and set", () => {
     const piece = fc.constantFrom("$", "{", "}", "A", "${A}", "${B:-x}", ":-", " ", "${");
     const text = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(""));
     fc.assert(
@@ -160,7 +160,7 @@ describe("what cannot be put in", () => {
     );
   });
 
-  test("[TS-D-HEADER-1] a value that no header can have is refused", () => {
+  test("[TS-D-HEADER-1] a value that is not allowed in headers is rejected", () => {
     for (const value of ["a\u0001b", "snow \u2603", "a\u0000b"]) {
       expect(codesOf(bearer, { API_TOKEN: value })).toEqual(["error header-value"]);
     }
@@ -170,7 +170,7 @@ describe("what cannot be put in", () => {
     expect(codesOf(bearer, { API_TOKEN: "Bearer abc" })).toEqual(["error authorization-doubled"]);
   });
 
-  test("what follows Basic should be the base64 of user:password", () => {
+  test("Basic should be followed by the base64 of user:password", () => {
     const basic = networkEntry({ headers: { Authorization: "Basic ${CREDENTIALS}" } });
     expect(codesOf(basic, { CREDENTIALS: "user:password" })).toEqual(["warning basic-credentials"]);
     expect(codesOf(basic, { CREDENTIALS: Buffer.from("user:password").toString("base64") })).toEqual([]);
@@ -200,7 +200,7 @@ describe("a url", () => {
     ["${API_URL}:8443/mcp", "https://api.example.com", "https://api.example.com:8443/mcp"],
     ["${SCHEME}://api.example.com/mcp", "https", "https://api.example.com/mcp"],
     ["https://api.example.com/mcp#${PART}", "a b", "https://api.example.com/mcp#a%20b"],
-  ])("[TS-FIELD-3, TS-D-URL-1] may have a variable anywhere: %s with %j", (url, value, resolved) => {
+  ])("[TS-FIELD-3, TS-D-URL-1] may contain a variable anywhere: %s with %j", (url, value, resolved) => {
     const name = /\$\{(\w+)/.exec(url)?.[1] ?? "";
     expect(urlOf(url, { [name]: value })).toBe(resolved);
   });
@@ -228,7 +228,7 @@ describe("a url", () => {
     ...["https://a", "a:1", "[::1]", "a".repeat(64)],
   ];
 
-  test.each(hostile)("[TS-D-URL-1] refuses a value that is not part of a host: %j", (value) => {
+  test.each(hostile)("[TS-D-URL-1] rejects a value that is not part of a host: %j", (value) => {
     expect(urlOf("https://${T}.example.com/mcp", { T: value })).toBeUndefined();
   });
 
@@ -241,7 +241,7 @@ describe("a url", () => {
     "::1",
     "2130706433",
     "0x7f.1",
-  ])("[TS-D-URL-1] refuses a value that is not a host: %j", (value) => {
+  ])("[TS-D-URL-1] rejects a value that is not a host: %j", (value) => {
     expect(urlOf("https://${H}/mcp", { H: value })).toBeUndefined();
   });
 
@@ -264,11 +264,11 @@ describe("a url", () => {
     ...["https://a.example.com:0", "https://a.example.com:99999", "https://a..example.com", "https://%61.example.com"],
     ...["ftp://a.example.com", "file:///etc/passwd", "javascript://a.example.com", "wss://a.example.com"],
     ...["http://a.example.com", "http://localhost.evil.example", "http://localhost"],
-  ])("[TS-D-URL-1, TS-SEC-3] refuses a value that is not an https origin: %j", (value) => {
+  ])("[TS-D-URL-1, TS-SEC-3] rejects a value that is not an https origin: %j", (value) => {
     expect(urlOf("${API_URL}/mcp", { API_URL: value })).toBeUndefined();
   });
 
-  test("[TS-D-URL-3, TS-SEC-3] may get http from a variable for a loopback host only, when that was asked for", () => {
+  test("[TS-D-URL-3, TS-SEC-3] may get http from a variable only for a loopback host, and only if that is allowed", () => {
     const resolved = (url: string, variables: Variables, allowInsecureLoopback: boolean): string | undefined => {
       const { entries, findings } = parseConfiguration(withEntry({ type: "http", url }), { allowInsecureLoopback });
       if (entries[0] === undefined || findings.some(({ severity }) => severity === "error")) return undefined;
@@ -306,7 +306,7 @@ describe("a url", () => {
     "token-of-the-user-1",
     "TOKEN-OF-THE-USER-1.evil.example",
     Buffer.from("token-of-the-user-1").toString("hex"),
-  ])("[TS-D-URL-6] never gets a value into its host that looks like a credential: %s", (value) => {
+  ])("[TS-D-URL-6] never contains a value that looks like a credential in its host: %s", (value) => {
     const token = "token-of-the-user-1";
     for (const [url, prefix] of [
       ["https://${T}.example.com/mcp", ""],
@@ -325,7 +325,7 @@ describe("a url", () => {
     }
   });
 
-  test("[TS-D-URL-2] has values of path and query percent-encoded, and no dot segments", () => {
+  test("[TS-D-URL-2] percent-encodes values in path and query, and has no dot segments", () => {
     const url = "https://a.example.com/${P}/x?q=${Q}";
     expect(urlOf(url, { P: "a/b?c#d", Q: "1&r=2#x" })).toBe("https://a.example.com/a%2Fb%3Fc%23d/x?q=1%26r%3D2%23x");
     for (const dots of [".", ".."]) expect(urlOf(url, { P: dots, Q: "1" })).toBeUndefined();
@@ -333,13 +333,13 @@ describe("a url", () => {
     expect(urlOf("https://a.example.com/%2e${P}/x", { P: "." })).toBeUndefined();
   });
 
-  test("takes a number for a port, and nothing else", () => {
+  test("accepts only a number as port", () => {
     expect(urlOf("https://a.example.com:${P}/", { P: "8443" })).toBe("https://a.example.com:8443/");
     for (const port of ["0", "65536", "80/x", "-1", ""])
       expect(urlOf("https://a.example.com:${P}/", { P: port })).toBeUndefined();
   });
 
-  test("[TS-D-URL-1, TS-D-URL-2] keeps what is written, whatever the values are", () => {
+  test("[TS-D-URL-1, TS-D-URL-2] keeps its literal parts, whatever the values are", () => {
     const nasty = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.array(fc.constantFrom(..."/@?#:.\\%&=+2fe ;\t\n[]aZ0-_"), { maxLength: 8 }).map((units) => units.join("")),
@@ -366,7 +366,7 @@ describe("a url", () => {
     );
   });
 
-  test("[TS-D-URL-1] leads to the host that the value names and to no other, whatever follows it", () => {
+  test("[TS-D-URL-1] uses exactly the host of the value, whatever follows it", () => {
     const pieces = fc.constantFrom(
       "https://",
       "http://",
@@ -400,7 +400,7 @@ describe("a url", () => {
 });
 
 describe("secrets", () => {
-  test("[TS-D-SEC-2, TS-SEC-2] are made known by value, from headers and from the environment of a process", () => {
+  test("[TS-D-SEC-2, TS-SEC-2] are registered by value, from headers and from the environment of a process", () => {
     const secrets = createSecretRegistry();
     const variables = {
       API_TOKEN: "token-value-1",
@@ -417,7 +417,7 @@ describe("secrets", () => {
     );
   });
 
-  test("of Basic are known in base64 and as the password that it holds", () => {
+  test("of Basic are registered as base64 and as the decoded password", () => {
     const secrets = createSecretRegistry();
     const value = Buffer.from("user:the-password").toString("base64");
     resolveEntry(entryOf(example("basic")), { variables: { BASE64_CREDENTIALS: value }, pluginRoot: "/", secrets });
@@ -440,7 +440,7 @@ describe("secrets", () => {
   });
 });
 
-test("uses tell which variable stands where, and whether it is a secret or has a default", () => {
+test("variable uses list the fields of each variable, and whether it is secret or has a default", () => {
   const { uses } = substituteEntry(entryOf(example("stdio-env")), context());
   expect(uses).toEqual([
     { variable: "DB_SCHEMA", server: "database", field: "args[2]", isSecret: false, hasDefault: true },

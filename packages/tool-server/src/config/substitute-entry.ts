@@ -6,8 +6,8 @@ import {
   type NamedField,
   type NetworkEntry,
   type NetworkType,
-  type TextField,
-  textFieldsOf,
+  type TemplateField,
+  templateFieldsOf,
 } from "./entry.js";
 import { collectFindings, type Finding, partsOfFindings, type Report, redactFinding } from "./finding.js";
 import { judgeOrigin } from "./judge-url-and-headers.js";
@@ -16,20 +16,20 @@ import { notSecretVariable, pluginRootVariable, type VariableReference, variable
 import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
 import { type VariableUse, variableUses } from "./variable-uses.js";
 
-/** What variables are looked up in. */
+/** Variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What an entry is resolved with. */
+/** The input of a substitution. */
 export interface SubstitutionContext {
-  /** The variables; nothing else is looked at, neither the environment of this process nor any file. */
+  /** The variables. Neither the environment of this process nor any file is read. */
   readonly variables: Variables;
-  /** The value of HOST_PLUGIN_ROOT: the root directory of the plugin. */
+  /** The value of HOST_PLUGIN_ROOT: the root directory of the plugin or project. */
   readonly pluginRoot: string;
-  /** Where the values that are secrets are made known. */
+  /** Where secret values are registered. */
   readonly secrets: SecretRegistry;
 }
 
-/** An entry with its variables put in. */
+/** An entry after substitution. */
 export type ResolvedEntry =
   | {
       readonly type: NetworkType;
@@ -37,7 +37,7 @@ export type ResolvedEntry =
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
       readonly headersHelper: string | undefined;
-      /** Whether the helper runs in the sandbox if there is one. */
+      /** Whether the helper runs in the sandbox, if a sandbox is available. */
       readonly sandbox: boolean;
     }
   | {
@@ -46,21 +46,21 @@ export type ResolvedEntry =
       readonly command: string;
       readonly args: readonly string[];
       readonly env: Readonly<Record<string, string>>;
-      /** Whether it runs in the sandbox if there is one. */
+      /** Whether it runs in the sandbox, if a sandbox is available. */
       readonly sandbox: boolean;
     };
 
-/** What came of an entry. */
+/** The result of a substitution. */
 export interface Substitution {
-  /** Undefined where a finding is an error. */
+  /** Undefined if a finding is an error. */
   readonly entry: ResolvedEntry | undefined;
   readonly uses: readonly VariableUse[];
   readonly findings: readonly Finding[];
 }
 
 /**
- * Puts the values of variables into an entry, and judges them. A value is put in as it is and not looked into again. In a
- * url it must fit its place. Secrets are made known before anything is said of them.
+ * Replaces the variables of an entry, and checks their values. Values are not expanded again. In a url, a value must be valid for its part.
+ * Secrets are registered before any message mentions them.
  */
 export function substituteEntry(entry: Entry, context: SubstitutionContext): Substitution {
   const { findings, report } = collectFindings();
@@ -73,7 +73,7 @@ export function substituteEntry(entry: Entry, context: SubstitutionContext): Sub
   };
 }
 
-/** Puts the values of variables into an entry. Throws a ToolServerError of VARIABLE_UNUSABLE that names each that cannot be. */
+/** Replaces the variables of an entry. Throws VARIABLE_UNUSABLE with every variable that cannot be used. */
 export function resolveEntry(entry: Entry, context: SubstitutionContext): ResolvedEntry {
   const { entry: resolved, findings } = substituteEntry(entry, context);
   if (resolved !== undefined) return resolved;
@@ -81,9 +81,9 @@ export function resolveEntry(entry: Entry, context: SubstitutionContext): Resolv
   throw unusable(entry, context.variables, partsOfFindings(errors));
 }
 
-/** That a variable of an entry cannot be used, and why. */
+/** The error for an entry with a variable that cannot be used. */
 export function unusable(entry: Entry, variables: Variables, why: ErrorParts): ToolServerError {
-  const subject = `The server ${JSON.stringify(entry.name)} cannot be used.`;
+  const subject = `Cannot use server ${JSON.stringify(entry.name)}.`;
   const isUnset = ({ variable, hasDefault }: VariableUse): boolean =>
     !hasDefault &&
     !isReserved(variable) &&
@@ -94,7 +94,7 @@ export function unusable(entry: Entry, variables: Variables, why: ErrorParts): T
 }
 
 function resolve(entry: Entry, context: SubstitutionContext, report: Report): ResolvedEntry {
-  const text = (field: TextField): string => renderText(field, context, report);
+  const text = (field: TemplateField): string => renderText(field, context, report);
   const named = (fields: readonly NamedField[]): Record<string, string> =>
     Object.fromEntries(fields.map((field) => [field.name, text(field)]));
   const { type, name, sandbox } = entry;
@@ -111,27 +111,27 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
   };
 }
 
-function renderText(field: TextField, context: SubstitutionContext, report: Report): string {
+function renderText(field: TemplateField, context: SubstitutionContext, report: Report): string {
   judgeTemplate(field, report);
   const values = field.template.parts.map((part) =>
     part.kind === "text" ? part.text : (lookUp(field, part, context, report) ?? ""),
   );
   const text = values.join("");
-  // Each part may be without one, and a $ at the end of a value meet a { after it.
+  // No part contains one, but a value that ends with $ is followed by a {.
   if (text.includes("${") && !values.some((value) => value.includes("${"))) {
-    const message = `With the values in place, ${field.field} holds a \${, which is never sent.`;
+    const message = `After substitution, ${field.field} contains \${, which is never sent.`;
     report(
       "variable-nested",
       "error",
       field,
       message,
-      "Set the variable before the { to a value without a $ at its end.",
+      "Set the variable before the { to a value that does not end with $.",
     );
   }
   return text;
 }
 
-/** The url with its values, or "" if a finding says why not. `isOriginOnly` looks up only what decides where it leads. */
+/** The url after substitution, or "" if a finding says why not. `isOriginOnly` reads only the variables of the origin. */
 function renderUrlField(
   entry: NetworkEntry,
   context: SubstitutionContext,
@@ -151,20 +151,20 @@ function renderUrlField(
   const values = variables.map((variable, index): string | undefined => {
     const region = url.regions[index] ?? "user";
     if (isOriginOnly && !decidesOrigin(region)) return "a";
-    const place = { ...field, variable: variable.name };
+    const position = { ...field, variable: variable.name };
     const value = lookUp(field, variable, context, report);
     if (value === undefined) return undefined;
     const refused = refuseInUrl(url, index, value);
     if (refused !== undefined) {
-      const message = `The value of ${variable.name} does not fit into the ${region} of the url: ${refused}.`;
-      report("variable-url-shape", "error", place, message, `Set ${variable.name} to the ${region} alone.`);
+      const message = `The value of ${variable.name} is not valid in the ${region} of the url: ${refused}.`;
+      report("variable-url-shape", "error", position, message, `Set ${variable.name} to only the ${region}.`);
       return undefined;
     }
     const credential = decidesOrigin(region) ? credentialIn(value, credentials) : undefined;
     if (credential === undefined) return value;
-    const message = `The value of ${variable.name} is not put into the host of the url, because it ${credential}.`;
+    const message = `The value of ${variable.name} was not used in the host of the url, because it ${credential}.`;
     const fix = `Set ${variable.name} to the ${region}. If the value is not a credential, write it into the url.`;
-    report("url-secret", "error", place, message, fix);
+    report("url-secret", "error", position, message, fix);
     return undefined;
   });
   if (values.includes(undefined)) return "";
@@ -175,12 +175,12 @@ function renderUrlField(
       "variable-url-shape",
       "error",
       field,
-      `In the url, ${rendered.refused}.`,
+      `The url is invalid: ${rendered.refused}.`,
       `Set ${names || "the url"} again.`,
     );
     return "";
   }
-  // What is written out was judged when the configuration was read.
+  // Literal origins were checked when the configuration was parsed.
   if (url.regions.some(decidesOrigin)) {
     const { protocol, hostname } = new URL(rendered.url);
     const onlyErrors: Report = (code, severity, ...rest) => severity === "error" && report(code, severity, ...rest);
@@ -194,10 +194,10 @@ function renderUrlField(
   return rendered.url;
 }
 
-/** The credentials that an entry uses anywhere, in a registry of their own. */
+/** A registry of the credentials that an entry uses in any field. */
 function credentialsOf(entry: Entry, variables: Variables): SecretRegistry {
   const credentials = createSecretRegistry();
-  for (const field of textFieldsOf(entry)) {
+  for (const field of templateFieldsOf(entry)) {
     for (const { name, fallback } of variablesOf(field.template)) {
       const value = (Object.hasOwn(variables, name) ? variables[name] : undefined) || fallback;
       if (value && isSecretPosition(field, name)) registerSecret(value, field, credentials);
@@ -206,16 +206,16 @@ function credentialsOf(entry: Entry, variables: Variables): SecretRegistry {
   return credentials;
 }
 
-/** Why a value looks like a credential, or undefined if it does not. */
+/** Why a value looks like a credential; undefined if it does not. */
 function credentialIn(value: string, credentials: SecretRegistry): string | undefined {
-  if (credentials.redact(value) !== value) return "holds a credential that the entry uses elsewhere";
+  if (credentials.redact(value) !== value) return "contains a credential that the entry uses elsewhere";
   const [shape] = findSecretShapes(value.replace(/^([a-z]+:\/\/[^/]*).*$/i, "$1"));
   return shape && `looks like ${shape.looksLike}`;
 }
 
 /**
- * Where the url of an entry leads with these variables: its origin, as `https://api.example.com`, or why that is not known, in a
- * sentence without a value. Undefined if no variable decides it.
+ * The origin of an entry's url with these variables, such as `https://api.example.com`, or why it is unknown, in a sentence without values.
+ * Undefined if the origin contains no variable.
  */
 export function resolveOrigin(
   entry: Entry,
@@ -229,31 +229,31 @@ export function resolveOrigin(
   return error === undefined ? { origin: new URL(url).origin } : { problem: `${error.message} ${error.fix}` };
 }
 
-/** The value of a reference, or undefined if a finding says why it has none. */
+/** The value of a variable; undefined if a finding says why there is none. */
 function lookUp(
-  field: TextField,
+  field: TemplateField,
   variable: VariableReference,
   { variables, pluginRoot, secrets }: SubstitutionContext,
   report: Report,
 ): string | undefined {
   const { name, fallback } = variable;
-  // Where it is not available, a finding of the template says so.
+  // If it is not available in this field, judgeTemplate reports that.
   if (name === pluginRootVariable) return allowsPluginRoot(field.field) ? pluginRoot : undefined;
   if (isReserved(name)) return undefined;
   if (name === notSecretVariable && fallback !== undefined) return fallback;
   const isSecret = isSecretPosition(field, name);
   const set = Object.hasOwn(variables, name) ? variables[name] : undefined;
   const value = set === undefined || set === "" ? (fallback ?? set) : set;
-  const who = `${field.field} of the server ${JSON.stringify(field.server ?? "")}`;
+  const who = `${field.field} of server ${JSON.stringify(field.server ?? "")}`;
   if (value === undefined) {
-    const message = `${name} is not set, and ${who} needs it.`;
+    const message = `${name} is not set, but ${who} needs it.`;
     report("variable-unset", "error", { ...field, variable: name }, message, howToSet(name));
     return undefined;
   }
   if (isSecret && value !== fallback) registerSecret(value, field, secrets);
   if (value === "" && fallback === undefined) {
     const isError = isSecret || field.field === "url";
-    const message = `${name} is set but empty, and ${who} needs it.`;
+    const message = `${name} is empty, but ${who} needs it.`;
     const severity = isError ? "error" : "warning";
     report("variable-empty", severity, { ...field, variable: name }, message, howToSet(name));
   }
@@ -261,13 +261,13 @@ function lookUp(
   return value;
 }
 
-/** Advice that holds for a command and for a gateway that runs: exporting a variable does not reach a process that has started. */
+/** Advice for commands and for a running gateway: exporting a variable does not change a process that already runs. */
 function howToSet(name: string): string {
-  return `Export ${name} before wirescope starts, or set it in a file given with --env-file, which a gateway reads again when it changes.`;
+  return `Export ${name} before wirescope starts, or set it in a file that you pass with --env-file; a running gateway reloads that file when it changes.`;
 }
 
-/** Makes a value known, and the password that it holds where it is a URL or the credentials of Basic. */
-function registerSecret(value: string, field: TextField, secrets: SecretRegistry): void {
+/** Registers a value, and the password in it if it is a URL or Basic credentials. */
+function registerSecret(value: string, field: TemplateField, secrets: SecretRegistry): void {
   secrets.add(value);
   const password = /^[\w+.-]+:\/\/[^/?#@]*?:([^/?#@]+)@/.exec(value)?.[1];
   if (password !== undefined) {

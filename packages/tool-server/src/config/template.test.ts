@@ -12,26 +12,26 @@ test.each<[string, unknown[]]>([
   ["a${A}b${B:-c:-d}e", [text("a"), variable("A"), text("b"), variable("B", "c:-d"), text("e")]],
   ["${A}${A}", [variable("A"), variable("A")]],
   ["$A {B} $ { $$ }", [text("$A {B} $ { $$ }")]],
-])("[TS-D-SUB-2] %s is read with its references in their places", (written, parts) => {
+])("[TS-D-SUB-2] %s is parsed into its references and the text between them", (written, parts) => {
   const template = parseTemplate(written);
   expect(template).toEqual({ text: written, parts, malformed: [] });
 });
 
 test.each([
-  ["${A", ["a ${ has no }"]],
-  ["a ${ b", ["a ${ has no }"]],
+  ["${A", ["a ${ has no closing }"]],
+  ["a ${ b", ["a ${ has no closing }"]],
   ["${}", ["${} has no name"]],
-  ["${1A}", [expect.stringContaining("other characters")]],
-  ["${A-B}", [expect.stringContaining("other characters")]],
-  ["${A:B}", [expect.stringContaining("other characters")]],
-  ["${A:-${B}}", ["a default refers to a variable"]],
-  ["${} ${", ["${} has no name", "a ${ has no }"]],
-  ["${} ${A} ${", ["${} has no name", "a ${ has no }"]],
-])("[TS-D-SUB-4] %s is malformed, for each reference that is none", (written, malformed) => {
+  ["${1A}", [expect.stringContaining("only letters, digits and _")]],
+  ["${A-B}", [expect.stringContaining("only letters, digits and _")]],
+  ["${A:B}", [expect.stringContaining("only letters, digits and _")]],
+  ["${A:-${B}}", ["a default contains a variable"]],
+  ["${} ${", ["${} has no name", "a ${ has no closing }"]],
+  ["${} ${A} ${", ["${} has no name", "a ${ has no closing }"]],
+])("[TS-D-SUB-4] %s is malformed, with a reason for each invalid reference", (written, malformed) => {
   expect(parseTemplate(written).malformed).toEqual(malformed);
 });
 
-test("the references and the rest of a template can be had apart", () => {
+test("the references and the literal text of a template are available separately", () => {
   const template = parseTemplate("https://${HOST}/${PATH:-x}?q");
   expect(variablesOf(template).map(({ name, fallback }) => [name, fallback])).toEqual([
     ["HOST", undefined],

@@ -1,39 +1,39 @@
-/** A text with references to variables in it. */
+/** A string with variable references. */
 export interface Template {
-  /** The text as it was written. */
+  /** The string as written. */
   readonly text: string;
   readonly parts: readonly TemplatePart[];
-  /** What was meant as a reference and is none, in order. */
+  /** Why each malformed reference is invalid, in order. */
   readonly malformed: readonly string[];
   /** Whether the text comes from code and not from a file: then nothing in it is meant as a variable. Default false. */
   readonly isLiteral?: boolean | undefined;
 }
 
-/** A piece of a template. */
+/** A part of a template. */
 export type TemplatePart = { readonly kind: "text"; readonly text: string } | VariableReference;
 
 /** `${NAME}` or `${NAME:-default}`. */
 export interface VariableReference {
   readonly kind: "variable";
   readonly name: string;
-  /** What counts where the variable is unset or empty. */
+  /** The value to use if the variable is unset or empty. */
   readonly fallback: string | undefined;
 }
 
-/** The variable that holds the plugin's root directory. */
+/** The variable with the root directory of the plugin or project. */
 export const pluginRootVariable = "HOST_PLUGIN_ROOT";
 
 /**
  * Marks a literal that is not a secret although its field or its shape suggests one: `${NOT_SECRET:-value}` is always `value`.
- * Written as a variable with a default, it means the same to other programs that read the file.
+ * Because it is written as a variable with a default, other programs that read the file give it the same meaning.
  */
 export const notSecretVariable = "NOT_SECRET";
 
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
- * Reads the references of a text. A default ends at the first `}` and is taken as it is. A `${` that starts no reference is
- * malformed: there is no way to write one that stays, so that none is ever sent.
+ * Parses the variable references of a string. A default ends at the first `}` and is literal. A `${` that does not start a reference is
+ * malformed: there is no escape for it, so that a `${` is never sent.
  */
 export function parseTemplate(text: string): Template {
   const parts: TemplatePart[] = [];
@@ -47,7 +47,7 @@ export function parseTemplate(text: string): Template {
   for (const { index, 0: whole, 1: name = "", 2: fallback } of text.matchAll(reference)) {
     addText(text.slice(from, index));
     parts.push({ kind: "variable", name, fallback });
-    if (fallback?.includes("${")) malformed.push("a default refers to a variable");
+    if (fallback?.includes("${")) malformed.push("a default contains a variable");
     from = index + whole.length;
   }
   addText(text.slice(from));
@@ -59,14 +59,14 @@ export function variablesOf({ parts }: Template): VariableReference[] {
   return parts.filter((part) => part.kind === "variable");
 }
 
-/** The text of a template without its references. */
+/** The string of a template without its references. */
 export function literalOf({ parts }: Template): string {
   return parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
 }
 
 function reasonOf(rest: string): string {
   const end = rest.indexOf("}");
-  if (end === -1) return "a ${ has no }";
+  if (end === -1) return "a ${ has no closing }";
   if (end === 2) return "${} has no name";
-  return "a name has other characters than letters, digits and _, or something other than :- follows it";
+  return "a name can contain only letters, digits and _, and can be followed only by :- and a default";
 }

@@ -23,7 +23,7 @@ describe("a url with variables", () => {
     ["https://[::1]:80/", ["https", "", "[::1]", ":80", "/", "", ""]],
     ["https://a.example?q", ["https", "", "a.example", "", "", "q", ""]],
     ["https://a@b@c.example/", ["https", "a@b@", "c.example", "", "/", "", ""]],
-  ])("[TS-D-URL-1] %s is split as it is written", (url, parts) => {
+  ])("[TS-D-URL-1] %s is split into its parts", (url, parts) => {
     const { scheme, user, host, port, path, query, fragment } = split(url) ?? {};
     expect([scheme, user, host, port, path, query, fragment]).toEqual(parts);
   });
@@ -51,11 +51,11 @@ describe("a url with variables", () => {
     "https://a:b/",
     "${A}@b.example",
     "https://a.example:99999/",
-  ])("[TS-D-URL-1] %j is no absolute URL", (url) => {
+  ])("[TS-D-URL-1] %j is not an absolute URL", (url) => {
     expect(split(url)).toBeUndefined();
   });
 
-  test("[TS-D-URL-1] four of its parts decide where it leads", () => {
+  test("[TS-D-URL-1] four of its parts decide the origin", () => {
     const regions = ["origin", "scheme", "user", "host", "port", "path", "query", "fragment"] as const;
     expect(regions.filter(decidesOrigin)).toEqual(["origin", "scheme", "host", "port"]);
   });
@@ -63,52 +63,52 @@ describe("a url with variables", () => {
 
 describe("a value", () => {
   test.each([
-    ["https://${U}@a.example/", "me", "no variable can be in the user name"],
+    ["https://${U}@a.example/", "me", "variables are not allowed in the user name"],
     ["${S}://a.example/", "ht+tps", "not a scheme"],
-    ["https://${H}/", "https://b.example", "it begins with a scheme"],
+    ["https://${H}/", "https://b.example", "it starts with a scheme"],
     ["https://${H}/", "a:0", "its port is not a number from 1 to 65535"],
     ["https://${H}/", "a:65536", "its port is not a number"],
-    ["https://${H}:80/", "a:81", 'it holds ":"'],
-    ["https://${H}.example/", "a:81", 'it holds ":"'],
-    ["https://x.${H}/", "[::1]", 'it holds "["'],
-    ["https://${H}/", "a b", "it holds the character U+0020"],
+    ["https://${H}:80/", "a:81", 'it contains ":"'],
+    ["https://${H}.example/", "a:81", 'it contains ":"'],
+    ["https://x.${H}/", "[::1]", 'it contains "["'],
+    ["https://${H}/", "a b", "it contains the character U+0020"],
     [
       "https://${H}/",
       "\u00e4",
-      "U+00E4, and only letters, digits, hyphens, underscores and dots can be in a host; a name of other",
+      "U+00E4, but a host can contain only letters, digits, hyphens, underscores and dots; write an internationalized name",
     ],
     ["https://${H}/", "a\u{1f600}", "U+1F600"],
     ["https://a.example:${P}/", "0", "not a number from 1 to 65535"],
     ["https://a.example:${P}/", "65536", "not a number from 1 to 65535"],
     ["https://a.example/${P}", "\ud800", "not well-formed Unicode"],
-    ["${O}/mcp", "a.example", "does not begin with a scheme"],
-    ["${O}/mcp", "https://me@a.example", "user name or password"],
-    ["${O}:80/mcp", "https://a.example/p", "it holds a path"],
-    ["${O}:80/mcp", "https://a.example:81", 'it holds ":"'],
+    ["${O}/mcp", "a.example", "does not start with a scheme"],
+    ["${O}/mcp", "https://me@a.example", "a user name, a password"],
+    ["${O}:80/mcp", "https://a.example/p", "it contains a path"],
+    ["${O}:80/mcp", "https://a.example:81", 'it contains ":"'],
     ["${O}/mcp", "https://a.example:0", "its port is not a number"],
     ["${O}/mcp", "https:///p", "it has no host"],
-    ["${O}/mcp", "https://a.example/a b", "the character U+0020, which is not part of the path"],
-    ["${O}/mcp", "https://a.example/p?q", "it holds a query"],
-    ["${O}?a=1", "https://a.example/p?q", "it holds a query"],
-    ["${O}#f", "https://a.example/p?q", "it holds a query"],
-    ["${O}/mcp", "https://a.example/p/../q", "a segment . or .."],
-  ])("[TS-D-URL-1] in %s is refused, and never repeated: %j", (url, value, reason) => {
+    ["${O}/mcp", "https://a.example/a b", "the character U+0020, which is not allowed in a url path"],
+    ["${O}/mcp", "https://a.example/p?q", "it contains a query"],
+    ["${O}?a=1", "https://a.example/p?q", "it contains a query"],
+    ["${O}#f", "https://a.example/p?q", "it contains a query"],
+    ["${O}/mcp", "https://a.example/p/../q", "a . or .. segment"],
+  ])("[TS-D-URL-1] in %s is rejected and not quoted: %j", (url, value, reason) => {
     const refused = render(url, value);
     expect(refused).toContain(reason);
     if (value.length > 6) expect(refused).not.toContain(value);
   });
 
   test.each([
-    ["https://${H}/", ["a..b"], "an empty or too long part"],
-    ["https://${H}/", ["a".repeat(64)], "an empty or too long part"],
-    ["https://${H}/", [`${"a.".repeat(126)}bc`], "an empty or too long part"],
-    ["https://${H}/", ["2130706433"], "not written as four numbers"],
-    ["https://${A}${B}/", ["0x7f", ".1"], "not written as four numbers"],
-    ["https://a.example/${A}${B}/x", [".", "."], "change the shape"],
-    ["https://a.example/.${A}", ["."], "change the shape"],
-    ["https://a.example/x/${A}", ["."], "change the shape"],
-    ["https://a.example/${A}?q", [".."], "change the shape"],
-    ["https://a.example/x/%2E${A}#f", ["."], "change the shape"],
+    ["https://${H}/", ["a..b"], "empty or too long"],
+    ["https://${H}/", ["a".repeat(64)], "empty or too long"],
+    ["https://${H}/", [`${"a.".repeat(126)}bc`], "empty or too long"],
+    ["https://${H}/", ["2130706433"], "not written as four decimal numbers"],
+    ["https://${A}${B}/", ["0x7f", ".1"], "not written as four decimal numbers"],
+    ["https://a.example/${A}${B}/x", [".", "."], "change the structure"],
+    ["https://a.example/.${A}", ["."], "change the structure"],
+    ["https://a.example/x/${A}", ["."], "change the structure"],
+    ["https://a.example/${A}?q", [".."], "change the structure"],
+    ["https://a.example/x/%2E${A}#f", ["."], "change the structure"],
     // What is written is meant.
     ["https://a.example/./x/${A}", ["b.."], "https://a.example/./x/b.."],
     ["https://a.example/x/${A}", [""], "https://a.example/x/"],

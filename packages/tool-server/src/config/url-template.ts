@@ -2,14 +2,14 @@ import { parseUrl } from "../url.js";
 import type { Template } from "./template.js";
 
 /**
- * The part of a url that a variable is in. `origin` is the beginning of the url: the variable holds scheme and host, and may hold
- * port and path.
+ * The part of a url that contains a variable. `origin` is the start of the url: the variable contains scheme and host, and may contain port
+ * and path.
  */
 export type UrlRegion = "origin" | "scheme" | "user" | "host" | "port" | "path" | "query" | "fragment";
 
 /** A url with variables, split before any value is known. Each part is as written, with U+E000 in place of each variable. */
 export interface UrlTemplate {
-  /** In lower case, without the colon; U+E000 if the first variable holds the origin. */
+  /** In lower case, without the colon; U+E000 if the first variable contains the origin. */
   readonly scheme: string;
   /** User name and password, with the `@`. */
   readonly user: string;
@@ -25,13 +25,13 @@ export interface UrlTemplate {
   readonly regions: readonly UrlRegion[];
 }
 
-/** What stands for a variable in the parts of a UrlTemplate. */
+/** Replaces each variable in the parts of a UrlTemplate. */
 export const variableMark = "\ue000";
 
-/** Splits a url, or gives undefined if it is no absolute URL whatever the values are. */
+/** Splits a url; undefined if no values could make it an absolute URL. */
 export function parseUrlTemplate(template: Template): UrlTemplate | undefined {
   const skeleton = template.parts.map((part) => (part.kind === "text" ? part.text : variableMark)).join("");
-  // A parser of URLs takes a backslash for a slash and drops tabs and line breaks; nobody means either.
+  // URL parsers treat a backslash as a slash and drop tabs and line breaks; neither is ever intended.
   if (/[\s\\\p{Cc}]/u.test(skeleton)) return undefined;
   const beginsWithOrigin = skeleton.startsWith(variableMark) && !/^[^:/?#]*:\/\//.test(skeleton);
   const [, scheme, authority, path, query = "", fragment = ""] =
@@ -53,12 +53,12 @@ export function parseUrlTemplate(template: Template): UrlTemplate | undefined {
     ...pieces,
     scheme: scheme.toLowerCase(),
     query: query.slice(1),
-    // The variable that holds the origin was counted in the scheme and again after it.
+    // The variable of the origin was counted twice: in the scheme and after it.
     regions: beginsWithOrigin ? ["origin", ...regions.slice(2)] : regions,
   };
 }
 
-/** Whether a variable in this region decides where a url leads. */
+/** Whether a variable in this region is part of the origin. */
 export function decidesOrigin(region: UrlRegion): boolean {
   return region === "origin" || region === "scheme" || region === "host" || region === "port";
 }
@@ -67,7 +67,7 @@ const hostCharacters = /^[A-Za-z0-9._-]*$/;
 const portAtEnd = /:([0-9]{1,5})$/;
 const ipv6 = /^\[[0-9A-Fa-f:.]+\]$/;
 
-/** Why a value cannot be in its place of a url, or undefined if it can. The reason does not contain the value. */
+/** Why a value is invalid in its part of a url; undefined if it is valid. The reason does not contain the value. */
 export function refuseInUrl(url: UrlTemplate, index: number, value: string): string | undefined {
   const region = url.regions[index] ?? "user";
   switch (region) {
@@ -80,14 +80,14 @@ export function refuseInUrl(url: UrlTemplate, index: number, value: string): str
     case "port":
       return isPort(value) ? undefined : "it is not a number from 1 to 65535";
     case "user":
-      return "no variable can be in the user name or password of a url";
+      return "variables are not allowed in the user name or password of a url";
     default:
       return value.isWellFormed() ? undefined : "it is not well-formed Unicode";
   }
 }
 
 function refuseHost({ host, port, regions }: UrlTemplate, index: number, value: string): string | undefined {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return "it begins with a scheme, and the url has one before it";
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) return "it starts with a scheme, but the url already has one";
   const isLast = host.endsWith(variableMark) && port === "" && regions[index + 1] !== "host";
   const written = isLast ? portAtEnd.exec(value) : null;
   if (written !== null && !isPort(written[1] ?? "")) return "its port is not a number from 1 to 65535";
@@ -97,10 +97,10 @@ function refuseHost({ host, port, regions }: UrlTemplate, index: number, value: 
 
 function refuseOrigin({ host, port, path, query, fragment }: UrlTemplate, value: string): string | undefined {
   const [, authority, rest = ""] = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#\\]*)(.*)$/s.exec(value) ?? [];
-  if (authority === undefined) return "it does not begin with a scheme, such as https://";
-  if (authority.includes("@")) return "it holds a user name or password, or an @";
+  if (authority === undefined) return "it does not start with a scheme such as https://";
+  if (authority.includes("@")) return "it contains a user name, a password or an @";
   const isWhole = host === variableMark && port === "";
-  if (!isWhole && rest !== "") return "it holds a path, and the url goes on with its host or port";
+  if (!isWhole && rest !== "") return "it contains a path, but the url continues with the host or port";
   const written = isWhole ? portAtEnd.exec(authority) : null;
   if (written !== null && !isPort(written[1] ?? "")) return "its port is not a number from 1 to 65535";
   const name = written === null ? authority : authority.slice(0, written.index);
@@ -108,18 +108,19 @@ function refuseOrigin({ host, port, path, query, fragment }: UrlTemplate, value:
   const refused = isWhole && ipv6.test(name) ? undefined : refuseName(name);
   if (refused !== undefined) return refused;
   const bad = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%/?]/u.exec(rest)?.[0];
-  if (bad !== undefined) return `it holds ${nameOf(bad)}, which is not part of the path of a url`;
-  if (rest.includes("?") && path + query + fragment !== "") return "it holds a query, and the url goes on after it";
+  if (bad !== undefined) return `it contains ${nameOf(bad)}, which is not allowed in a url path`;
+  if (rest.includes("?") && path + query + fragment !== "")
+    return "it contains a query, but the url continues after it";
   const pathname = parseUrl(value)?.pathname;
   const hasDots = pathname !== undefined && pathname !== (rest.replace(/\?.*$/, "") || "/");
-  return hasDots ? "its path has a segment . or .." : undefined;
+  return hasDots ? "its path contains a . or .. segment" : undefined;
 }
 
 function refuseName(name: string): string | undefined {
   if (hostCharacters.test(name)) return undefined;
   const bad = /[^A-Za-z0-9._-]/u.exec(name)?.[0] ?? "";
-  const other = bad > "~" ? "; a name of other letters is given in its ASCII form, which begins with xn--" : "";
-  return `it holds ${nameOf(bad)}, and only letters, digits, hyphens, underscores and dots can be in a host${other}`;
+  const other = bad > "~" ? "; write an internationalized name in its ASCII form, which starts with xn--" : "";
+  return `it contains ${nameOf(bad)}, but a host can contain only letters, digits, hyphens, underscores and dots${other}`;
 }
 
 function isPort(value: string): boolean {
@@ -127,8 +128,8 @@ function isPort(value: string): boolean {
 }
 
 /**
- * The url with its values in place, or why it cannot be made. Each value must have passed `refuseInUrl`. Values of path, query and
- * fragment are percent-encoded; no value adds a segment or a parameter, and none makes a segment `.` or `..`.
+ * The url after substitution, or why it is invalid. Each value must have passed `refuseInUrl`. Values in path, query and fragment are
+ * percent-encoded; no value can add a segment or a parameter, or make a segment `.` or `..`.
  */
 export function renderUrl(
   template: UrlTemplate,
@@ -137,19 +138,19 @@ export function renderUrl(
   const text = compose(template, values, encodeURIComponent);
   const sampleText = compose(template, values, () => "a");
   const [url, sample] = [parseUrl(text), parseUrl(sampleText)];
-  if (url === undefined || sample === undefined) return { refused: "with the values in place it is not a URL" };
+  if (url === undefined || sample === undefined) return { refused: "it is not a URL after substitution" };
   if (template.host.includes(variableMark) && !isName(url.hostname)) {
-    return { refused: "with the values in place the host has an empty or too long part between its dots" };
+    return { refused: "after substitution, a label of the host is empty or too long" };
   }
-  // 2130706433 and 0x7f.1 are 127.0.0.1 to a parser of URLs, and look like something else.
+  // URL parsers read 2130706433 and 0x7f.1 as 127.0.0.1, which the user would not see.
   if (/^[0-9.]+$/.test(url.hostname) && !text.includes(`//${url.hostname}`)) {
-    return { refused: "with the values in place the host is an address that is not written as four numbers with dots" };
+    return { refused: "after substitution, the host is an IP address that is not written as four decimal numbers" };
   }
   const isKept = hasSameShape(url, sample) && dotSegmentsOf(text) === dotSegmentsOf(sampleText);
-  return isKept ? { url: text } : { refused: "the values would change the shape of the url" };
+  return isKept ? { url: text } : { refused: "the values would change the structure of the url" };
 }
 
-/** How many segments of the path are `.` or `..`. At the end of a path, a parser of URLs puts an empty one in their place. */
+/** The number of `.` and `..` segments in the path. At the end of a path, URL parsers replace them with an empty segment. */
 function dotSegmentsOf(url: string): number {
   const [path = ""] = url.split(/[?#]/, 1);
   return path.split("/").filter((segment) => /^(?:\.|%2e){1,2}$/i.test(segment)).length;
@@ -167,7 +168,7 @@ function compose(template: UrlTemplate, values: readonly string[], encode: (valu
   const origin = left.shift() ?? "";
   const start = `${origin}${fill(template.host.slice(1))}${fill(template.port)}`;
   const path = fill(template.path, encode);
-  // Both https://host and https://host/ are usual values, and neither is meant to make a segment that is empty.
+  // Both https://host and https://host/ are common values, and neither should create an empty segment.
   const joined = path.startsWith("/") ? start.replace(/\/$/, "") : start;
   return `${joined}${path}${query && `?${fill(query, encode)}`}${fill(template.fragment, encode)}`;
 }

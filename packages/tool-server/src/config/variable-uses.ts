@@ -1,22 +1,22 @@
 import { isCredentialHeader } from "../secrets/secret-names.js";
-import { type Entry, textFieldsOf } from "./entry.js";
+import { type Entry, templateFieldsOf } from "./entry.js";
 import { isSecretPosition } from "./judge-variables.js";
 import { notSecretVariable, pluginRootVariable } from "./template.js";
 
-/** That a variable is used in a field. */
+/** A use of a variable in a field. */
 export interface VariableUse {
   readonly variable: string;
   readonly server: string;
-  /** As `headers.Authorization`. */
+  /** For example `headers.Authorization`. */
   readonly field: string;
-  /** Whether the field takes it as a secret. */
+  /** Whether the value is a secret in this field. */
   readonly isSecret: boolean;
   readonly hasDefault: boolean;
 }
 
-/** The variables that an entry refers to, by field; without HOST_PLUGIN_ROOT and NOT_SECRET, which nobody sets. */
+/** The variables that an entry uses, by field, without HOST_PLUGIN_ROOT and NOT_SECRET, which users do not set. */
 export function variableUses(entry: Entry): VariableUse[] {
-  return textFieldsOf(entry).flatMap((field) =>
+  return templateFieldsOf(entry).flatMap((field) =>
     field.template.parts.flatMap((part) => {
       if (part.kind === "text" || part.name === pluginRootVariable || part.name === notSecretVariable) return [];
       return [
@@ -33,8 +33,8 @@ export function variableUses(entry: Entry): VariableUse[] {
 }
 
 /**
- * Whether a server is signed in to by OAuth, should it ask: it is reached by HTTP and its entry brings no credential, be it a helper,
- * an Authorization or a key. What an entry brings and the server refuses never falls into OAuth.
+ * Whether Wirescope signs in with OAuth if the server requires it: the server uses HTTP, and its entry has no helper, Authorization header or
+ * API key. If the server rejects a configured credential, OAuth is not tried.
  */
 export function usesOAuth(entry: Entry): boolean {
   if (entry.type !== "http" && entry.type !== "sse") return false;

@@ -1,20 +1,20 @@
 import type { Span } from "./secret-index.js";
 
-/** A text as it reads once an encoding is undone, and where each part of it is in the text it was made of. */
+/** A decoded string, with a mapping of positions back to the encoded one. */
 export interface TextView {
   readonly text: string;
-  /** The part of the original text that a part of the view was made of. */
+  /** The range of the original string that a range of the view was decoded from. */
   toOriginal(start: number, end: number): Span;
 }
 
-/** The text itself. */
+/** The string itself. */
 export function plainView(text: string): TextView {
   return { text, toOriginal: (start, end) => [start, end] };
 }
 
 /**
- * What a text reads as once one encoding is undone: percent-encoding, the escapes of JSON and JavaScript, HTML entities, base64
- * in both alphabets, and hex. Bytes become one character each. What cannot hold `minLength` bytes is left out.
+ * The views of a string after decoding one encoding: percent-encoding, JSON and JavaScript escapes, HTML entities, base64 in both alphabets, and
+ * hex. Each byte becomes one character. Runs that are too short for `minLength` bytes are skipped.
  */
 export function* decodedViews(view: TextView, minLength: number): Generator<TextView> {
   for (const [pattern, decode] of escapes) {
@@ -64,7 +64,7 @@ function characterOf(digits: string, radix: number): string {
 function unescapedView(view: TextView, pattern: RegExp, decode: Decode): TextView | undefined {
   let text = "";
   let from = 0;
-  // Of each escape: where it is in this text, where it is in the other, and how much longer it is there up to its end.
+  // For each escape: its position in this string, its position in the original, and the accumulated difference in length.
   const starts: number[] = [];
   const origins: number[] = [];
   const shifts: number[] = [];
@@ -102,7 +102,7 @@ interface Packing {
   /** The characters it writes, as in a regular expression. */
   readonly alphabet: string;
   readonly charactersPerByte: number;
-  /** At how many places of a run its content may begin: other letters may stand before it. */
+  /** At how many offsets of a run its content may start: other letters may precede it. */
   readonly alignments: number;
 }
 
@@ -111,7 +111,7 @@ const hex: Packing = { name: "hex", alphabet: "0-9a-fA-F", charactersPerByte: 2,
 
 function* packedViews(view: TextView, packing: Packing, minLength: number): Generator<TextView> {
   const { name, alphabet, charactersPerByte, alignments } = packing;
-  // A run that is too short is looked at again from each of its characters, so what is asked for must be little.
+  // A run that is too short is matched again from each of its characters, so the minimum must be small.
   const minRun = Math.ceil(Math.min(minLength, 8) * charactersPerByte);
   const run = new RegExp(`[${alphabet}]{${minRun},}`, "g");
   for (const { 0: found, index } of view.text.matchAll(run)) {

@@ -45,7 +45,7 @@ describe("a secret", () => {
     expect(redact(`before ${form} after`)).toBe("before [redacted] after");
   });
 
-  test("is replaced inside base64 of base64, whatever stands before it", () => {
+  test("is replaced inside base64 of base64, whatever precedes it", () => {
     for (const [before, between] of [
       ["a", "bc"],
       ["ab", "c"],
@@ -61,7 +61,7 @@ describe("a secret", () => {
     }
   });
 
-  test("is replaced within the credentials of Basic, whatever the length of the user's name", () => {
+  test("is replaced inside Basic credentials, whatever the length of the user name", () => {
     for (const user of ["a", "ab", "abc", "abcd"]) {
       const encoded = Buffer.from(`${user}:${secret}:more`).toString("base64");
       expect(redact(`Basic ${encoded}`)).toContain("[redacted]");
@@ -75,21 +75,21 @@ describe("a secret", () => {
 });
 
 describe("several secrets", () => {
-  test("are replaced longest first, so that no rest of the longer remains", () => {
+  test("are replaced longest first, so that no part of the longer one remains", () => {
     expect(redacting("abcdefgh", "abcdefgh-ijkl")("x abcdefgh-ijkl y")).toBe("x [redacted] y");
   });
 
-  test("that overlap in a text leave nothing of each other", () => {
+  test("that overlap are both replaced completely", () => {
     expect(redacting("abcdefgh", "ghijklmn")("x abcdefghijklmn y")).toBe("x [redacted] y");
   });
 });
 
 describe("short values", () => {
-  test("of 4 to 7 characters are replaced only as words of their own", () => {
+  test("of 4 to 7 characters are replaced only as whole words", () => {
     expect(redacting("prod")("prod: a product (prod)")).toBe("[redacted]: a product ([redacted])");
   });
 
-  test("of fewer than 4 are not kept", () => {
+  test("of fewer than 4 characters are not registered", () => {
     const registry = createSecretRegistry();
     registry.add("abc");
     registry.add("");
@@ -98,7 +98,7 @@ describe("short values", () => {
   });
 });
 
-test("no registered value is in what comes out, whatever the secrets and the text", () => {
+test("the result contains no registered value, whatever the secrets and the text", () => {
   fc.assert(
     fc.property(fc.array(secretText, { minLength: 1, maxLength: 5 }), fc.array(fc.string()), (secrets, gaps) => {
       const text = gaps.flatMap((gap, index) => [gap, secrets[index % secrets.length] ?? ""]).join("");
@@ -123,12 +123,12 @@ test("a replacement is never empty, whatever values are registered", () => {
   expect(redact("[redacted]")).toBe("[redacted]");
 });
 
-test("text without secrets is left as it is", () => {
+test("text without secrets is unchanged", () => {
   fc.assert(fc.property(fc.string(), (text) => redacting()(text) === text));
 });
 
-describe("what is renewed", () => {
-  test("stays known for the last few values, and no longer", () => {
+describe("rotating values", () => {
+  test("stay registered for the last few values only", () => {
     const secrets = createSecretRegistry();
     const tokens = secrets.rotating(3);
     for (let number = 1; number <= 100; number += 1) tokens.add(`token-of-renewal-${number}-end`);
@@ -138,7 +138,7 @@ describe("what is renewed", () => {
     );
   });
 
-  test("does not let go of what another made known too", () => {
+  test("do not remove a value that was also registered elsewhere", () => {
     const secrets = createSecretRegistry();
     secrets.add("shared-secret-value");
     const tokens = secrets.rotating(1);
@@ -189,7 +189,7 @@ describe("the cost of redaction", () => {
     expect(performance.now() - start).toBeLessThan(5000);
   });
 
-  test("has a bound on the length of a value: the beginning of a longer one is kept, and the rest goes with it", () => {
+  test("is limited by the length of a value: the start of a longer one is registered, and the rest is redacted with it", () => {
     const secrets = createSecretRegistry();
     const value = randomBytes(60_000).toString("base64url");
     secrets.add(value);

@@ -9,13 +9,13 @@ export interface SecretRegistry {
    */
   add(value: string): void;
   /**
-   * Registers values that are renewed again and again: the last `keep` of them stay registered, default 16, so that a process
-   * that runs for months does not collect them.
+   * Registers values that are replaced regularly: only the last `keep` of them stay registered, default 16, so that a long-running process
+   * does not accumulate them.
    */
   rotating(keep?: number): Pick<SecretRegistry, "add">;
   /**
-   * A registry for what one server, or one file, makes known. Its `redact` replaces its own values and those of this registry;
-   * this registry does not replace the values of the scope. So no server decides what is hidden in the text of another.
+   * A registry for the secrets of one server or file. Its `redact` replaces its own values and those of this registry; this registry does not
+   * replace the values of the scope. So no server decides what is redacted elsewhere.
    */
   scope(): SecretRegistry;
   /**
@@ -23,7 +23,7 @@ export interface SecretRegistry {
    * JavaScript escapes, HTML entities, base64 and hex, and any two of these on top of each other.
    */
   redact(text: string): string;
-  /** How many values are registered here. */
+  /** The number of values registered here. */
   readonly size: number;
 }
 
@@ -40,7 +40,7 @@ function createRegistry(outer: readonly SecretIndex[]): SecretRegistry {
   const indexes = [...outer, index];
   const register = (value: string): void => {
     const secret = value.trim();
-    // What is part of the replacement cannot be replaced by it.
+    // A part of the replacement itself cannot be replaced.
     if (!replacement.includes(foldCase(secret))) index.add(secret);
   };
 
@@ -53,7 +53,7 @@ function createRegistry(outer: readonly SecretIndex[]): SecretRegistry {
       const known = new Set<string>();
       return {
         add(value) {
-          // A value that is used again is the newest.
+          // A value that is used again becomes the newest.
           const isKnown = known.delete(value);
           known.add(value);
           if (isKnown) return;
@@ -86,7 +86,7 @@ function collectSpans(view: TextView, indexes: readonly SecretIndex[], encodings
   for (const decoded of decodedViews(view, shortest)) collectSpans(decoded, indexes, encodings + 1, spans);
 }
 
-/** Replaces the spans. Those that overlap or touch are replaced together, so that neither leaves a rest of the other. */
+/** Replaces the spans. Those that overlap or touch are replaced together, so that no part of either remains. */
 function replaceSpans(text: string, spans: Span[]): string {
   let result = "";
   let from = 0;

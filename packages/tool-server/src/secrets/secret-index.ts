@@ -14,13 +14,13 @@ export interface SecretIndex {
   find(text: string, folded: string): Span[];
 }
 
-/** A shorter value is not registered: text cannot do without its letters. */
+/** Shorter values are not registered: they occur everywhere. */
 const minLength = 4;
-/** A shorter value counts only as a whole word, and in its own case. */
+/** Shorter values match only as whole words with the same case. */
 const minLengthAnywhere = 8;
-/** More of a value is not kept. */
+/** Longer values are truncated. */
 const maxLength = 16_384;
-/** This much of a value must be there; the rest is replaced as far as it agrees, so a value that was cut is found as well. */
+/** This much of a value must match; the rest is replaced as far as it matches, so that a truncated value is found as well. */
 const headLength = 256;
 const keyLength = 4;
 const filterSize = 4096;
@@ -37,7 +37,7 @@ interface Needle {
 export function createSecretIndex(): SecretIndex {
   const values = new Map<string, { count: number; readonly needles: readonly Needle[] }>();
   const needlesByKey = new Map<string, Needle[]>();
-  // How many needles begin with two characters of this hash: most positions of a text are passed over by one look.
+  // The number of needles that start with two characters of this hash: most positions of a string are skipped with one lookup.
   const filter = new Uint16Array(filterSize);
   let shortest = Number.POSITIVE_INFINITY;
 
@@ -82,7 +82,7 @@ export function createSecretIndex(): SecretIndex {
     },
     find(text, folded) {
       const found: Span[] = [];
-      // Where the last match of a long value ended: a text made of its beginning is not compared with all of it at each place.
+      // Where the last match of a long value ended, so that a string that repeats its start is not compared with all of it at each position.
       const ends = new Map<Needle, number>();
       const last = values.size === 0 ? -1 : folded.length - keyLength;
       for (let start = 0; start <= last; start += 1) {
@@ -97,7 +97,7 @@ export function createSecretIndex(): SecretIndex {
   };
 }
 
-/** The text in lower case, each character in its place: of two letters the lower case has another length, or depends on others. */
+/** The string in lower case with the same length: the lower case of two letters has another length, or depends on their neighbours. */
 export function foldCase(text: string): string {
   return text.replace(/[\u0130\u03a3]/g, (letter) => (letter === "\u0130" ? "i" : "\u03c3")).toLowerCase();
 }

@@ -9,11 +9,14 @@ describe("the name of a variable, an argument or a header", () => {
     },
   );
 
-  test.each(["KEY_FILE", "TOKEN_LIMIT", "AUTH_URL", "HOME", "PATH", "OLDPWD"])("tells none: %s", (name) => {
-    expect(isSecretName(name)).toBe(false);
-  });
+  test.each(["KEY_FILE", "TOKEN_LIMIT", "AUTH_URL", "HOME", "PATH", "OLDPWD"])(
+    "does not suggest a secret: %s",
+    (name) => {
+      expect(isSecretName(name)).toBe(false);
+    },
+  );
 
-  test("is not that of a password where it is the working directory of a shell", () => {
+  test("is not a password if it is the working directory of a shell", () => {
     expect(isSecretName("PWD")).toBe(false);
   });
 });
@@ -40,7 +43,7 @@ describe("the name of a header", () => {
     expect(isCredentialHeader(name)).toBe(false);
   });
 
-  test("leaves variables of a desktop alone, which have a session in their name", () => {
+  test("does not treat session variables of a desktop as credentials", () => {
     expect(["XDG_SESSION_ID", "DESKTOP_SESSION"].filter(isSecretName)).toEqual([]);
   });
 });

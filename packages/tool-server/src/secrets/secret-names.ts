@@ -21,7 +21,7 @@ const secretWords = new Set([
   "token",
 ]);
 
-// What stands last in the name says what the value is: KEY_FILE is a path, TOKEN_LIMIT a number, AUTH_URL an address.
+// The last word of a name says what the value is: KEY_FILE is a path, TOKEN_LIMIT a number, AUTH_URL an address.
 const harmlessEndings = new Set(
   "budget count dir directory email enabled endpoint expiry file host id issuer length limit location max method min mode name path port provider region scope scopes size timeout ttl type uri url user username version".split(
     " ",
@@ -32,13 +32,13 @@ const stores = new Set(
   "amqp clickhouse database db mariadb mongo mongodb mysql pg postgres postgresql rabbitmq redis sql".split(" "),
 );
 
-/** Whether a variable, an argument or a header with this name holds a secret, as far as a name can tell. */
+/** Whether the name of a variable, argument or header suggests a secret. */
 export function isSecretName(name: string): boolean {
-  // The working directory. Were it taken for a secret, the path of each file below it would be unreadable.
+  // The working directory. If it counted as a secret, every path below it would be redacted.
   if (name === "PWD") return false;
   const words = wordsOf(name);
   const last = words.at(-1) ?? "";
-  // The address of a database carries its password.
+  // The address of a database contains its password.
   if ((last === "url" || last === "uri") && words.some((word) => stores.has(word))) return true;
   if (harmlessEndings.has(last)) return false;
   return words.some((word) => secretWords.has(word));
@@ -46,12 +46,12 @@ export function isSecretName(name: string): boolean {
 
 /** Whether a header with this name carries a credential: Authorization, cookies, sessions, keys, tokens, secrets, signatures. */
 export function isCredentialHeader(name: string): boolean {
-  // Only in a header: the variables of a desktop have sessions of their own.
+  // Only in a header: desktop environments have session variables too.
   const isSession = /session[-_]?(?:id)?$/i.test(name);
   return (isSession || isSecretName(name)) && name.toLowerCase() !== "idempotency-key";
 }
 
-/** Whether a header with this name chooses a tenant, a workspace or the like; the token of an account is a credential. */
+/** Whether a header with this name selects a tenant or workspace; an account token is a credential instead. */
 export function isTenantHeader(name: string): boolean {
   if (isCredentialHeader(name)) return false;
   return wordsOf(name).some((word) => /^(tenant|workspace|organi[sz]ation|org|account|project|team)$/.test(word));

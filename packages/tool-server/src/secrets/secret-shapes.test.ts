@@ -20,7 +20,7 @@ test.each([
   ["postgres://me:hunter22@host/db", "a password in a URL"],
   [random, "a random key"],
   ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "a random key"],
-])("[TS-D-SEC-1] the shape of a secret is known: %s", (text, looksLike) => {
+])("[TS-D-SEC-1] the shape of a secret is recognized: %s", (text, looksLike) => {
   expect(findSecretShapes(`x ${text} y`).map((shape) => shape.looksLike)).toEqual([looksLike]);
 });
 
@@ -34,7 +34,7 @@ test.each([
   "/usr/local/lib/node_modules/some-package/dist/index.js",
   "https://api.example.com/v1/organizations/projects",
   "ThisIsALongCamelCaseIdentifierOfJava8",
-])("what is no secret is not taken for one: %s", (text) => {
+])("a value that is not a secret is not reported: %s", (text) => {
   expect(findSecretShapes(text)).toEqual([]);
 });
 
@@ -52,7 +52,7 @@ test.each(["DB_USER", "KEY_FILE", "TOKEN_LIMIT", "AUTH_URL", "API_KEY_ID", "PATH
   },
 );
 
-test("[TS-HEADER-2] headers are told apart: credentials, and those that choose a tenant", () => {
+test("[TS-HEADER-2] headers with credentials and headers that select a tenant are distinguished", () => {
   for (const name of ["Authorization", "X-API-Key", "x-api-secret", "X-Auth-Token", "X-Signature", "Cookie"]) {
     expect(isCredentialHeader(name), name).toBe(true);
   }
@@ -65,7 +65,7 @@ test("[TS-HEADER-2] headers are told apart: credentials, and those that choose a
   }
 });
 
-test("a text of any length is judged before the test's time is over", () => {
+test("a string of any length is checked quickly", () => {
   for (const piece of ["a", "eyJ-", "a.", "sk-", "://", "A1b-"]) {
     expect(findSecretShapes(piece.repeat(300_000)).length).toBeLessThan(10_000);
   }

@@ -1,17 +1,17 @@
 import { isSecretName } from "./secret-names.js";
 
-/** A piece of a text that has the shape of a secret. */
+/** A part of a string that looks like a secret. */
 export interface SecretShape {
   readonly value: string;
   /** What it looks like, for a message: "a GitHub token". */
   readonly looksLike: string;
-  /** Whether the shape belongs to secrets alone; else it is only as random as one. */
+  /** Whether only secrets have this shape; otherwise it is just as random as one. */
   readonly isCertain: boolean;
 }
 
 const knownShapes: readonly (readonly [looksLike: string, pattern: RegExp])[] = [
   ["a private key", /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*/g],
-  // It ends where the next one could begin: otherwise the time for many of them would grow with the square of the length.
+  // It ends where the next one could start: otherwise the time would grow with the square of the length.
   ["a JSON Web Token", /\beyJ(?:(?!-eyJ)[\w-]){8,}\.[\w-]{8,}\.[\w-]*/g],
   ["a GitHub token", /\b(?:gh[oprsu]_[A-Za-z0-9]{20,}|github_pat_\w{20,})/g],
   ["a GitLab token", /\bgl(?:pat|dt|ptt|rt|cbt|soat)-[\w-]{16,}/g],
@@ -31,16 +31,15 @@ const knownShapes: readonly (readonly [looksLike: string, pattern: RegExp])[] = 
   ["a Vault token", /\bhv[bsr]\.[\w-]{20,}/g],
 ];
 
-// Some of the patterns take time by the square of the length.
-const longestText = 16_384;
+// The time of some patterns grows with the square of the length.
+const maxTextLength = 16_384;
 
 /**
- * The pieces of a text that have the shape of a secret, in its first 16,384 characters. What `${…}` refers to by a name of
- * the usual form is none.
+ * The parts of a string that look like secrets, in its first 16,384 characters. Variable references such as `${NAME}` are ignored.
  */
 export function findSecretShapes(text: string): SecretShape[] {
   const found: SecretShape[] = [];
-  let rest = text.slice(0, longestText);
+  let rest = text.slice(0, maxTextLength);
   for (const [looksLike, pattern] of knownShapes) {
     rest = rest.replace(pattern, (value) => {
       found.push({ value, looksLike, isCertain: true });
@@ -62,15 +61,15 @@ export function findSecretShapes(text: string): SecretShape[] {
 }
 
 function isRandom(text: string): boolean {
-  // Checksums and UUIDs are random, and not secret.
+  // Checksums and UUIDs are random but not secret.
   if (/^sha\d+-/.test(text) || /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return false;
   const entropy = bitsPerCharacter(text);
   if (/^[0-9a-f]{32,}$/i.test(text)) return entropy > 3 && /\d/.test(text) && /[a-f]/i.test(text);
-  // Words joined by hyphens have few digits and one case; keys have all.
-  return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text) && entropy > 3.7 && longestWord(text) < 10;
+  // Hyphenated words have few digits and one case; keys mix all of them.
+  return /[a-z]/.test(text) && /[A-Z]/.test(text) && /\d/.test(text) && entropy > 3.7 && maxWordLength(text) < 10;
 }
 
-/** The entropy of a text, in bits for each character. */
+/** The entropy of a string, in bits per character. */
 export function bitsPerCharacter(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -79,7 +78,7 @@ export function bitsPerCharacter(text: string): number {
   return bits;
 }
 
-function longestWord(text: string): number {
+function maxWordLength(text: string): number {
   return Math.max(0, ...[...text.matchAll(/[A-Z]?[a-z]+|[A-Z]+/g)].map(([word]) => word.length));
 }
 
@@ -97,18 +96,18 @@ const placeholderForms = [
 
 const placeholderPattern = new RegExp(`^(?:${placeholderForms.join("|")})$`, "i");
 
-/** Whether a value is one that stands in examples, where somebody's own was to be put. */
+/** Whether a value is a placeholder from an example. */
 export function isPlaceholder(value: string): boolean {
   return placeholderPattern.test(value);
 }
 
-/** Whether a text has the form of a URL, or of the path of a database file. */
+/** Whether a string has the form of a URL or of a database file path. */
 export function isAddress(text: string): boolean {
   return /^(?:jdbc:)?(?:[a-z][a-z0-9+.-]*:\/\/|(?:file|sqlite):)/i.test(text);
 }
 
 /**
- * Whether a text is an address without credentials, such as `postgres://app@localhost/dev`: no password, and no parameter whose
+ * Whether a string is an address without credentials, such as `postgres://app@localhost/dev`: no password, and no parameter whose
  * name suggests a secret. The user of an https address counts as a credential, because keys are passed that way.
  */
 export function isPlainAddress(text: string): boolean {

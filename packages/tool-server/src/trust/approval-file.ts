@@ -5,19 +5,19 @@ import type { EntryFingerprint, FileFingerprint } from "./fingerprint-entry.js";
 const format = "wirescope-approvals";
 const version = 1;
 
-/** How many characters a file of approvals may have. */
-export const mostApprovalCharacters: number = 16 * 1_048_576;
+/** The maximum length of an approvals file, in characters. */
+export const maxApprovalCharacters: number = 16 * 1_048_576;
 
-/** The approvals of a text, or what is wrong with it, where, and without a word of the text. */
+/** Parses an approvals file, or says what is wrong with it without quoting it. */
 export function parseApprovals(text: string): readonly Approval[] | { readonly problem: string } {
-  const { root, problems } = parseJsonWithPositions(text, { maxLength: mostApprovalCharacters, maxDepth: 80 });
+  const { root, problems } = parseJsonWithPositions(text, { maxLength: maxApprovalCharacters, maxDepth: 80 });
   const [first] = problems;
-  if (first !== undefined) return { problem: `line ${first.line}, column ${first.column} is no JSON` };
+  if (first !== undefined) return { problem: `invalid JSON at line ${first.line}, column ${first.column}` };
   const file = root && jsonNodeToValue(root);
   if (!isObject(file) || file.format !== format || !Array.isArray(file.approvals)) {
-    return { problem: "it is no file of approvals" };
+    return { problem: "it is not an approvals file" };
   }
-  if (file.version !== version) return { problem: "another version of Wirescope wrote it" };
+  if (file.version !== version) return { problem: "it was written by another version of Wirescope" };
   const approvals = file.approvals.map(readApproval);
   const broken = approvals.indexOf(undefined);
   if (broken !== -1) return { problem: `approval ${broken + 1} of ${approvals.length} is incomplete` };
@@ -25,10 +25,10 @@ export function parseApprovals(text: string): readonly Approval[] | { readonly p
   const keys = new Set(
     known.map(({ configuration, server, fingerprint }) => JSON.stringify([configuration, server, fingerprint.origin])),
   );
-  return keys.size === known.length ? known : { problem: "one entry is approved twice" };
+  return keys.size === known.length ? known : { problem: "it contains two approvals for one entry" };
 }
 
-/** The text of a file of approvals, for people to read as well. */
+/** Formats an approvals file. */
 export function printApprovals(approvals: readonly Approval[]): string {
   return `${JSON.stringify({ format, version, approvals }, null, 2)}\n`;
 }

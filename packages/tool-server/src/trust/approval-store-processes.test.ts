@@ -33,12 +33,12 @@ async function plugin(): Promise<{ path: string; file: string; subject: Approval
   return { path, file: join(path, "config", "approvals.json"), subject: await subjectOf(entry, path) };
 }
 
-test("[TS-D-TRUST-4] approvals from several processes at once all count", async () => {
+test("[TS-D-TRUST-4] approvals from several processes at once are all stored", async () => {
   const { file, subject } = await plugin();
   const children = [0, 1, 2, 3, 4].map((number) =>
     run(`
       import { createApprovalStore } from ${JSON.stringify(join(built, "approval-store.js"))};
-      const store = createApprovalStore({ path: ${JSON.stringify(file)}, patienceMs: 30_000 });
+      const store = createApprovalStore({ path: ${JSON.stringify(file)}, waitMs: 30_000 });
       const subject = ${JSON.stringify({ ...subject, entry: {} })};
       for (let i = 0; i < 8; i += 1) await store.approve({ ...subject, server: "${number}-" + i });
     `),
@@ -49,7 +49,7 @@ test("[TS-D-TRUST-4] approvals from several processes at once all count", async 
   expect(servers.toSorted()).toEqual(expected);
 });
 
-test("[TS-D-TRUST-4] killed before the new file takes the place of the old, there is the old one, whole", async () => {
+test("[TS-D-TRUST-4] a process killed before it replaces the file leaves the old file intact", async () => {
   const { file, subject } = await plugin();
   const store = createApprovalStore({ path: file });
   await store.approve(subject);
@@ -77,7 +77,7 @@ test("[TS-D-TRUST-4] killed before the new file takes the place of the old, ther
   expect((await readdir(join(file, ".."))).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 });
 
-test("[TS-D-TRUST-4] killed at any moment, what was told as kept is kept, and the file is whole", async () => {
+test("[TS-D-TRUST-4] a process killed at any moment leaves a valid file with every confirmed approval", async () => {
   const { file, subject } = await plugin();
   const store = createApprovalStore({ path: file });
   let kept = 0;

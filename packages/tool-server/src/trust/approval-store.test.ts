@@ -18,7 +18,7 @@ const unreadable = (words: string | RegExp): object => ({
   message: expect.stringMatching(words),
 });
 
-test("[TS-D-TRUST-4] an approval is found again by its configuration and server, and by no other", async () => {
+test("[TS-D-TRUST-4] an approval is found by its configuration and server only", async () => {
   const { path } = await createFolder();
   const [one, two] = [await subject("a"), await subject("b")];
   const file = join(path, "deep", "er", "approvals.json");
@@ -34,7 +34,7 @@ test("[TS-D-TRUST-4] an approval is found again by its configuration and server,
   expect((await again.list()).map(({ server }) => server)).toEqual(["a", "b"]);
 });
 
-test("[TS-D-TRUST-4] a new approval takes the place of the old, and one can be taken back", async () => {
+test("[TS-D-TRUST-4] a new approval replaces the old one, and an approval can be revoked", async () => {
   const { path } = await createFolder();
   const store = createApprovalStore({ path: join(path, "approvals.json") });
   const one = await subject();
@@ -46,7 +46,7 @@ test("[TS-D-TRUST-4] a new approval takes the place of the old, and one can be t
   expect(await store.list()).toEqual([]);
 });
 
-test("[TS-D-TRUST-4] hostile names come back as they were, and neither secrets nor values of variables are kept", async () => {
+test("[TS-D-TRUST-4] hostile names are preserved, and neither secrets nor variable values are stored", async () => {
   const folder = await createFolder();
   await folder.write(".mcp.json", "{}");
   const store = createApprovalStore({ path: join(folder.path, "approvals.json") });
@@ -66,32 +66,35 @@ test("[TS-D-TRUST-4] hostile names come back as they were, and neither secrets n
   expect(text).not.toContain("hunter2");
 });
 
-test.runIf(isPosix)("[TS-D-TRUST-4] file and folder are for their user alone, whatever the mask says", async () => {
-  const { path } = await createFolder();
-  const store = createApprovalStore({ path: join(path, "wirescope", "approvals.json") });
-  const mask = process.umask(0);
-  try {
-    await store.approve(await subject());
-  } finally {
-    process.umask(mask);
-  }
-  expect((await stat(join(path, "wirescope"))).mode & 0o777).toBe(0o700);
-  for (const name of await readdir(join(path, "wirescope"))) {
-    expect((await stat(join(path, "wirescope", name))).mode & 0o777, name).toBe(0o600);
-  }
-});
+test.runIf(isPosix)(
+  "[TS-D-TRUST-4] file and folder are accessible only to their user, whatever the umask is",
+  async () => {
+    const { path } = await createFolder();
+    const store = createApprovalStore({ path: join(path, "wirescope", "approvals.json") });
+    const mask = process.umask(0);
+    try {
+      await store.approve(await subject());
+    } finally {
+      process.umask(mask);
+    }
+    expect((await stat(join(path, "wirescope"))).mode & 0o777).toBe(0o700);
+    for (const name of await readdir(join(path, "wirescope"))) {
+      expect((await stat(join(path, "wirescope", name))).mode & 0o777, name).toBe(0o600);
+    }
+  },
+);
 
 test.each([
-  ["", /is no JSON/],
-  ["{", /line 1, column 2 is no JSON/],
-  ['{"tokens": {}}', /is no file of approvals/],
-  ["[]", /is no file of approvals/],
+  ["", /invalid JSON/],
+  ["{", /invalid JSON at line 1, column 2/],
+  ['{"tokens": {}}', /is not an approvals file/],
+  ["[]", /is not an approvals file/],
   ['{"format": "wirescope-approvals", "version": 2, "approvals": []}', /another version/],
   ['{"format": "wirescope-approvals", "version": 1, "approvals": [{}]}', /approval 1 of 1 is incomplete/],
-  ['{"format": "wirescope-approvals", "version": 1, "approvals": [], "approvals": []}', /is no JSON/],
-  ["\xff", /is no JSON/],
+  ['{"format": "wirescope-approvals", "version": 1, "approvals": [], "approvals": []}', /invalid JSON/],
+  ["\xff", /invalid JSON/],
 ])(
-  "[TS-D-TRUST-5] a file that is %j is reported and kept, never taken for empty and never overwritten",
+  "[TS-D-TRUST-5] a file that is %j is reported and preserved, never treated as empty and never overwritten",
   async (text, words) => {
     const { path, write } = await createFolder();
     const file = await write("approvals.json", text, 0o600);
@@ -106,7 +109,7 @@ test.each([
   },
 );
 
-test("[TS-D-TRUST-5] each part of an approval is needed, and what is said of it names no text of the file", async () => {
+test("[TS-D-TRUST-5] each part of an approval is required, and the message quotes nothing from the file", async () => {
   const { path } = await createFolder();
   const store = createApprovalStore({ path: join(path, "approvals.json") });
   await store.approve(await subject());
@@ -127,10 +130,10 @@ test("[TS-D-TRUST-5] each part of an approval is needed, and what is said of it 
     await expect(store.list(), JSON.stringify(one)).rejects.toMatchObject(unreadable(/approval 1 of 1 is incomplete/));
   }
   await writeFile(store.path, JSON.stringify({ ...good, approvals: [approval, approval] }));
-  await expect(store.list()).rejects.toMatchObject(unreadable(/approved twice/));
+  await expect(store.list()).rejects.toMatchObject(unreadable(/two approvals for one entry/));
 });
 
-test("[TS-D-TRUST-5] what cannot be read for another reason is not empty either", async () => {
+test("[TS-D-TRUST-5] a file that cannot be read for another reason is not treated as empty either", async () => {
   const { path, write } = await createFolder();
   await mkdir(join(path, "folder"));
   await expect(createApprovalStore({ path: join(path, "folder") }).list()).rejects.toMatchObject(
@@ -138,12 +141,12 @@ test("[TS-D-TRUST-5] what cannot be read for another reason is not empty either"
   );
   const file = await write("file", "");
   const below = createApprovalStore({ path: join(file, "approvals.json") });
-  await expect(below.list()).rejects.toMatchObject(unreadable(/no folder/));
-  await expect(below.approve(await subject())).rejects.toMatchObject(unreadable(/cannot be written/));
+  await expect(below.list()).rejects.toMatchObject(unreadable(/not a folder/));
+  await expect(below.approve(await subject())).rejects.toMatchObject(unreadable(/Cannot write/));
   await symlink(join(path, "away", "approvals.json"), join(path, "dangling"));
   const dangling = createApprovalStore({ path: join(path, "dangling") });
-  await expect(dangling.list()).rejects.toMatchObject(unreadable(/cannot be read/));
-  await expect(dangling.approve(await subject())).rejects.toMatchObject(unreadable(/cannot be read/));
+  await expect(dangling.list()).rejects.toMatchObject(unreadable(/Cannot read/));
+  await expect(dangling.approve(await subject())).rejects.toMatchObject(unreadable(/Cannot read/));
   await writeFile(join(path, "latin"), Buffer.from([0x7b, 0xff, 0x7d]), { mode: 0o600 });
   await expect(createApprovalStore({ path: join(path, "latin") }).list()).rejects.toMatchObject(
     unreadable(/not UTF-8/),
@@ -151,7 +154,7 @@ test("[TS-D-TRUST-5] what cannot be read for another reason is not empty either"
 });
 
 test.runIf(isPosix)(
-  "[TS-D-TRUST-5] a file or folder that others may write is refused: they could approve for us",
+  "[TS-D-TRUST-5] a file or folder that other users can write to is rejected, because they could approve entries",
   async () => {
     const { path } = await createFolder();
     const store = createApprovalStore({ path: join(path, "own", "approvals.json") });
@@ -159,24 +162,26 @@ test.runIf(isPosix)(
     for (const mode of [0o620, 0o602]) {
       await chmod(store.path, mode);
       await expect(store.list()).rejects.toMatchObject({
-        ...unreadable(/others may write it\./),
-        advice: "Take that away with chmod go-w.",
+        ...unreadable(/other users can write to it\./),
+        advice: "Remove that permission with chmod go-w.",
       });
     }
     await chmod(store.path, 0o600);
     await chmod(join(path, "own"), 0o777);
-    await expect(store.list()).rejects.toMatchObject(unreadable(/folder .* others may write it/));
+    await expect(store.list()).rejects.toMatchObject(unreadable(/folder .* other users can write to it/));
     await rm(store.path);
-    await expect(store.approve(await subject())).rejects.toMatchObject(unreadable(/folder .* others may write it/));
+    await expect(store.approve(await subject())).rejects.toMatchObject(
+      unreadable(/folder .* other users can write to it/),
+    );
   },
 );
 
-test.runIf(process.getuid?.() === 0)("[TS-D-TRUST-5] a file of another user is refused", async () => {
+test.runIf(process.getuid?.() === 0)("[TS-D-TRUST-5] a file of another user is rejected", async () => {
   const { path } = await createFolder();
   const store = createApprovalStore({ path: join(path, "approvals.json") });
   await store.approve(await subject());
   await chown(store.path, 4711, 4711);
-  await expect(store.list()).rejects.toMatchObject(unreadable(/belongs to another user \(4711\)/));
+  await expect(store.list()).rejects.toMatchObject(unreadable(/owned by another user \(4711\)/));
 });
 
 test("[TS-D-TRUST-4] a file that is a link stays one", async () => {
@@ -188,7 +193,7 @@ test("[TS-D-TRUST-4] a file that is a link stays one", async () => {
   expect((await real.list()).map(({ server }) => server)).toEqual(["a", "b"]);
 });
 
-test("[TS-D-TRUST-4] many approvals at once in one process all count", async () => {
+test("[TS-D-TRUST-4] many concurrent approvals in one process are all stored", async () => {
   const { path } = await createFolder();
   const one = await subject();
   const file = join(path, "approvals.json");
@@ -199,7 +204,7 @@ test("[TS-D-TRUST-4] many approvals at once in one process all count", async () 
   expect(await stores[0]?.list()).toHaveLength(20);
 });
 
-test("[TS-D-TRUST-4] the file is in XDG_CONFIG_HOME, else in ~/.config, and never where a relative path would put it", () => {
+test("[TS-D-TRUST-4] the file is in XDG_CONFIG_HOME or ~/.config, and a relative path is ignored", () => {
   expect(defaultApprovalsPath({ XDG_CONFIG_HOME: "/x" }, "/home/u")).toBe("/x/wirescope/approvals.json");
   for (const environment of [{}, { XDG_CONFIG_HOME: "" }, { XDG_CONFIG_HOME: "conf" }]) {
     expect(defaultApprovalsPath(environment, "/home/u")).toBe("/home/u/.config/wirescope/approvals.json");

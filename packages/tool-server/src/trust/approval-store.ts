@@ -9,50 +9,49 @@ import { removeLeftoversOf, writeDurably } from "../files/durable-file.js";
 import { withFileLock } from "../files/file-lock.js";
 import type { Environment } from "../process/child-environment.js";
 import type { Approval, ApprovalKey, ApprovalSubject } from "./approval.js";
-import { mostApprovalCharacters, parseApprovals, printApprovals } from "./approval-file.js";
+import { maxApprovalCharacters, parseApprovals, printApprovals } from "./approval-file.js";
 import { currentUser, type Exposure, judgeFolder, judgeOwnership } from "./file-ownership.js";
 
-/** Keeps approvals for one user, for all their processes. Rejects with APPROVALS_UNREADABLE; a failed read is never "empty". */
+/** Stores the approvals of one user, shared by all processes. Rejects with APPROVALS_UNREADABLE; a failed read never counts as empty. */
 export interface ApprovalStore {
-  /** The file, whether or not it is there. */
+  /** The file, which may not exist yet. */
   readonly path: string;
-  /** The approval of an entry, if possible of one that leads to `origin`; undefined if it has none. */
+  /** The approval of an entry, preferably for `origin`; undefined if it has none. */
   find(key: ApprovalKey, origin?: string): Promise<Approval | undefined>;
-  /** Every approval, in the order in which they were given. */
+  /** Every approval, oldest first. */
   list(): Promise<readonly Approval[]>;
   /**
-   * Keeps an approval, in place of an earlier one of the same entry, and resolves once it is durable. An earlier one that differs in
-   * the origin alone stays, so that one person may use an entry with several tenants.
+   * Stores an approval and resolves once it is durable. Replaces an earlier approval of the same entry, unless they differ only in the
+   * origin, so that a user can approve an entry for several tenants.
    */
   approve(subject: ApprovalSubject): Promise<Approval>;
-  /** Takes the approvals of an entry back, and says whether there were any. */
+  /** Removes the approvals of an entry. Resolves to whether there were any. */
   revoke(key: ApprovalKey): Promise<boolean>;
 }
 
 /** Where approvals are stored. */
 export interface ApprovalStoreOptions {
-  /** The file; default `defaultApprovalsPath()`. Its folder is made where there is none. */
+  /** The file; default `defaultApprovalsPath()`. Its folder is created if it does not exist. */
   readonly path?: string;
-  /** How long to wait for others who are writing; default 10,000 ms. */
-  readonly patienceMs?: number;
+  /** How long to wait for other writers; default 10,000 ms. */
+  readonly waitMs?: number;
 }
 
 /**
- * Where approvals are kept: `wirescope/approvals.json` in XDG_CONFIG_HOME, else in `~/.config`. Give the environment of the
- * process itself, never one that an environment file of a project took part in.
+ * The default approvals file: `wirescope/approvals.json` in XDG_CONFIG_HOME or `~/.config`. Pass the environment of the process itself, never
+ * one that includes a project's environment file.
  */
 export function defaultApprovalsPath(environment: Environment = process.env, home: string = homedir()): string {
   const { XDG_CONFIG_HOME: configured = "" } = environment;
-  // The XDG specification has a relative path ignored; here it also would be a path that a project chooses.
+  // The XDG specification ignores relative paths; here, a relative path would also let a project choose the file.
   return join(isAbsolute(configured) ? configured : join(home, ".config"), "wirescope", "approvals.json");
 }
 
-/** Opens a store of approvals. Nothing is read or written before it is asked for. */
+/** Creates a store of approvals. Does not read or write anything yet. */
 export function createApprovalStore(options: ApprovalStoreOptions = {}): ApprovalStore {
   const path = resolve(options.path ?? defaultApprovalsPath());
-  const { patienceMs = 10_000 } = options;
-  const change = <T>(edit: (approvals: readonly Approval[]) => Edited<T>): Promise<T> =>
-    changeFile(path, patienceMs, edit);
+  const { waitMs = 10_000 } = options;
+  const change = <T>(edit: (approvals: readonly Approval[]) => Edited<T>): Promise<T> => changeFile(path, waitMs, edit);
   return {
     path,
     async find(key, origin) {
@@ -82,15 +81,15 @@ interface Edited<T> {
 
 async function changeFile<T>(
   path: string,
-  patienceMs: number,
+  waitMs: number,
   edit: (approvals: readonly Approval[]) => Edited<T>,
 ): Promise<T> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    // Where the file is a link, as managers of dot files make it, it stays one.
+    // If the file is a link, as dotfile managers create them, it stays a link.
     const target = await realpath(path).catch(() => path);
     const exposed = await judgeFolder(target);
-    if (exposed !== undefined) throw fail(path, "written", exposed);
+    if (exposed !== undefined) throw fail(path, "write", exposed);
     const lock = `${target}.lock`;
     const write = async (signal: AbortSignal): Promise<T> => {
       const before = await readFile(path);
@@ -98,28 +97,31 @@ async function changeFile<T>(
       await removeLeftoversOf(lock, 60_000);
       const { approvals, result } = edit(before);
       const text = printApprovals(approvals);
-      if (text.length > mostApprovalCharacters)
-        throw fail(path, "written", {
-          reason: "it would be too large",
+      if (text.length > maxApprovalCharacters)
+        throw fail(path, "write", {
+          reason: "the file would be too large",
           advice: "Remove approvals that you do not need.",
         });
       await writeDurably(target, text, signal);
       return result;
     };
     return await withFileLock(lock, write, {
-      waitMs: patienceMs,
+      waitMs: waitMs,
       clock: steadyClock,
       tooLong: (holder) => {
-        const advice = `If it does not run any more, delete ${lock}.`;
-        return fail(path, "written", { reason: `${holder} is writing it, and does not end`, advice });
+        const advice = `If it no longer runs, delete ${lock}.`;
+        return fail(path, "write", { reason: `${holder} has held the lock for too long`, advice });
       },
       lost: () =>
-        fail(path, "written", { reason: "this process was stopped for too long meanwhile", advice: "Try again." }),
-      failed: (error) => fail(path, "written", reasonOf(error), error),
+        fail(path, "write", {
+          reason: "this process was suspended for too long while it held the lock",
+          advice: "Try again.",
+        }),
+      failed: (error) => fail(path, "write", reasonOf(error), error),
     });
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
-    throw fail(path, "written", reasonOf(error), error);
+    throw fail(path, "write", reasonOf(error), error);
   }
 }
 
@@ -131,7 +133,7 @@ async function readFile(path: string): Promise<readonly Approval[]> {
     if (!facts.isFile()) throw fail(path, "read", { reason: "it is not a file", advice: movedAway });
     const exposed = judgeOwnership(facts, currentUser()) ?? (await judgeFolder(await realpath(path)));
     if (exposed !== undefined) throw fail(path, "read", exposed);
-    if (facts.size > 4 * mostApprovalCharacters)
+    if (facts.size > 4 * maxApprovalCharacters)
       throw fail(path, "read", { reason: "it is too large", advice: movedAway });
     text = new TextDecoder("utf-8", { fatal: true }).decode(await handle.readFile());
   } catch (error) {
@@ -141,13 +143,13 @@ async function readFile(path: string): Promise<readonly Approval[]> {
   }
   const approvals = parseApprovals(text);
   if ("problem" in approvals) {
-    const reason = `${approvals.problem}. It is kept as it is`;
+    const reason = `${approvals.problem}. The file was not changed`;
     throw fail(path, "read", { reason, advice: "Fix it, or move it away and approve again." });
   }
   return approvals;
 }
 
-/** A link to nothing is not the same as no file: what it should lead to may be on a disk that is not there now. */
+/** A dangling link is not the same as a missing file: its target may be on a disk that is not mounted. */
 async function isLink(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
@@ -159,7 +161,7 @@ function isOf(approval: ApprovalKey, key: ApprovalKey): boolean {
   return approval.configuration === key.configuration && approval.server === key.server;
 }
 
-/** Whether two approvals are of one entry, with the same files, that leads to two origins. */
+/** Whether two approvals cover the same entry and files with different origins. */
 function differsInOrigin(a: ApprovalSubject, b: ApprovalSubject): boolean {
   return (
     a.fingerprint.origin !== b.fingerprint.origin &&
@@ -171,8 +173,8 @@ function differsInOrigin(a: ApprovalSubject, b: ApprovalSubject): boolean {
 
 const movedAway = "Move it away and approve again.";
 
-function fail(path: string, what: "read" | "written", { reason, advice }: Exposure, cause?: unknown): ToolServerError {
-  const problem = `The approvals in ${path} cannot be ${what}: ${reason}.`;
+function fail(path: string, action: "read" | "write", { reason, advice }: Exposure, cause?: unknown): ToolServerError {
+  const problem = `Cannot ${action} the approvals in ${path}: ${reason}.`;
   return new ToolServerError("APPROVALS_UNREADABLE", { problem, advice }, { cause });
 }
 
@@ -182,12 +184,12 @@ function reasonOf(error: unknown): Exposure {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: "this user may not",
-  EPERM: "this user may not",
-  ENOENT: "a part of its path is not there",
-  ENOTDIR: "a part of its path is no folder",
+  EACCES: "permission denied",
+  EPERM: "operation not permitted",
+  ENOENT: "part of its path does not exist",
+  ENOTDIR: "part of its path is not a folder",
   EROFS: "the file system is read-only",
-  ENOSPC: "there is no space left",
+  ENOSPC: "no space left on the device",
   ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8",
 };
 

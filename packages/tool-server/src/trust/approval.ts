@@ -7,34 +7,34 @@ import { ToolServerError } from "../errors.js";
 import type { EntryFingerprint } from "./fingerprint-entry.js";
 import { quoteUnlessPlain } from "./quoted-text.js";
 
-/** Which entry an approval is of: one file, one name. */
+/** Identifies the approved entry: one file, one name. */
 export interface ApprovalKey {
   /** The absolute path of the configuration, without symbolic links. */
   readonly configuration: string;
   readonly server: string;
 }
 
-/** All that an approval is of. It holds no value of a variable but the origin that the url leads to. */
+/** Everything that an approval covers. It contains no variable values except the origin of the url. */
 export interface ApprovalSubject extends ApprovalKey {
-  /** The plugin's root, without symbolic links: what HOST_PLUGIN_ROOT stood for. */
+  /** The value of HOST_PLUGIN_ROOT, without symbolic links. */
   readonly pluginRoot: string;
   readonly fingerprint: EntryFingerprint;
-  /** The entry as it is written, to show what changed. */
+  /** The entry as written, to show changes later. */
   readonly entry: unknown;
 }
 
-/** An approval as it is kept. */
+/** A stored approval. */
 export interface Approval extends ApprovalSubject {
-  /** When it was given, in ISO 8601. */
+  /** The time of the approval, in ISO 8601. */
   readonly approvedAt: string;
 }
 
-/** The key of an entry. Throws CONFIGURATION_UNREADABLE where there is no such file. */
+/** The key of an entry. Throws CONFIGURATION_UNREADABLE if the file does not exist. */
 export async function approvalKey(configurationPath: string, server: string): Promise<ApprovalKey> {
   return { configuration: await realConfiguration(configurationPath), server };
 }
 
-/** What an approval of this entry would be of. Give the fingerprint that the person was shown, not a later one. */
+/** What an approval of this entry covers. Pass the fingerprint that the user was shown, not a later one. */
 export async function approvalSubject(
   entry: Entry,
   fingerprint: EntryFingerprint,
@@ -54,30 +54,30 @@ async function realConfiguration(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (cause) {
-    const problem = `The configuration ${quoteUnlessPlain(path)} does not exist any more, so it cannot be judged.`;
+    const problem = `The configuration ${quoteUnlessPlain(path)} no longer exists.`;
     throw new ToolServerError("CONFIGURATION_UNREADABLE", { problem, advice: "Check its path." }, { cause });
   }
 }
 
-/** What stands in place of a secret that is wrongly written into an entry. */
+/** Replaces a secret that is written into an entry. */
 export const secretNotShown = "[not shown: a secret is written here]";
 
-/** The paths within an entry, as `headers.Authorization`, whose text holds a secret beyond doubt. */
+/** The paths within an entry, such as `headers.Authorization`, that certainly contain a secret. */
 export function secretFieldsOf(entry: Entry): ReadonlySet<string> {
   const { findings, report } = collectFindings();
   judgeSecrets(entry, report);
-  // A mere guess is shown: who hides more than that hides what is to be approved.
+  // A value that only might be a secret is shown: hiding it would hide what is to be approved.
   const sure = findings.filter(({ severity }) => severity === "error");
   return new Set(sure.map(({ path }) => formatPath(path.slice(entry.path.length))));
 }
 
-/** The entry as it is written, in a form that may be kept and shown: variables unexpanded, written secrets left out. */
+/** The entry in a form that can be stored and shown: without substitution, and without written secrets. */
 export function entryForm(entry: Entry): unknown {
   const secrets = secretFieldsOf(entry);
   return mapTexts(entry.written, [], (text, path) => (secrets.has(formatPath(path)) ? secretNotShown : text));
 }
 
-/** Each value of an entry by its path, as `args[0]` or `headers.Accept`; what is no text is told as JSON. */
+/** Each value of an entry by its path, such as `args[0]` or `headers.Accept`; values other than strings are JSON. */
 export function flattenForm(form: unknown): Map<string, string> {
   const texts = new Map<string, string>();
   const walk = (value: unknown, path: JsonPath): void => {

@@ -28,24 +28,25 @@ test("[TS-D-TRUST-2] a process is described by command, arguments, environment a
     ],
   });
   const lines = renderApproval(description);
-  expect(lines[0]).toBe('The server "s" (line 1) is a program that runs on this machine (stdio).');
+  expect(lines[0]).toBe('Server "s" (line 1) is a local program (stdio).');
   expect(lines).toContain('  command   "${HOST_PLUGIN_ROOT}/bin/server"');
   expect(lines).toContain('  args[0]   "--schema=${DB_SCHEMA:-public}"');
   expect(lines).toContain('  env       DB_PASSWORD = "${DB_PASSWORD}"');
   expect(lines).toContain("  uses      your DB_PASSWORD in env.DB_PASSWORD (a secret)");
 });
 
-test("[TS-D-TRUST-2] [TS-D-STDIO-2] an entry that turns the sandbox off says so", () => {
-  const notice = "  ! It asks to run without the sandbox (sandbox: false): it can then read the tokens of all servers.";
+test("[TS-D-TRUST-2] [TS-D-STDIO-2] an entry that turns the sandbox off gets a warning", () => {
+  const notice =
+    "  ! The server would run without the sandbox (sandbox: false) and could read the tokens of all servers.";
   expect(renderApproval(describeForApproval(entryOf({ command: "x", sandbox: false })))).toContain(notice);
   expect(renderApproval(describeForApproval(entryOf({ command: "x", sandbox: true })))).not.toContain(notice);
   const network = { type: "http", url: "https://notes.example.com/mcp", headersHelper: "./x.sh" };
-  const helperNotice = notice.replace("It asks", "Its helper asks");
+  const helperNotice = notice.replace("The server", "The helper");
   expect(renderApproval(describeForApproval(entryOf({ ...network, sandbox: false })))).toContain(helperNotice);
   expect(renderApproval(describeForApproval(entryOf(network)))).not.toContain("sandbox");
 });
 
-test("[TS-D-TRUST-2] a network server is described by url, origin, headers, helper, and where each variable goes", () => {
+test("[TS-D-TRUST-2] a network server is described by url, origin, headers, helper, and the use of each variable", () => {
   const description = describeForApproval(
     entryOf({
       type: "http",
@@ -69,17 +70,17 @@ test("[TS-D-TRUST-2] a network server is described by url, origin, headers, help
     "API_TOKEN headers.Authorization undefined",
   ]);
   const lines = renderApproval(description);
-  expect(lines).toContain("  leads to  https://${TENANT_ID}.example.com");
-  expect(lines).toContain('  helper    "${HOST_PLUGIN_ROOT}/headers.sh", a program that runs on this machine');
-  expect(lines).toContain("  gets      all your variables but the credentials of other servers");
+  expect(lines).toContain("  origin    https://${TENANT_ID}.example.com");
+  expect(lines).toContain('  helper    "${HOST_PLUGIN_ROOT}/headers.sh", a local program');
+  expect(lines).toContain("  inherits  all your environment variables except the credentials of other servers");
 });
 
-test("[TS-D-TRUST-2] a variable that leaks through the url is shown, with where it goes", () => {
+test("[TS-D-TRUST-2] a variable that leaks through the url is shown with its part of the url", () => {
   const lines = renderApproval(
     describeForApproval(entryOf({ type: "http", url: "https://evil.example/${AWS_SECRET_ACCESS_KEY}" })),
   );
   expect(lines).toContain("  uses      your AWS_SECRET_ACCESS_KEY in path of the url (a secret)");
-  expect(lines.join("\n")).toContain("The value of AWS_SECRET_ACCESS_KEY goes to the server in the path of the url");
+  expect(lines.join("\n")).toContain("The value of AWS_SECRET_ACCESS_KEY is sent in the path of the url");
 });
 
 test.each([
@@ -88,7 +89,7 @@ test.each([
   ["https://example%2ecom.evil.example", "https://example.com.evil.example"],
   ["https://0x7f.1:${PORT}/", "https://127.0.0.1:${PORT}"],
   ["https://\u00fc${A}.example.com", "https://xn--${A}-zsa.example.com"],
-])("[TS-D-TRUST-2] the origin of %s is told in the form that is connected to", (url, origin) => {
+])("[TS-D-TRUST-2] the origin of %s is shown in normalized form", (url, origin) => {
   expect(describeForApproval(entryOf({ type: "http", url })).origin).toMatch(
     // The digits of Punycode depend on what stands in place of the variable.
     new RegExp(`^${origin.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace("zsa", "\\w+")}$`),
@@ -97,18 +98,18 @@ test.each([
 
 test.each([
   [{ command: "npx", args: ["-y", "x"] }, /may download/],
-  [{ command: "/bin/bash", args: ["-c", "x"] }, /hold code that is run/],
+  [{ command: "/bin/bash", args: ["-c", "x"] }, /contain code to run/],
   [{ command: "x", env: { NODE_OPTIONS: "--require ./x.js" } }, /NODE_OPTIONS can make the process load/],
   [{ command: "x", args: ["${API_TOKEN}"] }, /API_TOKEN is an argument/],
   [{ command: "${PYTHON:-python3}" }, /command runs depends on your PYTHON/],
   [{ type: "ws", url: "wss://${TENANT}.example.com" }, /TENANT is part of the host/],
-])("[TS-D-TRUST-2] what may be overlooked is said: %j", (entry, notice) => {
+])("[TS-D-TRUST-2] what is easy to overlook gets a warning: %j", (entry, notice) => {
   const { notices } = describeForApproval(entryOf(entry), undefined, { TENANT: "acme" });
   expect(notices).toHaveLength(1);
   expect(notices[0]).toMatch(notice);
 });
 
-test("[TS-D-TRUST-2] hostile names and texts are data as written, and lines of plain ASCII", () => {
+test("[TS-D-TRUST-2] hostile names and strings are kept as data and printed as plain ASCII", () => {
   const hostile = "\u001b]0;owned\u0007\r\n! approved \u202e";
   const entry = entryOf(
     { command: hostile, args: [hostile], env: { [hostile]: hostile, "a\u001bb": "${X}" }, [hostile]: 1 },
@@ -126,7 +127,7 @@ test("[TS-D-TRUST-2] hostile names and texts are data as written, and lines of p
   expect(lines.filter((line) => line.startsWith("  !"))).toEqual([]);
 });
 
-test("[TS-D-TRUST-2] a key called __proto__ is a name like any other", () => {
+test("[TS-D-TRUST-2] a key named __proto__ is like any other", () => {
   const text = '{"__proto__": {"type": "http", "url": "https://a.example.com", "headers": {"__proto__": "${X}"}}}';
   expect(describeForApproval(entryOfText(text))).toMatchObject({
     server: "__proto__",
@@ -140,7 +141,7 @@ test("[TS-D-TRUST-2] a key called __proto__ is a name like any other", () => {
   });
 });
 
-test("[TS-D-TRUST-2] a secret that is wrongly written into the entry is left out, and nothing beside it is", () => {
+test("[TS-D-TRUST-2] only the secret that is written into an entry is left out", () => {
   const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
   const entry = entryOf({ command: "x", args: ["--token", token, "--safe"], env: { API_KEY: "hunter2hunter2" } });
   const lines = renderApproval(describeForApproval(entry)).join("\n");
@@ -150,13 +151,13 @@ test("[TS-D-TRUST-2] a secret that is wrongly written into the entry is left out
   expect(lines).toContain("a secret is written here");
 });
 
-test("[TS-D-TRUST-2] more arguments than a person reads are counted", () => {
+test("[TS-D-TRUST-2] arguments over the limit are counted instead of shown", () => {
   const lines = renderApproval(describeForApproval(entryOf({ command: "x", args: Array(5_000).fill("a") })));
   expect(lines.length).toBeLessThan(250);
   expect(lines.join("\n")).toMatch(/! \d{4} more lines are not shown\. Read the file/);
 });
 
-test("[TS-D-TRUST-2] an origin that is not ASCII is shown however often one was asked for before", () => {
+test("[TS-D-TRUST-2] an origin that is not ASCII is shown each time", () => {
   const entry = entryOf({ type: "http", url: "https://\u00fc${A}.example.com" });
   const origins = new Set(Array.from({ length: 10_000 }, () => describeForApproval(entry).origin));
   expect([...origins]).toEqual([expect.stringMatching(/^https:\/\/xn--\$\{A\}-\w+\.example\.com$/)]);

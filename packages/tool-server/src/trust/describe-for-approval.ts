@@ -5,7 +5,7 @@ import {
   fieldTable,
   type NamedField,
   type StdioEntry,
-  type TextField,
+  type TemplateField,
 } from "../config/entry.js";
 import { formatPath } from "../config/finding.js";
 import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
@@ -19,32 +19,32 @@ import type { EntryFingerprint, FileFingerprint } from "./fingerprint-entry.js";
 import { originOf } from "./origin-pattern.js";
 import { quoteUnlessPlain } from "./quoted-text.js";
 
-/** A header or a variable of a process, as it is written. */
+/** A header or a variable of a process, as written. */
 export interface DescribedField {
   readonly name: string;
-  /** With variables unexpanded; where a secret is wrongly written there, a sentence that says so. */
+  /** Without substitution; a secret that is written into the file is replaced by a notice. */
   readonly text: string;
 }
 
-/** A variable of the user that an entry would get. */
+/** A variable of the user that an entry uses. */
 export interface DescribedVariable {
   readonly name: string;
-  /** Where it goes, as `headers.Authorization`. */
+  /** The field that uses it, such as `headers.Authorization`. */
   readonly field: string;
-  /** The part of the url, where the field is that. */
+  /** The part of the url, if the field is the url. */
   readonly region?: UrlRegion | undefined;
   readonly isSecret: boolean;
   readonly hasDefault: boolean;
 }
 
-/** What a person must see before they approve an entry. All text is as written: escape it before it reaches a terminal. */
+/** What a user must see before approving an entry. Strings are as written: escape them before they reach a terminal. */
 export interface ApprovalDescription {
   readonly server: string;
   readonly type: Entry["type"];
-  /** Where the entry stands in the file. */
+  /** The line of the entry in the file. */
   readonly line: number;
   readonly url?: string | undefined;
-  /** Where the url leads with the values of its variables, in the normal form of URLs: what looks alike differs here. */
+  /** The origin of the url after substitution, in normalized form, so that look-alike hosts differ. */
   readonly origin?: string | undefined;
   readonly headers: readonly DescribedField[];
   readonly helper?: string | undefined;
@@ -52,23 +52,22 @@ export interface ApprovalDescription {
   readonly args: readonly string[];
   readonly environment: readonly DescribedField[];
   /**
-   * What a program gets of the user's environment in addition: names, and patterns such as `npm_config_*`, of variables that hold
-   * no credential; or `all` for a helper, which gets everything but the credentials of other servers.
+   * What a program inherits from the user's environment: names, and patterns such as `npm_config_*`, of variables that contain no credential;
+   * or `all` for a helper, which inherits everything except the credentials of other servers.
    */
   readonly inherited: readonly string[] | "all";
   readonly variables: readonly DescribedVariable[];
-  /** Fields that the format does not have. */
+  /** Unknown fields. */
   readonly otherFields: readonly string[];
-  /** The files whose content the approval is of; empty where no fingerprint was given. */
+  /** The files whose content the approval covers; empty without a fingerprint. */
   readonly files: readonly FileFingerprint[];
-  /** What may be overlooked, in sentences that are safe to print. */
+  /** Warnings, as sentences that are safe to print. */
   readonly notices: readonly string[];
 }
 
 /**
- * Describes an entry for approval, with the files of its fingerprint if one is given. Nothing is run, resolved by name or connected
- * to, and only the variables that decide where the url leads are looked up. A secret that is wrongly written into the entry is left
- * out.
+ * Describes an entry for approval, with the files of its fingerprint if one is given. Runs nothing, makes no DNS queries or connections, and
+ * reads only the variables of the url's origin. A secret that is written into the entry is left out.
  */
 export function describeForApproval(
   entry: Entry,
@@ -76,7 +75,7 @@ export function describeForApproval(
   variables: Variables = {},
 ): ApprovalDescription {
   const secrets = secretFieldsOf(entry);
-  const textOf = ({ path, template }: TextField): string =>
+  const textOf = ({ path, template }: TemplateField): string =>
     secrets.has(formatPath(path.slice(entry.path.length))) ? secretNotShown : template.text;
   const namedOf = (fields: readonly NamedField[]): DescribedField[] =>
     fields.map((field) => ({ name: field.name, text: textOf(field) }));
@@ -104,12 +103,14 @@ export function describeForApproval(
     files: fingerprint?.files ?? [],
     notices: [
       ...noticesOf(entry),
-      ...(problem === undefined ? [] : [`It is not known where the url leads, so it will be asked again. ${problem}`]),
+      ...(problem === undefined
+        ? []
+        : [`The origin of the url is not known, so approval will be required again. ${problem}`]),
     ],
   };
 }
 
-/** The command of an entry; undefined if a variable of the user decides which it is. */
+/** The command of an entry; undefined if a user's variable decides which it is. */
 function commandOf({ command: { template } }: StdioEntry): string | undefined {
   return variablesOf(template).some(({ name }) => name !== pluginRootVariable) ? undefined : template.text;
 }
@@ -127,24 +128,24 @@ function describeVariables(entry: Entry): DescribedVariable[] {
   return [...unique.values()];
 }
 
-// Variables by which a process is made to load or run something else.
+// Variables that make a process load or run something else.
 const loaders =
   /^(?:PATH|SHELL|ENV|BASH_ENV|IFS|LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|NODE_EXTRA_CA_CERTS|PYTHON.*|PERL5.*|RUBYOPT|RUBYLIB|_?JAVA_.*|JDK_JAVA_OPTIONS|CLASSPATH|GIT_.*|NPM_CONFIG_.*|UV_.*|PIP_.*|DENO_.*|BUN_.*|DOTNET_.*|EDITOR|PAGER|BROWSER)$/i;
 const interpreters =
   /^(?:(?:ba|da|z|k|fi)?sh|node|nodejs|deno|bun|python[\d.]*|perl|ruby|php|osascript|pwsh|powershell|cmd)(?:\.exe)?$/i;
 const inlineCode = /^(?:-\w*[cepr]|\/c|-command|-encodedcommand|--eval|--print|eval)$/i;
 
-/** What a person may not see at once, in sentences: where values go, and what an approval cannot cover. */
+/** Warnings about what is easy to overlook: where values are sent, and what an approval does not cover. */
 export function noticesOf(entry: Entry): string[] {
   return [...programNotices(entry), ...(entry.type === "stdio" ? stdioNotices(entry) : urlNotices(entry))];
 }
 
 function programNotices(entry: Entry): string[] {
   const program = entry.type === "stdio" ? entry.command : entry.headersHelper;
-  const subject = entry.type === "stdio" ? "It" : "Its helper";
+  const subject = entry.type === "stdio" ? "The server" : "The helper";
   const notices = entry.sandbox
     ? []
-    : [`${subject} asks to run without the sandbox (sandbox: false): it can then read the tokens of all servers.`];
+    : [`${subject} would run without the sandbox (sandbox: false) and could read the tokens of all servers.`];
   const names = variablesOf(program?.template ?? { text: "", parts: [], malformed: [] })
     .map(({ name }) => name)
     .filter((name) => name !== pluginRootVariable);
@@ -157,10 +158,10 @@ function stdioNotices(entry: StdioEntry): string[] {
   const program = basename(literalOf(entry.command.template));
   const args = entry.args.map(({ template }) => template.text);
   if (interpreters.test(program) && args.some((arg) => inlineCode.test(arg))) {
-    notices.push("Its arguments hold code that is run. Read them.");
+    notices.push("The arguments contain code to run. Read them.");
   }
   if (isLauncher(program)) {
-    notices.push("It may download the program that it runs: an approval does not cover what it downloads.");
+    notices.push("It may download the program that it runs. An approval does not cover downloads.");
   }
   for (const { name } of entry.env.filter((variable) => loaders.test(variable.name))) {
     notices.push(`The variable ${quoteUnlessPlain(name)} can make the process load or run something else.`);
@@ -177,10 +178,10 @@ function urlNotices(entry: Exclude<Entry, StdioEntry>): string[] {
   return variablesOf(entry.url.template).map(({ name }, index) => {
     const region = regions[index] ?? "path";
     if (region === "origin" || region === "scheme" || (region === "host" && host.endsWith(variableMark))) {
-      return `Your ${name} decides where the url leads, and so who gets what the entry sends.`;
+      return `Your ${name} decides which host the url points to, and so who receives the requests.`;
     }
     return region === "host"
-      ? `The value of ${name} is part of the host: everyone who resolves the name sees it.`
-      : `The value of ${name} goes to the server in the ${region} of the url, where logs may keep it.`;
+      ? `The value of ${name} is part of the host name, which DNS servers can see.`
+      : `The value of ${name} is sent in the ${region} of the url, which logs may record.`;
   });
 }

@@ -17,11 +17,11 @@ async function changes(before: unknown, after: unknown): Promise<string[]> {
   return renderDiff(diffApproval(a, b));
 }
 
-test("[TS-D-TRUST-6] an entry that is the same has no differences, also with its keys in another order", async () => {
+test("[TS-D-TRUST-6] an unchanged entry has no differences, even with its keys in another order", async () => {
   expect(await changes({ command: "a", args: ["b"] }, { args: ["b"], command: "a" })).toEqual([]);
 });
 
-test("[TS-D-TRUST-6] each value that changed, came or went is told with what it was and what it is", async () => {
+test("[TS-D-TRUST-6] each changed, added or removed value is shown with its old and new value", async () => {
   expect(
     await changes(
       { command: "npx", args: ["-y", "server"], env: { TOKEN: "${TOKEN}" } },
@@ -58,7 +58,7 @@ test("[TS-D-TRUST-6] each value that changed, came or went is told with what it 
   ]);
 });
 
-test("[TS-D-TRUST-6] a helper or file with another content, or that came or went, is told", async () => {
+test("[TS-D-TRUST-6] a changed, added or removed helper or file is reported", async () => {
   const { path, write } = await plugin();
   const entry = entryOf({ type: "http", url: "https://a.example", headersHelper: "x.sh" });
   await write("x.sh", "1");
@@ -67,7 +67,7 @@ test("[TS-D-TRUST-6] a helper or file with another content, or that came or went
   const changed = diffApproval(approved, await subjectOf(entry, path));
   expect(changed).toMatchObject([{ kind: "file", field: "headersHelper", path: "x.sh" }]);
   expect(renderDiff(changed)).toEqual([
-    'headersHelper: the file "x.sh" has another content',
+    'headersHelper: the file "x.sh" has changed',
     expect.stringMatching(/^ {2}- sha256 6b86b273ff34fce1$/),
     expect.stringMatching(/^ {2}\+ sha256 d4735e3a265e16ee$/),
   ]);
@@ -79,10 +79,10 @@ test("[TS-D-TRUST-6] a helper or file with another content, or that came or went
   ]);
 });
 
-test("[TS-D-TRUST-6] a change of what is not shown is still a change", async () => {
+test("[TS-D-TRUST-6] a change of a hidden value is reported", async () => {
   const [before, after] = ["hunter2hunter2", "hunter3hunter3"];
   const lines = await changes({ command: "x", env: { API_KEY: before } }, { command: "x", env: { API_KEY: after } });
-  expect(lines).toEqual(["! a value that is not shown here has changed"]);
+  expect(lines).toEqual(["! a value that is not shown has changed"]);
   const { path, write } = await plugin();
   const entry = (key: string): Entry => entryOf({ command: "./x.sh", env: { API_KEY: key } });
   const approved = await subjectOf(entry(before), path);
@@ -91,26 +91,26 @@ test("[TS-D-TRUST-6] a change of what is not shown is still a change", async () 
   expect(changed.slice(0, 2)).toEqual([...lines, 'command: the file "x.sh"']);
 });
 
-test("[TS-D-TRUST-6] another root of the plugin is a change", async () => {
+test("[TS-D-TRUST-6] another plugin root is a change", async () => {
   const [here, there] = [await plugin(), await plugin()];
   const entry = entryOf({ command: "x" });
   const moved = { ...(await subjectOf(entry, here.path)), pluginRoot: there.path };
   expect(renderDiff(diffApproval(await subjectOf(entry, here.path), moved))).toEqual([
-    "the root of the plugin",
+    "plugin root",
     `  - "${here.path}"`,
     `  + "${there.path}"`,
   ]);
 });
 
-test("[TS-D-TRUST-3] what cannot be looked at is not covered by an approval, though nothing seems to have changed", async () => {
+test("[TS-D-TRUST-3] a file that cannot be checked is not covered by an approval, even if nothing seems to have changed", async () => {
   const { path } = await plugin();
   const subject = await subjectOf(entryOf({ command: "${PWD}/x.sh" }), path);
   expect(renderDiff(diffApproval(subject, subject))).toEqual([
-    "! command: depends on a variable, so an approval does not last",
+    "! command: depends on a variable, so approval is required each time",
   ]);
 });
 
-test("[TS-D-TRUST-6] hostile names and texts come out as plain lines, and __proto__ as a name", async () => {
+test("[TS-D-TRUST-6] hostile names and strings are printed as plain lines, and __proto__ as a name", async () => {
   const { path } = await plugin();
   const hostile = "\u001b[2J\n  + fine\u202e";
   const before = await subjectOf(entryOfText('{"s": {"command": "x", "env": {"__proto__": "1"}}}'), path);

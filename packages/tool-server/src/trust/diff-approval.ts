@@ -3,16 +3,16 @@ import { type FileFingerprint, isUnchecked } from "./fingerprint-entry.js";
 import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
 import { describeContent, describeFile } from "./render-approval.js";
 
-/** One difference between what was approved and what is there now. Text is as written: escape it before it is printed. */
+/** A difference between the approved state and the current one. Strings are as written: escape them before printing. */
 export type ApprovalChange =
-  /** A value of the entry; undefined where it is not there. */
+  /** A value of the entry; undefined if it is missing. */
   | {
       readonly kind: "field";
       readonly field: string;
       readonly before: string | undefined;
       readonly after: string | undefined;
     }
-  /** A file that the entry runs: its content, or whether there is one. */
+  /** A file that the entry runs: its content or existence. */
   | {
       readonly kind: "file";
       readonly field: string;
@@ -20,20 +20,20 @@ export type ApprovalChange =
       readonly before: FileFingerprint | undefined;
       readonly after: FileFingerprint | undefined;
     }
-  /** The url leads elsewhere with the values of its variables; undefined if it is not known where. */
+  /** The origin of the url after substitution; undefined if it is unknown. */
   | { readonly kind: "origin"; readonly before: string | undefined; readonly after: string | undefined }
-  /** The plugin's root is elsewhere. */
+  /** The plugin root was moved. */
   | { readonly kind: "plugin-root"; readonly before: string; readonly after: string }
-  /** A value that is not shown, such as a secret that is written into the entry. */
+  /** A hidden value, such as a secret that is written into the entry. */
   | { readonly kind: "not-shown" }
-  /** A file that cannot be looked at, and so may have changed. */
+  /** A file that cannot be checked, and so may have changed. */
   | { readonly kind: "unchecked"; readonly file: FileFingerprint };
 
-/** What is different from an approval; empty where the approval holds. */
+/** The differences from an approval; empty if the approval is valid. */
 export function diffApproval(approved: ApprovalSubject, now: ApprovalSubject): ApprovalChange[] {
   const changes: ApprovalChange[] = diffFields(flattenForm(approved.entry), flattenForm(now.entry));
   const isEntrySame = approved.fingerprint.entry === now.fingerprint.entry;
-  // The order of keys and the like make no difference, and are told as none.
+  // The order of keys does not count as a change.
   if (!isEntrySame && changes.length === 0) changes.push({ kind: "not-shown" });
   const [before, after] = [approved.fingerprint.origin, now.fingerprint.origin];
   if (before !== after) changes.push({ kind: "origin", before, after });
@@ -42,13 +42,13 @@ export function diffApproval(approved: ApprovalSubject, now: ApprovalSubject): A
     changes.push({ kind: "plugin-root", before: approved.pluginRoot, after: now.pluginRoot });
   }
   changes.push(...now.fingerprint.files.filter(isUnchecked).map((file) => ({ kind: "unchecked" as const, file })));
-  // The digest decides; were it made in another way once, an approval of that time would not count.
+  // The digest decides: an approval with a digest of another format is not valid.
   if (changes.length === 0 && approved.fingerprint.digest !== now.fingerprint.digest)
     changes.push({ kind: "not-shown" });
   return changes;
 }
 
-/** The differences as lines of plain ASCII, which no text of the entry can break, drive or counterfeit. */
+/** The differences as lines of plain ASCII. Strings of the entry cannot break lines or control the terminal. */
 export function renderDiff(changes: readonly ApprovalChange[]): string[] {
   const lines = changes.slice(0, 200).flatMap(renderChange);
   return changes.length > 200 ? [...lines, `! ${changes.length - 200} more changes. Read the file.`] : lines;
@@ -61,14 +61,14 @@ function renderChange(change: ApprovalChange): string[] {
     case "file": {
       const what = `${quoteUnlessPlain(change.field)}: the file ${quoteText(change.path)}`;
       const isContent = change.before?.state === "content" && change.after?.state === "content";
-      return [isContent ? `${what} has another content` : what, ...pair(change.before, change.after, describeContent)];
+      return [isContent ? `${what} has changed` : what, ...pair(change.before, change.after, describeContent)];
     }
     case "origin":
-      return ["leads to", ...pair(change.before, change.after, quoteUnlessPlain)];
+      return ["origin", ...pair(change.before, change.after, quoteUnlessPlain)];
     case "plugin-root":
-      return ["the root of the plugin", ...pair(change.before, change.after, quoteText)];
+      return ["plugin root", ...pair(change.before, change.after, quoteText)];
     case "not-shown":
-      return ["! a value that is not shown here has changed"];
+      return ["! a value that is not shown has changed"];
     case "unchecked":
       return [`! ${describeFile(change.file)}`];
   }

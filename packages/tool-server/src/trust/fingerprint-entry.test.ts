@@ -38,7 +38,7 @@ test("[TS-D-TRUST-3] the order of keys and white space do not matter", async () 
   );
 });
 
-test("[TS-D-TRUST-1, TS-D-TRUST-3] any change of what is written changes the fingerprint, unknown fields included", async () => {
+test("[TS-D-TRUST-1, TS-D-TRUST-3] any change of the entry changes the fingerprint, including unknown fields", async () => {
   await fc.assert(
     fc.asyncProperty(stdio, stdio, fc.constantFrom("command", "args", "env", "other"), async (value, more, field) => {
       const [a, b] = [JSON.stringify(value), JSON.stringify({ ...value, [field]: more[field] })];
@@ -61,11 +61,11 @@ test.each([
   ['{"type": "http", "url": "https://a.example"}', '{"type": "sse", "url": "https://a.example"}'],
   ['{"type": "http", "url": "https://a.example"}', '{"type": "http", "url": "https://a.example/"}'],
   ['{"type": "http", "url": "https://a.example"}', '{"type": "http", "url": "https://a.example", "headers": {}}'],
-])("[TS-D-TRUST-3] %s and %s are two entries", async (a, b) => {
+])("[TS-D-TRUST-3] %s and %s have different fingerprints", async (a, b) => {
   expect((await take(a)).digest).not.toBe((await take(b)).digest);
 });
 
-test("[TS-D-TRUST-3] it is the same wherever the plugin is", async () => {
+test("[TS-D-TRUST-3] the fingerprint does not depend on the folder", async () => {
   const [here, there] = [await createFolder(), await createFolder()];
   const entry = entryOf({ command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"] });
   for (const folder of [here, there]) await folder.write("server.js", "serve()");
@@ -91,7 +91,7 @@ test.each([
   ["a variable of the process", { command: "node", env: { NODE_OPTIONS: "--require ./bin/x.sh" } }],
   ["what a PATH of the entry finds", { command: "x.sh", env: { PATH: "${PWD}/bin:${PATH}" } }],
   ["a default that is the command", { command: "${RUNNER:-bin/x.sh}" }],
-])("[TS-D-TRUST-1, TS-D-TRUST-3] the content of %s is part of it", async (_, value) => {
+])("[TS-D-TRUST-1, TS-D-TRUST-3] the fingerprint includes the content of %s", async (_, value) => {
   const { path: pluginRoot, write } = await createFolder();
   const entry = entryOf(value);
   const digest = async (): Promise<string> => (await fingerprintEntry(entry, { pluginRoot })).digest;
@@ -108,7 +108,7 @@ test.each([
   expect(await digest()).toBe(before);
 });
 
-test("[TS-D-TRUST-3] a missing helper is a state of its own, and what appears in its place is a change", async () => {
+test("[TS-D-TRUST-3] a missing helper is a separate state, and creating it is a change", async () => {
   const { path, write } = await createFolder();
   const value = { type: "http", url: "https://a.example", headersHelper: "x.sh" };
   expect(await filesOf(value, path)).toEqual(["headersHelper x.sh missing"]);
@@ -119,12 +119,12 @@ test("[TS-D-TRUST-3] a missing helper is a state of its own, and what appears in
   expect(await filesOf(value, path)).toEqual(["headersHelper x.sh content"]);
 });
 
-test("[TS-D-TRUST-3] a file that the arguments name for certain counts also when it is missing, whatever else names it", async () => {
+test("[TS-D-TRUST-3] a file that the arguments certainly reference counts even if it is missing", async () => {
   const { path } = await createFolder();
   expect(await filesOf({ command: "sh", args: ["-c", "${RUN} ./none none2"] }, path)).toEqual(["args[1] none missing"]);
 });
 
-test("[TS-D-TRUST-3] links are followed: into the plugin, out of it, and to nothing", async () => {
+test("[TS-D-TRUST-3] links are followed into and out of the plugin root, and dangling links are reported", async () => {
   const [{ path, write }, outside] = [await createFolder(), await createFolder()];
   const target = await outside.write("target.sh", "1");
   await symlink(target, join(path, "out.sh"));
@@ -142,7 +142,7 @@ test("[TS-D-TRUST-3] links are followed: into the plugin, out of it, and to noth
   expect((await fingerprintEntry(entryOf(value), { pluginRoot: path })).digest).not.toBe(before.digest);
 });
 
-test("[TS-D-TRUST-3] a plugin whose root is a link, or has spaces and colons in its path, is looked at as well", async () => {
+test("[TS-D-TRUST-3] a plugin root that is a link, or has spaces and colons in its path, is supported", async () => {
   const { path, write } = await createFolder();
   await write("my plugin: 1,5/x.js", "1");
   await symlink(join(path, "my plugin: 1,5"), join(path, "link"));
@@ -154,7 +154,7 @@ test("[TS-D-TRUST-3] a plugin whose root is a link, or has spaces and colons in 
   ]);
 });
 
-test("programs of the system and plain words are not looked at: their updates are no change of the plugin", async () => {
+test("system programs and plain words are not included, so that system updates are not changes", async () => {
   const { path, write } = await createFolder();
   await write("node", "a file of that name is not what PATH finds");
   await mkdir(join(path, "src"));
@@ -163,7 +163,7 @@ test("programs of the system and plain words are not looked at: their updates ar
   }
 });
 
-test("[TS-D-TRUST-3] what a variable of the user decides together with the entry is not complete", async () => {
+test("[TS-D-TRUST-3] a path made of a variable and more text makes the fingerprint incomplete", async () => {
   const { path } = await createFolder();
   const isComplete = async (entry: unknown): Promise<boolean> =>
     (await fingerprintEntry(entryOf(entry), { pluginRoot: path })).isComplete;
@@ -173,7 +173,7 @@ test("[TS-D-TRUST-3] what a variable of the user decides together with the entry
   expect(await isComplete({ command: "node", args: ["${A}/x"] })).toBe(true);
 });
 
-test("[TS-D-TRUST-3] what is larger than is read, more than is looked at, or no file, is never mistaken for known", async () => {
+test("[TS-D-TRUST-3] files that are too large, too many or special never count as checked", async () => {
   const { path, write } = await createFolder();
   await write("big.bin", "x".repeat(1_000));
   await write("small.sh", "1");
@@ -187,7 +187,7 @@ test("[TS-D-TRUST-3] what is larger than is read, more than is looked at, or no 
   expect((await fingerprintEntry(many, { pluginRoot: path })).isComplete).toBe(false);
 });
 
-test.runIf(process.platform !== "win32")("a pipe in place of a helper keeps nobody waiting", async () => {
+test.runIf(process.platform !== "win32")("a pipe in place of a helper does not block", async () => {
   const { path } = await createFolder();
   const makePipe = "mkfifo";
   execFileSync(makePipe, [join(path, "x.sh")]);
@@ -196,13 +196,13 @@ test.runIf(process.platform !== "win32")("a pipe in place of a helper keeps nobo
   ]);
 });
 
-test.runIf(process.getuid?.() !== 0)("[TS-D-TRUST-3] what this user may not read is not complete", async () => {
+test.runIf(process.getuid?.() !== 0)("[TS-D-TRUST-3] an unreadable file makes the fingerprint incomplete", async () => {
   const { path, write } = await createFolder();
   await chmod(await write("x.sh", "1"), 0o111);
   expect(await filesOf({ command: "./x.sh" }, path)).toEqual(["command x.sh unreadable"]);
 });
 
-test("[TS-D-TRUST-3] a loop of links cannot be read, and is not complete", async () => {
+test("[TS-D-TRUST-3] a loop of links makes the fingerprint incomplete", async () => {
   const { path } = await createFolder();
   await symlink(join(path, "a"), join(path, "b"));
   await rename(join(path, "b"), join(path, "a"));
@@ -210,7 +210,7 @@ test("[TS-D-TRUST-3] a loop of links cannot be read, and is not complete", async
   expect([files[0]?.state, isComplete]).toEqual(["unreadable", false]);
 });
 
-test("[TS-D-TRUST-1] files by which a package runner decides what to run count, although no argument names them", async () => {
+test("[TS-D-TRUST-1] files that tell a package runner what to run are included, although no argument references them", async () => {
   const { path: root } = await createFolder();
   const entry = { command: "npx", args: ["-y", "@acme/server@1.2.3"] };
   expect(await filesOf(entry, root)).toEqual([]);
@@ -249,7 +249,7 @@ test("[TS-D-TRUST-3] the order of keys makes no difference, at any depth", () =>
   );
 });
 
-test("[TS-D-TRUST-3] two values have one form only if they are the same value", () => {
+test("[TS-D-TRUST-3] two values have the same canonical form only if they are equal", () => {
   fc.assert(
     fc.property(near, near, (a, b) => {
       expect(canonicalJson(a) === canonicalJson(b)).toBe(isDeepStrictEqual(a, b));
@@ -258,7 +258,7 @@ test("[TS-D-TRUST-3] two values have one form only if they are the same value", 
   );
 });
 
-test("[TS-D-TRUST-3] the order of a list, a key called __proto__ and every kind of value make a difference", () => {
+test("[TS-D-TRUST-3] the order of a list, a key named __proto__ and every kind of value make a difference", () => {
   const texts = [
     '["a", "b"]',
     '["b", "a"]',
@@ -290,7 +290,7 @@ test("[TS-D-TRUST-3] the order of a list, a key called __proto__ and every kind 
   expect(new Set(forms).size).toBe(texts.length);
 });
 
-test("what JSON does not have is refused", () => {
+test("values that JSON cannot represent are rejected", () => {
   expect(() => canonicalJson(undefined)).toThrow(TypeError);
   expect(() => canonicalJson({ a: Number.NaN })).toThrow(TypeError);
 });

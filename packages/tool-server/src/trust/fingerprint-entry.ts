@@ -6,53 +6,52 @@ import type { Entry } from "../config/entry.js";
 import { filesOf, type NamedFile, pathWithin } from "../config/plugin-files.js";
 import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
 
-/** A file that decides what an entry runs, and what is known of its content. */
+/** A file that decides what an entry runs, and the state of its content. */
 export interface FileFingerprint {
-  /** The field that names it, as `headersHelper`. */
+  /** The field that references it, such as `headersHelper`. */
   readonly field: string;
-  /** From the plugin's root with slashes, or absolute where it is elsewhere; empty where there is no one file. */
+  /** Relative to the plugin root with slashes, or absolute if it is elsewhere; empty if there is no single file. */
   readonly path: string;
   readonly state: "content" | FileState | "too-many";
-  /** In hexadecimal digits; only where the state is `content`. */
+  /** In hexadecimal digits; only if the state is `content`. */
   readonly sha256?: string | undefined;
 }
 
-/** What an approval is of: an entry as it is written, the files that it runs, and where its url leads. */
+/** What an approval covers: the entry as written, the files that it runs, and the origin of its url. */
 export interface EntryFingerprint {
-  /** Of all the rest: `sha256:` and 64 hexadecimal digits. The same in every folder, if all files of the plugin are in it. */
+  /** A hash over all other fields: `sha256:` and 64 hexadecimal digits. The same in every folder, if all files are below the plugin root. */
   readonly digest: string;
   /** The SHA-256 of the canonical form of the entry. */
   readonly entry: string;
   /** Sorted by field and path. */
   readonly files: readonly FileFingerprint[];
-  /** The origin that the url leads to, as `https://api.example.com`; only if variables decide it, and their values can be used. */
+  /** The origin of the url, such as `https://api.example.com`; only if variables decide it and their values are usable. */
   readonly origin?: string | undefined;
-  /** Whether all of it could be looked at. What could not may change unseen, so that an approval does not cover it. */
+  /** Whether every file could be checked. A file that could not may change unnoticed, so an approval does not cover it. */
   readonly isComplete: boolean;
 }
 
-/** What a fingerprint is taken with. */
+/** The input of a fingerprint. */
 export interface FingerprintOptions {
-  /** The value of HOST_PLUGIN_ROOT, and where relative paths start. */
+  /** The value of HOST_PLUGIN_ROOT, and the base of relative paths. */
   readonly pluginRoot: string;
-  /** The variables that the url is resolved with. Without them, a url with variables has no origin. */
+  /** The variables of the url. Without them, the origin of a url with variables is unknown. */
   readonly variables?: Variables;
-  /** How many bytes of files are read at most, all together; default 268,435,456. What is larger is not complete. */
+  /** The maximum number of bytes to read from all files; default 268,435,456. Beyond that, the fingerprint is incomplete. */
   readonly maxBytes?: number;
 }
 
-const mostFiles = 512;
+const maxFiles = 512;
 const unchecked: ReadonlySet<string> = new Set(["unreadable", "too-large", "too-many", "variable"]);
 
 /**
- * Takes the fingerprint of an entry: of all that is written in it, whatever the order of its keys, and of the content of its
- * helper, of a command that is a path of the plugin, and of the plugin's files that its arguments name. If variables decide where
- * the url leads, its origin is part of it; no other variable is looked up, and nothing is run. Never rejects: what is missing or
- * cannot be read is a state of its own.
+ * Computes the fingerprint of an entry: of everything written in it, regardless of the order of keys, and of the content of its helper, of a
+ * command inside the plugin root, and of files in it that the arguments reference. If variables decide the origin of the url, the origin is
+ * included; no other variable is read, and nothing runs. Never rejects: a missing or unreadable file is a state of its own.
  *
- * It is true of the moment in which the files are read. Who can write them can change them between this and their start, for
- * a program is started by its path; so it is taken right before each start, and a file that its user alone may write is
- * all that closes the gap. What a program loads by itself, such as modules, is not part of it.
+ * The fingerprint is valid for the moment when the files are read. A user who can write them can change them before they start, because a
+ * program is started by its path. So it is computed right before each start, and only file permissions close that gap. What a program loads
+ * by itself, such as modules, is not included.
  */
 export async function fingerprintEntry(entry: Entry, options: FingerprintOptions): Promise<EntryFingerprint> {
   const root = resolve(options.pluginRoot);
@@ -61,7 +60,7 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
   const contents = new Map<string, FileContent>();
   const budget = { bytes: options.maxBytes ?? 268_435_456 };
   const files: FileFingerprint[] = [];
-  for (const file of named.slice(0, mostFiles)) {
+  for (const file of named.slice(0, maxFiles)) {
     const { field, path } = file;
     if (path === undefined) files.push({ field, path: "", state: "variable" });
     else if (path !== root && (await counts(file, path, root, realRoot))) {
@@ -72,7 +71,7 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
       }
     }
   }
-  if (named.length > mostFiles) files.push({ field: "args", path: "", state: "too-many" });
+  if (named.length > maxFiles) files.push({ field: "args", path: "", state: "too-many" });
   files.sort((a, b) => compare(a.field, b.field) || compare(a.path, b.path));
   const entryHash = sha256(canonicalJson(entry.written));
   const resolved = resolveOrigin(entry, options.variables ?? {});
@@ -87,7 +86,7 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
   };
 }
 
-/** Whether a file could not be looked at, so that it may change unseen. */
+/** Whether a file could not be checked, so that it may change unnoticed. */
 export function isUnchecked({ state }: FileFingerprint): boolean {
   return unchecked.has(state);
 }
@@ -96,7 +95,7 @@ async function counts({ isCertain }: NamedFile, path: string, root: string, real
   if (isCertain) return true;
   const real = await realpath(path).catch((error: NodeJS.ErrnoException) => (isAbsent(error) ? undefined : path));
   if (real === undefined) return false;
-  // A link of the plugin that leads out of it counts, and so does one that leads into it.
+  // Links out of the plugin root count, and so do links into it.
   return pathWithin(root, path) !== undefined || pathWithin(realRoot, real) !== undefined;
 }
 
@@ -112,26 +111,26 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** What is known of the content of a file. */
+/** The hash of a file, or why there is none. */
 export type FileContent = { readonly state: "content"; readonly sha256: string } | { readonly state: FileState };
 
 /**
- * Why there is no hash: nothing is there; it is a directory, or a pipe, socket or device; this user may not read it, though
- * perhaps run it; it is larger than is read; or a variable of the user decides which file it is.
+ * Why there is no hash: the file is missing; it is a directory, or a pipe, socket or device; this user cannot read it; it is too large; or a
+ * user's variable decides which file it is.
  */
 export type FileState = "missing" | "directory" | "special" | "unreadable" | "too-large" | "variable";
 
-/** How many bytes may still be read. */
+/** The number of bytes that may still be read. */
 export interface ReadBudget {
   bytes: number;
 }
 
-/** The hash of a file, symbolic links followed. Never rejects. What it reads, it takes from the budget. */
+/** Hashes a file, following symbolic links. Never rejects. Subtracts the bytes it reads from the budget. */
 export async function hashContent(path: string, budget: ReadBudget): Promise<FileContent> {
   try {
     const kind = kindOf(await stat(path));
     if (kind !== undefined) return { state: kind };
-    // Between the two a pipe may have come: to open one must not wait for its other end.
+    // The file may have been replaced by a pipe meanwhile: opening one must not block.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const opened = await handle.stat();
     const state = kindOf(opened) ?? (opened.size > budget.bytes ? "too-large" : undefined);
@@ -160,8 +159,8 @@ function kindOf(facts: { isFile(): boolean; isDirectory(): boolean }): "director
 }
 
 /**
- * A value of JSON as one text: the same for the same value whatever the order of keys, and another for any other value.
- * Arrays keep their order. Throws a TypeError for what JSON does not have.
+ * The canonical JSON of a value: equal for equal values regardless of the order of keys, and different for different values. Throws a
+ * TypeError for values that JSON cannot represent.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
@@ -175,7 +174,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.join(",")}}`;
 }
 
-/** JSON.stringify makes null of what is too large for a number, and 0 of -0. */
+/** JSON.stringify turns infinite numbers into null, and -0 into 0. */
 function canonicalNumber(value: number): string {
   if (Number.isNaN(value)) throw new TypeError("JSON has no NaN.");
   if (!Number.isFinite(value)) return value > 0 ? "1e999" : "-1e999";

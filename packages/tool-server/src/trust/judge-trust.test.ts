@@ -53,7 +53,7 @@ function inShort(judgement: TrustJudgement): string {
 }
 
 describe("an approval", () => {
-  test("[TS-D-TRUST-1] is asked for once; then the entry is trusted until it changes (CVE-2025-54136, CVE-2025-54133)", async () => {
+  test("[TS-D-TRUST-1] is required once; then the entry is trusted until it changes (CVE-2025-54136, CVE-2025-54133)", async () => {
     const { write, judge, approve } = await plugin();
     await write("server.js", "serve()");
     const first = await judge(server);
@@ -64,12 +64,12 @@ describe("an approval", () => {
     const changed = await judge(server);
     expect(changed.state).toBe("changed");
     if (changed.state !== "changed") return;
-    expect(renderDiff(changed.diff)[0]).toBe('args[0]: the file "server.js" has another content');
+    expect(renderDiff(changed.diff)[0]).toBe('args[0]: the file "server.js" has changed');
     await approve(server);
     expect(inShort(await judge(server))).toBe("trusted by approval");
   });
 
-  test("[TS-D-TRUST-1] of one entry is not of another command, argument, variable or name", async () => {
+  test("[TS-D-TRUST-1] of one entry does not cover another command, argument, variable or name", async () => {
     const { judge, approve } = await plugin();
     await approve(server);
     const other = (more: object): Entry => entryOf({ ...Object(server.written), ...more });
@@ -81,7 +81,7 @@ describe("an approval", () => {
     expect(inShort(await judge(entryOf(server.written, "t")))).toBe("new");
   });
 
-  test("[TS-D-TRUST-4] is of one configuration, by whatever link it is reached", async () => {
+  test("[TS-D-TRUST-4] covers one configuration file, whatever link is used to open it", async () => {
     const { path, judge, approve, write } = await plugin();
     await approve(server);
     await symlink(join(path, ".mcp.json"), join(path, "link.json"));
@@ -93,7 +93,7 @@ describe("an approval", () => {
     });
   });
 
-  test("is of one root of the plugin, by whatever link it is reached", async () => {
+  test("covers one plugin root, whatever link is used to open it", async () => {
     const { path, judge, approve } = await plugin();
     const elsewhere = await createFolder();
     await approve(server);
@@ -102,7 +102,7 @@ describe("an approval", () => {
     expect(inShort(await judge(server, { pluginRoot: elsewhere.path }))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-1] is of what was shown, not of what came after", async () => {
+  test("[TS-D-TRUST-1] covers what was shown, not later changes", async () => {
     const { write, judge, store } = await plugin();
     await write("server.js", "serve()");
     const shown = await judge(server);
@@ -112,14 +112,14 @@ describe("an approval", () => {
     expect(inShort(await judge(server))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-3] does not last where a part cannot be looked at", async () => {
+  test("[TS-D-TRUST-3] is not reused if a part cannot be checked", async () => {
     const { judge, approve } = await plugin();
     const open = entryOf({ command: "${PWD}/server.sh" });
     await approve(open);
     expect(inShort(await judge(open))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-5] is not looked past when the file of approvals cannot be read", async () => {
+  test("[TS-D-TRUST-5] is not skipped if the approvals file cannot be read", async () => {
     const { judge, approve, store } = await plugin();
     await approve(server);
     await writeFile(store.path, "{");
@@ -137,13 +137,13 @@ describe("an approval of a url with variables", () => {
     variables: { API_HOST: host, API_TOKEN: "t0ken-of-me" },
   });
 
-  test("[TS-D-TRUST-10] shows and covers the origin that it leads to, and a change of origin asks again", async () => {
+  test("[TS-D-TRUST-10] shows and covers the origin, and a change of origin requires approval again", async () => {
     const { judge, store } = await plugin();
     const first = await judge(open, at("api.example.com"));
     if (first.state !== "new") throw new Error(first.state);
-    expect(renderDistrust("s", first)).toContain("  leads to  https://api.example.com");
+    expect(renderDistrust("s", first)).toContain("  origin    https://api.example.com");
     expect(first.approval.notices).toEqual([
-      "Your API_HOST decides where the url leads, and so who gets what the entry sends.",
+      "Your API_HOST decides which host the url points to, and so who receives the requests.",
     ]);
     await store.approve(first.subject);
     expect(inShort(await judge(open, at("api.example.com")))).toBe("trusted by approval");
@@ -156,7 +156,7 @@ describe("an approval of a url with variables", () => {
     ]) {
       const changed = await judge(open, at(host));
       if (changed.state !== "changed") throw new Error(changed.state);
-      expect(renderDiff(changed.diff)).toEqual(["leads to", "  - https://api.example.com", `  + https://${host}`]);
+      expect(renderDiff(changed.diff)).toEqual(["origin", "  - https://api.example.com", `  + https://${host}`]);
       expect(notTrusted("s", changed).message).toContain("wirescope trust s, with the same variables and --env-file.");
     }
     const digests = ["api.example.com", "evil.example"].map(async (host) => {
@@ -166,7 +166,7 @@ describe("an approval of a url with variables", () => {
     expect(new Set(await Promise.all(digests)).size).toBe(2);
   });
 
-  test("[TS-D-TRUST-10] covers scheme and host of a variable that holds the whole origin", async () => {
+  test("[TS-D-TRUST-10] covers scheme and host of a variable that contains the whole origin", async () => {
     const { judge, store } = await plugin();
     const entry = entryOf({ type: "http", url: "${API_URL}/mcp" });
     const to = (url: string): Pick<TrustQuestion, "variables"> => ({ variables: { API_URL: url } });
@@ -178,7 +178,7 @@ describe("an approval of a url with variables", () => {
     expect(inShort(await judge(entry, to("https://api.example.net")))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-10] is kept for each origin, until the entry or a file changes", async () => {
+  test("[TS-D-TRUST-10] is stored per origin until the entry or a file changes", async () => {
     const { judge, store } = await plugin();
     const approve = async (entry: Entry, host: string): Promise<void> => {
       const judgement = await judge(entry, at(host));
@@ -200,15 +200,15 @@ describe("an approval of a url with variables", () => {
     expect(await store.list()).toEqual([]);
   });
 
-  test("[TS-D-TRUST-10] is not covered while a variable cannot be used, and says why without its value", async () => {
+  test("[TS-D-TRUST-10] is not valid while a variable cannot be used, and the message does not contain its value", async () => {
     const { judge, store } = await plugin();
     const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
     for (const variables of [{}, { API_HOST: secret }, { API_HOST: "t0ken-of-me", API_TOKEN: "t0ken-of-me" }]) {
       const judgement = await judge(open, { variables });
       if (judgement.state !== "new") throw new Error(judgement.state);
       const lines = renderDistrust("s", judgement).join("\n");
-      expect(lines).toContain("  leads to  https://${API_HOST}\n");
-      expect(lines).toContain("! It is not known where the url leads, so it will be asked again.");
+      expect(lines).toContain("  origin    https://${API_HOST}\n");
+      expect(lines).toContain("! The origin of the url is not known, so approval will be required again.");
       expect(JSON.stringify(judgement)).not.toMatch(/ghp_|t0ken/);
     }
     const unset = await judge(open, { variables: {} });
@@ -217,7 +217,7 @@ describe("an approval of a url with variables", () => {
     expect(inShort(await judge(open, at("evil.example")))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-7, TS-D-TRUST-10] is judged by the origin in a policy, and by what could be while it is not known", async () => {
+  test("[TS-D-TRUST-7, TS-D-TRUST-10] is matched by its origin in a policy, or by all possible origins if it is unknown", async () => {
     const { judge } = await plugin();
     const policy = policyOf({ allow: [{ url: "https://*.example.com" }], deny: [{ url: "https://*.example.org" }] });
     const judged = async (host: string | undefined): Promise<string> =>
@@ -229,7 +229,7 @@ describe("an approval of a url with variables", () => {
     expect(await judged(undefined)).toBe("denied by deny");
   });
 
-  test("an approval of an entry without variables in its origin is as it was", async () => {
+  test("an approval of an entry without variables in its origin does not store one", async () => {
     const entry = entryOf({ type: "http", url: "https://a.example.com/${PATH_PART}" });
     const plain = await fingerprintEntry(entry, { pluginRoot: "/nowhere" });
     expect(await fingerprintEntry(entry, { pluginRoot: "/nowhere", variables: { PATH_PART: "x" } })).toEqual(plain);
@@ -237,7 +237,7 @@ describe("an approval of a url with variables", () => {
   });
 });
 
-test("[TS-D-TRUST-1] to judge an entry runs nothing of it, connects to nothing and looks up no variable but those of the origin (CVE-2025-65099, CVE-2026-21852)", async () => {
+test("[TS-D-TRUST-1] evaluating an entry runs nothing, connects to nothing and reads only the variables of the origin (CVE-2025-65099, CVE-2026-21852)", async () => {
   const { path, write, judge, approve } = await plugin();
   let connections = 0;
   const listener = createServer(() => {
@@ -271,14 +271,14 @@ test("[TS-D-TRUST-1] to judge an entry runs nothing of it, connects to nothing a
 });
 
 describe("--trust", () => {
-  test("[TS-D-TRUST-9] trusts for this run and keeps nothing", async () => {
+  test("[TS-D-TRUST-9] trusts for this run and stores nothing", async () => {
     const { judge, store } = await plugin();
     expect(inShort(await judge(server, { mode: "flag" }))).toBe("trusted by flag");
     expect(existsSync(store.path)).toBe(false);
     expect(inShort(await judge(server))).toBe("new");
   });
 
-  test("[TS-D-TRUST-9] does not count where the policy forbids it, unless the entry is approved or allowed anyway", async () => {
+  test("[TS-D-TRUST-9] is ignored if the policy forbids it, unless the entry is approved or allowed anyway", async () => {
     const { judge, approve } = await plugin();
     const policy = policyOf({ allowTrustFlag: false });
     expect(inShort(await judge(server, { mode: "flag", policy }))).toBe("denied by trust-flag");
@@ -289,7 +289,7 @@ describe("--trust", () => {
     expect(inShort(await judge(server, { mode: "flag", policy }))).toBe("trusted by approval");
   });
 
-  test("[TS-D-TRUST-9] does not help against a rule that denies", async () => {
+  test("[TS-D-TRUST-9] does not override a rule that denies", async () => {
     const { judge } = await plugin();
     expect(inShort(await judge(server, { mode: "flag", policy: policyOf({ deny: [{ command: "node" }] }) }))).toBe(
       "denied by deny",
@@ -323,7 +323,7 @@ describe("a policy", () => {
       server,
       { command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: ["TOKEN"] },
     ],
-  ])("[TS-D-TRUST-7] allows %s without asking", async (_, entry, rule) => {
+  ])("[TS-D-TRUST-7] allows %s without an approval", async (_, entry, rule) => {
     const { judge } = await plugin();
     expect(inShort(await judge(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("trusted by policy");
   });
@@ -360,7 +360,7 @@ describe("a policy", () => {
     expect(inShort(await judge(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("new");
   });
 
-  test("[TS-D-TRUST-7] allows a helper where the rule says so", async () => {
+  test("[TS-D-TRUST-7] allows a helper if the rule says so", async () => {
     const { judge } = await plugin();
     const entry = entryOf({ ...Object(mail.written), headersHelper: "x.sh" });
     const policy = policyOf({ allow: [{ url: "https://mail.example.com", helper: true }] });
@@ -384,7 +384,7 @@ describe("a policy", () => {
     expect(inShort(await judge(open, { policy }))).toBe("new");
   });
 
-  test("[TS-D-TRUST-7] allows and denies by the place of the configuration, links seen through", async () => {
+  test("[TS-D-TRUST-7] allows and denies by the path of the configuration, with links resolved", async () => {
     const { path, judge } = await plugin();
     const below = (folder: string, kind: "allow" | "deny"): Promise<TrustJudgement> =>
       judge(mail, { policy: policyOf({ [kind]: [{ configuration: folder }] }) });
@@ -434,7 +434,7 @@ describe("a policy", () => {
       entryOf({ command: "npx", args: ["-y", "@acme/${A}r"] }),
       { command: "npx", args: ["-y", "@acme/server"] },
     ],
-  ])("[TS-D-TRUST-7] denies %s, and nothing helps against that", async (_, entry, rule) => {
+  ])("[TS-D-TRUST-7] denies %s, and nothing overrides that", async (_, entry, rule) => {
     const { judge, approve } = await plugin();
     await approve(entry);
     const policy = policyOf({ deny: [rule], allow: [{ configuration: "/" }] });
@@ -462,7 +462,7 @@ describe("a policy", () => {
     expect(inShort(await judge(entry, { policy: policyOf({ deny: [rule] }) }))).toBe("new");
   });
 
-  test("[TS-D-TRUST-7] may ask for an approval also of what it allows, and may deny the rest", async () => {
+  test("[TS-D-TRUST-7] can require an approval even for allowed entries, and can deny all others", async () => {
     const { judge, approve } = await plugin();
     const policy = policyOf({ requireApproval: "always", others: "deny", allow: [{ url: "https://*.example.com" }] });
     expect(inShort(await judge(mail, { policy }))).toBe("new");
@@ -473,10 +473,10 @@ describe("a policy", () => {
   });
 });
 
-describe("what is said where an entry is not trusted", () => {
+describe("the message about an entry that is not trusted", () => {
   const hostile = "\u001b[2Js\nApproved.";
 
-  test("[TS-D-TRUST-2] is in plain ASCII, ends with what to do, and has the code NOT_TRUSTED", async () => {
+  test("[TS-D-TRUST-2] is plain ASCII, ends with advice, and has the code NOT_TRUSTED", async () => {
     const { judge, approve, write } = await plugin();
     const entry = entryOf({ command: "./x.sh" }, hostile);
     await write("x.sh", "1");
@@ -500,25 +500,25 @@ describe("what is said where an entry is not trusted", () => {
       return error.message;
     });
     expect(errors).toEqual([
-      expect.stringMatching(/not approved yet.* approve it: wirescope trust .* Or give --trust/),
-      expect.stringMatching(/not what was approved \(1 change\).* approve it/),
-      expect.stringMatching(/policy\.json denies it in line 1\. It says: "Ask Ada\\u\{1b\}\."\. Ask the owner/),
-      expect.stringMatching(/denies what it does not list/),
+      expect.stringMatching(/pending approval.* approve it: wirescope trust .* Or pass --trust/),
+      expect.stringMatching(/changed since approval \(1 change\).* approve it/),
+      expect.stringMatching(/policy\.json denies it on line 1\. Reason: "Ask Ada\\u\{1b\}\."\. Ask the owner/),
+      expect.stringMatching(/denies every server that it does not allow/),
       expect.stringMatching(/does not accept --trust/),
     ]);
   });
 
-  test("[TS-D-TRUST-6] shows the changes before the entry as it is now", async () => {
+  test("[TS-D-TRUST-6] shows the changes before the current entry", async () => {
     const { judge, approve } = await plugin();
     await approve(entryOf({ command: "a" }));
     const judgement = await judge(entryOf({ command: "b" }));
     if (judgement.state !== "changed") throw new Error(judgement.state);
     expect(renderDistrust("s", judgement).slice(0, 5)).toEqual([
-      'The server "s" is not what was approved:',
+      'Server "s" has changed since approval:',
       "  command",
       '    - "a"',
       '    + "b"',
-      expect.stringContaining("is a program that runs on this machine"),
+      expect.stringContaining("is a local program"),
     ]);
   });
 });

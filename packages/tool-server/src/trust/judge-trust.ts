@@ -13,17 +13,17 @@ import type { DenyingRule, TrustPolicy } from "./policy.js";
 import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
 import { renderApproval } from "./render-approval.js";
 
-/** Whether an entry may act, and what to show or say where it may not. */
+/** Whether an entry is trusted, and if not, what to show the user. */
 export type TrustJudgement =
   | {
       readonly state: "trusted";
-      /** Who says so: a person, the team's policy, or `--trust` for this run. */
+      /** The reason: an approval, the policy, or `--trust` for this run. */
       readonly by: "approval" | "policy" | "flag";
       readonly fingerprint: EntryFingerprint;
     }
-  /** Nobody has approved it yet. Once somebody does, give `subject` to the store. */
+  /** Pending approval. To approve it, pass `subject` to the store. */
   | { readonly state: "new"; readonly approval: ApprovalDescription; readonly subject: ApprovalSubject }
-  /** It is not what was approved any more. */
+  /** Changed since approval. */
   | {
       readonly state: "changed";
       readonly approval: ApprovalDescription;
@@ -34,25 +34,25 @@ export type TrustJudgement =
 
 /** The entry to judge, and what it is judged by. */
 export interface TrustQuestion {
-  /** An entry without errors: one that has them is not to be used, trusted or not. */
+  /** An entry without errors; an entry with errors must not be used even if it is trusted. */
   readonly entry: Entry;
-  /** The file that it is from. */
+  /** The file that contains it. */
   readonly configurationPath: string;
-  /** What HOST_PLUGIN_ROOT stands for. */
+  /** The value of HOST_PLUGIN_ROOT. */
   readonly pluginRoot: string;
-  /** The variables that the entry is opened with. Only those that decide where its url leads are looked up. */
+  /** The variables of the entry. Only those of the url's origin are read. */
   readonly variables: Variables;
   readonly store: ApprovalStore;
-  /** What `readPolicy` gave. */
+  /** The result of `readPolicy`. */
   readonly policy: TrustPolicy | undefined;
-  /** `flag` trusts for this run whatever no policy forbids, and keeps nothing. Default `approval`. */
+  /** `flag` trusts every entry that the policy does not deny, for this run only. Default `approval`. */
   readonly mode?: "approval" | "flag";
 }
 
 /**
- * Judges whether an entry is trusted: what a policy denies is not, then what it allows is, then what `--trust` is given for,
- * then what is approved and has not changed, and leads where it led. Ask before anything of the entry is run or connected to, and
- * again before each start. Nothing is kept here. Rejects with APPROVALS_UNREADABLE or CONFIGURATION_UNREADABLE.
+ * Decides whether an entry is trusted. In this order: the policy denies it, the policy allows it, `--trust` was given, or it was approved and
+ * neither the entry, its files nor its origin changed. Call it before the entry is started or connected, and again before each start. Stores
+ * nothing. Rejects with APPROVALS_UNREADABLE or CONFIGURATION_UNREADABLE.
  */
 export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgement> {
   const { entry, configurationPath, pluginRoot, variables, store, policy, mode = "approval" } = question;
@@ -92,17 +92,17 @@ async function judgePolicy(policy: TrustPolicy, subject: RuleSubject): Promise<D
   return policy.others === "deny" ? { kind: "others", policy: policy.path } : "unlisted";
 }
 
-/** A judgement that does not let an entry act. */
+/** The judgement of an entry that is not trusted. */
 export type Distrust = Exclude<TrustJudgement, { readonly state: "trusted" }>;
 
-/** The judgement as lines for people, in plain ASCII: what is to be approved, what changed, or who forbids it. */
+/** The judgement as lines of plain ASCII: what to approve, what changed, or which policy denies it. */
 export function renderDistrust(server: string, judgement: Distrust): string[] {
   switch (judgement.state) {
     case "new":
       return renderApproval(judgement.approval);
     case "changed":
       return [
-        `The server ${quoteText(server)} is not what was approved:`,
+        `Server ${quoteText(server)} has changed since approval:`,
         ...renderDiff(judgement.diff).map((line) => `  ${line}`),
         ...renderApproval(judgement.approval),
       ];
@@ -111,7 +111,7 @@ export function renderDistrust(server: string, judgement: Distrust): string[] {
   }
 }
 
-/** The error that an entry fails with that is not trusted: NOT_TRUSTED, with what to do. */
+/** The NOT_TRUSTED error for an entry that is not trusted, with advice. */
 export function notTrusted(server: string, judgement: Distrust): ToolServerError {
   return new ToolServerError("NOT_TRUSTED", partsOf(server, judgement));
 }
@@ -119,20 +119,20 @@ export function notTrusted(server: string, judgement: Distrust): ToolServerError
 function partsOf(server: string, judgement: Distrust): ErrorParts {
   const name = quoteText(server);
   const command = /^[\w.-]+$/.test(server) ? commandLine("trust", server) : `${commandLine("trust")} <server>`;
-  // Another value of the variable leads elsewhere, and would be approved in place of this one.
+  // With other values, another origin would be approved instead of this one.
   const same = resolvedOrigin(judgement) === undefined ? "" : ", with the same variables and --env-file";
-  const advice = `Look at it and approve it: ${command}${same}. Or give --trust for this run alone.`;
+  const advice = `Review and approve it: ${command}${same}. Or pass --trust to trust it for this run only.`;
   switch (judgement.state) {
     case "new":
-      return { problem: `The server ${name} is not approved yet, so nothing of it was run or connected to.`, advice };
+      return { problem: `Server ${name} is pending approval, so it was not started or connected.`, advice };
     case "changed": {
       const count = judgement.diff.length === 1 ? "1 change" : `${judgement.diff.length} changes`;
-      const problem = `The server ${name} is not what was approved (${count}), so nothing of it was run or connected to.`;
+      const problem = `Server ${name} has changed since approval (${count}), so it was not started or connected.`;
       return { problem, advice };
     }
     case "denied": {
       const { reason, advice: next } = describeDenial(judgement.rule);
-      return { problem: `The server ${name} is not allowed here: ${reason}`, advice: next };
+      return { problem: `Server ${name} is not allowed: ${reason}`, advice: next };
     }
   }
 }
@@ -145,18 +145,21 @@ function describeDenial(denial: DenyingRule): { readonly reason: string; readonl
   const policy = `the policy ${quoteUnlessPlain(denial.policy)}`;
   switch (denial.kind) {
     case "deny": {
-      const reason = denial.rule.reason === undefined ? "" : ` It says: ${quoteText(denial.rule.reason)}.`;
+      const reason = denial.rule.reason === undefined ? "" : ` Reason: ${quoteText(denial.rule.reason)}.`;
       return {
-        reason: `${policy} denies it in line ${denial.rule.line}.${reason}`,
+        reason: `${policy} denies it on line ${denial.rule.line}.${reason}`,
         advice: "Ask the owner of the policy.",
       };
     }
     case "others":
-      return { reason: `${policy} denies what it does not list.`, advice: "Ask the owner of the policy to add it." };
+      return {
+        reason: `${policy} denies every server that it does not allow.`,
+        advice: "Ask the owner of the policy to add it.",
+      };
     case "trust-flag":
       return {
-        reason: `${policy} does not accept --trust, and the server is not approved as it is.`,
-        advice: "Approve it, without --trust.",
+        reason: `${policy} does not accept --trust, and this version of the server is not approved.`,
+        advice: "Approve it without --trust.",
       };
   }
 }

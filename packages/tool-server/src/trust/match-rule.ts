@@ -7,18 +7,18 @@ import type { EntryFingerprint } from "./fingerprint-entry.js";
 import { matchesOrigin, originOf } from "./origin-pattern.js";
 import type { PolicyRule } from "./policy.js";
 
-/** What a rule is held against. */
+/** The entry that rules are matched against. */
 export interface RuleSubject {
   readonly entry: Entry;
   readonly fingerprint: EntryFingerprint;
   readonly pluginRoot: string;
-  /** The configuration as it was named, and without symbolic links. */
+  /** The path of the configuration as given, and without symbolic links. */
   readonly configurations: readonly [named: string, real: string];
 }
 
 /**
- * Whether a rule allows an entry. Read narrowly: what depends on a variable is not allowed, unless it is known where the url leads,
- * and neither is what the rule does not speak of and which could run something else or see more: a helper, a variable of the process, no sandbox.
+ * Whether a rule allows an entry. Matches narrowly: a value that depends on a variable is not allowed, unless the origin of the url is known,
+ * and neither is anything that the rule does not mention and that could run or see more: a helper, a variable of the process, no sandbox.
  */
 export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
   const { entry, fingerprint, configurations } = subject;
@@ -40,7 +40,7 @@ export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promi
   );
 }
 
-/** Whether a rule denies an entry. Read widely: it is enough that the entry could be meant, whatever its variables are. */
+/** Whether a rule denies an entry. Matches widely: it is enough that the entry could match with some values of its variables. */
 export async function isDeniedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
   const { entry, fingerprint, configurations, pluginRoot } = subject;
   if (rule.fingerprint !== undefined && fingerprint.digest !== rule.fingerprint) return false;
@@ -64,7 +64,7 @@ export async function isDeniedBy(rule: PolicyRule, subject: RuleSubject): Promis
   );
 }
 
-/** A name denies each path that ends with it, and a path also the bare name that may lead to it. */
+/** A name denies every path that ends with it, and a path also denies its bare name. */
 function couldRun(entry: StdioEntry, command: string, pluginRoot: string): boolean {
   const pieces = piecesOf(entry.command.template, pluginRoot);
   if (couldBe(pieces, command) || entry.command.template.text === command) return true;
@@ -74,7 +74,7 @@ function couldRun(entry: StdioEntry, command: string, pluginRoot: string): boole
   return isAbsolute(command) && resolve(pluginRoot, pieces.join("")) === normalize(command);
 }
 
-/** What follows the last slash; a variable may bring slashes of its own. */
+/** What follows the last slash; the value of a variable may contain slashes. */
 function lastNameOf(pieces: readonly (string | undefined)[]): (string | undefined)[] {
   const open = pieces.lastIndexOf(undefined);
   const rest = pieces.slice(open + 1).join("");
@@ -82,7 +82,7 @@ function lastNameOf(pieces: readonly (string | undefined)[]): (string | undefine
   return [undefined, rest];
 }
 
-/** The texts of a template, with undefined for each variable whose value is not known. */
+/** The parts of a template, with undefined for each variable whose value is unknown. */
 function piecesOf({ parts }: Template, pluginRoot: string): (string | undefined)[] {
   return parts.map((part) => {
     if (part.kind === "text") return part.text;
@@ -90,7 +90,7 @@ function piecesOf({ parts }: Template, pluginRoot: string): (string | undefined)
   });
 }
 
-/** Whether pieces could make up a text, where undefined is anything. */
+/** Whether the pieces could form a string, if undefined matches anything. */
 function couldBe(pieces: readonly (string | undefined)[], text: string): boolean {
   if (!pieces.includes(undefined)) return pieces.join("") === text;
   const fixed = pieces

@@ -2,48 +2,48 @@ import type { Template } from "../config/template.js";
 import { parseUrlTemplate } from "../config/url-template.js";
 import { parseUrl } from "../url.js";
 
-/** A pattern of origins, as `https://*.example.com`. */
+/** A pattern of origins, such as `https://*.example.com`. */
 export interface OriginPattern {
-  /** As it is written. */
+  /** As written. */
   readonly text: string;
   /** Without the colon; `*` is any. */
   readonly scheme: string;
-  /** The labels that a host ends with. */
+  /** The last labels of the host. */
   readonly labels: readonly string[];
-  /** Whether one label or more stand before them; with no labels, any host. */
+  /** Whether at least one more label must precede them; without labels, any host matches. */
   readonly isOpen: boolean;
-  /** A number, `*` for any, undefined where it is not written. */
+  /** A number, `*` for any, or undefined if the pattern has no port. */
   readonly port: string | undefined;
 }
 
-/** Reads a pattern, or says what is wrong with it. */
+/** Parses a pattern, or says why it is invalid. */
 export function parseOriginPattern(text: string): OriginPattern | { readonly problem: string } {
   const [, scheme, host, port] =
     /^(\*|[a-zA-Z]+):\/\/([^/?#@:[\]\s\\]+|\[[^\]]*\])(?::(\*|\d{1,5}))?$/.exec(text) ?? [];
   if (scheme === undefined || host === undefined) {
-    return { problem: "it is no origin; write scheme, host and port alone, as https://*.example.com" };
+    return { problem: "it is not an origin; write only scheme, host and port, as in https://*.example.com" };
   }
   const lower = scheme.toLowerCase();
   if (lower !== "*" && !Object.hasOwn(defaultPorts, lower)) {
-    return { problem: "its scheme is none of https, wss, http, ws and *" };
+    return { problem: "its scheme must be https, wss, http, ws or *" };
   }
   const base = { text, scheme: lower, port: port && port !== "*" ? String(Number(port)) : port };
   if (host === "*") return { ...base, labels: [], isOpen: true };
   const isOpen = host.startsWith("*.");
   const written = isOpen ? host.slice(2) : host;
   if (written.includes("*"))
-    return { problem: "a * stands for whole labels at the start of the host, as *.example.com" };
-  // The same parser as for the url of an entry, so that both have one form.
+    return { problem: "* is allowed only as the first label of the host, as in *.example.com" };
+  // The same parser as for the url of an entry, so that both are normalized alike.
   const name = parseUrl(`https://${written}`)?.hostname.replace(/\.$/, "");
-  if (name === undefined) return { problem: "its host is none" };
+  if (name === undefined) return { problem: "its host is invalid" };
   const isAddress = name.startsWith("[") || /^[\d.]+$/.test(name);
-  if (isOpen && isAddress) return { problem: "an address has no hosts below it" };
+  if (isOpen && isAddress) return { problem: "an IP address has no subdomains" };
   return { ...base, labels: name.startsWith("[") ? [name] : name.split("."), isOpen };
 }
 
 /**
- * Whether an origin is one of a pattern. Narrowly, it must be whatever the variables are, and a port that the pattern does not
- * name is the scheme's own. Widely, it is enough that it could be, and such a pattern is of all ports.
+ * Whether an origin matches a pattern. Narrowly, it must match with any values of the variables, and a missing port means the default port of
+ * the scheme. Widely, it is enough that it could match, and a missing port matches all ports.
  */
 export function matchesOrigin(pattern: OriginPattern, origin: UrlOrigin, isWide: boolean): boolean {
   if (pattern.scheme !== "*" && pattern.scheme !== origin.scheme && !(isWide && origin.scheme === undefined))
@@ -60,30 +60,29 @@ function matchesPort(port: string | undefined, origin: UrlOrigin, isWide: boolea
 function matchesHost({ labels: ending, isOpen }: OriginPattern, labels: UrlOrigin["labels"], isWide: boolean): boolean {
   for (let index = 1; index <= ending.length; index += 1) {
     const label = labels.at(-index);
-    // From here on a variable decides: its value may have several labels.
+    // A variable decides the rest: its value may have several labels.
     if (index <= labels.length && label === undefined) return isWide;
     if (label !== ending.at(-index)) return false;
   }
   return isOpen ? labels.length > ending.length : labels.length === ending.length;
 }
 
-/** Where a url leads, in the normal form of URLs. */
+/** The normalized origin of a url. */
 export interface UrlOrigin {
   /** Without the colon; undefined if a variable decides. */
   readonly scheme: string | undefined;
-  /** The labels of the host; undefined for one that a variable is part of. An IPv6 address is one label. */
+  /** The labels of the host; undefined for a label that contains a variable. An IPv6 address is one label. */
   readonly labels: readonly (string | undefined)[];
-  /** The port, also if it is the default one of the scheme; undefined if a variable decides. */
+  /** The port, including the default port of the scheme; undefined if a variable decides. */
   readonly port: string | undefined;
-  /** For people: as `https://${TENANT_ID}.example.com`. */
+  /** For messages: for example `https://${TENANT_ID}.example.com`. */
   readonly text: string;
 }
 
 export const defaultPorts: Readonly<Record<string, string>> = { http: "80", ws: "80", https: "443", wss: "443" };
 
 /**
- * The origin of a url: the resolved one, or what is written if variables decide it and their values cannot be used. Undefined if no
- * value could make it a URL.
+ * The origin of a url: the resolved one, or the written one if its variables cannot be used. Undefined if no value could make it a URL.
  */
 export function originOf(template: Template, resolved?: string): UrlOrigin | undefined {
   if (resolved !== undefined) return writtenOrigin(new URL(resolved));
@@ -106,7 +105,7 @@ export function originOf(template: Template, resolved?: string): UrlOrigin | und
     }
     return region === "host" ? `${stem}${names.push(part.name) - 1}x` : "a";
   });
-  // The parser maps cases, widths and escapes of a host, so that what is compared is what would be connected to.
+  // The parser normalizes case, width and escapes of the host, so that the compared host is the one to connect to.
   const url = parseUrl(sample.join(""));
   if (url === undefined) return undefined;
   const written = writtenOrigin(url);
@@ -134,7 +133,7 @@ function writtenOrigin(url: URL): UrlOrigin & Record<"scheme", string> & Record<
   };
 }
 
-/** A piece of a label that does not occur in the text; of ASCII letters, which stay together also in Punycode. */
+/** A string that does not occur in the text. Punycode keeps its ASCII letters together. */
 function stemFor(text: string): string {
   const lower = text.toLowerCase();
   let stem = "vq";

@@ -11,7 +11,7 @@ function problemsOf(value: unknown): string[] {
   return parsePolicy(JSON.stringify(value), "p").problems.map(({ message }) => message);
 }
 
-test("[TS-D-TRUST-7] a policy is read with all its rules; what it does not say is the usual", () => {
+test("[TS-D-TRUST-7] a policy is parsed with all its rules and with defaults", () => {
   const text = `{
   "$schema": "policy.schema.json",
   "version": 1,
@@ -51,7 +51,7 @@ test("[TS-D-TRUST-7] a policy is read with all its rules; what it does not say i
   });
 });
 
-test("[TS-D-TRUST-8] everything wrong is told at once, each with its place, and then there is no policy", () => {
+test("[TS-D-TRUST-8] every problem is reported with its position, and then there is no policy", () => {
   const text = `{
   "alow": [],
   "allow": [{ "url": "example.com" }, { "comand": "x" }],
@@ -60,51 +60,51 @@ test("[TS-D-TRUST-8] everything wrong is told at once, each with its place, and 
   const { policy, problems } = parsePolicy(text, "p");
   expect(policy).toBeUndefined();
   expect(problems.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
-    '1:1 The policy does not say its version. Write "version": 1.',
-    '2:3 The policy has no field "alow" here. Did you mean allow?',
-    expect.stringMatching(/^3:22 The url is no pattern: it is no origin/),
-    expect.stringMatching(/^3:39 A rule names at least one of url, command, fingerprint, configuration/),
-    '3:41 A rule has no field "comand" here. Did you mean command?',
-    '4:22 requireApproval is one of "unless-allowed", "always".',
+    '1:1 The policy has no version. Write "version": 1.',
+    '2:3 The policy has the unknown field "alow". Did you mean allow?',
+    expect.stringMatching(/^3:22 The url is not a valid pattern: it is not an origin/),
+    expect.stringMatching(/^3:39 A rule needs at least one of url, command, fingerprint, configuration/),
+    '3:41 A rule has the unknown field "comand". Did you mean command?',
+    '4:22 requireApproval must be one of "unless-allowed", "always".',
     expect.stringMatching(/^4:29 Trailing commas are not allowed/),
   ]);
 });
 
 test.each([
-  [[], /is an object/],
-  [{ version: 2 }, /version is not 1/],
-  [{ version: "1" }, /version is not 1/],
-  [{ version: 1, allowTrustFlag: "no" }, /allowTrustFlag is true or false/],
-  [{ version: 1, sandbox: false }, /sandbox is one of "auto", "required", "off"/],
-  [{ version: 1, others: "forbid" }, /others is one of/],
-  [{ version: 1, deny: {} }, /deny is a list of rules/],
-  [{ version: 1, deny: ["npx"] }, /A rule is an object/],
+  [[], /must be an object/],
+  [{ version: 2 }, /supported version is 1/],
+  [{ version: "1" }, /supported version is 1/],
+  [{ version: 1, allowTrustFlag: "no" }, /allowTrustFlag must be true or false/],
+  [{ version: 1, sandbox: false }, /sandbox must be one of "auto", "required", "off"/],
+  [{ version: 1, others: "forbid" }, /others must be one of/],
+  [{ version: 1, deny: {} }, /deny must be a list of rules/],
+  [{ version: 1, deny: ["npx"] }, /A rule must be an object/],
   [{ version: 1, deny: [{}] }, /at least one of/],
   [{ version: 1, allow: [{ reason: "x" }] }, /at least one of/],
   [{ version: 1, allow: [{ url: "https://a.example", command: "x" }] }, /both url and command/],
-  [{ version: 1, allow: [{ args: ["x"], configuration: "/a" }] }, /args goes with command/],
-  [{ version: 1, allow: [{ env: ["x"], url: "https://a.example" }] }, /env goes with command/],
-  [{ version: 1, allow: [{ helper: true, command: "x" }] }, /helper goes with url/],
-  [{ version: 1, allow: [{ sandbox: false, url: "https://a.example" }] }, /sandbox goes with command or helper/],
-  [{ version: 1, deny: [{ helper: true, url: "https://a.example" }] }, /no field "helper" here/],
-  [{ version: 1, deny: [{ env: ["A"], command: "x" }] }, /no field "env" here/],
-  [{ version: 1, allow: [{ command: "" }] }, /is a text that is not empty/],
-  [{ version: 1, allow: [{ command: "x", args: "y" }] }, /args is a list of texts/],
-  [{ version: 1, allow: [{ command: "x", args: [1] }] }, /args is a list of texts/],
+  [{ version: 1, allow: [{ args: ["x"], configuration: "/a" }] }, /args requires command/],
+  [{ version: 1, allow: [{ env: ["x"], url: "https://a.example" }] }, /env requires command/],
+  [{ version: 1, allow: [{ helper: true, command: "x" }] }, /helper requires url/],
+  [{ version: 1, allow: [{ sandbox: false, url: "https://a.example" }] }, /sandbox requires command or helper/],
+  [{ version: 1, deny: [{ helper: true, url: "https://a.example" }] }, /unknown field "helper"/],
+  [{ version: 1, deny: [{ env: ["A"], command: "x" }] }, /unknown field "env"/],
+  [{ version: 1, allow: [{ command: "" }] }, /must be a non-empty string/],
+  [{ version: 1, allow: [{ command: "x", args: "y" }] }, /args must be a list of strings/],
+  [{ version: 1, allow: [{ command: "x", args: [1] }] }, /args must be a list of strings/],
   [{ version: 1, allow: [{ fingerprint: "sha256:00" }] }, /64 hexadecimal digits/],
   [{ version: 1, allow: [{ configuration: "relative" }] }, /absolute path/],
-])("[TS-D-TRUST-8] %j is refused, and by the schema too", (value, words) => {
+])("[TS-D-TRUST-8] %j is rejected, and by the schema too", (value, words) => {
   expect(problemsOf(value)).toEqual([expect.stringMatching(words)]);
   expect(violations(schema, value)).not.toEqual([]);
 });
 
-test("[TS-D-TRUST-8] a hostile key is told in plain ASCII, and __proto__ is unknown like any other", () => {
+test("[TS-D-TRUST-8] a hostile key is printed as plain ASCII, and __proto__ is an unknown key like any other", () => {
   expect(
     parsePolicy('{"version": 1, "\\u001b[2J": 1, "__proto__": 1}', "p").problems.map(({ message }) => message),
   ).toEqual([expect.stringContaining('"\\u{1b}[2J"'), expect.stringContaining('"__proto__"')]);
 });
 
-test("the schema accepts whatever the reader accepts", () => {
+test("the schema accepts everything that the parser accepts", () => {
   const text = fc.constantFrom(
     "",
     "x",

@@ -38,29 +38,29 @@ export interface PolicyRule {
 
 /** What a team has decided for its users. */
 export interface TrustPolicy {
-  /** The file that it is from. */
+  /** The file that contains it. */
   readonly path: string;
-  /** Whether a person approves also what a rule allows. */
+  /** Whether entries that a rule allows need an approval too. */
   readonly requireApproval: "always" | "unless-allowed";
-  /** Whether `--trust` counts. */
+  /** Whether `--trust` is accepted. */
   readonly allowTrustFlag: boolean;
-  /** What becomes of entries that no rule names. */
+  /** What to do with entries that match no rule. */
   readonly others: "ask" | "deny";
-  /** Whether stdio servers and helpers run in the sandbox: as their entry says, if there is one; always, or not at all; or never. */
+  /** Whether stdio servers and helpers run in the sandbox: if available and not turned off by the entry; always, or they do not start; or never. */
   readonly sandbox: SandboxRule;
   readonly allow: readonly PolicyRule[];
   readonly deny: readonly PolicyRule[];
 }
 
-/** Why a policy forbids an entry. */
+/** Why a policy denies an entry. */
 export type DenyingRule =
   | { readonly kind: "deny"; readonly policy: string; readonly rule: PolicyRule }
-  /** No rule allows it, and the policy denies others. */
+  /** No rule allows it, and the policy denies all others. */
   | { readonly kind: "others"; readonly policy: string }
-  /** It was to be trusted by `--trust`, which the policy does not accept. */
+  /** `--trust` was given, which the policy does not accept. */
   | { readonly kind: "trust-flag"; readonly policy: string };
 
-/** Something that is wrong with a policy, and where. */
+/** A problem in a policy, with its position. */
 export interface PolicyProblem extends Position {
   readonly message: string;
 }
@@ -81,7 +81,7 @@ const conditions = ["url", "command", "fingerprint", "configuration"] as const;
 const denyFields = [...conditions, "args", "reason"] as const;
 const allowFields = [...denyFields, "env", "helper", "sandbox"] as const;
 
-/** Reads the text of a policy. With a problem there is no policy: half of one would allow what the other half denies. */
+/** Parses a policy. If there is any problem, there is no policy: half of one could allow what the other half denies. */
 export function parsePolicy(
   text: string,
   path: string,
@@ -101,9 +101,9 @@ function readPolicy(root: JsonNode, path: string, report: Report): TrustPolicy |
   const members = membersOf(root, "The policy", policyFields, report);
   if (members === undefined) return undefined;
   const version = members.get("version");
-  if (version === undefined) report(root, 'The policy does not say its version. Write "version": 1.');
+  if (version === undefined) report(root, 'The policy has no version. Write "version": 1.');
   else if (version.value.kind !== "number" || version.value.value !== 1) {
-    report(version.value, "The version is not 1, which is the one that is known here.");
+    report(version.value, "Unsupported version. The only supported version is 1.");
   }
   textOf(members.get("$schema"), report);
   return {
@@ -120,7 +120,7 @@ function readPolicy(root: JsonNode, path: string, report: Report): TrustPolicy |
 function rulesOf(member: JsonMember | undefined, fields: readonly string[], report: Report): PolicyRule[] {
   if (member === undefined) return [];
   if (member.value.kind !== "array") {
-    report(member.value, `${member.key} is a list of rules. Write [{"url": "https://*.example.com"}].`);
+    report(member.value, `${member.key} must be a list of rules. Write [{"url": "https://*.example.com"}].`);
     return [];
   }
   return member.value.items.flatMap((item) => readRule(item, fields, report) ?? []);
@@ -130,10 +130,13 @@ function readRule(node: JsonNode, fields: readonly string[], report: Report): Po
   const members = membersOf(node, "A rule", fields, report);
   if (members === undefined) return undefined;
   if (!conditions.some((name) => members.has(name))) {
-    report(node, `A rule names at least one of ${conditions.join(", ")}: without any it would be of everything.`);
+    report(
+      node,
+      `A rule needs at least one of ${conditions.join(", ")}; without a condition it would match every entry.`,
+    );
   }
   if (members.has("url") && members.has("command")) {
-    report(node, "A rule with both url and command is of nothing, for no entry has both. Make two rules.");
+    report(node, "A rule with both url and command never matches, because no entry has both. Split it into two rules.");
   }
   needs(members, "args", ["command"], report);
   needs(members, "env", ["command"], report);
@@ -160,13 +163,13 @@ function membersOf(
   report: Report,
 ): ReadonlyMap<string, JsonMember> | undefined {
   if (node.kind !== "object") {
-    report(node, `${what} is an object. Write {…}.`);
+    report(node, `${what} must be an object. Write {…}.`);
     return undefined;
   }
   for (const { key, keyAt } of node.members.filter((member) => !fields.includes(member.key))) {
     const near = suggest(key, fields);
-    const advice = near === undefined ? `It has ${fields.join(", ")}.` : `Did you mean ${near}?`;
-    report(keyAt, `${what} has no field ${quoteText(key)} here. ${advice}`);
+    const advice = near === undefined ? `Known fields: ${fields.join(", ")}.` : `Did you mean ${near}?`;
+    report(keyAt, `${what} has the unknown field ${quoteText(key)}. ${advice}`);
   }
   return new Map(node.members.map((member) => [member.key, member]));
 }
@@ -179,23 +182,23 @@ function needs(
 ): void {
   const member = members.get(field);
   if (member === undefined || others.some((other) => members.has(other))) return;
-  report(member.keyAt, `${field} goes with ${others.join(" or ")}. Add ${others.join(" or ")}.`);
+  report(member.keyAt, `${field} requires ${others.join(" or ")}.`);
 }
 
 function textOf(member: JsonMember | undefined, report: Report): string | undefined {
   if (member === undefined) return undefined;
   if (member.value.kind === "string" && member.value.value !== "") return member.value.value;
-  report(member.value, `${quoteText(member.key)} is a text that is not empty. Write it in double quotes.`);
+  report(member.value, `${quoteText(member.key)} must be a non-empty string. Write it in double quotes.`);
   return undefined;
 }
 
 function textsOf(member: JsonMember | undefined, report: Report): string[] {
   if (member === undefined) return [];
   const items = member.value.kind === "array" ? member.value.items : [];
-  if (member.value.kind !== "array") report(member.value, `${member.key} is a list of texts. Write ["…"].`);
+  if (member.value.kind !== "array") report(member.value, `${member.key} must be a list of strings. Write ["…"].`);
   return items.flatMap((item) => {
     if (item.kind === "string") return [item.value];
-    report(item, `${member.key} is a list of texts. Write it in double quotes.`);
+    report(item, `${member.key} must be a list of strings. Write it in double quotes.`);
     return [];
   });
 }
@@ -203,7 +206,7 @@ function textsOf(member: JsonMember | undefined, report: Report): string[] {
 function flagOf(member: JsonMember | undefined, standard: boolean, report: Report): boolean {
   if (member === undefined) return standard;
   if (member.value.kind === "boolean") return member.value.value;
-  report(member.value, `${member.key} is true or false.`);
+  report(member.value, `${member.key} must be true or false.`);
   return standard;
 }
 
@@ -212,7 +215,7 @@ function choiceOf<T extends string>(member: JsonMember | undefined, choices: rea
   const { value } = member;
   const found = value.kind === "string" ? choices.find((choice) => choice === value.value) : undefined;
   if (found === undefined)
-    report(value, `${member.key} is one of ${choices.map((choice) => `"${choice}"`).join(", ")}.`);
+    report(value, `${member.key} must be one of ${choices.map((choice) => `"${choice}"`).join(", ")}.`);
   return found ?? choices[0];
 }
 
@@ -221,20 +224,20 @@ function patternOf(member: JsonMember | undefined, report: Report): OriginPatter
   if (member === undefined || text === undefined) return undefined;
   const pattern = parseOriginPattern(text);
   if (!("problem" in pattern)) return pattern;
-  report(member.value, `The url is no pattern: ${pattern.problem}.`);
+  report(member.value, `The url is not a valid pattern: ${pattern.problem}.`);
   return undefined;
 }
 
 function digestOf(member: JsonMember | undefined, report: Report): string | undefined {
   const text = textOf(member, report)?.toLowerCase();
   if (member === undefined || text === undefined || /^sha256:[0-9a-f]{64}$/.test(text)) return text;
-  report(member.value, "The fingerprint is not sha256: and 64 hexadecimal digits.");
+  report(member.value, "The fingerprint must be sha256: followed by 64 hexadecimal digits.");
   return undefined;
 }
 
 function pathOf(member: JsonMember | undefined, report: Report): string | undefined {
   const text = textOf(member, report);
   if (member === undefined || text === undefined || isAbsolute(text)) return text;
-  report(member.value, "The configuration is not an absolute path.");
+  report(member.value, "The configuration must be an absolute path.");
   return undefined;
 }

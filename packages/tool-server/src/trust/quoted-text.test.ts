@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
 
-test("[TS-D-TRUST-2] whatever the text is, it comes out as one line of printable ASCII in quotes", () => {
+test("[TS-D-TRUST-2] any string is printed as one line of ASCII in quotes", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 3_000 }), (text) => {
       expect(quoteText(text)).toMatch(/^"[\x20-\x7e]*"$/);
@@ -21,11 +21,11 @@ test.each([
   ["a quote that would end ours", 'a" (trusted)', '"a\\" (trusted)"'],
   ["an escape that is none", "\\u{41}", '"\\\\u{41}"'],
   ["spaces that push the rest out of sight", `ls${" ".repeat(500)}; rm`, '"ls\\u{20}*500; rm"'],
-])("[TS-D-TRUST-2] %s is shown for what it is", (_, text, shown) => {
+])("[TS-D-TRUST-2] %s is shown unambiguously", (_, text, shown) => {
   expect(quoteText(text)).toBe(shown);
 });
 
-test("[TS-D-TRUST-2] two texts that differ are never shown alike, unless they are so long that it says so", () => {
+test("[TS-D-TRUST-2] different strings never look alike, unless they are truncated with a notice", () => {
   const text = fc.string({
     unit: fc.constantFrom("a", " ", "\\", '"', "*", "{", "3", "}", "u", "\u001b"),
     maxLength: 12,
@@ -38,15 +38,15 @@ test("[TS-D-TRUST-2] two texts that differ are never shown alike, unless they ar
   );
 });
 
-test("[TS-D-TRUST-2] of a long text both ends are shown, and how much is not", () => {
+test("[TS-D-TRUST-2] both ends of a long string are shown, with the number of characters left out", () => {
   const shown = quoteText(`start${"x".repeat(10_000)}end`);
   expect(shown).toMatch(/^"start/);
   expect(shown).toMatch(/end"$/);
-  expect(shown).toContain("[8208 characters are not shown here]");
+  expect(shown).toContain("[8208 characters not shown]");
   expect(shown.length).toBeLessThan(2_000);
 });
 
-test("a plain name stands without quotes", () => {
+test("a plain name has no quotes", () => {
   expect(
     ["headers.X-API-Key", "args[0]", "a b", "x".repeat(200)].map((name) => quoteUnlessPlain(name).charAt(0)),
   ).toEqual(["h", "a", '"', '"']);

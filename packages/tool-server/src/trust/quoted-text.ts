@@ -1,20 +1,20 @@
-const mostCharacters = 2_000;
+const maxCharacters = 2_000;
 const headCharacters = 1_400;
 const tailCharacters = 400;
 
 /**
- * Text of others in double quotes, for a person who decides by what it says. Whatever is not ASCII is an escape, so that
- * nothing drives the terminal, is invisible, runs backwards, or looks like another letter. A long run of spaces is told by
- * its number, so that nothing is pushed out of sight. Of more than 2,000 characters the middle is left out, and it says so.
+ * Quotes an untrusted string for a user who decides based on it. Everything except ASCII is escaped, so that nothing can control the terminal, be
+ * invisible, run backwards, or look like another letter. A long run of spaces is shown as a count, so that nothing is pushed out of sight. Of more
+ * than 2,000 characters, the middle is replaced by a notice.
  */
 export function quoteText(text: string): string {
-  if (text.length <= mostCharacters) return `"${escapeText(text)}"`;
+  if (text.length <= maxCharacters) return `"${escapeText(text)}"`;
   const left = text.length - headCharacters - tailCharacters;
   const head = text.slice(0, headCharacters);
-  return `"${escapeText(head)}" [${left} characters are not shown here] "${escapeText(text.slice(-tailCharacters))}"`;
+  return `"${escapeText(head)}" [${left} characters not shown] "${escapeText(text.slice(-tailCharacters))}"`;
 }
 
-/** A name that is printed as it is where it is plain, and in quotes where it is not. */
+/** A name without quotes if it is plain, otherwise quoted and escaped. */
 export function quoteUnlessPlain(name: string): string {
   return name.length <= 128 && /^[\w./$@:[\]{}-]+$/.test(name) ? name : quoteText(name);
 }

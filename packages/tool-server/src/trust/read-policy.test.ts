@@ -9,67 +9,71 @@ import { createFolder } from "./trust.test.helper.js";
 const isPosix = process.platform !== "win32";
 const unreadable = (words: RegExp): object => ({ code: "POLICY_UNREADABLE", message: expect.stringMatching(words) });
 
-test("a policy of this user or of root is read", async () => {
+test("a policy owned by this user or root is read", async () => {
   const { write } = await createFolder();
   const file = await write("policy.json", '{"version": 1, "others": "deny"}');
   expect(await readPolicy(file)).toMatchObject({ path: file, others: "deny" });
 });
 
-test.runIf(!existsSync(defaultPolicyPath))("the policy of the system may be missing", async () => {
+test.runIf(!existsSync(defaultPolicyPath))("the default policy may be missing", async () => {
   expect(await readPolicy()).toBeUndefined();
 });
 
-test("[TS-D-TRUST-8] one that was named may not: what cannot be read allows nothing", async () => {
+test("[TS-D-TRUST-8] a given policy must exist and be readable", async () => {
   const { path } = await createFolder();
-  await expect(readPolicy(join(path, "none.json"))).rejects.toMatchObject(unreadable(/there is no such file/));
+  await expect(readPolicy(join(path, "none.json"))).rejects.toMatchObject(unreadable(/it does not exist/));
   await symlink(join(path, "none.json"), join(path, "link.json"));
-  await expect(readPolicy(join(path, "link.json"))).rejects.toMatchObject(unreadable(/there is no such file/));
+  await expect(readPolicy(join(path, "link.json"))).rejects.toMatchObject(unreadable(/it does not exist/));
   await mkdir(join(path, "folder"));
   await expect(readPolicy(join(path, "folder"))).rejects.toMatchObject(unreadable(/not a file/));
 });
 
-test("[TS-D-TRUST-8] what is wrong is told with file, line and column", async () => {
+test("[TS-D-TRUST-8] problems are reported with file, line and column", async () => {
   const { write } = await createFolder();
   const file = await write("policy.json", '{"version": 1,\n "deny": [{"command": 1}]}');
-  await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/fixed\. \S*policy\.json:2:23: "command" is a text/));
+  await expect(readPolicy(file)).rejects.toMatchObject(
+    unreadable(/fixed\. \S*policy\.json:2:23: "command" must be a non-empty string/),
+  );
   await expect(readPolicy(await write("large.json", " ".repeat(2_000_000)))).rejects.toMatchObject(unreadable(/bytes/));
 });
 
-describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that others could change is refused", () => {
+describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that other users could change is rejected", () => {
   const text = '{"version": 1}';
 
-  test.each([0o664, 0o646, 0o666])("when its mode is %o", async (mode) => {
+  test.each([0o664, 0o646, 0o666])("if its mode is %o", async (mode) => {
     const { write } = await createFolder();
     const file = await write("policy.json", text, mode);
     await expect(readPolicy(file)).rejects.toMatchObject({
-      ...unreadable(/others may write it\./),
-      advice: "Take that away with chmod go-w.",
+      ...unreadable(/other users can write to it\./),
+      advice: "Remove that permission with chmod go-w.",
     });
     await chmod(file, 0o644);
     expect(await readPolicy(file)).toBeDefined();
   });
 
-  test("when they may put another in its place", async () => {
+  test("if they can replace the file", async () => {
     const { path, write } = await createFolder();
     const file = await write("open/policy.json", text);
     await chmod(join(path, "open"), 0o777);
-    await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/its folder .* others may write it/));
+    await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/its folder .* other users can write to it/));
     // As /tmp: many may write there, and none may touch what is another's.
     await chmod(join(path, "open"), 0o1777);
     expect(await readPolicy(file)).toBeDefined();
   });
 
-  test("when a link leads to one", async () => {
+  test("if a link points to one", async () => {
     const { path, write } = await createFolder();
     await symlink(await write("open.json", text, 0o666), join(path, "policy.json"));
-    await expect(readPolicy(join(path, "policy.json"))).rejects.toMatchObject(unreadable(/others may write it/));
+    await expect(readPolicy(join(path, "policy.json"))).rejects.toMatchObject(
+      unreadable(/other users can write to it/),
+    );
   });
 
-  test.runIf(process.getuid?.() === 0)("when it is another user's", async () => {
+  test.runIf(process.getuid?.() === 0)("if another user owns it", async () => {
     const { write } = await createFolder();
     const file = await write("policy.json", text);
     await chown(file, 4711, 4711);
-    await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/belongs to another user \(4711\)/));
+    await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/owned by another user \(4711\)/));
   });
 
   test.each([
@@ -77,9 +81,9 @@ describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that others could change is ref
     [{ uid: 1000, mode: 0o600 }, 1000, undefined],
     [{ uid: 1001, mode: 0o600 }, 1000, /another user/],
     [{ uid: 1000, mode: 0o600 }, 0, /another user/],
-    [{ uid: 1000, mode: 0o620 }, 1000, /others may write/],
-    [{ uid: 1000, mode: 0o602 }, 1000, /others may write/],
-    [{ uid: 1000, mode: 0o1666 }, 1000, /others may write/],
+    [{ uid: 1000, mode: 0o620 }, 1000, /other users can write/],
+    [{ uid: 1000, mode: 0o602 }, 1000, /other users can write/],
+    [{ uid: 1000, mode: 0o1666 }, 1000, /other users can write/],
     [{ uid: 1001, mode: 0o666 }, undefined, undefined],
   ])("by owner and mode: %j for user %s", (facts, user, words) => {
     const reason = judgeOwnership(facts, user)?.reason;

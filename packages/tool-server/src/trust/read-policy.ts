@@ -5,15 +5,15 @@ import { ToolServerError } from "../errors.js";
 import { currentUser, type Exposure, judgeFolder, judgeOwnership } from "./file-ownership.js";
 import { parsePolicy, type TrustPolicy } from "./policy.js";
 
-/** Where a policy stands that no one named. */
+/** The default policy file. */
 export const defaultPolicyPath = "/etc/wirescope/policy.json";
 
-const mostBytes = 1_048_576;
+const maxBytes = 1_048_576;
 
 /**
- * Reads the policy. Without a path it is the one of the system, and undefined where there is none; a path that is given must
- * lead to one. Throws POLICY_UNREADABLE, with every problem and its place, also where others than root and this user
- * could change it: then it says nothing, and nothing is to be trusted.
+ * Reads the policy. Without a path it reads the default file, and returns undefined if that does not exist; a given file must exist. Throws
+ * POLICY_UNREADABLE with every problem and its position, and also if users other than root and this user could change the file. Then
+ * nothing may be trusted.
  */
 export async function readPolicy(given?: string): Promise<TrustPolicy | undefined> {
   const path = resolve(given ?? defaultPolicyPath);
@@ -22,8 +22,8 @@ export async function readPolicy(given?: string): Promise<TrustPolicy | undefine
   const { policy, problems } = parsePolicy(text, path);
   if (policy !== undefined) return policy;
   const shown = problems.slice(0, 20).map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
-  const more = problems.length > shown.length ? [`There are ${problems.length - shown.length} more.`] : [];
-  const reason = `it has ${problems.length === 1 ? "a problem" : "problems"}`;
+  const more = problems.length > shown.length ? [`${problems.length - shown.length} more problems.`] : [];
+  const reason = `it has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}`;
   throw fail(path, { reason, evidence: [...shown, ...more].join(" ") });
 }
 
@@ -34,14 +34,14 @@ async function readText(path: string, isOptional: boolean): Promise<string | und
     if (!facts.isFile()) throw fail(path, { reason: "it is not a file" });
     const exposed = judgeOwnership(facts, currentUser()) ?? (await judgeFolder(await realpath(path)));
     if (exposed !== undefined) throw fail(path, exposed);
-    if (facts.size > mostBytes) {
-      throw fail(path, { reason: `its ${facts.size} bytes exceed the limit of ${mostBytes}` });
+    if (facts.size > maxBytes) {
+      throw fail(path, { reason: `its ${facts.size} bytes exceed the limit of ${maxBytes}` });
     }
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
-    // A link to nothing was meant to be a policy.
+    // A dangling link was meant to be a policy.
     if (code === "ENOENT" && isOptional && !(await isThere(path))) return undefined;
     throw fail(path, { reason: reasons[code] ?? code }, error);
   }
@@ -64,14 +64,14 @@ function fail(
   { reason, evidence, advice = "Fix it, or ask its owner to." }: Unusable,
   cause?: unknown,
 ): ToolServerError {
-  const problem = `The policy ${path} cannot be used: ${reason}. Nothing is trusted until it is fixed.`;
+  const problem = `Cannot use the policy ${path}: ${reason}. Nothing is trusted until it is fixed.`;
   const parts = { problem, evidence, advice };
   return new ToolServerError("POLICY_UNREADABLE", parts, { cause });
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  ENOTDIR: "a part of its path is no folder",
-  EACCES: "this user may not read it",
+  ENOENT: "it does not exist",
+  ENOTDIR: "part of its path is not a folder",
+  EACCES: "permission denied",
   ERR_ENCODING_INVALID_ENCODED_DATA: "it is not UTF-8",
 };

@@ -2,16 +2,16 @@ import type { ApprovalDescription, DescribedField, DescribedVariable } from "./d
 import type { FileFingerprint } from "./fingerprint-entry.js";
 import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
 
-const mostRows = 200;
+const maxRows = 200;
 
 const kinds: Readonly<Record<ApprovalDescription["type"], string>> = {
-  http: "is reached over the network (http)",
-  sse: "is reached over the network (sse)",
-  ws: "is reached over the network (ws)",
-  stdio: "is a program that runs on this machine (stdio)",
+  http: "is a network server (http)",
+  sse: "is a network server (sse)",
+  ws: "is a network server (ws)",
+  stdio: "is a local program (stdio)",
 };
 
-/** The description as lines of plain ASCII, which no text of the entry can break, drive or counterfeit. */
+/** The description as lines of plain ASCII. Strings of the entry cannot break lines or control the terminal. */
 export function renderApproval(description: ApprovalDescription): string[] {
   const { server, type, url, origin, command, args, headers, helper, environment, inherited } = description;
   const rows: [label: string, text: string][] = [];
@@ -20,22 +20,23 @@ export function renderApproval(description: ApprovalDescription): string[] {
     rows.push([`args[${index}]`, quoteText(arg)]);
   });
   if (url !== undefined) rows.push(["url", quoteText(url)]);
-  if (origin !== undefined) rows.push(["leads to", quoteUnlessPlain(origin)]);
+  if (origin !== undefined) rows.push(["origin", quoteUnlessPlain(origin)]);
   rows.push(...headers.map((header): [string, string] => ["header", describeField(header)]));
-  if (helper !== undefined) rows.push(["helper", `${quoteText(helper)}, a program that runs on this machine`]);
+  if (helper !== undefined) rows.push(["helper", `${quoteText(helper)}, a local program`]);
   rows.push(...environment.map((variable): [string, string] => ["env", describeField(variable)]));
-  if (inherited === "all") rows.push(["gets", "all your variables but the credentials of other servers"]);
-  else if (inherited.length > 0) rows.push(["gets", `${inherited.join(", ")}, if they are set and hold no credential`]);
+  if (inherited === "all")
+    rows.push(["inherits", "all your environment variables except the credentials of other servers"]);
+  else if (inherited.length > 0) rows.push(["inherits", `${inherited.join(", ")}, if set and not a credential`]);
   rows.push(...description.variables.map((variable): [string, string] => ["uses", describeVariable(variable)]));
   rows.push(...description.otherFields.map((field): [string, string] => ["unknown", quoteText(field)]));
   rows.push(...description.files.map((file): [string, string] => ["file", describeFile(file)]));
-  const shown = rows.slice(0, mostRows).map(([label, text]) => `  ${label.padEnd(9)} ${text}`);
+  const shown = rows.slice(0, maxRows).map(([label, text]) => `  ${label.padEnd(9)} ${text}`);
   const left = rows.length - shown.length;
   return [
-    `The server ${quoteText(server)} (line ${description.line}) ${kinds[type]}.`,
+    `Server ${quoteText(server)} (line ${description.line}) ${kinds[type]}.`,
     ...shown,
     ...(left > 0 ? [`  ! ${left} more lines are not shown. Read the file before you approve.`] : []),
-    ...description.notices.slice(0, mostRows).map((notice) => `  ! ${notice}`),
+    ...description.notices.slice(0, maxRows).map((notice) => `  ! ${notice}`),
   ];
 }
 
@@ -52,21 +53,21 @@ function describeVariable({ name, field, region, isSecret, hasDefault }: Describ
 const states: Readonly<Record<FileFingerprint["state"], string>> = {
   content: "is a file",
   missing: "does not exist",
-  directory: "is a directory, whose files an approval does not cover",
-  special: "is no file but a pipe, socket or device",
-  unreadable: "cannot be read, so an approval does not last",
-  "too-large": "is too large to be read, so an approval does not last",
-  "too-many": "more files than are looked at, so an approval does not last",
-  variable: "depends on a variable, so an approval does not last",
+  directory: "is a directory; an approval does not cover its files",
+  special: "is a pipe, socket or device",
+  unreadable: "cannot be read, so approval is required each time",
+  "too-large": "is too large to check, so approval is required each time",
+  "too-many": "too many files to check, so approval is required each time",
+  variable: "depends on a variable, so approval is required each time",
 };
 
-/** A file and what is known of it, for people; safe to print. */
+/** A file and its state, safe to print. */
 export function describeFile({ field, path, state, sha256 }: FileFingerprint): string {
   const what = path === "" ? quoteUnlessPlain(field) : `${quoteText(path)} of ${quoteUnlessPlain(field)}`;
   return `${what}: ${describeContent({ state, sha256 })}`;
 }
 
-/** What is known of a file's content, for people. */
+/** The state of a file's content. */
 export function describeContent({ state, sha256 }: Pick<FileFingerprint, "state" | "sha256">): string {
   return state === "content" ? `sha256 ${sha256?.slice(0, 16)}` : states[state];
 }

@@ -16,7 +16,7 @@ describe("an entry", () => {
     expect(firstOf(explained)).toMatchObject({
       code: "entry-invalid",
       weight: 1,
-      fix: { advice: "Take it away.", position: { file: "/plugin/.mcp.json", line: 7 } },
+      fix: { advice: "Remove it.", position: { file: "/plugin/.mcp.json", line: 7 } },
     });
     expect(outcomesOf(explained)).toMatchObject({ configuration: "failed", trust: "skipped", http: "skipped" });
   });
@@ -40,7 +40,7 @@ describe("an entry", () => {
 
   test("that does not exist is an error that names similar entries", async () => {
     const failing = explainEntry(bearer, { server: "apy" });
-    await expect(failing).rejects.toThrow(/There is no server "apy".*Did you mean "api"\?/);
+    await expect(failing).rejects.toThrow(/The configuration has no server "apy".*Did you mean "api"\?/);
     await expect(failing).rejects.toMatchObject({ code: "SERVER_UNKNOWN" });
   });
 });

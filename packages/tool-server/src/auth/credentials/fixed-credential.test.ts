@@ -57,15 +57,15 @@ describe("a credential of headers", () => {
   });
 
   test.each([
-    ["X-Key", "a\r\nHost: evil", "has a line break at position 2"],
-    ["X-Key", "a\0", "has a NUL character at position 2"],
-    ["X-Key", "schlüssel-☃", "has a character beyond Latin-1 at position 11"],
-    ["X-Key", " padded", "has white space at its start or end"],
+    ["X-Key", "a\r\nHost: evil", "contains a line break at position 2"],
+    ["X-Key", "a\0", "contains a NUL character at position 2"],
+    ["X-Key", "schlüssel-☃", "contains a character beyond Latin-1 at position 11"],
+    ["X-Key", " padded", "has leading or trailing white space"],
     ["X-Key", "", "is empty"],
-    ["X-Key", "Bearer ${API_TOKEN}", "a reference to a variable that was not put in"],
+    ["X-Key", "Bearer ${API_TOKEN}", "a variable reference that was not replaced"],
     ["Host", "evil", "is set by the connection itself"],
     ["Sec-WebSocket-Key", "x", "is set by the connection itself"],
-    ["X Key", "x", "has a character that no name of a header can have"],
+    ["X Key", "x", "contains a character that is not allowed in header names"],
   ])("refuses %j with %j", (name, value, message) => {
     expect(() => create({ name, value, variables: ["API_TOKEN"] })).toThrow(
       expect.objectContaining({ code: "CREDENTIAL_UNUSABLE", message: expect.stringContaining(message) }),
@@ -74,7 +74,9 @@ describe("a credential of headers", () => {
 
   test("names a header that cannot be sent by its number or name, and the variables of its value", () => {
     const good = { name: "X-A", value: "a" };
-    expect(() => create(good, { name: "Bearer hunter2", value: "x" })).toThrow(/the name of header 2 has a character/);
+    expect(() => create(good, { name: "Bearer hunter2", value: "x" })).toThrow(
+      /the name of header 2 contains a character/,
+    );
     const variables = ["A", "B"];
     expect(() => create(good, { name: "X-B", value: "", variables })).toThrow(
       /its value, which is made of A and B, is empty/,

@@ -26,10 +26,10 @@ test.each([
   ["null", "wrote null, not an object"],
   ['{"X-Timestamp": 17}', "wrote a number where a string is due, at line 1, column 17"],
   ['{"A": {"hunter2": "x"}}', "wrote an object where a string is due"],
-  ['{"Bearer hunter2": "Authorization"}', "at line 1, column 2, it has a character that no name"],
-  ['{"A": "hunter2\\r\\nHost: evil"}', "has a line break at position 8"],
+  ['{"Bearer hunter2": "Authorization"}', "at line 1, column 2, it contains a character that is not allowed"],
+  ['{"A": "hunter2\\r\\nHost: evil"}', "contains a line break at position 8"],
   ['{"Content-Length": "hunter2"}', "it is set by the connection itself"],
-  ['{"A": "Bearer ${hunter2}"}', "a reference to a variable that was not put in"],
+  ['{"A": "Bearer ${hunter2}"}', "a variable reference that was not replaced"],
 ])("[TS-D-HELPER-6] %j is refused without being quoted", (output, message) => {
   expect(() => parse(output)).toThrow(
     expect.objectContaining({ code: "HELPER_OUTPUT_INVALID", message: expect.stringContaining(message) }),

@@ -11,7 +11,7 @@ export function systemReason(error: unknown): string {
     EDQUOT: "the quota is used up",
     ELOOP: "it is a symbolic link",
     EISDIR: "it is a folder",
-    ENOTDIR: "a part of its path is no folder",
+    ENOTDIR: "part of its path is not a folder",
     EMFILE: "too many files are open",
     EIO: "the disk failed",
   };

@@ -122,7 +122,7 @@ describe("what was approved changes later (CVE-2025-54136, CVE-2025-54133)", () 
 
     const changed = { notes: { ...entries.notes, ...change } };
     expect(await use(project.open(changed), "notes")).toBe("NOT_TRUSTED");
-    expect(project.shown[0]).toBe('The server "notes" is not what was approved:');
+    expect(project.shown[0]).toBe('Server "notes" has changed since approval:');
     await project.approve(changed);
     expect(await use(project.open(changed), "notes")).not.toBe("NOT_TRUSTED");
   });
@@ -137,7 +137,7 @@ describe("what was approved changes later (CVE-2025-54136, CVE-2025-54133)", () 
     await project.write("run.sh", `#!/bin/sh\ntouch ${project.path}/evil\n`, 0o755);
     expect(await use(servers, "notes")).toBe("NOT_TRUSTED");
     expect(existsSync(join(project.path, "evil"))).toBe(false);
-    expect(project.shown.join("\n")).toContain('the file "run.sh" has another content');
+    expect(project.shown.join("\n")).toContain('the file "run.sh" has changed');
   });
 });
 
@@ -178,7 +178,7 @@ describe("variables leak through a url, `https://evil/${SECRET}`", () => {
     expect(await use(servers, "notes")).toBe("NOT_TRUSTED");
     expect(evil.connections).toBe(0);
     const shown = project.shown.join("\n");
-    expect(shown).toContain(`leads to  http://localhost:${evil.port}`);
+    expect(shown).toContain(`origin    http://localhost:${evil.port}`);
     expect(shown).toContain("uses      your BANK_TOKEN in path of the url (a secret)");
   });
 

@@ -93,20 +93,22 @@ describe("opening", () => {
     const servers = create({ api: { type: "http", url: "http://api.example.com/mcp" } });
     const error = await failureOf(servers.open("api"));
     expect(error.code).toBe("ENTRY_INVALID");
-    expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The url is of http/);
+    expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The url uses http/);
   });
 
   test("an entry that cannot even be understood is told of in the same way, and not as one that is not there", async () => {
     const error = await failureOf(create({ ...tenant, api: "node server.js" }, acme).open("api"));
     expect(error.code).toBe("ENTRY_INVALID");
-    expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The entry is a string/);
+    expect(error.message).toMatch(
+      /^The entry of the server "api" has errors. 1:\d+: The entry must be an object, but is a string/,
+    );
   });
 
   test("a name that is not there is answered with those that are", async () => {
     const error = await failureOf(create(tenant, acme).open("crn"));
     expect([error.code, error.message]).toEqual([
       "SERVER_UNKNOWN",
-      'There is no server "crn" in the configuration. Did you mean "crm"? There are: crm.',
+      'The configuration has no server "crn". Did you mean "crm"? Servers: crm.',
     ]);
   });
 
@@ -131,7 +133,7 @@ describe("opening", () => {
     const error = await failureOf(servers.open("api"));
     expect([error.code, error.message]).toEqual([
       "VARIABLE_UNUSABLE",
-      expect.stringContaining('The server "api" cannot be used. API_HOST is not set'),
+      expect.stringContaining('Cannot use server "api". API_HOST is not set'),
     ]);
   });
 

@@ -1,4 +1,4 @@
-import { type Entry, textFieldsOf } from "../../config/entry.js";
+import { type Entry, templateFieldsOf } from "../../config/entry.js";
 import { formatPath } from "../../config/finding.js";
 import type { Position } from "../../config/json-with-positions.js";
 import { unknownServer } from "../../config/parse-configuration.js";
@@ -53,7 +53,7 @@ export function checkEntry(options: ExplainOptions): CheckedEntry {
 }
 
 function positionsOf(entry: Entry): Record<string, Position> {
-  const fields = textFieldsOf(entry).map(({ field, line, column }) => [field, { line, column }] as const);
+  const fields = templateFieldsOf(entry).map(({ field, line, column }) => [field, { line, column }] as const);
   return { entry: { line: entry.line, column: entry.column }, ...Object.fromEntries(fields) };
 }
 

@@ -95,7 +95,7 @@ test.each([
   ["https://[::ffff:169.254.169.254]/latest", "metadata service"],
   ["https://0.0.0.0/", "reserved"],
   ["https://10.0.0.1/", "private network"],
-  ["https://user:pass@as.example/", "user name or password"],
+  ["https://user:pass@as.example/", "a user name, a password"],
   ["http://as.example/", "only https"],
   ["ftp://as.example/", "only https"],
 ])("nothing is sent to %s (CVE-2026-51995)", async (url, words) => {
