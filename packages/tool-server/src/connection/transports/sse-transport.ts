@@ -8,13 +8,12 @@ import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
-import { createDelivery } from "./message-delivery.js";
 import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import { parseEndpoint, postMessage } from "./sse-post.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
-import { connectionOver, createTransportLife } from "./transport-life.js";
+import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 
 const eventStream = "text/event-stream";
 /** How many responses to the server's requests are posted concurrently, each on its own socket. */

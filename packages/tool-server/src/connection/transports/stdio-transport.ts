@@ -10,12 +10,11 @@ import { createLineReader } from "../rpc/lines.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
-import { createDelivery } from "./message-delivery.js";
 import { createReplyQueue } from "./reply-queue.js";
 import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "./stdio-failures.js";
 import { createLineWriter, type LineWriter } from "./stdio-writer.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
-import { connectionOver, createTransportLife } from "./transport-life.js";
+import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 
 /** The dependencies of a stdio transport. */
 export interface StdioContext extends TransportContext {

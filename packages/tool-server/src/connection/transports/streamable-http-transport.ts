@@ -9,7 +9,6 @@ import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
 import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
-import { createDelivery } from "./message-delivery.js";
 import { retryRefused } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { notAToolServer, readUnexpected, statusFailure } from "./streamable-http-failures.js";
@@ -28,7 +27,7 @@ import {
   sessionHeaders,
 } from "./streamable-http-session.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
-import { createTransportLife } from "./transport-life.js";
+import { createDelivery, createTransportLife } from "./transport-life.js";
 
 const [messageSent, messageReceived] = [publisherOf("socket:message-sent"), publisherOf("socket:message-received")];
 

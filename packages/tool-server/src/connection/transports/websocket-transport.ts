@@ -7,12 +7,11 @@ import { socketInfoOf } from "../../http/tracked-socket.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
-import { createDelivery } from "./message-delivery.js";
 import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
-import { connectionOver, createTransportLife } from "./transport-life.js";
+import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 import { brokenWebSocket, closedByServer, notTheProtocol, silentServer } from "./websocket-failures.js";
 import { subprotocol, upgrade } from "./websocket-upgrade.js";
 
