@@ -19,7 +19,7 @@ import { isAbsolute, join } from "node:path";
 const unusedMs = 30 * 24 * 3_600_000;
 
 /**
- * What V8 compiled of a script, kept between runs. V8 checks only the length of the source against it, so whoever writes this file
+ * What V8 compiled of a script, kept between runs. V8 checks only the length of the source against it, so a program that writes this file
  * decides what runs: it is made on this machine, named by the hash of the source, in a folder that only the user can write. If
  * there is no such folder, or the user's cache folder does not exist, nothing is read or written.
  *

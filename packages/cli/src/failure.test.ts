@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { reportFailure } from "./failure.js";
 import { UsageError } from "./usage-error.js";
 
-function told(error: unknown): { readonly code: number; readonly stderr: string } {
+function reported(error: unknown): { readonly code: number; readonly stderr: string } {
   let stderr = "";
   const stdout = { write: () => true };
   const io = { stdout, stderr: { write: (text: string) => (stderr += text) }, env: {}, now: () => new Date() };
@@ -10,11 +10,11 @@ function told(error: unknown): { readonly code: number; readonly stderr: string 
 }
 
 test("wrong usage ends with where the help is, or with what is better", () => {
-  expect(told(new UsageError("It is wrong."))).toEqual({
+  expect(reported(new UsageError("It is wrong."))).toEqual({
     code: 2,
     stderr: "wirescope: It is wrong. See wirescope tools --help.\n",
   });
-  expect(told(new UsageError("a.json:1:1: It is wrong.", { next: "More: wirescope check a.json" }))).toEqual({
+  expect(reported(new UsageError("a.json:1:1: It is wrong.", { next: "More: wirescope check a.json" }))).toEqual({
     code: 2,
     stderr: "wirescope: a.json:1:1: It is wrong. More: wirescope check a.json\n",
   });

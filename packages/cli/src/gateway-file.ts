@@ -70,7 +70,7 @@ function textOf(path: string): string | undefined {
 }
 
 /**
- * The gateway of this user that is running; undefined if there is none. A process with its id is not enough: both the id and the
+ * The running gateway of this user; undefined if none is running. A process with its id is not enough: both the id and the
  * port may belong to another program by now. Over http the gateway has to prove itself; over https its certificate does, when
  * a token is sent. One that the caller does not mean is not asked.
  */
@@ -84,7 +84,7 @@ export async function findGateway(
   return found.proofKey !== undefined && (await hasProofKey(found.endpoint, found.proofKey)) ? found : undefined;
 }
 
-/** The gateway of this user that is running. Throws a UsageError if there is none. */
+/** The running gateway of this user. Throws a UsageError if none is running. */
 export async function requireGateway(env: Io["env"]): Promise<RunningGateway> {
   const running = await findGateway(env);
   if (running !== undefined) return running;

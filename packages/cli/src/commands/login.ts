@@ -143,7 +143,7 @@ function revocationText(result: WipedTokens["accessToken"]): string {
   }
 }
 
-/** Throws a UsageError where one is no name of a permission. */
+/** Throws a UsageError if a scope is invalid. */
 function assertScopes(scopes: readonly string[]): void {
   for (const scope of scopes) {
     if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) throw new UsageError(`--scope "${scope}" is not a valid scope.`);

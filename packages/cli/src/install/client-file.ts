@@ -8,7 +8,7 @@ import { readBoundedFile, systemClock, withFileLock } from "@wirescope/tool-serv
 export interface ClientFile {
   /** The file itself, behind any symbolic link. */
   readonly path: string;
-  /** Its text, with its byte-order mark; empty where there is no file yet. */
+  /** Its text, with its byte-order mark; empty if the file does not exist yet. */
   readonly text: string;
   readonly isThere: boolean;
 }

@@ -53,10 +53,10 @@ describe("a call through a gateway with telemetry", () => {
     expect(call?.spanContext().traceId).toBe(trace);
     expect(call?.parentSpanContext).toMatchObject({ traceId: trace, spanId: parent, isRemote: true });
     expect(upstream?.parentSpanContext?.spanId).toBe(call?.spanContext().spanId);
-    const told = `00-${trace}-${upstream?.spanContext().spanId}-01`;
+    const sent = `00-${trace}-${upstream?.spanContext().spanId}-01`;
     const last = asked.at(-1);
-    expect(last?.body.params._meta).toMatchObject({ traceparent: told, tracestate: "a=1" });
-    expect(last?.headers).toMatchObject({ traceparent: told, tracestate: "a=1" });
+    expect(last?.body.params._meta).toMatchObject({ traceparent: sent, tracestate: "a=1" });
+    expect(last?.headers).toMatchObject({ traceparent: sent, tracestate: "a=1" });
   });
 
   test("has the parent that its headers name, or a link to it if its _meta names another parent", async () => {
@@ -122,16 +122,16 @@ describe("a call through a gateway with telemetry", () => {
     await ask("tools/call", { name: `weather__${canary}`, arguments: { city: canary } });
     await ask("tools/call", { name: "weather__forecast", arguments: { [canary]: 1 } });
     await ask("resources/read", { uri: `file:///${canary}` }, { "mcp-name": `file:///${canary}` });
-    const told = spans().map(({ name, attributes, events, links, status }) => ({
+    const exported = spans().map(({ name, attributes, events, links, status }) => ({
       name,
       attributes,
       events,
       links,
       status,
     }));
-    expect(told.length).toBeGreaterThanOrEqual(7);
+    expect(exported.length).toBeGreaterThanOrEqual(7);
     const numbers = await Promise.all(["wirescope.gateway.calls", "mcp.client.operation.duration"].map(metric));
-    const text = JSON.stringify([told, numbers.map((points) => [...points.keys()])]);
+    const text = JSON.stringify([exported, numbers.map((points) => [...points.keys()])]);
     expect(text).not.toContain(canary);
     expect(text).not.toContain(gateway.token);
   });
@@ -174,15 +174,15 @@ describe("the metrics of a gateway with telemetry", () => {
 
   test("are reported until the gateway has closed, and not collected after that", async () => {
     const uptime = async (): Promise<unknown> => (await followed.metric("process.uptime")).get("{}");
-    let told: unknown;
+    let exported: unknown;
     const flush = async (): Promise<void> => {
-      told = (await followed.metric("wirescope.gateway.calls")).size;
+      exported = (await followed.metric("wirescope.gateway.calls")).size;
     };
     const followed = await startFollowed({ flush });
     await followed.ask("tools/call", forecast);
     expect(await uptime()).not.toBe(await uptime());
     await followed.close();
-    expect(told).toBe(1);
+    expect(exported).toBe(1);
     expect(await uptime()).toBe(await uptime());
   });
 });

@@ -75,8 +75,8 @@ test("a helper run is a span, below the call if a refused call caused it", async
     ["wirescope.credential.started", "helper"],
     ["wirescope.credential.ended", "helper"],
   ]);
-  const told = spans().map(({ name, attributes, events, links }) => ({ name, attributes, events, links }));
-  expect(JSON.stringify(told)).not.toContain("canary");
+  const exported = spans().map(({ name, attributes, events, links }) => ({ name, attributes, events, links }));
+  expect(JSON.stringify(exported)).not.toContain("canary");
 });
 
 test("a helper runs even if the span processor throws", async () => {

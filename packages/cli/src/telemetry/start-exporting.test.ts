@@ -6,9 +6,9 @@ const url = "https://user:passw0rd@collector:4318/v1/traces?key=s3cret";
 
 const tellWith = (error: Error | undefined): string => {
   const said: string[] = [];
-  const tell = createExportFailureLog((text) => void said.push(text));
-  tell("traces", url, error);
-  tell("metrics", url.replace("traces", "metrics"), error);
+  const logFailure = createExportFailureLog((text) => void said.push(text));
+  logFailure("traces", url, error);
+  logFailure("metrics", url.replace("traces", "metrics"), error);
   expect(said).toHaveLength(1);
   return said[0] ?? "";
 };
@@ -19,7 +19,7 @@ test.each([
   [Object.assign(new Error("Not found"), { code: 404 }), ": it responded 404. ", "the path of"],
   [new Error("Request timed out"), ": it did not respond in time. ", "Start the collector"],
   [undefined, ": the export failed. ", "Start the collector"],
-])("an export that fails is told once for a collector, with what to do: %s", (error, reason, advice) => {
+])("an export that fails is reported once for a collector, with what to do: %s", (error, reason, advice) => {
   const said = tellWith(error);
   expect(said).toContain(`Cannot export traces to "https://collector:4318/v1/traces"${reason}`);
   expect(said).toContain(advice);

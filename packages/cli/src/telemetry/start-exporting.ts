@@ -92,7 +92,7 @@ interface Exporter<Items> {
   export(items: Items, done: (result: ExportResult) => void): void;
 }
 
-/** Tells of exports that failed. The exporter is the same, and works as before. */
+/** Reports failed exports. The exporter itself is unchanged. */
 export function watchExports<Items, Watched extends Exporter<Items>>(
   exporter: Watched & Exporter<Items>,
   onFailure: (error: Error | undefined) => void,
@@ -106,7 +106,7 @@ export function watchExports<Items, Watched extends Exporter<Items>>(
   return exporter;
 }
 
-/** Tells once for each collector that it cannot be exported to: exports are tried for as long as the process runs. */
+/** Logs once for each collector that exports to it fail: exports are tried as long as the process runs. */
 export function createExportFailureLog(
   log: (text: string) => void,
 ): (signal: "traces" | "metrics", url: string, error: Error | undefined) => void {

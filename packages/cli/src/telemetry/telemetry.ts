@@ -6,9 +6,9 @@ export interface TelemetryOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly secrets: Pick<SecretRegistry, "add">;
-  /** Tells the person who started the gateway what is wrong with the variables. */
+  /** Prints problems with the variables to the person who started the gateway. */
   readonly say: (text: string) => void;
-  /** Tells the log what goes wrong later. */
+  /** Logs later problems. */
   readonly log: (text: string) => void;
 }
 

@@ -22,7 +22,7 @@ export interface TrustAskerOptions {
 
 /**
  * Makes sure that an entry may act: by an approval, a policy or `--trust`; else it asks the person at the terminal, once for each.
- * Rejects with NOT_TRUSTED, also where nobody is there to ask.
+ * Rejects with NOT_TRUSTED, also if there is no terminal.
  */
 export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAskerOptions): AssertTrusted {
   const store = approvalsOf(io);

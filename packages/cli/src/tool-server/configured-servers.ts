@@ -53,7 +53,7 @@ export async function openConfiguredServers(
   const variables = gateway?.variables ?? (await variablesOf(envFiles, io));
   const safeIo = redactingIo(io, secrets);
   const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
-  // A person sees what is written, for nothing may hide from who approves it; a log does not.
+  // A person who approves an entry sees it unredacted, because nothing may be hidden; a log is redacted.
   const assertTrusted = createTrustAsker({ file, pluginRoot, io: asksPerson ? io : safeIo, isFlagged: values.trust });
   // The gateway is this user's own.
   const isTrusted = async (): Promise<void> => {};

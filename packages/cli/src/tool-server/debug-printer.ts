@@ -30,7 +30,7 @@ export function followDebug(prefix: string, onLine: (server: string, line: strin
     for (const line of text.split("\n")) onLine(server, line);
   };
   const loggedHeaders = new WeakMap<ConnectionInfo, string>();
-  /** Tells the headers that are sent, where they are others than before: a helper gives them only when it has run. */
+  /** Logs the headers that are sent if they have changed: a helper provides them only after it has run. */
   const sayHeaders = (info: ConnectionInfo): void => {
     const headers = describeHeaders(info.credential());
     if (headers === undefined || loggedHeaders.get(info) === headers) return;

@@ -9,7 +9,7 @@ import type { OAuthEntry } from "./oauth-entry.js";
 
 /** Turns an entry of the user's file into what a session takes. All throw a UsageError that says where. */
 export interface EntryReader {
-  /** A text with its variables put in; undefined where it is empty or not there. */
+  /** A string with its variables filled in; undefined if it is empty or missing. */
   text(value: string | undefined): string | undefined;
   overridesOf(entry: OAuthEntry): OAuthOverrides;
 }

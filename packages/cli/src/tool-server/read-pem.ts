@@ -2,7 +2,7 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { UsageError } from "../usage-error.js";
 
-/** The text of a file that an option names; undefined where it names none. Throws a UsageError where it cannot be read. */
+/** The text of a file that an option names; undefined without one. Throws a UsageError if it cannot be read. */
 export function readPem(path: string | undefined, option: string): string | undefined {
   if (path === undefined) return undefined;
   try {
@@ -13,8 +13,8 @@ export function readPem(path: string | undefined, option: string): string | unde
 }
 
 /**
- * The file that an option names, for who reads it whenever it has changed; undefined where it names none. It is not read, for a
- * pipe can be read only once. Throws a UsageError where it cannot be.
+ * The file that an option names, for a caller that reads it whenever it changes; undefined without one. It is not read here, because a
+ * pipe can be read only once. Throws a UsageError if it cannot be read.
  */
 export function pemFileOf(path: string | undefined, option: string): { readonly file: string } | undefined {
   if (path === undefined) return undefined;

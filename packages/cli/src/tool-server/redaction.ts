@@ -3,7 +3,7 @@ import { redactValue } from "@wirescope/tool-server/internal";
 import type { Io, Output } from "../io.js";
 
 /**
- * An Io that takes secrets out of what is written. A secret that is written in two pieces is not seen, so who writes has to
+ * An Io that redacts secrets in its output. A secret that is written in two pieces is not detected, so callers have to
  * write whole lines.
  */
 export function redactingIo(io: Io, secrets: Pick<SecretRegistry, "redact">): Io {
@@ -24,7 +24,7 @@ function redactingOutput(output: Output, secrets: Pick<SecretRegistry, "redact">
 
 /**
  * A connection for people: a secret that the server repeats is taken out of what it says, before any of it is cut to the
- * width of a terminal. Whoever needs what a server said to the letter uses the library.
+ * width of a terminal. A program that needs the exact response of a server uses the library.
  */
 export function redactingConnection(connection: Connection): Connection {
   const { redact } = connection;

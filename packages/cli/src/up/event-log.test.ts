@@ -88,8 +88,8 @@ test("[TS-D-LOG-1] a server that cannot be started is logged once, however often
       body: expect.stringContaining('"tools":[]'),
     });
   }
-  const told = () => lines().filter((line) => line.includes("/nowhere/at-all"));
-  await expect.poll(told).toEqual([expect.stringContaining('"state":"TRANSIENT_FAILURE"')]);
+  const reported = () => lines().filter((line) => line.includes("/nowhere/at-all"));
+  await expect.poll(reported).toEqual([expect.stringContaining('"state":"TRANSIENT_FAILURE"')]);
 });
 
 const tls = { cert: { file: "/cert" }, key: { file: "/key" } };

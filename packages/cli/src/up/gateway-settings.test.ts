@@ -62,13 +62,13 @@ test.each([
 
 test("every limit is explained", () => {
   const docs = readFileSync(new URL("../../../../docs/gateway.md", import.meta.url), "utf8");
-  let told = "";
+  let message = "";
   try {
     read('{"limits": {"none of them": 1}}');
   } catch (error) {
-    told = String(error);
+    message = String(error);
   }
-  const names = /Known: (.+)\./.exec(told)?.[1]?.split(", ") ?? [];
+  const names = /Known: (.+)\./.exec(message)?.[1]?.split(", ") ?? [];
   expect(names.length).toBeGreaterThan(5);
   for (const name of names) expect(docs).toContain(`| \`${name}\` |`);
 });

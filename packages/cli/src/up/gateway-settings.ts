@@ -46,7 +46,7 @@ export function gatewaySettingsPath(named: string | undefined, { env }: Pick<Io,
   return join(base, "wirescope", "gateway.json");
 }
 
-/** Reads the settings; none where there is no file, unless it `isNeeded`. Throws a UsageError that names the place of a mistake. */
+/** Reads the settings; the defaults if there is no file, unless it `isNeeded`. Throws a UsageError with the position of a mistake. */
 export function readGatewaySettings(path: string, isNeeded: boolean): GatewaySettings {
   let text: string;
   try {

@@ -4,10 +4,10 @@ import { createInterface } from "node:readline";
 import { type DemoTool, handleRequest } from "./tool-set.js";
 
 const tools: readonly DemoTool[] = [
-  { name: "now", description: "Tells the time", parameters: [], call: () => new Date().toISOString() },
+  { name: "now", description: "Returns the time", parameters: [], call: () => new Date().toISOString() },
   {
     name: "until",
-    description: "Tells how long it is until a date, such as 2030-01-01",
+    description: "Returns the number of days until a date, such as 2030-01-01",
     parameters: ["date"],
     call: ({ date }) => `${Math.round((Date.parse(String(date)) - Date.now()) / 86_400_000)} days`,
   },

@@ -1,6 +1,6 @@
 import { type HttpToolServer, startHttpToolServer } from "./http-tool-server.js";
 
-/** A server that refuses every token, for there must be something to diagnose. */
+/** A server that refuses every token, so that there is something to diagnose. */
 export function startLedgerServer(): Promise<HttpToolServer> {
   return startHttpToolServer({
     name: "ledger",

@@ -18,7 +18,7 @@ export async function startWeatherServer(): Promise<WeatherServer> {
     tools: [
       {
         name: "forecast",
-        description: "Tells the weather of a city",
+        description: "Returns the weather of a city",
         parameters: ["city"],
         call: ({ city }) => `${String(city)}: ${weathers[String(city).length % weathers.length]}`,
       },
