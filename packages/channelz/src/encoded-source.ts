@@ -1,7 +1,7 @@
 import type { ChannelzPackage } from "./channelz-package.js";
 
 /**
- * One read, as data: what the unary gRPC path hands to a source that can answer in bytes.
+ * One read, as data: what the unary gRPC path passes to a source that can respond in bytes.
  * `startId` and `maxResults` are those of a page; `id` is the object, or the server whose sockets are listed.
  */
 export type EncodedRead =
@@ -16,7 +16,7 @@ export type EncodedRead =
   | { readonly method: "GetSocket"; readonly id: bigint; readonly summary: boolean };
 
 /**
- * A source that can write its answers straight into bytes, without making messages first. The service prefers it: looking
+ * A source that can encode its responses directly, without creating messages first. The service prefers it: looking
  * must not disturb what is looked at.
  */
 export interface EncodedSource {
@@ -27,7 +27,7 @@ export interface EncodedSource {
   encode(read: EncodedRead, channelzPackage: ChannelzPackage, headroom: number): Uint8Array;
 }
 
-/** Whether a source can answer in bytes. */
+/** Whether a source can respond in bytes. */
 export function isEncodedSource(source: object): source is EncodedSource {
   return "encode" in source && typeof source.encode === "function";
 }

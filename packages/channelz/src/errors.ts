@@ -12,23 +12,23 @@ export type ChannelzErrorCode =
   | "LINK_MIXED_CHILDREN"
   /** The link names an object that is closed, of another registry, or already has an owner. */
   | "LINK_REFUSED"
-  /** The listener would be reachable from other machines with nothing to tell callers apart. */
+  /** The listener would be reachable from other machines without authenticating its callers. */
   | "LISTEN_EXPOSED"
   /** The listener cannot start: the address is taken, not ours, or not allowed. */
   | "LISTEN_FAILED"
   /** The file that should hold the bearer token cannot be read, or holds none. */
   | "TOKEN_UNUSABLE"
-  /** The token, or another secret header, would cross the network in clear. */
+  /** The token, or another secret header, would cross the network in the clear. */
   | "TOKEN_EXPOSED"
   /** The address of a peer cannot be understood. */
   | "TARGET_INVALID"
   /** The peer cannot be reached, or the connection broke. */
   | "PEER_UNAVAILABLE"
-  /** The peer answers, but serves Channelz under no package that we know. */
+  /** The peer responds, but serves Channelz under no package that we know. */
   | "PEER_WITHOUT_CHANNELZ"
   /** The peer refused us: no token, a wrong one, or not allowed. */
   | "PEER_REFUSED"
-  /** The peer did not answer in time, or the caller gave up. */
+  /** The peer did not respond in time, or the caller gave up. */
   | "PEER_TIMEOUT"
   /** The peer failed in a way of its own; the message carries its words. */
   | "PEER_FAILED";

@@ -13,7 +13,7 @@ function escapeCharacter(character: string): string {
 
 /**
  * Text of a peer, made safe to show: what could drive a terminal, reorder a line or hide is escaped, and beyond `maxLength`
- * characters it ends in `…`. Unbounded unless told.
+ * characters it ends in `…`. Unbounded by default.
  */
 export function printableText(text: string, maxLength: number = Number.POSITIVE_INFINITY): string {
   // Cut before escaping as well: a peer may send megabytes, of which a line is shown.

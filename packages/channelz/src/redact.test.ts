@@ -13,10 +13,10 @@ import { redactSource } from "./redact.js";
 import { createRegistry } from "./registry/registry.js";
 import type { Source } from "./source.js";
 
-/** A source of nothing but these answers. */
+/** A source with only these responses. */
 const sourceOf = (reads: Partial<Source>): Source => Object.assign(createRegistry(), reads);
 
-const socketAnswer = (init: MessageInitShape<typeof GetSocketResponseSchema>): Source =>
+const socketResponse = (init: MessageInitShape<typeof GetSocketResponseSchema>): Source =>
   sourceOf({ getSocket: async () => create(GetSocketResponseSchema, init) });
 
 const certificate = new Uint8Array([0x30, 0x82, 1, 2]);
@@ -47,7 +47,7 @@ const secured = {
 } as const satisfies MessageInitShape<typeof GetSocketResponseSchema>;
 
 test("[CZ-D-ACCESS-7] Certificates are left out, and the name of the cipher stays", async () => {
-  const { socket } = await redactSource(socketAnswer(secured), { addresses: false }).getSocket(3);
+  const { socket } = await redactSource(socketResponse(secured), { addresses: false }).getSocket(3);
   expect(socket?.security?.model).toMatchObject({
     case: "tls",
     value: {
@@ -64,13 +64,13 @@ test("The details of other security are left out with the certificates", async (
   const security = {
     model: { case: "other", value: { name: "alts", value: { typeUrl: "type.example/Peer" } } },
   } as const;
-  const { socket } = await redactSource(socketAnswer({ socket: { security } })).getSocket(3);
+  const { socket } = await redactSource(socketResponse({ socket: { security } })).getSocket(3);
   expect(socket?.security?.model.value).toMatchObject({ name: "alts" });
   expect(socket?.security?.model.value).not.toHaveProperty("value");
 });
 
 test("[CZ-D-ACCESS-7] Addresses become an other address named redacted, names go with them, and an absent address stays absent", async () => {
-  const { socket } = await redactSource(socketAnswer(secured), { certificates: false }).getSocket(3);
+  const { socket } = await redactSource(socketResponse(secured), { certificates: false }).getSocket(3);
   expect(socket?.local?.address).toMatchObject({ case: "otherAddress", value: { name: "redacted" } });
   expect(socket?.remote).toBeUndefined();
   expect(socket?.ref).toMatchObject({ socketId: 3n, name: "redacted" });
@@ -80,7 +80,7 @@ test("[CZ-D-ACCESS-7] Addresses become an other address named redacted, names go
 });
 
 test("Payloads of options that the specification knows stay, and unknown ones go with the addresses", async () => {
-  const { socket } = await redactSource(socketAnswer(secured)).getSocket(3);
+  const { socket } = await redactSource(socketResponse(secured)).getSocket(3);
   expect(socket?.data?.option[0]?.additional?.typeUrl).toMatch(/SocketOptionLinger$/);
   expect(socket?.data?.option[1]).toMatchObject({ name: "IP_ORIGINAL_DST", value: "redacted" });
   expect(socket?.data?.option[1]?.additional).toBeUndefined();
@@ -94,12 +94,12 @@ test("Targets and names of channels are redacted in pages and in the refs of tra
   channel.trace("Resolved db.internal to 10.1.2.3:5432 and [fd00::1]:5432", { child: subchannel });
   const held = [channel, subchannel, socket];
   const source = redactSource(registry);
-  const answers = [
+  const responses = [
     await source.getTopChannels(),
     await source.getSubchannel(subchannel.id),
     await source.getSocket(socket.id),
   ];
-  const words = JSON.stringify(answers, (_, value) => (typeof value === "bigint" ? String(value) : value));
+  const words = JSON.stringify(responses, (_, value) => (typeof value === "bigint" ? String(value) : value));
   expect(words).toContain("redacted");
   expect(held).toHaveLength(3);
   expect(words).not.toMatch(/10\.1\.2\.3|5432|db\.internal|fd00/);
@@ -135,15 +135,15 @@ test("The messages of the source are not changed", async () => {
     end: true,
   });
   const before = clone(GetTopChannelsResponseSchema, original);
-  const answer = await redactSource(sourceOf({ getTopChannels: async () => original })).getTopChannels();
-  expect(answer.channel[0]?.data?.target).toBe("redacted");
+  const response = await redactSource(sourceOf({ getTopChannels: async () => original })).getTopChannels();
+  expect(response.channel[0]?.data?.target).toBe("redacted");
   expect(equals(GetTopChannelsResponseSchema, original, before)).toBe(true);
 });
 
 test("Fields that are not known are left out", async () => {
-  const answer = create(GetSocketResponseSchema, { socket: { ref: { socketId: 3n } } });
-  if (answer.socket) answer.socket.$unknown = [{ no: 99, wireType: 2, data: new Uint8Array([1, 10]) }];
-  const { socket } = await redactSource(sourceOf({ getSocket: async () => answer })).getSocket(3);
+  const response = create(GetSocketResponseSchema, { socket: { ref: { socketId: 3n } } });
+  if (response.socket) response.socket.$unknown = [{ no: 99, wireType: 2, data: new Uint8Array([1, 10]) }];
+  const { socket } = await redactSource(sourceOf({ getSocket: async () => response })).getSocket(3);
   expect(socket).not.toHaveProperty("$unknown");
 });
 

@@ -35,8 +35,8 @@ export interface RedactOptions {
 }
 
 /**
- * A source around a source that tells neither certificates nor addresses, as chosen. The messages of the source are not
- * changed; fields that this version does not know are left out, since nobody can say what they tell.
+ * A source around a source that hides certificates or addresses, as chosen. The messages of the source are not
+ * changed; fields that this version does not know are left out, because what they contain is unknown.
  */
 export function redactSource(source: Source, options: RedactOptions = {}): Source {
   const { certificates = true, addresses = true } = options;
@@ -46,10 +46,10 @@ export function redactSource(source: Source, options: RedactOptions = {}): Sourc
   ]);
   const redacted = async <D extends DescMessage>(
     schema: D,
-    answer: Promise<MessageShape<D>>,
+    response: Promise<MessageShape<D>>,
   ): Promise<MessageShape<D>> => {
     try {
-      const copy = clone(schema, await answer);
+      const copy = clone(schema, await response);
       redact(copy, redactors);
       return copy;
     } catch (error) {

@@ -17,7 +17,7 @@ export interface PageRequest {
   readonly maxResults?: Int64;
 }
 
-/** What every read takes besides its request. */
+/** What every read takes in addition to its request. */
 export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
 }

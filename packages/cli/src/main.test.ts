@@ -71,7 +71,7 @@ test.each([
   [["tree", "--header", "no colon"], "'name: value'"],
   [["tree", "--package", "other.v1"], "--package must be one of"],
   [["sockets", "--server", "x"], "--server"],
-  [["tree", "--target", "192.0.2.1:80", "--header", "authorization: x"], "in clear"],
+  [["tree", "--target", "192.0.2.1:80", "--header", "authorization: x"], "in the clear"],
   [["--target", ":1"], "A command is missing"],
   [["check", "/nonexistent/.mcp.json"], "there is no such file"],
   [["check", "a", "b"], 'does not take the argument "b"'],

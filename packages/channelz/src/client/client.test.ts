@@ -97,7 +97,7 @@ describe("finding the package of a peer", () => {
     expect((await client.getServers()).end).toBe(true);
   });
 
-  test("a peer without Channelz is told apart, with what to do next", async () => {
+  test("a peer without Channelz has an error code of its own, and the message says what to do next", async () => {
     const client = createChannelzClient(
       createRouterTransport(() => {}),
       { peer: "127.0.0.1:80" },
@@ -253,7 +253,7 @@ describe("reading", () => {
     expect(seen).toEqual(["Bearer t", "Bearer t"]);
   });
 
-  test("a peer that does not answer in time is a time-out", async () => {
+  test("a peer that does not respond in time causes a timeout", async () => {
     const { transport } = peerServing("rpc.channelz.v1", { getServers: () => new Promise(() => {}) });
     await expect(createChannelzClient(transport, { timeoutMs: 20 }).getServers()).rejects.toMatchObject({
       code: "PEER_TIMEOUT",

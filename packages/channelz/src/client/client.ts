@@ -27,7 +27,7 @@ export interface ChannelzClient extends Source {
   findPackage(options?: ReadOptions): Promise<ChannelzPackage>;
 }
 
-/** The time a call may take unless told, in milliseconds. */
+/** The default timeout of a call, in milliseconds. */
 export const defaultTimeoutMs = 10_000;
 
 const highestInt64 = 2n ** 63n - 1n;

@@ -37,7 +37,7 @@ export function createPackageFinder(
     }
     throw new ChannelzError(
       "PEER_WITHOUT_CHANNELZ",
-      `${peer ?? "The peer"} answers, but serves Channelz neither as ${channelzPackages.join(" nor as ")}. ` +
+      `${peer ?? "The peer"} responds, but serves Channelz neither as ${channelzPackages.join(" nor as ")}. ` +
         "Check the port, and that the process registers its Channelz service there.",
       { cause: refusal },
     );
@@ -60,7 +60,7 @@ export function createPackageFinder(
   };
 }
 
-/** A web server that knows no gRPC says so with a status, or answers with a page. */
+/** A web server without gRPC responds with an HTTP error or a page. Connect gives both UNKNOWN and no code to test. */
 function isNotServed(reason: unknown): boolean {
   if (!(reason instanceof ConnectError)) return false;
   if (reason.code === Code.Unimplemented) return true;

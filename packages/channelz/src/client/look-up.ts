@@ -1,6 +1,6 @@
 import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
 
-/** Why one object could not be read although the peer answers other reads. */
+/** Why one object could not be read although the peer responds to other reads. */
 export interface Unreadable {
   readonly unreadable: ChannelzError;
 }

@@ -40,7 +40,7 @@ describe("peerError", () => {
     [Code.Unauthenticated, "Give the bearer token or client certificate that it expects."],
     [Code.PermissionDenied, "Ask its operator for access."],
     [Code.Unimplemented, "does not serve rpc.channelz.v1.Channelz/GetSocket"],
-    [Code.DeadlineExceeded, "did not answer rpc.channelz.v1.Channelz/GetSocket in time. Allow more time"],
+    [Code.DeadlineExceeded, "did not respond to rpc.channelz.v1.Channelz/GetSocket in time. Allow more time"],
     [Code.Internal, "failed at rpc.channelz.v1.Channelz/GetSocket (Internal)"],
     [99 as Code, "failed at rpc.channelz.v1.Channelz/GetSocket (99)"],
   ])("of the gRPC code %i says what failed and what to do", (code, expected) => {

@@ -10,7 +10,7 @@ export interface PeerCall {
   readonly subject?: string | undefined;
   /** Who was asked, such as `127.0.0.1:4690`. Default: "the peer". */
   readonly peer?: string | undefined;
-  /** Whether the caller gave up before the answer came. */
+  /** Whether the caller gave up before the response arrived. */
   readonly abandoned?: boolean | undefined;
   /** The time the peer had, in milliseconds. */
   readonly timeoutMs?: number | undefined;
@@ -18,7 +18,7 @@ export interface PeerCall {
   readonly adviseOnConnection?: ((cause: unknown) => string | undefined) | undefined;
 }
 
-const longestRemoteText = 500;
+const maxRemoteTextLength = 500;
 
 const codes: Readonly<Record<Code, ChannelzErrorCode>> = {
   [Code.Canceled]: "PEER_UNAVAILABLE",
@@ -60,7 +60,7 @@ function describe(code: ChannelzErrorCode, error: ConnectError, chain: readonly 
   const named = call.peer === undefined ? undefined : printableText(call.peer);
   const peer = named ?? "the peer";
   const Peer = named ?? "The peer";
-  const words = printableText(error.rawMessage, longestRemoteText);
+  const words = printableText(error.rawMessage, maxRemoteTextLength);
   const said = words === "" ? "" : ` It says: "${words}".`;
   switch (code) {
     case "NOT_FOUND":
@@ -68,9 +68,9 @@ function describe(code: ChannelzErrorCode, error: ConnectError, chain: readonly 
     case "INVALID_ARGUMENT":
       return `${Peer} does not accept the request ${call.method}.${said}`;
     case "PEER_TIMEOUT":
-      if (call.abandoned) return `The caller gave up on ${call.method} before ${peer} answered.`;
+      if (call.abandoned) return `The caller gave up on ${call.method} before ${peer} responded.`;
       return (
-        `${Peer} did not answer ${call.method}${call.timeoutMs ? ` within ${call.timeoutMs} ms` : " in time"}. ` +
+        `${Peer} did not respond to ${call.method}${call.timeoutMs ? ` within ${call.timeoutMs} ms` : " in time"}. ` +
         "Allow more time, or check that it is a gRPC port and not overloaded."
       );
     case "PEER_REFUSED":
@@ -85,7 +85,7 @@ function describe(code: ChannelzErrorCode, error: ConnectError, chain: readonly 
     case "PEER_UNAVAILABLE": {
       const root = chain.at(-1);
       const advice = call.adviseOnConnection?.(root) ?? "Check that the process runs and listens there.";
-      const why = printableText(messageOf(root) || error.rawMessage, longestRemoteText);
+      const why = printableText(messageOf(root) || error.rawMessage, maxRemoteTextLength);
       return `${Peer} cannot be reached: ${why.replace(/\.$/, "")}. ${advice}`;
     }
     default:

@@ -286,7 +286,7 @@ describe("walking the graph", () => {
     expect(node).toMatchObject({ cut: "depth" });
   });
 
-  test("[CZ-D-CLIENT-3] ids are told apart by kind where a peer numbers each kind from 1", async () => {
+  test("[CZ-D-CLIENT-3] ids are distinguished by kind if a peer numbers each kind from 1", async () => {
     const peer = peerWith({
       top: [
         channel(1, { channelRef: [{ channelId: 2n }], subchannelRef: [{ subchannelId: 1n }, { subchannelId: 2n }] }),

@@ -151,7 +151,7 @@ describe("a peer that cannot be reached is PEER_UNAVAILABLE, with its address, t
     expect(await failure(target, { tls: true })).toContain("does not seem to speak TLS");
   });
 
-  test("when it answers with something other than HTTP/2", async () => {
+  test("when it responds with something other than HTTP/2", async () => {
     expect(await failure(await listening(createHttpServer()))).toContain("Is it a gRPC port?");
     expect(await failure(await rawPeer((socket) => socket.end("SSH-2.0-OpenSSH\r\n")))).toContain("Is it a gRPC port?");
   });
@@ -203,7 +203,7 @@ test("after a time-out the next read gets a new connection", async () => {
   expect(connections).toBe(2);
 });
 
-test("an answer larger than allowed is refused", async () => {
+test("a response that exceeds the size limit is rejected", async () => {
   const { address } = await serve();
   await expect(readsFrom(dial(address, { maxMessageBytes: 3, package: "rpc.channelz.v1" }))).rejects.toMatchObject({
     code: "PEER_FAILED",
@@ -225,7 +225,7 @@ test("a caller who gives up ends the call, and the connection serves the next", 
 
 describe("a secret", () => {
   test.each([{ token: "t" }, { headers: { Authorization: "Basic eA==" } }, { headers: { cookie: "a=b" } }])(
-    "is not sent in clear to another machine: %j",
+    "is not sent in the clear to another machine: %j",
     (options) => {
       expect(() => connectChannelz("192.0.2.1:80", options)).toThrow(
         expect.objectContaining({ code: "TOKEN_EXPOSED" }),
@@ -249,7 +249,7 @@ describe("a secret", () => {
   });
 });
 
-test("certificates and keys that cannot be used are misuse, told before anything is opened", () => {
+test("unusable certificates and keys are reported as misuse before a connection is opened", () => {
   const { cert } = clientIdentity;
   expect(() => connectChannelz(":1", { tls: { cert: "no PEM", key: "no PEM" } })).toThrow(TypeError);
   expect(() => connectChannelz(":1", { tls: { cert, key: identity.key } })).toThrow(TypeError);

@@ -7,8 +7,8 @@ import { type DialTlsOptions, openSocket, prepareTls } from "./open-socket.js";
 import { formatAuthority, formatTarget, isLocal, parseTarget, type Target } from "./parse-target.js";
 import { createPeerSession } from "./peer-session.js";
 
-// Shorter than a call may take by default, so that a port which speaks no TLS is told apart from a slow peer.
-const longestConnectMs = 5000;
+// Shorter than the default timeout of a call, so that a port without TLS is distinguished from a slow peer.
+const maxConnectMs = 5000;
 
 /** How to reach a peer. */
 export interface ConnectChannelzOptions {
@@ -16,7 +16,7 @@ export interface ConnectChannelzOptions {
   readonly tls?: DialTlsOptions | true | undefined;
   /** A bearer token for every call. */
   readonly token?: string | undefined;
-  /** Send a token, or an `authorization` or `cookie` header, in clear to another machine. Default false. */
+  /** Send a token, or an `authorization` or `cookie` header, in the clear to another machine. Default false. */
   readonly allowInsecureToken?: boolean | undefined;
   /** Headers of every call. */
   readonly headers?: HeadersInit | undefined;
@@ -24,7 +24,7 @@ export interface ConnectChannelzOptions {
   readonly timeoutMs?: number | undefined;
   /** The package that the peer serves. Default: found out at the first call. */
   readonly package?: ChannelzPackage | undefined;
-  /** The largest answer accepted, in bytes. Default 64 MiB. */
+  /** The maximum size of a response, in bytes. Default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export function connectChannelz(target: string, options: ConnectChannelzOptions 
   const headers = headersOf(parsed, label, options, tls !== undefined);
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
   const origin = originOf(parsed, tls !== undefined);
-  const session = createPeerSession(origin, () => openSocket(parsed, tls), Math.min(timeoutMs, longestConnectMs));
+  const session = createPeerSession(origin, () => openSocket(parsed, tls), Math.min(timeoutMs, maxConnectMs));
   const transport = createGrpcTransport(session, {
     pathPrefix: parsed.kind === "tcp" ? parsed.pathPrefix : "",
     maxMessageBytes: options.maxMessageBytes ?? 64 * 1024 * 1024,
@@ -78,7 +78,7 @@ function tlsOf(target: Target, label: string, tls: ConnectChannelzOptions["tls"]
   if (asked !== undefined) {
     throw new ChannelzError(
       "TARGET_INVALID",
-      `The target ${label} is in clear, but TLS is asked for. Use https, or drop TLS.`,
+      `The target ${label} is plaintext, but TLS is requested. Use https, or drop TLS.`,
     );
   }
   return undefined;
@@ -101,7 +101,7 @@ function headersOf(target: Target, label: string, options: ConnectChannelzOption
   if (secret !== undefined && !isTls && !isLocal(target) && !options.allowInsecureToken) {
     throw new ChannelzError(
       "TOKEN_EXPOSED",
-      `The header ${secret} would cross the network to ${label} in clear. Use TLS, or a tunnel that ends on this machine.`,
+      `The header ${secret} would cross the network to ${label} in the clear. Use TLS, or a tunnel that ends on this machine.`,
     );
   }
   return headers;

@@ -13,7 +13,7 @@ const byCode: Readonly<Record<string, string>> = {
   ENOTSOCK: "The path is not a socket.",
   EHOSTUNREACH: "Check the address and the network.",
   ENETUNREACH: "Check the address and the network.",
-  ETIMEDOUT: "Check the address, and that no firewall stands between.",
+  ETIMEDOUT: "Check the address, and that no firewall blocks it.",
   DEPTH_ZERO_SELF_SIGNED_CERT: "The certificate is self-signed: give it, or its authority, as the CA to trust.",
   SELF_SIGNED_CERT_IN_CHAIN: "The authority is private: give its certificate as the CA to trust.",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "The authority is not known here: give its certificate as the CA to trust.",

@@ -1,14 +1,14 @@
 import { constants, type OutgoingHttpHeaders } from "node:http2";
 import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import { type HeaderBlock, hasStatus, type RawAnswer, readGrpcAnswer } from "./grpc-answer.js";
+import { type HeaderBlock, hasStatus, type RawResponse, readGrpcResponse } from "./grpc-response.js";
 import type { PeerSession } from "./peer-session.js";
 
 /** How calls are made on a session. */
 export interface GrpcTransportOptions {
   /** What stands before the path of a method: empty, or a path without a slash at its end. */
   readonly pathPrefix: string;
-  /** The largest answer accepted, in bytes. */
+  /** The maximum size of a response, in bytes. */
   readonly maxMessageBytes: number;
 }
 
@@ -23,12 +23,12 @@ export function createGrpcTransport(session: PeerSession, options: GrpcTransport
     async unary(method, signal, timeoutMs, header, input) {
       const path = `${options.pathPrefix}/${method.parent.typeName}/${method.name}`;
       const body = frame(method.input, input);
-      const answer = await exchange(session, callHeaders(path, header, timeoutMs), body, {
+      const response = await exchange(session, callHeaders(path, header, timeoutMs), body, {
         signal,
         timeoutMs: timeoutMs ?? 0,
         maxBytes: options.maxMessageBytes,
       });
-      const { message, headers, trailers } = readGrpcAnswer(answer);
+      const { message, headers, trailers } = readGrpcResponse(response);
       return {
         stream: false,
         service: method.parent,
@@ -44,7 +44,7 @@ export function createGrpcTransport(session: PeerSession, options: GrpcTransport
   };
 }
 
-const longestGrpcTimeoutMs = 99_999_999;
+const maxGrpcTimeoutMs = 99_999_999;
 
 function callHeaders(
   path: string,
@@ -60,7 +60,7 @@ function callHeaders(
     "user-agent": "wirescope",
   };
   if (timeoutMs !== undefined && timeoutMs > 0) {
-    headers["grpc-timeout"] = `${Math.min(Math.ceil(timeoutMs), longestGrpcTimeoutMs)}m`;
+    headers["grpc-timeout"] = `${Math.min(Math.ceil(timeoutMs), maxGrpcTimeoutMs)}m`;
   }
   new Headers(header).forEach((value, name) => {
     headers[name] = value;
@@ -83,13 +83,13 @@ interface ExchangeLimits {
   readonly maxBytes: number;
 }
 
-/** One request and all of its answer. Rejects with a ConnectError for what fails below gRPC, a deadline or an abort. */
+/** Sends one request and reads its whole response. Rejects with a ConnectError if the connection fails, on a deadline or an abort. */
 function exchange(
   session: PeerSession,
   headers: OutgoingHttpHeaders,
   body: Buffer,
   { signal, timeoutMs, maxBytes }: ExchangeLimits,
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     let cancel = (): void => {};
     let isSettled = false;
@@ -118,20 +118,20 @@ function exchange(
     signal?.addEventListener("abort", onAbort, { once: true });
 
     session.request(headers).then((stream) => {
-      let answerHeaders: HeaderBlock | undefined;
+      let responseHeaders: HeaderBlock | undefined;
       let trailers: HeaderBlock = {};
       const chunks: Buffer[] = [];
       let received = 0;
       cancel = () => {
         stream.close(constants.NGHTTP2_CANCEL);
         // Not a word in all that time: the connection may be dead without knowing.
-        if (answerHeaders === undefined && !signal?.aborted) session.distrust(stream);
+        if (responseHeaders === undefined && !signal?.aborted) session.distrust(stream);
       };
       stream.on("error", failBelow);
       // The caller left while the connection was being made.
       if (isSettled) return stream.close(constants.NGHTTP2_CANCEL);
       stream.on("response", (block) => {
-        answerHeaders = block;
+        responseHeaders = block;
       });
       stream.on("trailers", (block) => {
         trailers = block;
@@ -140,17 +140,17 @@ function exchange(
         received += chunk.length;
         chunks.push(chunk);
         if (received <= maxBytes + 5) return;
-        fail(new ConnectError(`the answer is larger than ${maxBytes} bytes`, Code.ResourceExhausted));
+        fail(new ConnectError(`the response is larger than ${maxBytes} bytes`, Code.ResourceExhausted));
       });
       stream.on("close", () => {
-        const answer = { headers: answerHeaders ?? {}, trailers, body: Buffer.concat(chunks) };
-        // With its status, an answer is whole, however the stream ended.
-        const isWhole = answerHeaders !== undefined && stream.rstCode === constants.NGHTTP2_NO_ERROR;
-        if (!isWhole && !hasStatus(answer)) {
+        const response = { headers: responseHeaders ?? {}, trailers, body: Buffer.concat(chunks) };
+        // A response with a status is complete, however the stream ended.
+        const isWhole = responseHeaders !== undefined && stream.rstCode === constants.NGHTTP2_NO_ERROR;
+        if (!isWhole && !hasStatus(response)) {
           const message = `the stream was reset with code ${stream.rstCode}`;
           failBelow(Object.assign(new Error(message), { code: "ERR_HTTP2_STREAM_ERROR" }));
         } else if (settle()) {
-          resolve(answer);
+          resolve(response);
         }
       });
       stream.end(body);

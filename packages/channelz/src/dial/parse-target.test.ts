@@ -48,7 +48,7 @@ describe("parseTarget", () => {
     ["[::1]", "port is missing"],
     ["[::1", "bracket"],
     ["[::1]x:1", "bracket"],
-    ["[localhost]:1", "not an IPv6 address"],
+    ["[localhost]:1", "do not contain an IPv6 address"],
     ["a b:1", "not the name"],
     ["user@host:1", "not the name"],
     ["dns:///host:1", "scheme dns"],

@@ -9,7 +9,7 @@ export interface TcpTarget {
   /** A name or an address; IPv6 without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Whether the scheme of a url asked for TLS or against it; undefined where there was no scheme. */
+  /** Whether the scheme of a URL selected TLS or plaintext; undefined without a scheme. */
   readonly isTls: boolean | undefined;
   /** What stands before the path of a method: empty, or a path without a slash at its end. */
   readonly pathPrefix: string;
@@ -102,14 +102,14 @@ function parseHostPort(text: string, target: string): { host: string; port: numb
     const match = /^\[([^\]]*)\](?::(.*))?$/.exec(target);
     if (!match) throw invalid(text, "the bracket is not closed, or something but a port follows it");
     const host = match[1] ?? "";
-    if (!isIPv6(host)) throw invalid(text, "what stands in brackets is not an IPv6 address");
+    if (!isIPv6(host)) throw invalid(text, "the brackets do not contain an IPv6 address");
     if (match[2] === undefined) throw invalid(text, "the port is missing");
     return { host, port: parsePort(text, match[2]) };
   }
   const colon = target.lastIndexOf(":");
   if (colon === -1) throw invalid(text, "the port is missing");
   const host = target.slice(0, colon);
-  if (host.includes(":")) throw invalid(text, "it has several colons; an IPv6 address stands in brackets");
+  if (host.includes(":")) throw invalid(text, "it has several colons; put an IPv6 address in brackets");
   const port = parsePort(text, target.slice(colon + 1));
   if (host === "") return { host: loopback, port };
   const ascii = /[\s/\\?#@%]/.test(host) ? "" : domainToASCII(host);

@@ -87,7 +87,7 @@ interface Connection {
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream;
 }
 
-/** HTTP/2 on a socket that is connected. `onUnusable` tells when no further request may begin on it. */
+/** HTTP/2 on a connected socket. Calls `onUnusable` when no further request may begin on it. */
 async function createConnection(authority: string, socket: Socket, onUnusable: () => void): Promise<Connection> {
   const streams = new Set<ClientHttp2Stream>();
   // Before the session sees the socket close: it would end its streams as if they had been cancelled.

@@ -5,8 +5,8 @@ import { createRegistry } from "../registry/registry.js";
 import { listenChannelz } from "./listen.js";
 import { portOf } from "./raw-caller.test.helper.js";
 
-/** How many connections the system lets wait for a process, at the most. */
-function mostWaiting(): number {
+/** The maximum number of connections that the system queues for a process. */
+function maxBacklog(): number {
   try {
     return Number(readFileSync("/proc/sys/net/core/somaxconn", "utf8"));
   } catch {
@@ -14,17 +14,17 @@ function mostWaiting(): number {
   }
 }
 
-/** Connects as often as it is told, and says how many were connected: all of them, or those before a deadline. */
+/** Opens this many connections, and prints how many succeeded: all of them, or those before a deadline. */
 const crowd = `
 const [port, count] = process.argv.slice(1).map(Number);
 let connected = 0;
-const tell = () => { process.stdout.write(String(connected)); process.exit(); };
-setTimeout(tell, 5000);
+const report = () => { process.stdout.write(String(connected)); process.exit(); };
+setTimeout(report, 5000);
 for (let i = 0; i < count; i += 1) {
-  require("node:net").connect(port, "127.0.0.1", () => ++connected === count && tell()).on("error", () => {});
+  require("node:net").connect(port, "127.0.0.1", () => ++connected === count && report()).on("error", () => {});
 }`;
 
-test.skipIf(mostWaiting() < 1000)("a crowd that comes while the process is busy waits for it", async () => {
+test.skipIf(maxBacklog() < 1000)("a crowd that comes while the process is busy waits for it", async () => {
   const listener = await listenChannelz(createRegistry(), { limits: { maxConnections: 2000 } });
   onTestFinished(() => listener.close({ deadlineMs: 0 }));
   const { port } = portOf(listener.address);

@@ -106,7 +106,7 @@ async function removeStaleSocket(path: string): Promise<void> {
       `${path} exists and is not a socket. Choose another path, or move the file away.`,
     );
   }
-  if (await answers(path)) {
+  if (await isServed(path)) {
     throw new ChannelzError("LISTEN_FAILED", `A living process listens on ${path}. Stop it, or choose another path.`);
   }
   // Another process may have replaced the file while we asked.
@@ -114,7 +114,7 @@ async function removeStaleSocket(path: string): Promise<void> {
 }
 
 /** Whether somebody listens; a socket that may not be asked counts as one. */
-function answers(path: string): Promise<boolean> {
+function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect({ path });
     probe.once("connect", () => {

@@ -18,10 +18,10 @@ const pair = createCertificate("ends", 2040);
 const own = new X509Certificate(pair.cert);
 const ending = new Date("2040-01-01T00:00:00.000Z");
 
-let told: TlsExpiry[];
+let reported: TlsExpiry[];
 let stop: AbortController;
 beforeEach(() => {
-  told = [];
+  reported = [];
   stop = new AbortController();
 });
 afterEach(() => {
@@ -37,60 +37,63 @@ function itIs(beforeMs: number, toFake: ("Date" | "setInterval" | "clearInterval
 describe("as time goes by", () => {
   const start = (beforeMs: number, more: Partial<ExpiryOptions> = {}): (() => void) => {
     itIs(beforeMs, ["Date", "setInterval", "clearInterval"]);
-    const onExpiring = (expiry: TlsExpiry): void => void told.push(expiry);
+    const onExpiring = (expiry: TlsExpiry): void => void reported.push(expiry);
     const { signal } = stop;
     return watchExpiry({ certificate: () => own, file: "/cert", isFollowable: true, onExpiring, signal, ...more });
   };
 
-  test("[CZ-D-LISTEN-8] a certificate is told of from 14 days before its end, once a day, and once it has run out", () => {
+  test("[CZ-D-LISTEN-8] warns once a day from 14 days before a certificate expires, and once it has expired", () => {
     start(15 * dayMs);
     vi.advanceTimersByTime(23 * hourMs);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     vi.advanceTimersByTime(hourMs);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       {
         isExpired: false,
         validUntil: ending,
         message:
-          'The certificate file "/cert" runs out in 14 days, at 2040-01-01T00:00:00.000Z. Renew it; the new one counts without a restart.',
+          'The certificate file "/cert" expires in 14 days, at 2040-01-01T00:00:00.000Z. Renew it; the new one is used without a restart.',
       },
     ]);
     vi.advanceTimersByTime(14 * dayMs - 12 * hourMs);
-    expect(told).toHaveLength(14);
-    expect(told.at(-1)).toMatchObject({ isExpired: false, message: expect.stringContaining(" runs out in 24 h, at ") });
+    expect(reported).toHaveLength(14);
+    expect(reported.at(-1)).toMatchObject({
+      isExpired: false,
+      message: expect.stringContaining(" expires in 24 h, at "),
+    });
     vi.advanceTimersByTime(12 * hourMs);
-    expect(told).toHaveLength(15);
-    expect(told.at(-1)).toEqual({
+    expect(reported).toHaveLength(15);
+    expect(reported.at(-1)).toEqual({
       isExpired: true,
       validUntil: ending,
       message:
-        'The certificate file "/cert" ran out at 2040-01-01T00:00:00.000Z, and callers refuse it. Renew it; the new one counts without a restart.',
+        'The certificate file "/cert" expired at 2040-01-01T00:00:00.000Z, and clients reject it. Renew it; the new one is used without a restart.',
     });
     vi.advanceTimersByTime(dayMs);
-    expect(told.map(({ isExpired }) => isExpired).slice(13)).toEqual([false, true, true]);
+    expect(reported.map(({ isExpired }) => isExpired).slice(13)).toEqual([false, true, true]);
   });
 
-  test("that it has run out is told at once, also where that it will was told today", () => {
+  test("reports an expired certificate at once, even after an expiry warning on the same day", () => {
     start(5 * hourMs);
     vi.advanceTimersByTime(6 * hourMs);
-    expect(told.map(({ isExpired }) => isExpired)).toEqual([false, true]);
+    expect(reported.map(({ isExpired }) => isExpired)).toEqual([false, true]);
   });
 
-  test("[CZ-D-LISTEN-8] it is told at the start as well, and of another certificate at once", () => {
+  test("[CZ-D-LISTEN-8] warns at start as well, and at once about another certificate", () => {
     let current = own;
     const look = start(2 * dayMs, { certificate: () => current });
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     look();
-    expect(told).toHaveLength(1);
+    expect(reported).toHaveLength(1);
     current = new X509Certificate(createCertificate("ends too", 2040).cert);
     look();
-    expect(told).toHaveLength(2);
+    expect(reported).toHaveLength(2);
     current = new X509Certificate(createCertificate("lasts", 2056).cert);
     vi.advanceTimersByTime(3 * dayMs);
-    expect(told).toHaveLength(2);
+    expect(reported).toHaveLength(2);
   });
 
-  test("whoever is told may throw", () => {
+  test("an exception of the onExpiring callback is ignored", () => {
     const onExpiring = vi.fn(() => {
       throw new Error("deaf");
     });
@@ -99,7 +102,7 @@ describe("as time goes by", () => {
     expect(onExpiring).toHaveBeenCalledTimes(2);
   });
 
-  test("once it is ended, nothing is told any more", () => {
+  test("reports nothing after it was stopped", () => {
     start(dayMs);
     expect(vi.getTimerCount()).toBe(1);
     stop.abort();
@@ -115,18 +118,14 @@ describe("of a listener", () => {
     const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
     writeFileSync(certFile, pair.cert);
     writeFileSync(keyFile, pair.key);
-    tls = { cert: { file: certFile }, key: { file: keyFile }, onExpiring: (expiry) => told.push(expiry) };
+    tls = { cert: { file: certFile }, key: { file: keyFile }, onExpiring: (expiry) => reported.push(expiry) };
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   test.each([
-    [
-      "TLS_CERTIFICATE_EXPIRING",
-      hourMs,
-      /^The certificate that is given runs out in 1 h, .*start again with the new one/,
-    ],
-    ["TLS_CERTIFICATE_EXPIRED", -hourMs, /^The certificate that is given ran out at 2040-01-01T00:00:00\.000Z, and /],
-  ])("it is a warning of the process by default: %s", async (code, beforeMs, message) => {
+    ["TLS_CERTIFICATE_EXPIRING", hourMs, /^The given certificate expires in 1 h, .*restart with the new one/],
+    ["TLS_CERTIFICATE_EXPIRED", -hourMs, /^The given certificate expired at 2040-01-01T00:00:00\.000Z, and /],
+  ])("is a process warning by default: %s", async (code, beforeMs, message) => {
     itIs(beforeMs);
     const warned = once(process, "warning");
     const listener = await listenChannelz(createRegistry(), { tls: pair });
@@ -134,7 +133,7 @@ describe("of a listener", () => {
     await listener.close();
   });
 
-  test("a renewed certificate that runs out as well is told of once it counts", async () => {
+  test("a renewed certificate that expires soon as well is reported once it is in use", async () => {
     itIs(10 * dayMs);
     const heard: string[] = [];
     const context = openTlsContext({
@@ -143,7 +142,7 @@ describe("of a listener", () => {
       onExpiring: ({ message }) => heard.push(message),
     });
     context.follow(() => {}, stop.signal, { recheckMs: 5, patienceMs: 60_000 });
-    expect(heard).toEqual([expect.stringMatching(/runs out in 10 days/)]);
+    expect(heard).toEqual([expect.stringMatching(/expires in 10 days/)]);
     const next = createCertificate("ends too", 2040);
     for (const [name, text] of [
       ["cert.pem", next.cert],
@@ -154,15 +153,15 @@ describe("of a listener", () => {
     }
     await eventually(() => heard.length >= 3);
     expect(heard.slice(1)).toEqual([
-      expect.stringMatching(/counts from now on/),
-      expect.stringMatching(/^The certificate file ".*cert\.pem" runs out in 10 days, .* without a restart\.$/),
+      expect.stringMatching(/is now in use/),
+      expect.stringMatching(/^The certificate file ".*cert\.pem" expires in 10 days, .* without a restart\.$/),
     ]);
   });
 
-  test("nothing is told while the end is far", async () => {
+  test("reports nothing while the expiry date is far away", async () => {
     itIs(14 * dayMs + hourMs);
     const listener = await listenChannelz(createRegistry(), { tls });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await listener.close();
   });
 });

@@ -17,31 +17,31 @@ export interface ExpiryOptions {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** How long before the end of a certificate that is told for the first time. */
+/** How long before a certificate expires the first warning is emitted. */
 const noticeMs = 14 * dayMs;
 
 /**
- * Tells that the certificate in use runs out soon, and that it has run out: of each certificate once a day. Looks now, every
- * hour, and whenever what it gives is called, as it should be when another is in use. Keeps no process alive.
+ * Warns that the certificate in use expires soon, and that it has expired: once a day for each certificate. Checks now, every
+ * hour, and whenever the returned function is called, which should happen when another certificate is in use. Keeps no process alive.
  */
 export function watchExpiry({ certificate, onExpiring, signal, ...words }: ExpiryOptions): () => void {
-  const toldAt = new Map<string, number>();
+  const reportedAt = new Map<string, number>();
 
   const look = (): void => {
     const now = Date.now();
-    for (const [what, at] of toldAt) if (Math.abs(now - at) >= dayMs) toldAt.delete(what);
+    for (const [what, at] of reportedAt) if (Math.abs(now - at) >= dayMs) reportedAt.delete(what);
     const { validTo, fingerprint256 } = certificate();
     const validUntil = new Date(validTo);
     const leftMs = validUntil.getTime() - now;
     const isExpired = leftMs <= 0;
-    // That it has run out is news, also on the day on which it was told that it will.
+    // The expiry itself is reported even on the day of an earlier warning.
     const what = `${fingerprint256} ${isExpired}`;
-    if (leftMs > noticeMs || toldAt.has(what)) return;
-    toldAt.set(what, now);
+    if (leftMs > noticeMs || reportedAt.has(what)) return;
+    reportedAt.set(what, now);
     try {
       onExpiring({ isExpired, validUntil, message: messageOf(validUntil, leftMs, words) });
     } catch {
-      // Who is told must not disturb the listener.
+      // An exception in the callback must not disturb the listener.
     }
   };
 
@@ -60,11 +60,11 @@ function messageOf(
   const name = nameOf({ kind: "certificate", file });
   const end =
     leftMs > 0
-      ? `runs out ${duration(leftMs)}, at ${until.toISOString()}`
-      : `ran out at ${until.toISOString()}, and callers refuse it`;
+      ? `expires ${duration(leftMs)}, at ${until.toISOString()}`
+      : `expired at ${until.toISOString()}, and clients reject it`;
   const remedy = isFollowable
-    ? "Renew it; the new one counts without a restart."
-    : "Renew it, and start again with the new one.";
+    ? "Renew it; the new one is used without a restart."
+    : "Renew it, and restart with the new one.";
   return `${name} ${end}. ${remedy}`;
 }
 

@@ -6,7 +6,7 @@ export interface TestCertificate {
   readonly key: string;
 }
 
-/** Makes a certificate for localhost with a name to tell it by, valid from 2020 until a year. */
+/** Makes a certificate for localhost with a recognizable name, valid from 2020 until a year. */
 export function createCertificate(name: string, untilYear = 2056): TestCertificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectId("2a8648ce3d040302"));

@@ -39,7 +39,7 @@ const noteDecoded: Interceptor = (next) => (request) => {
 
 /**
  * Puts Connect's router on Node's requests. connect-node's own adapter throws for an authority that is no URL's, which
- * would let any peer end the process, and writes to the console when a caller goes away in the middle of an answer.
+ * would let any peer end the process, and writes to the console when a caller disconnects in the middle of a response.
  */
 export function createConnectHandler(routes: (router: ConnectRouter) => void, maxMessageBytes: number): ConnectHandler {
   const router = createConnectRouter({
@@ -62,7 +62,7 @@ export function createConnectHandler(routes: (router: ConnectRouter) => void, ma
       try {
         const asked = universalRequestFromNodeRequest(request, response, undefined, createContextValues());
         dispatch(handler, asked)
-          .then((answer) => universalResponseToNodeResponse(answer, response))
+          .then((reply) => universalResponseToNodeResponse(reply, response))
           .catch(giveUp);
       } catch {
         giveUp();

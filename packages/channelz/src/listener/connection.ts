@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import type { Waiting } from "./waiting-list.js";
+import type { Listed } from "./idle-list.js";
 
 /** What is waited for on a connection that has no open request; `us` where the peer has done its part. */
 export type Awaiting = "preface" | "us" | "settings" | "request";
 
 /** One accepted connection, from the first byte to the last. */
-export interface Connection extends Waiting<Connection> {
+export interface Connection extends Listed<Connection> {
   /** What its bytes go through before they are encrypted, if they are. */
   socket: Socket;
   /** What was accepted. */
@@ -23,7 +23,7 @@ export interface Connection extends Waiting<Connection> {
   unreadSince: number;
   /** Over HTTP/2: the last stream whose headers are known to be complete. */
   lastStreamId: number;
-  /** Over HTTP/2: since when a PING has not been answered that asks whether headers are complete. */
+  /** HTTP/2 only: since when a PING that checks whether headers are complete has been pending. */
   pingedAt: number | undefined;
   /** Over HTTP/1.1: refuses the request whose body is late, after the responses that are due before it. */
   refuseLateBody: (() => void) | undefined;

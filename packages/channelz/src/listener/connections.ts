@@ -2,9 +2,9 @@ import { constants, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import { isReceived } from "../service/request-body.js";
 import type { Awaiting, Connection, Exchange } from "./connection.js";
+import { IdleList } from "./idle-list.js";
 import type { ListenLimits } from "./limits.js";
 import { createUnreadBytes } from "./unread-bytes.js";
-import { WaitingList } from "./waiting-list.js";
 
 /** What a listener has seen since it started; a snapshot. */
 export interface ListenerStats {
@@ -24,7 +24,7 @@ export interface ListenerStats {
   readonly requestsStarted: number;
   /** Refused by the access guard. */
   readonly requestsRefused: number;
-  /** Ended because the body did not come, or the answer was not taken, in time. */
+  /** Ended because the body did not arrive, or the response was not read, in time. */
   readonly requestsTimedOut: number;
   /** Refused because the message was too large. */
   readonly requestsTooLarge: number;
@@ -36,7 +36,7 @@ export type Counters = { -readonly [K in Exclude<keyof ListenerStats, "connectio
 /** The connections of a listener: how many there may be, which gives way, and what has waited too long. */
 export interface Connections {
   readonly counters: Counters;
-  /** Takes a socket in, or destroys it and answers undefined where there is no room. */
+  /** Takes a socket in; destroys it and returns undefined if the limit is reached. */
   admit(socket: Socket): Connection | undefined;
   begin(exchange: Exchange): void;
   finish(exchange: Exchange): void;
@@ -65,8 +65,8 @@ export function createConnections(limits: ListenLimits): Connections {
     requestsTooLarge: 0,
   };
   const connections = new Set<Connection>();
-  const newcomers = new WaitingList<Connection>();
-  const idle = new WaitingList<Connection>();
+  const newcomers = new IdleList<Connection>();
+  const idle = new IdleList<Connection>();
   let requestsOpen = 0;
   let onDrained: (() => void) | undefined;
 
@@ -160,7 +160,7 @@ export function createConnections(limits: ListenLimits): Connections {
 
   function forget(connection: Connection): void {
     connection.list?.delete(connection);
-    // Node does not tell of the end of answers that were not their turn.
+    // Node does not report the end of responses that were not their turn.
     requestsOpen -= connection.exchanges.length;
     connection.exchanges.length = 0;
     if (connections.delete(connection) && connections.size === 0) onDrained?.();
@@ -295,8 +295,8 @@ export function createConnections(limits: ListenLimits): Connections {
 }
 
 /**
- * What lies ready for a caller, in bytes. A socket counts what it is writing as one piece until the last byte of it is gone, so what the
- * system has not taken of that is added: a large answer that is taken slowly gets smaller. A stream is written to in pieces for
+ * Bytes that are ready for a caller. A socket counts what it is writing as one piece until its last byte is gone, so what the
+ * system has not taken of that is added: a large response that is read slowly gets smaller. A stream is written to in pieces for
  * that, as the system knows nothing of streams.
  */
 function backlogOf({ stream, connection: { socket, wire } }: Exchange): number {

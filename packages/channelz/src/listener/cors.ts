@@ -1,11 +1,11 @@
-/** What pages of allowed origins may send and read, besides what the protocols of Connect need. */
+/** What pages of allowed origins may send and read, in addition to what the Connect protocols need. */
 export interface CorsAdditions {
   readonly methods?: readonly string[];
   readonly requestHeaders?: readonly string[];
   readonly responseHeaders?: readonly string[];
 }
 
-/** What the protocols of Connect need. Connect tells it too, but cannot be had in part. */
+/** What the Connect protocols need. Connect exports it too, but not without loading all of Connect. */
 export const connectCors = {
   allowedMethods: ["POST", "GET"],
   allowedHeaders: [
@@ -30,7 +30,7 @@ export const connectCors = {
   ],
 } as const;
 
-/** What lets a page of an allowed origin read an answer. */
+/** Headers that let a page of an allowed origin read a response. */
 export function corsHeaders(origin: string, more: CorsAdditions = {}): Readonly<Record<string, string>> {
   const exposed = [...connectCors.exposedHeaders, "www-authenticate", ...(more.responseHeaders ?? [])];
   return { "access-control-allow-origin": origin, "access-control-expose-headers": exposed.join(", "), vary: "Origin" };

@@ -12,7 +12,7 @@ import type { Source } from "../source.js";
 import { createConnectHandler } from "./connect-handler.js";
 import type { Services } from "./lazy-services.js";
 
-/** Services besides Channelz, reflection and health. */
+/** Services in addition to Channelz, reflection and health. */
 export interface MoreServices {
   readonly routes: (router: ConnectRouter) => void;
   /** Their schemas, for reflection. Default: none. */

@@ -35,8 +35,8 @@ test("a public path needs no token, over either version of HTTP, and every other
 
 test("a public path is held against Host and Origin like every other", async () => {
   const { url } = await start({ token: "secret-token", fallback: greet, publicPaths: ["/healthz"] });
-  const answer = await fetch(`${url}/healthz`, { headers: { origin: "https://evil.example" } });
-  expect(answer.status).toBe(403);
+  const reply = await fetch(`${url}/healthz`, { headers: { origin: "https://evil.example" } });
+  expect(reply.status).toBe(403);
 });
 
 test("an address that others can reach is refused without TLS where TLS is required, with a token too", async () => {
@@ -50,7 +50,7 @@ test("pages of allowed origins may send and read what the fallback needs", async
   const { url } = await start({
     fallback: greet,
     allowedOrigins: [origin],
-    cors: { methods: ["DELETE"], requestHeaders: ["x-asked"], responseHeaders: ["x-told"] },
+    cors: { methods: ["DELETE"], requestHeaders: ["x-asked"], responseHeaders: ["x-exposed"] },
   });
   const preflight = await fetch(url, {
     method: "OPTIONS",
@@ -58,8 +58,8 @@ test("pages of allowed origins may send and read what the fallback needs", async
   });
   expect(preflight.headers.get("access-control-allow-methods")).toContain("DELETE");
   expect(preflight.headers.get("access-control-allow-headers")).toContain("x-asked");
-  const answer = await fetch(url, { headers: { origin } });
-  expect(answer.headers.get("access-control-expose-headers")).toContain("x-told");
+  const reply = await fetch(url, { headers: { origin } });
+  expect(reply.headers.get("access-control-expose-headers")).toContain("x-exposed");
 });
 
 test("who observes is shown what listens, the server of HTTP/1.1 and each session of HTTP/2", async () => {

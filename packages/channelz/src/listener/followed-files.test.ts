@@ -28,8 +28,8 @@ const files = ["a", "b"].map((name) => ({
 }));
 
 /** Follows two files that can be used where their texts are the same. */
-function follow(more: Partial<FollowOptions> = {}): { taken: string[]; judged: string[]; told: string[] } {
-  const seen = { taken: [] as string[], judged: [] as string[], told: [] as string[] };
+function follow(more: Partial<FollowOptions> = {}): { taken: string[]; judged: string[]; reported: string[] } {
+  const seen = { taken: [] as string[], judged: [] as string[], reported: [] as string[] };
   followFiles({
     files,
     first: readFiles(files),
@@ -39,7 +39,7 @@ function follow(more: Partial<FollowOptions> = {}): { taken: string[]; judged: s
       if (new Set(texts).size > 1) throw new Error(`${texts.join(" is not ")}`);
       seen.taken.push(texts.join());
     },
-    onUnusable: ({ message }) => seen.told.push(message),
+    onUnusable: ({ message }) => seen.reported.push(message),
     signal: stop.signal,
     pace: { recheckMs: 5, patienceMs: 30 },
     ...more,
@@ -52,7 +52,7 @@ const inAnHour = (): void => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
 };
 
-test("files that are written one by one are taken up once both are there, and nothing is told meanwhile", async () => {
+test("files that are written one by one are used once both are complete, and nothing is reported meanwhile", async () => {
   put("a", "1");
   put("b", "1");
   const seen = follow({ pace: { recheckMs: 5, patienceMs: 60_000 } });
@@ -61,30 +61,30 @@ test("files that are written one by one are taken up once both are there, and no
   put("b", "2");
   await eventually(() => seen.taken.length > 0);
   expect(seen.taken).toEqual(["2,2"]);
-  expect(seen.told).toEqual([]);
+  expect(seen.reported).toEqual([]);
 });
 
-test("what stays unusable is told once for each reason, and judged once where it did not change", async () => {
+test("files that stay unusable are reported once for each reason, and checked again only after a change", async () => {
   put("a", "1");
   put("b", "1");
   inAnHour();
   const seen = follow();
   put("a", "2");
-  await eventually(() => seen.told.length > 0);
+  await eventually(() => seen.reported.length > 0);
   expect(seen.judged).toEqual(["2,1"]);
   put("a", "3");
-  await eventually(() => seen.told.length > 1);
+  await eventually(() => seen.reported.length > 1);
   put("a", "2");
   await eventually(() => seen.judged.length > 2);
   rmSync(join(folder, "inner", "b"));
-  await eventually(() => seen.told.length > 2);
-  expect(seen.told).toEqual(["2 is not 1", "3 is not 1", "b cannot be read"]);
+  await eventually(() => seen.reported.length > 2);
+  expect(seen.reported).toEqual(["2 is not 1", "3 is not 1", "b cannot be read"]);
   put("a", "1");
   put("b", "1");
   await eventually(() => seen.taken.length > 0);
   put("a", "2");
-  await eventually(() => seen.told.length > 3);
-  expect(seen.told.at(-1)).toBe("2 is not 1");
+  await eventually(() => seen.reported.length > 3);
+  expect(seen.reported.at(-1)).toBe("2 is not 1");
 });
 
 test("files that were out of reach and come back as they were are usable again", async () => {
@@ -93,10 +93,10 @@ test("files that were out of reach and come back as they were are usable again",
   inAnHour();
   const seen = follow();
   renameSync(join(folder, "inner"), join(folder, "away"));
-  await eventually(() => seen.told.length > 0);
+  await eventually(() => seen.reported.length > 0);
   renameSync(join(folder, "away"), join(folder, "inner"));
   await eventually(() => seen.taken.length > 0);
-  expect(seen).toMatchObject({ taken: ["1,1"], told: [expect.stringMatching(/cannot be read/)] });
+  expect(seen).toMatchObject({ taken: ["1,1"], reported: [expect.stringMatching(/cannot be read/)] });
 });
 
 test("files that were written just now are read again, for their times may hide what came after", async () => {

@@ -11,13 +11,13 @@ export interface FollowedFile {
 /** What files held when they were read, in their order. */
 export interface FilesRead {
   readonly contents: readonly Buffer[];
-  /** Differs where a file was written to or replaced since; undefined where that cannot be told yet. */
+  /** Differs if a file was written to or replaced since; undefined if that is not known yet. */
   readonly version: string | undefined;
   /** Whether all of them can be read again: a pipe cannot. */
   readonly isFollowable: boolean;
 }
 
-/** How often files are looked at, and how long they may be unusable before that is told. */
+/** How often files are checked, and how long they may be unusable before that is reported. */
 export interface FollowPace {
   readonly recheckMs: number;
   readonly patienceMs: number;
@@ -29,7 +29,7 @@ export interface FollowOptions {
   readonly first: FilesRead;
   /** Takes changed contents into use. Throws where they cannot be used: what was in use stays. */
   readonly take: (contents: readonly Buffer[]) => void;
-  /** Is told once of each reason for which the files have been unusable for a while, until they are usable again. */
+  /** Called once for each reason for which the files have been unusable for a while, until they are usable again. */
   readonly onUnusable: (reason: Error) => void;
   /** Ends it. */
   readonly signal: AbortSignal;
@@ -51,14 +51,14 @@ export function readFiles(files: readonly FollowedFile[]): FilesRead {
 }
 
 /**
- * Takes files up again, all of them together, whenever one was written to or replaced, or a link leads to another. They are
+ * Reads files again, all of them together, whenever one was written to or replaced, or a link points to another. They are
  * looked at by their names: watchers miss changes behind links and on network file systems. Keeps no process alive.
  */
 export function followFiles(options: FollowOptions): void {
   const { files, first, take, onUnusable, signal, pace = defaultPace } = options;
   let { contents: inUse, version } = first;
   let unusable: { readonly since: number; readonly reason: Error } | undefined;
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
   /** Throws where what is there now cannot be used. */
@@ -71,8 +71,8 @@ export function followFiles(options: FollowOptions): void {
       const contents = await Promise.all(files.map((file) => attemptLater(file, () => readFile(file.path))));
       if (signal.aborted) return;
       version = current;
-      // Who was told that they are unusable is told as well that they are usable again.
-      if (told.size === 0 && contents.every((one, index) => inUse[index]?.equals(one))) return;
+      // After files were reported as unusable, it is also reported that they are usable again.
+      if (reported.size === 0 && contents.every((one, index) => inUse[index]?.equals(one))) return;
       take(contents);
       inUse = contents;
     } else {
@@ -85,14 +85,14 @@ export function followFiles(options: FollowOptions): void {
     try {
       await look();
       unusable = undefined;
-      told.clear();
+      reported.clear();
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));
-      // Who writes several files one by one is let finish.
+      // Another process may be writing several files one by one: let it finish.
       if (unusable?.reason.message !== reason.message) unusable = { since: performance.now(), reason };
       const isLasting = performance.now() - unusable.since >= pace.patienceMs;
-      if (isLasting && !told.has(reason.message) && !signal.aborted) {
-        told.add(reason.message);
+      if (isLasting && !reported.has(reason.message) && !signal.aborted) {
+        reported.add(reason.message);
         onUnusable(reason);
       }
     }
@@ -109,7 +109,7 @@ export function followFiles(options: FollowOptions): void {
 
 async function statFile(path: string): Promise<BigIntStats> {
   const stats = await stat(path, { bigint: true });
-  // To open a pipe would wait for who writes to it.
+  // Opening a pipe would wait for its writer.
   if (!stats.isFile()) throw Object.assign(new Error("It is no regular file."), { code: "no regular file" });
   return stats;
 }

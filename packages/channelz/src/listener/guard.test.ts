@@ -97,7 +97,7 @@ test("[CZ-D-ACCESS-5] a request of another site that hides its origin is known b
   expect(judge({ host, "sec-fetch-site": "none" }).outcome).toBe("pass");
 });
 
-test("An allowed origin is told so, and its preflight needs no token", () => {
+test("An allowed origin gets CORS headers, and its preflight needs no token", () => {
   const options = { allowedOrigins: ["https://tools.example"], checkToken: () => false };
   const headers = { host: "localhost", origin: "https://tools.example", "access-control-request-method": "POST" };
   expect(judge(headers, options, 1, "OPTIONS")).toEqual({ outcome: "preflight", origin: "https://tools.example" });
@@ -109,7 +109,7 @@ test("An allowed origin is told so, and its preflight needs no token", () => {
 });
 
 test.each(["*", "null", "tools.example", "https://tools.example/"])(
-  "%j in allowedOrigins is a mistake that is told",
+  "%j in allowedOrigins is rejected with an error",
   (origin) => {
     expect(() => judge({}, { allowedOrigins: [origin] })).toThrow(TypeError);
   },
@@ -171,7 +171,7 @@ test("[CZ-D-ACCESS-3] a refusal speaks the protocol of the caller", async () => 
   session.destroy();
 });
 
-test("[CZ-D-ACCESS-3] the token opens every protocol, a wrong one opens none, and no answer repeats either", async () => {
+test("[CZ-D-ACCESS-3] the token works in every protocol, a wrong one in none, and no response repeats either", async () => {
   const { url } = await start({ token: "s3cret" });
   const session = await openSession(url);
   const json = { "content-type": "application/json" };
@@ -182,9 +182,9 @@ test("[CZ-D-ACCESS-3] the token opens every protocol, a wrong one opens none, an
   expect((await rawGrpc(session, getServers, grpcFrame(), { authorization: "bearer s3cret" })).grpcStatus).toBe(0);
   expect((await post(bearer("s3cret"))).status).toBe(200);
   for (const wrong of ["S3cret", "s3cre", "s3crets", "x"]) {
-    const answer = await rawGrpc(session, getServers, grpcFrame(), bearer(wrong));
-    expect(answer.grpcStatus).toBe(Code.Unauthenticated);
-    expect(answer.grpcMessage).not.toMatch(/s3c/i);
+    const response = await rawGrpc(session, getServers, grpcFrame(), bearer(wrong));
+    expect(response.grpcStatus).toBe(Code.Unauthenticated);
+    expect(response.grpcMessage).not.toMatch(/s3c/i);
   }
   expect((await post({ authorization: "Basic s3cret" })).status).toBe(401);
   expect((await post({ authorization: "s3cret" })).status).toBe(401);
@@ -247,9 +247,9 @@ test("[CZ-D-ACCESS-4] a name that was rebound to this machine gets nothing over 
   socket.write(
     `POST ${getServers} HTTP/1.1\r\nHost: rebound.example\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`,
   );
-  const answer = await readToEnd(socket);
-  expect(answer).toMatch(/^HTTP\/1\.1 403 /);
-  expect(answer).toContain("permission_denied");
+  const response = await readToEnd(socket);
+  expect(response).toMatch(/^HTTP\/1\.1 403 /);
+  expect(response).toContain("permission_denied");
 });
 
 test("[CZ-D-ACCESS-5] a page of another origin gets PERMISSION_DENIED in Connect and gRPC-Web", async () => {
@@ -271,7 +271,7 @@ test("[CZ-D-ACCESS-5] a page of another origin gets PERMISSION_DENIED in Connect
   expect(web.headers.get("grpc-status")).toBe("7");
 });
 
-test("A page of an allowed origin passes its preflight and may read the answer, over both versions", async () => {
+test("A page of an allowed origin passes its preflight and may read the response, over both versions", async () => {
   const origin = "https://tools.example";
   const { url } = await start({ allowedOrigins: [origin], token: "s3cret" });
   const preflight = await fetch(`${url}${getServers}`, {
@@ -291,14 +291,14 @@ test("A page of an allowed origin passes its preflight and may read the answer, 
   expect(refused.status).toBe(401);
   expect(refused.headers.get("access-control-allow-origin")).toBe(origin);
 
-  const answer = await fetch(`${url}${getServers}`, {
+  const response = await fetch(`${url}${getServers}`, {
     method: "POST",
     headers: { ...json, ...bearer("s3cret") },
     body: "{}",
   });
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get("access-control-allow-origin")).toBe(origin);
-  expect(answer.headers.get("vary")).toContain("Origin");
+  expect(response.status).toBe(200);
+  expect(response.headers.get("access-control-allow-origin")).toBe(origin);
+  expect(response.headers.get("vary")).toContain("Origin");
 
   const session = await openSession(url);
   const overHttp2 = await rawRequest(

@@ -19,7 +19,7 @@ export interface GuardedRequest {
   readonly hasSeveralHosts?: boolean;
 }
 
-/** `origin` is set where a browser must be told, by the headers of CORS, that a page of that origin may read the answer. */
+/** `origin` is set if CORS headers must let a page of that origin read the response. */
 export type Verdict =
   | { readonly outcome: "pass"; readonly origin?: string }
   | { readonly outcome: "preflight"; readonly origin: string }
@@ -31,16 +31,16 @@ export type Guard = (request: GuardedRequest) => Verdict;
 export interface GuardOptions {
   /** Whether only this machine can reach the listener. */
   readonly isLocal: boolean;
-  /** Names by which the listener may be called, besides those of the loopback. */
+  /** Host names to accept, in addition to those of the loopback interface. */
   readonly allowedHosts: readonly string[];
-  /** Origins whose pages may call, besides the listener's own. */
+  /** Origins whose pages may call, in addition to the listener's own. */
   readonly allowedOrigins: readonly string[];
   readonly checkToken: TokenCheck | undefined;
 }
 
 const pass: Verdict = { outcome: "pass" };
 
-const mostJudged = 100;
+const maxCachedVerdicts = 100;
 
 /**
  * The access guard, mounted once for everything on a listener.
@@ -59,7 +59,7 @@ export function createGuard(options: GuardOptions): Guard {
   const isOurHost = (authority: string): boolean => {
     const known = judged.get(authority);
     if (known !== undefined) return known;
-    if (judged.size >= mostJudged) judged.clear();
+    if (judged.size >= maxCachedVerdicts) judged.clear();
     const verdict = judgeHost(authority);
     judged.set(authority, verdict);
     return verdict;

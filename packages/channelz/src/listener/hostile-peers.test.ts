@@ -43,7 +43,7 @@ async function open(listener: ChannelzListener): Promise<Socket> {
   return socket;
 }
 
-/** Whether somebody who does everything right is answered, on a connection of their own. */
+/** Whether a well-behaved client gets a response on a connection of its own. */
 async function othersAreServed(listener: ChannelzListener): Promise<boolean> {
   const session = await openSession(listener.url);
   const { grpcStatus } = await rawGrpc(session, getServers);
@@ -203,7 +203,7 @@ test.each([
   expect((await rawGrpc(session, getServers)).grpcStatus).toBe(0);
 });
 
-test("[CZ-D-LISTEN-2] a broken header block is answered with GOAWAY, and the connection gives way like an idle one", async () => {
+test("[CZ-D-LISTEN-2] the response to a broken header block is GOAWAY, and the connection gives way like an idle one", async () => {
   const listener = await start({ idleTimeoutMs: 100 });
   const socket = await open(listener);
   const received: Buffer[] = [];
@@ -216,7 +216,7 @@ test("[CZ-D-LISTEN-2] a broken header block is answered with GOAWAY, and the con
   expect(Buffer.concat(received).includes(goaway)).toBe(true);
 });
 
-test("[CZ-D-LISTEN-2] oversized messages are refused in every protocol, and the connection of HTTP/2 goes on", async () => {
+test("[CZ-D-LISTEN-2] oversized messages are refused in every protocol, and the HTTP/2 connection stays open", async () => {
   const listener = await start({ maxMessageBytes: 1000 });
   const { url } = listener;
   const session = await openSession(url);
@@ -266,8 +266,8 @@ test("[CZ-D-LISTEN-2] oversized headers are refused over both versions", async (
   expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 431 /);
   const session = await openSession(listener.url);
   cleanups.push(() => session.destroy());
-  const answer = await rawRequest(session, { ":method": "GET", ":path": "/", x: "x".repeat(8000) });
-  expect(answer.headers[":status"]).not.toBe(200);
+  const reply = await rawRequest(session, { ":method": "GET", ":path": "/", x: "x".repeat(8000) });
+  expect(reply.headers[":status"]).not.toBe(200);
   expect(await othersAreServed(listener)).toBe(true);
 });
 
@@ -349,7 +349,7 @@ test("A connection without a request goes after the idle time, over both version
   expect(listener.stats().connectionsTimedOut).toBeGreaterThanOrEqual(1);
 });
 
-test("A caller that does not take its answer loses it, over HTTP/2", async () => {
+test("A caller that does not read its response loses it, over HTTP/2", async () => {
   const channel = registry.addChannel({ target: "dns:///a" });
   cleanups.push(() => channel.close());
   const listener = await start({ stallTimeoutMs: 40 });
@@ -364,7 +364,7 @@ test("A caller that does not take its answer loses it, over HTTP/2", async () =>
   expect(await othersAreServed(listener)).toBe(true);
 });
 
-test("A caller that does not take its answer loses its connection, over HTTP/1.1", async () => {
+test("A caller that does not read its response loses its connection, over HTTP/1.1", async () => {
   const held = Array.from({ length: 1000 }, (_, i) =>
     registry.addChannel({ target: `dns:///${i}${"x".repeat(10_000)}` }),
   );
@@ -378,7 +378,7 @@ test("A caller that does not take its answer loses its connection, over HTTP/1.1
   for (const channel of held) channel.close();
 });
 
-test("Streams beyond the bound of a connection are refused, and the others answered", async () => {
+test("Streams above the limit of a connection are refused, and the others get their response", async () => {
   const listener = await start({ maxConcurrentStreams: 5 });
   const socket = await open(listener);
   const received: Buffer[] = [];

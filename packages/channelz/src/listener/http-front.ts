@@ -4,7 +4,7 @@ import type { Connection } from "./connection.js";
 import { createHttp1Front } from "./http1-front.js";
 import { createHttp2Front } from "./http2-front.js";
 import { sniffPreface } from "./preface.js";
-import { createReception, type ReceptionOptions } from "./reception.js";
+import { createRequestPipeline, type PipelineOptions } from "./request-pipeline.js";
 
 /** Is shown what HTTP is spoken with, before the first request of it: to observe it. */
 export interface HttpObserver {
@@ -13,7 +13,7 @@ export interface HttpObserver {
   readonly onHttp2Session?: (session: ServerHttp2Session) => void;
 }
 
-export interface HttpFrontOptions extends ReceptionOptions {
+export interface HttpFrontOptions extends PipelineOptions {
   /** Those that are shown sessions; more may come. */
   readonly observers: ReadonlySet<HttpObserver>;
 }
@@ -28,13 +28,13 @@ export interface HttpFront {
   close(): void;
 }
 
-/** Creates what tells the two versions apart. */
+/** Creates the front that distinguishes the two versions. */
 export function createHttpFront({ observers, ...options }: HttpFrontOptions): HttpFront {
   const { services, limits, connections } = options;
-  const reception = createReception(options);
-  const http1 = createHttp1Front({ reception, services, limits, connections });
+  const pipeline = createRequestPipeline(options);
+  const http1 = createHttp1Front({ pipeline, services, limits, connections });
   const serveHttp2 = createHttp2Front({
-    reception,
+    pipeline,
     services,
     limits,
     connections,

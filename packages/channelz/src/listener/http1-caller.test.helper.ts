@@ -80,7 +80,7 @@ export const post = (body: string, headers = ""): string =>
 /** The responses to requests that succeeded with these bodies. */
 export const ok = (...bodies: string[]): Http1Response[] => bodies.map((body) => ({ status: 200, body }));
 
-/** The complete responses in a text. One without a length has no body: the listener sends no other. */
+/** The complete responses in a string. One without a length has no body: the listener sends no other. */
 function parseResponses(text: string): Http1Response[] {
   const responses: Http1Response[] = [];
   let rest = text;

@@ -10,7 +10,7 @@ const turns = async (count: number): Promise<void> => {
 };
 
 describe("[CZ-D-LISTEN-10] pipelined requests", () => {
-  test("are answered in order, even if a later response is ready first", async () => {
+  test("get their responses in order, even if a later response is ready first", async () => {
     const { listener, due } = await startHeld();
     const { socket, responses } = await callHttp1(listener, post("hold 1") + post("2") + post("hold 3"));
     await eventually(() => due.length === 2);
@@ -58,7 +58,7 @@ describe("[CZ-D-LISTEN-10] pipelined requests", () => {
     await eventually(() => listener.stats().requestsOpen === 0);
   });
 
-  test("that the client ends its side behind are all answered", async () => {
+  test("all get a response if the client ends its side after sending them", async () => {
     const { listener } = await startHeld();
     const { socket, allResponses } = await callHttp1(listener);
     socket.end(post("1") + post("2") + post("3"));
@@ -105,7 +105,7 @@ describe("[CZ-D-LISTEN-1] a body that does not arrive in time", () => {
   // The time for headers must not be added to the time for the body.
   const limits = { headersTimeoutMs: 600_000, requestTimeoutMs: 100 };
 
-  test("is answered with 408, and counted", async () => {
+  test("gets a 408 response, and is counted", async () => {
     const { listener, bodies } = await startHeld({ limits });
     const { allResponses } = await callHttp1(listener, post("abc").slice(0, -1));
     expect(await allResponses()).toEqual([{ status: 408, body: "" }]);
@@ -114,7 +114,7 @@ describe("[CZ-D-LISTEN-1] a body that does not arrive in time", () => {
     await eventually(() => listener.stats().requestsOpen === 0);
   });
 
-  test("is answered after the responses that are due before it", async () => {
+  test("gets its response after the responses that are due before it", async () => {
     const { listener, due } = await startHeld({ limits });
     const { allResponses } = await callHttp1(listener, post("hold") + post("abc").slice(0, -1));
     await eventually(() => listener.stats().requestsTimedOut === 1);

@@ -5,10 +5,10 @@ import { type Connections, countMalformed } from "./connections.js";
 import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
 import { MeasuredResponse } from "./measured-response.js";
-import type { Received, Reception } from "./reception.js";
+import type { Received, RequestPipeline } from "./request-pipeline.js";
 
 export interface Http1FrontOptions {
-  readonly reception: Reception;
+  readonly pipeline: RequestPipeline;
   readonly services: LazyServices;
   readonly limits: ListenLimits;
   readonly connections: Connections;
@@ -35,7 +35,7 @@ const statusLines: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
 };
 
-export function createHttp1Front({ reception, services, limits, connections }: Http1FrontOptions): Http1Front {
+export function createHttp1Front({ pipeline, services, limits, connections }: Http1FrontOptions): Http1Front {
   const { counters } = connections;
   const bySocket = new WeakMap<Duplex, Served>();
   const server = createServer(
@@ -76,10 +76,10 @@ export function createHttp1Front({ reception, services, limits, connections }: H
     }
     const { method = "", headers, url = "", rawHeaders } = request;
     const asked = { method, headers, url, hasSeveralHosts: hasSeveralHosts(rawHeaders) };
-    const received = reception.receive(served.connection, { http1: { request, response } }, asked);
+    const received = pipeline.receive(served.connection, { http1: { request, response } }, asked);
     response.onWritten = () => connections.written(served.connection);
     response.on("close", () => {
-      reception.finish(received);
+      pipeline.finish(received);
       endRefused(served);
     });
     const dispatch = (): void => {
@@ -95,14 +95,14 @@ export function createHttp1Front({ reception, services, limits, connections }: H
     response: MeasuredResponse,
     expectsContinue: boolean,
   ): void {
-    const atOnce = reception.answerAtOnce(received);
-    if (atOnce === undefined) {
+    const early = pipeline.earlyResponse(received);
+    if (early === undefined) {
       if (expectsContinue) response.writeContinue();
-      reception.handOver(received, request, response);
+      pipeline.dispatch(received, request, response);
     } else {
-      const length = atOnce.body.length > 0 ? { "content-length": atOnce.body.length } : {};
-      response.writeHead(atOnce.statusCode, { ...atOnce.headers, ...length, connection: "close" });
-      response.end(atOnce.body);
+      const length = early.body.length > 0 ? { "content-length": early.body.length } : {};
+      response.writeHead(early.statusCode, { ...early.headers, ...length, connection: "close" });
+      response.end(early.body);
     }
   }
 

@@ -11,10 +11,10 @@ import { type Connections, countMalformed } from "./connections.js";
 import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
 import { PiecewiseResponse } from "./piecewise-response.js";
-import type { Reception } from "./reception.js";
+import type { RequestPipeline } from "./request-pipeline.js";
 
 export interface Http2FrontOptions {
-  readonly reception: Reception;
+  readonly pipeline: RequestPipeline;
   readonly services: LazyServices;
   readonly limits: ListenLimits;
   readonly connections: Connections;
@@ -25,7 +25,7 @@ export interface Http2FrontOptions {
 export type Http2Front = (connection: Connection) => Promise<void>;
 
 export function createHttp2Front({
-  reception,
+  pipeline,
   services,
   limits,
   connections,
@@ -44,27 +44,27 @@ export function createHttp2Front({
     // A caller may have reset the stream before we hear of it, and then nobody will hear of its end.
     if (stream.destroyed || stream.closed) return;
     const { ":method": method = "", ":path": url = "" } = headers;
-    const received = reception.receive(connection, { stream }, { method, headers, url });
-    stream.on("close", () => reception.finish(received));
+    const received = pipeline.receive(connection, { stream }, { method, headers, url });
+    stream.on("close", () => pipeline.finish(received));
     const { outcome, origin } = received.verdict;
     const onWritten = (): void => connections.written(connection);
     if (outcome === "pass" && origin === undefined && services.current?.grpcUnary(stream, headers, onWritten)) return;
-    const atOnce = reception.answerAtOnce(received);
-    if (atOnce !== undefined) {
+    const early = pipeline.earlyResponse(received);
+    if (early !== undefined) {
       // Not through a response of Node's: that one waits for trailers, and a stream that is closed before they are asked
       // for ends the process with a failed assertion (Node 20).
       drain(stream);
       stream.once("finish", () => stopReceiving(stream));
-      stream.respond({ ":status": atOnce.statusCode, ...atOnce.headers }, { endStream: atOnce.body.length === 0 });
-      if (atOnce.body.length > 0) stream.end(atOnce.body);
+      stream.respond({ ":status": early.statusCode, ...early.headers }, { endStream: early.body.length === 0 });
+      if (early.body.length > 0) stream.end(early.body);
       return;
     }
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
     const response = new PiecewiseResponse(stream, received.exchange, onWritten);
-    // A caller that goes on sending after its answer would keep the stream, and with it a shutdown, waiting. The response
+    // A caller that continues to send after its response would keep the stream, and with it a shutdown, waiting. The response
     // sends its trailers on this very event, and the reset must not overtake them.
     stream.on("wantTrailers", () => stopReceiving(stream));
-    reception.handOver(received, request, response);
+    pipeline.dispatch(received, request, response);
   }
 
   return async (connection) => {

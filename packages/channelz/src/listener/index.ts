@@ -11,4 +11,4 @@ export {
   type OpenListener,
 } from "./listen.js";
 export type { ListenTls, PemFile, TlsChange, TlsExpiry } from "./listen-tls.js";
-export type { Fallback } from "./reception.js";
+export type { Fallback } from "./request-pipeline.js";

@@ -46,7 +46,7 @@ test("the services are loaded once, when somebody first calls one, over either v
 });
 
 test.each(["1.1", "2"] as const)(
-  "a call over HTTP/%s that waits for them is answered, with a body and without",
+  "a call over HTTP/%s that waits for them gets its response, with a body and without",
   async (httpVersion) => {
     for (const useBinaryFormat of [true, false]) {
       let arrive = (_: MoreServices): void => {};
@@ -56,11 +56,11 @@ test.each(["1.1", "2"] as const)(
       const listener = await start({ services: () => services });
       const transport = createConnectTransport({ baseUrl: listener.url, httpVersion, useBinaryFormat });
       // In binary form the request takes no byte at all.
-      const answer = createClient(Channelz, transport).getServers({});
+      const reply = createClient(Channelz, transport).getServers({});
       await vi.waitFor(() => expect(listener.stats().connectionsAccepted).toBe(1));
       await new Promise((resolve) => setImmediate(resolve));
       arrive(none);
-      expect((await answer).end).toBe(true);
+      expect((await reply).end).toBe(true);
     }
   },
 );
@@ -73,7 +73,7 @@ test("who may not call over HTTP/1.1 does not make them load", async () => {
   expect((await callByHttp1(url, "the-token-of-this-listener")).status).toBe(200);
 });
 
-test("services that cannot be loaded are unavailable, the rest goes on, and the next call tries again", async () => {
+test("services that cannot be loaded are unavailable, the rest keeps working, and the next call tries again", async () => {
   const warnings: string[] = [];
   const hear = (warning: Error): void => void warnings.push(warning.message);
   process.on("warning", hear);
@@ -85,8 +85,8 @@ test("services that cannot be loaded are unavailable, the rest goes on, and the 
     .mockRejectedValueOnce(missing);
   const { url } = await start({ services });
   let session = await openSession(url);
-  const answer = await rawGrpc(session, channelz);
-  expect([answer.grpcStatus, answer.grpcMessage]).toEqual([14, expect.stringContaining("cannot be loaded")]);
+  const reply = await rawGrpc(session, channelz);
+  expect([reply.grpcStatus, reply.grpcMessage]).toEqual([14, expect.stringContaining("cannot be loaded")]);
   expect((await callByHttp1(url)).status).toBe(503);
   await vi.waitFor(() => expect(warnings).toEqual([expect.stringContaining("no such file")]));
   expect(await (await fetch(`${url}/mcp`)).text()).toBe("hello");

@@ -1,7 +1,7 @@
 import type { GrpcUnary } from "../service/grpc-unary.js";
 import type { ConnectHandler } from "./connect-handler.js";
 
-/** What answers the calls of services. */
+/** Handles the calls of services. */
 export interface Services {
   readonly grpcUnary: GrpcUnary;
   readonly connect: ConnectHandler;
@@ -11,7 +11,7 @@ export interface Services {
 export interface LazyServices {
   /** Undefined until they are loaded, and where that failed. */
   readonly current: Services | undefined;
-  /** Whether a request can be answered only once they are loaded. */
+  /** Whether a request can be handled only once they are loaded. */
   isAwaited(path: string): boolean;
   /** Loads them, unless that was done. Never rejects. */
   load(): Promise<void>;
@@ -28,15 +28,15 @@ const loadAfterMs = 10_000;
 export function createLazyServices(create: () => Promise<Services>): LazyServices {
   let loading: Promise<void> | undefined;
   let current: Services | undefined;
-  let isTold = false;
+  let isReported = false;
   const load = async (): Promise<void> => {
     try {
       current = await create();
     } catch (error) {
-      // Whoever calls next tries again. That it fails is told once: callers may come without end.
+      // The next call tries again. The failure is reported once: calls may come without end.
       loading = undefined;
-      if (isTold) return;
-      isTold = true;
+      if (isReported) return;
+      isReported = true;
       process.emitWarning(`The services of Channelz could not be loaded: ${String(error)}`, {
         type: "ChannelzWarning",
         code: "SERVICES_NOT_LOADED",

@@ -14,14 +14,14 @@ export interface ListenLimits {
   readonly maxHeaderBytes: number;
   /** Bytes of one request message; the largest that Channelz knows takes about 40. Default 65536. */
   readonly maxMessageBytes: number;
-  /** Milliseconds for a TLS handshake, and then for the first bytes that tell HTTP/1.1 from HTTP/2. Default 5000. */
+  /** Milliseconds for a TLS handshake, and then for the first bytes that distinguish HTTP/1.1 from HTTP/2. Default 5000. */
   readonly prefaceTimeoutMs: number;
   /** Milliseconds for the headers of a request, and for the settings that open HTTP/2. Default 10000. */
   readonly headersTimeoutMs: number;
   /** Milliseconds from a request's headers to the end of its body; checked at least once a second. Default 15000. */
   readonly requestTimeoutMs: number;
   /**
-   * Milliseconds that an answer may lie ready while its caller takes none of it; of HTTP/2, where other streams may go on, less
+   * Milliseconds that a response may be ready while its caller reads none of it; over HTTP/2, where other streams may proceed, less
    * than 32 KiB of it. Default 30000.
    */
   readonly stallTimeoutMs: number;

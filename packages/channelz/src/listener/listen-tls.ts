@@ -14,18 +14,18 @@ export interface ListenTls {
   /** The authorities whose certificates callers must present: giving them makes the TLS mutual. */
   readonly ca?: string | Buffer | PemFile | readonly (string | Buffer | PemFile)[];
   /**
-   * Hears what became of files that changed. What it throws is ignored. Default: files that cannot be used are a warning of the
-   * process, once, with the code `TLS_FILES_UNUSABLE`.
+   * Called after files changed. What it throws is ignored. Default: files that cannot be used cause a process
+   * warning, once, with the code `TLS_FILES_UNUSABLE`.
    */
   readonly onChange?: (change: TlsChange) => void;
   /**
-   * Hears that the certificate in use runs out within 14 days, or has run out: at the start and later, of each certificate once a day.
-   * What it throws is ignored. Default: a warning of the process, with the code `TLS_CERTIFICATE_EXPIRING` or `TLS_CERTIFICATE_EXPIRED`.
+   * Called when the certificate in use expires within 14 days or has expired: at start, and then once a day for each certificate.
+   * What it throws is ignored. Default: a process warning with the code `TLS_CERTIFICATE_EXPIRING` or `TLS_CERTIFICATE_EXPIRED`.
    */
   readonly onExpiring?: (expiry: TlsExpiry) => void;
 }
 
-/** What became of changed files: they are in use, or cannot be used and what was there before stays. */
+/** The result of a change of files: they are in use, or cannot be used and the previous ones stay in use. */
 export interface TlsChange {
   readonly isUsable: boolean;
   /** The files that count together. */
@@ -34,7 +34,7 @@ export interface TlsChange {
   readonly message: string;
 }
 
-/** The end of the certificate in use, which is near or past. */
+/** The expiry of the certificate in use, which is near or past. */
 export interface TlsExpiry {
   readonly isExpired: boolean;
   readonly validUntil: Date;

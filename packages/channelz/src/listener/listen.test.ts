@@ -52,14 +52,14 @@ test("[CZ-D-RATE-1] a caller may read as often as it likes", async () => {
   const { url } = await start();
   const client = createClient(channelzService("rpc.channelz.v1"), createGrpcTransport({ baseUrl: url }));
   for (let round = 0; round < 20; round += 1) {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => client.getServers({})));
-    expect(answers.every(({ end }) => end)).toBe(true);
+    const responses = await Promise.all(Array.from({ length: 50 }, () => client.getServers({})));
+    expect(responses.every(({ end }) => end)).toBe(true);
   }
 });
 
 describe("on one port", () => {
   test.each(channelzPackages)(
-    "[CZ-D-PATH-1] [CZ-D-PATH-2] [CZ-D-PATH-3] gRPC, gRPC-Web and Connect answer under %s",
+    "[CZ-D-PATH-1] [CZ-D-PATH-2] [CZ-D-PATH-3] gRPC, gRPC-Web and Connect respond under %s",
     async (channelzPackage) => {
       const registry = createRegistry();
       const server = registry.addServer({ name: "api" });
@@ -121,7 +121,7 @@ describe("on one port", () => {
     },
   );
 
-  test("[CZ-D-PATH-4] HTTP/1.1 and HTTP/2 in clear are told apart, also byte by byte", async () => {
+  test("[CZ-D-PATH-4] HTTP/1.1 and HTTP/2 in the clear are distinguished, also byte by byte", async () => {
     const { address, url } = await start();
     const socket = await openSocket(portOf(address));
     socket.setNoDelay(true);
@@ -138,7 +138,7 @@ describe("on one port", () => {
     session.destroy();
   });
 
-  test("A compressed request goes to the router and is answered", async () => {
+  test("A compressed request is passed to the router and gets a response", async () => {
     const { url } = await start();
     const { gzipSync } = await import("node:zlib");
     const frame = grpcFrame(gzipSync(Buffer.from([0x10, 5])));
@@ -148,7 +148,7 @@ describe("on one port", () => {
     session.destroy();
   });
 
-  test("What is served nowhere is told in the protocol of the caller, or handed to the fallback", async () => {
+  test("An unknown path gets an error in the protocol of the caller, or is passed to the fallback", async () => {
     const plain = await start();
     const session = await openSession(plain.url);
     expect((await rawGrpc(session, "/a.B/C")).grpcStatus).toBe(Code.Unimplemented);
@@ -159,7 +159,7 @@ describe("on one port", () => {
     expect(await (await fetch(withPage.url)).text()).toBe("the page");
   });
 
-  test("[CZ-D-TOOLS-2] health answers for the server and both packages", async () => {
+  test("[CZ-D-TOOLS-2] health responds for the server and both packages", async () => {
     const { url } = await start();
     const client = createClient(HealthService, createGrpcTransport({ baseUrl: url }));
     for (const service of ["", "rpc.channelz.v1.Channelz", "grpc.channelz.v1.Channelz"]) {
@@ -170,19 +170,19 @@ describe("on one port", () => {
   test("An authority that is no host name ends the request, not the process", async () => {
     const { url } = await start();
     const session = await openSession(url);
-    const answer = await rawRequest(
+    const reply = await rawRequest(
       session,
       { ":method": "POST", ":path": getServers, ":authority": "%%%", "content-type": "application/json" },
       Buffer.from("{}"),
     );
-    expect(answer.headers[":status"]).toBe(400);
+    expect(reply.headers[":status"]).toBe(400);
     expect((await rawGrpc(session, getServers)).grpcStatus).toBe(0);
     session.destroy();
   });
 });
 
 describe("the address", () => {
-  test("[CZ-D-ACCESS-1] a listener is on the loopback unless it is told otherwise", async () => {
+  test("[CZ-D-ACCESS-1] a listener binds to the loopback interface by default", async () => {
     const { address, url } = await start();
     expect(address).toMatch(/^127\.0\.0\.1:\d+$/);
     expect(url).toBe(`http://${address}`);
@@ -190,13 +190,13 @@ describe("the address", () => {
   });
 
   test.each(["0.0.0.0", "::", "", "::ffff:0.0.0.0"])(
-    "[CZ-D-ACCESS-2] %j is refused while nothing tells callers apart",
+    "[CZ-D-ACCESS-2] %j is refused if callers are not authenticated",
     async (host) => {
       await expect(listenChannelz(createRegistry(), { host })).rejects.toMatchObject({ code: "LISTEN_EXPOSED" });
     },
   );
 
-  test("[CZ-D-ACCESS-2] one-sided TLS tells nobody apart", async () => {
+  test("[CZ-D-ACCESS-2] one-sided TLS does not authenticate callers", async () => {
     const tls = { cert: certificate("server"), key: certificate("server-key") };
     await expect(listenChannelz(createRegistry(), { host: "0.0.0.0", tls })).rejects.toMatchObject({
       code: "LISTEN_EXPOSED",
@@ -371,8 +371,8 @@ describe("TLS", () => {
 });
 
 describe("closing", () => {
-  /** A source whose GetServers answers when it is told to. */
-  function slowSource(): { source: Source; asked: () => boolean; answer: () => void } {
+  /** A source whose GetServers responds on command. */
+  function slowSource(): { source: Source; asked: () => boolean; reply: () => void } {
     const registry = createRegistry();
     let release: (() => void) | undefined;
     const source: Source = {
@@ -389,7 +389,7 @@ describe("closing", () => {
       getSubchannel: (...args) => registry.getSubchannel(...args),
       getSocket: (...args) => registry.getSocket(...args),
     };
-    return { source, asked: () => release !== undefined, answer: () => release?.() };
+    return { source, asked: () => release !== undefined, reply: () => release?.() };
   }
 
   test("[CZ-D-LISTEN-4] a gRPC call under way finishes, newcomers are refused, and health watchers hear of it", async () => {
@@ -413,7 +413,7 @@ describe("closing", () => {
       (error: { code: string }) => error.code,
     );
     expect(late).toBe("ECONNREFUSED");
-    slow.answer();
+    slow.reply();
     expect((await call).grpcStatus).toBe(0);
     await closed;
     expect(listener.stats()).toMatchObject({ connectionsOpen: 0, requestsOpen: 0 });
@@ -428,10 +428,10 @@ describe("closing", () => {
     await eventually(slow.asked);
     const closed = listener.close({ deadlineMs: 30_000 });
     await readToEnd(idle);
-    slow.answer();
-    const answer = await readToEnd(socket);
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(answer).toContain('"end":true');
+    slow.reply();
+    const reply = await readToEnd(socket);
+    expect(reply).toMatch(/^HTTP\/1\.1 200 /);
+    expect(reply).toContain('"end":true');
     await closed;
   });
 
@@ -444,7 +444,7 @@ describe("closing", () => {
     await Promise.all([listener.close({ deadlineMs: 10 }), listener.close()]);
     expect((await call).grpcStatus).toBeUndefined();
     expect(listener.stats()).toMatchObject({ connectionsOpen: 0 });
-    slow.answer();
+    slow.reply();
   });
 
   test("A caller that holds a reflection stream open does not hold up the end", async () => {

@@ -14,18 +14,18 @@ import { createHttpFront, type HttpObserver } from "./http-front.js";
 import { createLazyServices } from "./lazy-services.js";
 import { completeLimits, type ListenLimits } from "./limits.js";
 import type { ListenTls } from "./listen-tls.js";
-import type { Fallback } from "./reception.js";
+import type { Fallback } from "./request-pipeline.js";
 import { createTlsFront } from "./tls-front.js";
 import { createTokenCheck } from "./token.js";
 
-/** Where a listener listens, who may call, and what it serves besides Channelz. */
+/** Where a listener listens, which clients may call, and what it serves in addition to Channelz. */
 export interface ListenOptions {
   /**
    * The address or name to listen on. Default `127.0.0.1`. One that other machines can reach is refused (LISTEN_EXPOSED)
-   * unless a token, a token file or mutual TLS tells callers apart.
+   * unless a token, a token file or mutual TLS authenticates callers.
    */
   readonly host?: string;
-  /** The TCP port. Default 0: any that is free; `address` tells which. */
+  /** The TCP port. Default 0: any that is free; `address` says which. */
   readonly port?: number;
   /**
    * A Unix socket instead of host and port. Its file has mode 0600 and is removed on close; one that a dead process left
@@ -56,13 +56,13 @@ export interface ListenOptions {
    * is done, looked at or not.
    */
   readonly keepsProcessAlive?: boolean;
-  /** Answers what no service does, behind the same guard. Default: 404, in the caller's protocol. */
+  /** Handles requests for no service, behind the same guard. Default: 404, in the caller's protocol. */
   readonly fallback?: Fallback;
-  /** Paths that are answered without a token; Host and Origin are judged all the same. Default: none. */
+  /** Paths that need no token; Host and Origin are checked all the same. Default: none. */
   readonly publicPaths?: readonly string[];
-  /** Whether an address that other machines can reach is refused without TLS, also where there is a token. Default false. */
+  /** Whether an address that other machines can reach is refused without TLS, even with a token. Default false. */
   readonly requiresTls?: boolean;
-  /** What pages of allowed origins need for the fallback, besides what Connect needs. */
+  /** What pages of allowed origins need for the fallback, in addition to what Connect needs. */
   readonly cors?: CorsAdditions;
   /** Is shown what HTTP is spoken with, to observe it. */
   readonly observer?: ListenObserver;
@@ -75,7 +75,7 @@ export interface ListenObserver extends HttpObserver {
 }
 
 /**
- * A listener that is open, for what shows all servers of a process. It is published on `wirescope:channelz:opened`, and given
+ * A listener that is open, for views that show all servers of a process. It is published on `wirescope:channelz:opened`, and given
  * to the function that is published on `wirescope:channelz:open`.
  */
 export interface OpenListener {
@@ -160,7 +160,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
     const enter: (connection: Connection) => void = options.tls
       ? createTlsFront(options.tls, limits, connections, front.serve, stopping.signal)
       : front.serve;
-    // Small answers leave at once, and the kernel notices peers that vanished.
+    // Small responses are sent at once, and the kernel notices peers that vanished.
     server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, (socket) => {
       if (!keepsProcessAlive) socket.unref();
       const connection = connections.admit(socket);
@@ -229,6 +229,6 @@ function exposed(address: BindAddress): ChannelzError {
   const where = placeOf(address);
   return new ChannelzError(
     "LISTEN_EXPOSED",
-    `Others than this user of this machine could read Channelz on ${where}. Set token or tokenFile, use mutual TLS (tls.ca), or listen on 127.0.0.1 or a Unix socket's path.`,
+    `Other users or machines could read Channelz on ${where}. Set token or tokenFile, use mutual TLS (tls.ca), or listen on 127.0.0.1 or a Unix socket's path.`,
   );
 }

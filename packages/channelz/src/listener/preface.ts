@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /**
- * Reads just enough of a connection to tell HTTP/2 from HTTP/1.1, puts the bytes back, and calls `decided` once; never,
- * where the peer goes away or stays silent, so whoever calls keeps the time.
+ * Reads just enough of a connection to distinguish HTTP/2 from HTTP/1.1, puts the bytes back, and calls `decided` once; never
+ * if the peer disconnects or stays silent, so the caller must set a timeout.
  */
 export function sniffPreface(socket: Socket, decided: (isHttp2: boolean) => void): void {
   let seen: Buffer = Buffer.alloc(0);

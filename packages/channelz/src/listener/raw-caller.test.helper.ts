@@ -8,12 +8,12 @@ import {
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 
 /** What came back on a stream of HTTP/2. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly headers: IncomingHttpHeaders;
   readonly trailers: IncomingHttpHeaders;
   readonly body: Buffer;
   readonly rstCode: number;
-  /** From the trailers, or the headers of an answer without any. */
+  /** From the trailers, or from the headers of a response without trailers. */
   readonly grpcStatus: number | undefined;
   readonly grpcMessage: string | undefined;
 }
@@ -26,7 +26,7 @@ export function grpcFrame(message: Iterable<number> = []): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
-/** Opens a session of HTTP/2 and waits until the peer has answered with its settings. */
+/** Opens an HTTP/2 session and waits until the peer has sent its settings. */
 export async function openSession(url: string): Promise<ClientHttp2Session> {
   const session = connectHttp2(url);
   session.on("error", () => {});
@@ -34,12 +34,12 @@ export async function openSession(url: string): Promise<ClientHttp2Session> {
   return session;
 }
 
-/** Sends a request as it is and gathers the answer, however it ends. */
+/** Sends a request as it is and collects the response, however it ends. */
 export function rawRequest(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,
   body?: Uint8Array | Uint8Array[],
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const stream = session.request(headers, { endStream: body === undefined });
   const chunks: Buffer[] = [];
   let responseHeaders: IncomingHttpHeaders = {};
@@ -78,7 +78,7 @@ export function rawGrpc(
   path: string,
   body: Uint8Array | Uint8Array[] = grpcFrame(),
   headers: OutgoingHttpHeaders = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   return rawRequest(
     session,
     { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers", ...headers },

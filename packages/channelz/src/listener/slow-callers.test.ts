@@ -21,16 +21,16 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Starts a listener that answers in the way that the path names. */
+/** Starts a listener that responds in the way that the path names. */
 async function start(
   limits: Partial<ListenLimits>,
-  answers: Readonly<Record<string, (response: NodeResponse) => void>>,
+  responses: Readonly<Record<string, (response: NodeResponse) => void>>,
   options: ListenOptions = {},
 ): Promise<ChannelzListener> {
   const listener = await listenChannelz(registry, {
     ...options,
     limits,
-    fallback: ({ url = "" }, response) => answers[url]?.(response),
+    fallback: ({ url = "" }, response) => responses[url]?.(response),
   });
   cleanups.push(() => listener.close({ deadlineMs: 0 }));
   return listener;
@@ -79,14 +79,14 @@ const inManyPieces = (response: NodeResponse): void => {
   response.end();
 };
 
-test("[CZ-D-LISTEN-9] a caller that takes a large answer slowly gets it whole, over HTTP/2", async () => {
+test("[CZ-D-LISTEN-9] a caller that reads a large response slowly gets it whole, over HTTP/2", async () => {
   const held = Array.from({ length: 20 }, (_, i) => registry.addChannel({ target: `${i}${"x".repeat(100_000)}` }));
   cleanups.push(() => {
     for (const channel of held) channel.close();
   });
-  const answers = { "/one": inOnePiece, "/text": asText, "/many": inManyPieces };
-  const listener = await start({ stallTimeoutMs: 1000 }, answers);
-  const readAnswer = async (path: string): Promise<string> =>
+  const responses = { "/one": inOnePiece, "/text": asText, "/many": inManyPieces };
+  const listener = await start({ stallTimeoutMs: 1000 }, responses);
+  const readResponse = async (path: string): Promise<string> =>
     digest(await readSlowly(request(await openRoomy(listener), path), 1600, 4000));
   const readChannels = async (): Promise<{ isWhole: boolean; status: string }> => {
     const stream = request(await openRoomy(listener), getTopChannels, "application/grpc");
@@ -95,20 +95,20 @@ test("[CZ-D-LISTEN-9] a caller that takes a large answer slowly gets it whole, o
     const isWhole = bytes.length > 2_000_000 && bytes.readUInt32BE(1) === bytes.length - 5;
     return { isWhole, status: (await trailers)[0]["grpc-status"] };
   };
-  const [channels, ...texts] = await Promise.all([readChannels(), ...Object.keys(answers).map(readAnswer)]);
+  const [channels, ...texts] = await Promise.all([readChannels(), ...Object.keys(responses).map(readResponse)]);
   expect(channels).toEqual({ isWhole: true, status: "0" });
   const whole = digest(Buffer.from(large, "latin1"));
   expect(texts).toEqual([whole, whole, whole]);
   expect(listener.stats().requestsTimedOut).toBe(0);
 });
 
-test("[CZ-D-LISTEN-9] a caller that takes a large answer slowly gets it whole, over HTTP/1.1, with TLS and without", async () => {
+test("[CZ-D-LISTEN-9] a caller that reads a large response slowly gets it whole, over HTTP/1.1, with TLS and without", async () => {
   const size = 32 * 1024 * 1024;
-  const answers = { "/one": (response: NodeResponse) => void response.end(Buffer.alloc(size)) };
+  const responses = { "/one": (response: NodeResponse) => void response.end(Buffer.alloc(size)) };
   const limits = { stallTimeoutMs: 3000 };
   const [plain, encrypted] = await Promise.all([
-    start(limits, answers),
-    start(limits, answers, { tls: createCertificate("slow") }),
+    start(limits, responses),
+    start(limits, responses, { tls: createCertificate("slow") }),
   ]);
   const secure = connectTls({ ...portOf(encrypted.address), rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] });
   await once(secure, "secureConnect");
@@ -124,7 +124,7 @@ test("[CZ-D-LISTEN-9] a caller that takes a large answer slowly gets it whole, o
   for (const { stats } of [plain, encrypted]) expect(stats().requestsTimedOut).toBe(0);
 });
 
-test("[CZ-D-LISTEN-9] a caller that takes, but less than is added all the time, keeps its answer, over both versions", async () => {
+test("[CZ-D-LISTEN-9] a caller that reads, but more slowly than data is added, keeps its response, over both versions", async () => {
   const stallTimeoutMs = 800;
   const grow = (response: NodeResponse): void => {
     const { write } = response as { write: (bytes: Buffer) => void };

@@ -5,14 +5,14 @@ import { grpcCode } from "../service/grpc-code.js";
 import { trailersOnly } from "../service/grpc-status.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 
-/** A whole answer over HTTP. */
+/** A whole HTTP response. */
 export interface StatusResponse {
   readonly statusCode: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** The codes that a listener itself answers, in the names of Connect and the numbers of HTTP. */
+/** The codes with which a listener itself responds: names of Connect, numbers of HTTP. */
 const httpStatus: Readonly<Partial<Record<Code, readonly [connectName: string, statusCode: number]>>> = {
   [grpcCode.invalidArgument]: ["invalid_argument", 400],
   [grpcCode.unauthenticated]: ["unauthenticated", 401],
@@ -22,7 +22,7 @@ const httpStatus: Readonly<Partial<Record<Code, readonly [connectName: string, s
   [grpcCode.unavailable]: ["unavailable", 503],
 };
 
-/** A status in the protocol that the caller speaks: gRPC, gRPC-Web, Connect, or words for whoever speaks none of them. */
+/** A status in the protocol of the caller: gRPC, gRPC-Web, Connect, or plain text for a caller that uses none of them. */
 export function statusResponse(
   status: RpcStatus,
   method: string,

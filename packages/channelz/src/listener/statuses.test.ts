@@ -72,7 +72,7 @@ describe("gRPC-Web in its text form", () => {
   const headers = { "content-type": "application/grpc-web-text+proto" };
   const call = (url: string, body: string, more: Record<string, string> = {}): Promise<Response> =>
     fetch(`${url}${healthCheck}`, { method: "POST", headers: { ...headers, ...more }, body });
-  /** The frames of a text that may be padded in between. */
+  /** The frames of a string that may be padded in between. */
   const decode = (text: string): string =>
     (text.match(/[^=]+=*/g) ?? []).map((part) => Buffer.from(part, "base64").toString("latin1")).join("");
 
@@ -117,9 +117,9 @@ test("an unknown service or method is UNIMPLEMENTED in the caller's protocol, al
   const session = await openSession(url);
   onTestFinished(() => session.destroy());
   for (const path of ["/no.such.Service/Method", "/grpc.health.v1.Health/NoSuchMethod", "/short"]) {
-    const answer = await rawGrpc(session, path);
-    expect(answer.headers).toMatchObject({ ":status": 200, "content-type": "application/grpc" });
-    expect(answer.grpcStatus, path).toBe(12);
+    const reply = await rawGrpc(session, path);
+    expect(reply.headers).toMatchObject({ ":status": 200, "content-type": "application/grpc" });
+    expect(reply.grpcStatus, path).toBe(12);
     const web = await fetch(`${url}${path}`, { method: "POST", headers: { "content-type": "application/grpc-web" } });
     expect([web.status, web.headers.get("grpc-status")]).toEqual([200, "12"]);
     const connect = await fetch(`${url}${path}`, { method: "POST", headers: { "content-type": "application/proto" } });

@@ -9,7 +9,7 @@ import { judgeAuthorities, judgePair, minVersion, type TlsPart, unreadable } fro
 /** What handshakes are made with: the last that was good. */
 export interface TlsContext {
   current(): SecureContextOptions;
-  /** Takes up changed files, and then calls `onTaken`, and tells when the certificate runs out, until the signal ends it. */
+  /** Reads changed files and then calls `onTaken`, and warns before the certificate expires, until the signal ends it. */
   follow(onTaken: () => void, signal: AbortSignal, pace?: FollowPace): void;
 }
 
@@ -23,7 +23,7 @@ export function openTlsContext(tls: ListenTls): TlsContext {
     own = judgePair(cert, key, passphrase);
     const until = new Date(own.validTo).toISOString();
     return {
-      renewed: `The certificate in ${quoted([cert, key])} counts from now on. It is valid until ${until}.`,
+      renewed: `The certificate in ${quoted([cert, key])} is now in use. It is valid until ${until}.`,
       kept: `Until then the certificate from before is used. It is valid until ${until}.`,
     };
   });
@@ -108,11 +108,11 @@ function openGroup(sources: readonly PartSource[], judge: (parts: readonly TlsPa
     parts: () => parts,
     isFollowable: files.length > 0 && first.isFollowable,
     follow({ onTaken, onChange, signal, pace }) {
-      const tell = (isUsable: boolean, message: string): void => {
+      const report = (isUsable: boolean, message: string): void => {
         try {
           onChange({ isUsable, files: files.map(({ path }) => path), message });
         } catch {
-          // Who is told must not disturb the listener.
+          // An exception in the callback must not disturb the listener.
         }
       };
       followFiles({
@@ -123,9 +123,9 @@ function openGroup(sources: readonly PartSource[], judge: (parts: readonly TlsPa
           words = judge(next);
           parts = next;
           onTaken();
-          tell(true, words.renewed);
+          report(true, words.renewed);
         },
-        onUnusable: ({ message }) => tell(false, `${message} ${words.kept}`),
+        onUnusable: ({ message }) => report(false, `${message} ${words.kept}`),
         signal,
         pace,
       });

@@ -72,10 +72,10 @@ async function call(port: number, options: ConnectionOptions = {}): Promise<TLSS
 }
 
 async function echoed(socket: TLSSocket): Promise<void> {
-  const answer = once(socket, "data");
+  const response = once(socket, "data");
   const ended = once(socket, "close").then(() => Promise.reject(new Error("It was closed.")));
   socket.write("hello");
-  await Promise.race([answer, ended]);
+  await Promise.race([response, ended]);
 }
 
 const nameOf = (socket: TLSSocket): string => String(socket.getPeerCertificate().subject.CN);
@@ -93,7 +93,7 @@ async function eventuallyNamed(port: number, name: string): Promise<void> {
 
 const unusable = (): TlsChange[] => changes.filter(({ isUsable }) => !isUsable);
 
-test("[CZ-D-LISTEN-6] a renewed pair counts for new handshakes, and connections from before go on", async () => {
+test("[CZ-D-LISTEN-6] a renewed pair is used for new handshakes, and existing connections stay open", async () => {
   write(first);
   const port = await startEcho();
   const before = await call(port);
@@ -106,7 +106,7 @@ test("[CZ-D-LISTEN-6] a renewed pair counts for new handshakes, and connections 
     {
       isUsable: true,
       files: [certFile, keyFile],
-      message: `The certificate in "${certFile}" and "${keyFile}" counts from now on. It is valid until 2044-01-01T00:00:00.000Z.`,
+      message: `The certificate in "${certFile}" and "${keyFile}" is now in use. It is valid until 2044-01-01T00:00:00.000Z.`,
     },
   ]);
 });
@@ -150,7 +150,7 @@ describe("[CZ-D-LISTEN-6] links to other files count", () => {
   });
 });
 
-describe("[CZ-D-LISTEN-7] what cannot be used changes nothing, and is told once", () => {
+describe("[CZ-D-LISTEN-7] unusable files change nothing, and are reported once", () => {
   const replaceByFolder = (): void => {
     unlinkSync(keyFile);
     mkdirSync(keyFile);
@@ -200,7 +200,7 @@ describe("[CZ-D-LISTEN-7] what cannot be used changes nothing, and is told once"
     expect(await nameAt(port)).toBe("first");
   });
 
-  test("whoever is told may throw", async () => {
+  test("an exception of the onChange callback is ignored", async () => {
     write(first);
     const onChange = vi.fn(() => {
       throw new Error("deaf");
@@ -274,9 +274,9 @@ describe("at the start", () => {
   });
 
   test.each<[string, Partial<ListenTls>, RegExp]>([
-    ["a key of another", { key: second.key }, /^The private key that is given does not belong to the certificate/],
+    ["a key of another", { key: second.key }, /^The given private key does not belong to the given certificate/],
     // Node would take the authorities of the web in their place.
-    ["authorities that are empty", { ca: "" }, /^The client authority that is given is empty\./],
+    ["authorities that are empty", { ca: "" }, /^The given client authority is empty\./],
     ["authorities that are none", { ca: Buffer.from("x") }, /holds no certificate/],
     ["no authorities", { ca: [] }, /tls\.ca is an empty list/],
   ])("%s, given as contents, is refused", async (_, given, message) => {

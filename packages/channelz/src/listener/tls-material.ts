@@ -75,7 +75,7 @@ function privateKeyOf(part: TlsPart, passphrase: string | undefined): KeyObject 
   }
 }
 
-/** The certificates of a part, each still PEM. What else stands there, such as a key or words, is for others. */
+/** The certificates of a part, each still PEM. Anything else in it, such as a key or a comment, is ignored. */
 function blocksOf(part: TlsPart): string[] {
   const text = part.pem.toString();
   if (text.trim() === "") throw defectOf(part, "is empty");
@@ -86,9 +86,9 @@ function blocksOf(part: TlsPart): string[] {
 }
 
 const advice: Readonly<Record<TlsPart["kind"], string>> = {
-  certificate: "Write the certificate and those that lead to its authority, as PEM.",
+  certificate: "Write the certificate and its chain up to the CA, as PEM.",
   "private key": "Write the private key of the certificate, as PEM.",
-  "client authority": "Write the certificates of the authorities whose callers may come in, as PEM.",
+  "client authority": "Write the certificates of the CAs that sign client certificates, as PEM.",
 };
 
 function defectOf(part: TlsPart, defect: string, cause?: unknown): ChannelzError {
@@ -98,7 +98,7 @@ function defectOf(part: TlsPart, defect: string, cause?: unknown): ChannelzError
 
 /** What a part is called, at the beginning of a sentence. */
 export function nameOf({ kind, file }: Omit<TlsPart, "pem">): string {
-  return file === undefined ? `The ${kind} that is given` : `The ${kind} file ${JSON.stringify(file)}`;
+  return file === undefined ? `The given ${kind}` : `The ${kind} file ${JSON.stringify(file)}`;
 }
 
 function codeOf(error: unknown): string {

@@ -15,7 +15,7 @@ export interface TokenOptions {
 /** How long a file that was replaced may go unnoticed while callers still present the old token. */
 const recheckMs = 1000;
 
-/** Reads the token's settings; undefined where there is none. Throws TOKEN_UNUSABLE where what is given is no token. */
+/** Reads the token's settings; undefined without a token. Throws TOKEN_UNUSABLE if the given value is not a token. */
 export function createTokenCheck(options: TokenOptions): TokenCheck | undefined {
   if (options.token !== undefined && options.tokenFile !== undefined) {
     throw new TypeError("Give either token or tokenFile, not both.");

@@ -50,7 +50,7 @@ test.each(Object.keys(fallbacks))(
     const sleepers = Array.from({ length: 10 }, () => askWithoutWindow(listener, "/large"));
     await eventually(() => sleepers.filter(({ isClosed }) => isClosed()).length === 6);
     expect(listener.stats()).toMatchObject({ connectionsUnread: 6, connectionsTimedOut: 0 });
-    // Others go on: with a small response, and with a large one that is read.
+    // Others are not affected: with a small response, and with a large one that is read.
     expect((await rawRequest(reader, { ":path": "/small" })).body.toString()).toBe("small");
     if (kind === "a response at once") {
       expect((await rawRequest(reader, { ":path": "/large" })).body).toHaveLength(body.length);

@@ -67,8 +67,8 @@ describe("what the application drops without closing it", () => {
     const socket = registry.addSocket({ subject: { name: "connection" }, describe: () => ({ remoteName: "alive" }) });
     let name = "alive";
     const look = (): void => {
-      void registry.getSocket(socket.id).then((told) => {
-        name = told.socket!.remoteName;
+      void registry.getSocket(socket.id).then((reported) => {
+        name = reported.socket!.remoteName;
       });
     };
     await collectUntil(() => {
@@ -105,11 +105,11 @@ describe("what the application drops without closing it", () => {
       return process.memoryUsage().heapUsed;
     };
     const before = bytesAfter(200);
-    // A stack is some 500 bytes at the least.
+    // A stack has at least some 500 bytes.
     expect(bytesAfter(1000) - before).toBeLessThan(500_000);
   });
 
-  test("is told from what was closed", async () => {
+  test("is distinguished from what was closed", async () => {
     const dropped: DroppedObject[] = [];
     const registry = createRegistry({ onDropped: (one) => dropped.push(one) });
     const add = (): void => {

@@ -5,7 +5,7 @@ export interface DroppedObject {
   readonly kind: Kind;
   readonly id: number;
   readonly name: string;
-  /** Where it was added, as a stack; only where the registry was told to remember that. */
+  /** Where it was added, as a stack; only if the registry records that. */
   readonly createdAt?: string;
 }
 
@@ -16,7 +16,7 @@ interface WatchedHandle {
 /** The warnings of one registry: one a place of creation, or one a kind where places are not remembered. */
 const maxWarnings = 100;
 
-/** How long new handles are held before they are watched, and how many at the most. */
+/** How long new handles are held before they are watched, and the maximum number of them. */
 const nurseryMs = 1000;
 const nurserySize = 8192;
 /** How many handles make it worth to look for those that are closed already. */
@@ -26,8 +26,8 @@ const minSweep = 1024;
  * Notices handles that were collected while their object still lived.
  *
  * To watch an object costs more than to add it, and many are closed soon. So a new handle is first held in a nursery,
- * for a second at the most, and is watched when it is still open then; until then the record also holds its subject as
- * it is. The youngest waits outside until the next comes: who closes at once never gets in. Nothing is unregistered when
+ * for at most a second, and is watched if it is still open then; until then the record also holds its subject as
+ * it is. The youngest waits outside until the next comes: a handle that is closed at once never gets in. Nothing is unregistered when
  * an object is closed later: that costs more than the callback, which finds it closed and does nothing.
  */
 export class DropWatch {

@@ -20,7 +20,7 @@ export function encodeSocketOptions(
   }
 }
 
-/** Writes what of the details belongs to Socket itself; what the describer tells goes before what was known at first. */
+/** Writes the details that belong to Socket itself; what the describer returns takes precedence over what was known at first. */
 export function encodeSocketDetails(
   writer: ByteWriter,
   endpoints: SocketEndpoints | undefined,
@@ -38,7 +38,7 @@ export function encodeSocketDetails(
 
 function encodeWindow(writer: ByteWriter, tag: number, bytes: number | undefined): void {
   if (bytes === undefined) return;
-  // A wrapper: the message is there also for 0, so that 0 is told from "unknown".
+  // A wrapper: the message is present even for 0, so that 0 differs from "unknown".
   const value = writer.openSmall(tag);
   writer.int(0x08, bytes);
   writer.closeSmall(value);

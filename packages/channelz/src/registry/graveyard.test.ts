@@ -40,9 +40,9 @@ describe("a closed object", () => {
     ]);
     for (const trace of traces) expect(timestampMs(trace!.events.at(-1)!.timestamp!)).toBe(time);
     expect((await registry.getChannel(channel.id)).channel?.data?.callsStarted).toBe(1n);
-    const { socket: told } = await registry.getSocket(socket.id);
-    expect(told?.data?.messagesSent).toBe(1n);
-    expect(told?.local).toBeDefined();
+    const { socket: reported } = await registry.getSocket(socket.id);
+    expect(reported?.data?.messagesSent).toBe(1n);
+    expect(reported?.local).toBeDefined();
     const events = traces[1]!.events.map(({ description }) => description);
     expect(events).toContain(`Closed socket ${socket.id}: connection reset`);
   });
@@ -107,7 +107,7 @@ describe("a closed object", () => {
   });
 });
 
-test("[CZ-D-GRAVE-3] closed objects are kept to a bound, for each kind, and the first closed goes first", async () => {
+test("[CZ-D-GRAVE-3] the number of closed objects is limited for each kind, and the first closed is removed first", async () => {
   const registry = createRegistry({ maxClosed: 3 });
   const channel = registry.addChannel();
   channel.close();

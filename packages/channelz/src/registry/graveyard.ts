@@ -13,7 +13,7 @@ export class Graveyard<T> {
     return this.#places.length;
   }
 
-  /** Takes an object in and returns the one that has to go: the oldest, or the object itself where there is no room at all. */
+  /** Adds an object and returns the one that must be removed: the oldest, or the object itself if the limit is 0. */
   bury(item: T): T | undefined {
     if (this.#capacity === 0) return item;
     const place = this.#next;

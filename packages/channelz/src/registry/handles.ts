@@ -25,7 +25,7 @@ import {
 import type { Store } from "./store.js";
 import { severityNumbers } from "./trace-log.js";
 
-/** What a trace event may say besides its text. */
+/** The fields of a trace event in addition to its text. */
 export interface TraceOptions {
   /** How much it matters; "info" by default. */
   readonly severity?: TraceSeverity;
@@ -33,7 +33,7 @@ export interface TraceOptions {
   readonly child?: ChannelHandle | SubchannelHandle;
 }
 
-// Handles are what the application holds. The registry does not refer to them, so it can tell when one was dropped. What
+// Handles are what the application holds. The registry does not refer to them, so it can detect when one was dropped. What
 // they count goes straight into the row of the record: no allocation, no look-up.
 
 abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
@@ -158,14 +158,14 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
   }
 }
 
-/** A channel of the application's: count calls, tell states, log events, close. */
+/** A channel of the application: count calls, set states, log events, close. */
 export class ChannelHandle extends ChannelLikeHandle {
   get kind(): "channel" {
     return "channel";
   }
 }
 
-/** A subchannel of the application's: count calls, tell states, log events, close. */
+/** A subchannel of the application: count calls, set states, log events, close. */
 export class SubchannelHandle extends ChannelLikeHandle {
   get kind(): "subchannel" {
     return "subchannel";
@@ -175,7 +175,7 @@ export class SubchannelHandle extends ChannelLikeHandle {
 /** A server of the application's: count calls, log events, close. */
 export class ServerHandle extends CallCounter<ServerRecord> {
   /**
-   * Held here, since listening goes on for as long as there is a server, whether or not anybody else holds them.
+   * Held here, because listening continues for as long as the server exists, whether or not anybody else holds them.
    * @internal
    */
   listenSockets: SocketHandle[] = [];

@@ -12,7 +12,7 @@ interface Chunk<T> {
 /**
  * Finds items by their ids, at the same cost however many there are.
  *
- * Ids come one after the other, so an item stands in a chunk at the place that its id names, and nothing is searched. When
+ * Ids are consecutive, so an item is in a chunk at the index given by its id, and nothing is searched. When
  * few of a chunk are left they move into a map, so that memory follows the number of items.
  */
 export class IdIndex<T extends { readonly id: number }> {
@@ -44,7 +44,7 @@ export class IdIndex<T extends { readonly id: number }> {
     return chunk === undefined ? this.#stragglers.get(id) : chunk.items[id - chunk.firstId];
   }
 
-  /** Removes the item with this id; false if there is none. */
+  /** Removes the item with this id; false if it does not exist. */
   delete(id: number): boolean {
     const chunk = this.#chunkOf(id);
     if (chunk === undefined) {

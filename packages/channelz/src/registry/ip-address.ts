@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net";
 
 /**
- * The bytes of an IP address: 4 for IPv4, also where it comes mapped into IPv6 (`::ffff:127.0.0.1`), as a socket that
- * listens on both tells it; else 16. Undefined for what is no IP address. A zone (`%eth0`) is dropped.
+ * The bytes of an IP address: 4 for IPv4, also if it is mapped into IPv6 (`::ffff:127.0.0.1`), as a socket that
+ * listens on both reports it; else 16. Undefined for what is no IP address. A zone (`%eth0`) is dropped.
  */
 export function parseIpAddress(text: string): Uint8Array | undefined {
   if (isIPv4(text)) return parseIpv4(text);

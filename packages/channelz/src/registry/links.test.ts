@@ -15,14 +15,14 @@ function failure(act: () => unknown): ChannelzError {
 }
 
 async function childIds(registry: Registry, node: ChannelHandle | SubchannelHandle): Promise<number[]> {
-  const told =
+  const reported =
     node.kind === "channel"
       ? (await registry.getChannel(node.id)).channel!
       : (await registry.getSubchannel(node.id)).subchannel!;
   return [
-    ...told.channelRef.map(({ channelId }) => Number(channelId)),
-    ...told.subchannelRef.map(({ subchannelId }) => Number(subchannelId)),
-    ...told.socketRef.map(({ socketId }) => Number(socketId)),
+    ...reported.channelRef.map(({ channelId }) => Number(channelId)),
+    ...reported.subchannelRef.map(({ subchannelId }) => Number(subchannelId)),
+    ...reported.socketRef.map(({ socketId }) => Number(socketId)),
   ];
 }
 

@@ -5,7 +5,7 @@ import { ChannelRecord, nameRecord, type SocketRecord } from "./records.js";
 /**
  * Puts a channel, subchannel or socket under a channel or subchannel, or throws:
  * a parent has channels and subchannels, or sockets, never both; the graph has no cycles; a socket has one owner, while a
- * channel or subchannel may stand under several parents. False if it stood there already.
+ * channel or subchannel may have several parents. False if it was linked already.
  */
 export function linkRecords(parent: ChannelRecord, child: ChannelRecord | SocketRecord): boolean {
   for (const record of [parent, child]) {
@@ -45,7 +45,7 @@ function linkChannel(parent: ChannelRecord, child: ChannelRecord): boolean {
     throw new ChannelzError(
       "LINK_CYCLE",
       `Cannot put ${nameRecord(child)} under ${nameRecord(parent)}: ` +
-        `${child === parent ? "an object cannot be its own child" : `${nameRecord(parent)} already stands below it`}. ` +
+        `${child === parent ? "an object cannot be its own child" : `${nameRecord(parent)} is already below it`}. ` +
         "The graph of channels has no cycles; unlink the other direction first.",
     );
   }

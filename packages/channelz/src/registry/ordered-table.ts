@@ -11,7 +11,7 @@ const bearableGaps = blockSize / 4;
  * number of items, and a page costs O(log n + page) wherever it starts and whatever was removed before it.
  */
 export class OrderedTable<T extends { readonly id: number }> {
-  /** At least one, and the last may be empty: where items come and go at the end, nothing is made anew. */
+  /** At least one, and the last may be empty: items that are added and removed at the end allocate nothing. */
   readonly #blocks: Block<T>[] = [new Block()];
   /** For each block but the first: no id in it is lower, and all before it are. Kept apart, so that a search touches no items. */
   readonly #firstIds: number[] = [0];
@@ -35,7 +35,7 @@ export class OrderedTable<T extends { readonly id: number }> {
     block.push(item);
   }
 
-  /** Removes the item with this id; false if there is none. */
+  /** Removes the item with this id; false if it does not exist. */
   delete(id: number): boolean {
     const blockIndex = this.#blockOf(id);
     const block = this.#blocks[blockIndex]!;
@@ -80,7 +80,7 @@ export class OrderedTable<T extends { readonly id: number }> {
     const firstIds = this.#firstIds;
     let low = 0;
     let high = firstIds.length - 1;
-    // What is young is asked for most, and stands in the last block.
+    // Young items are requested most often, and are in the last block.
     if (firstIds[high]! <= id) return high;
     while (low < high) {
       const middle = (low + high + 1) >>> 1;
@@ -149,7 +149,7 @@ class Block<T extends { readonly id: number }> {
   lowerBound(id: number): number {
     const { places, end } = this;
     if (end === 0) return 0;
-    // Ids only grow, so one stands at most as far from the first as it is higher; where none is missing, just there.
+    // Ids only grow, so the distance from the first is at most the difference of the ids; equal to it if none is missing.
     let high = Math.max(0, Math.min(end - 1, id - idOf(places[0]!)));
     const met = idOf(places[high]!);
     if (met === id) return high;

@@ -193,7 +193,7 @@ test("[CZ-OP-2] [CZ-PAGE-5] a channel is a top channel exactly if the applicatio
   subchannel.close();
 });
 
-test("a page stays below what clients take, and the walk goes on behind it", async () => {
+test("a page stays below the size that clients accept, and the walk continues after it", async () => {
   const registry = createRegistry({ maxTraceBytes: 64 * 1024 * 1024 });
   const channels = Array.from({ length: 300 }, () => registry.addChannel());
   for (const channel of channels) for (let i = 0; i < 31; i += 1) channel.trace(`${i} `.padEnd(1000, "x"));

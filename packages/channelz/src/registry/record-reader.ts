@@ -13,7 +13,7 @@ const maxPageSize = 1000;
 /** A page also ends after this many bytes: most clients refuse a message of more than 4 MiB, and then see nothing. */
 const maxPageBytes = 2 * 1024 * 1024;
 
-/** Answers the seven reads, from the records straight into bytes. */
+/** Handles the seven reads, from the records straight into bytes. */
 export class RecordReader {
   readonly #store: Store;
   readonly #writer = new ByteWriter();
@@ -101,7 +101,7 @@ export class RecordReader {
   }
 }
 
-/** What the socket's describer tells; nothing if its subject is gone or it fails, so that a read never does. */
+/** What the socket's describer returns; nothing if its subject is gone or it fails, so that a read never fails. */
 function describe(socket: SocketRecord): SocketDetails | undefined {
   const { subject } = socket;
   if (subject === undefined || socket.describe === undefined) return undefined;

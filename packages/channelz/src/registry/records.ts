@@ -79,7 +79,7 @@ export class ChannelRecord implements CounterRow {
   readonly isTop: boolean;
   /** How many trace events of others keep it from being forgotten. */
   retainedBy = 0;
-  /** Whether it rests in the graveyard. */
+  /** Whether it is in the graveyard. */
   isBuried = false;
   parents: ChannelRecord[] = [];
   channels: OrderedTable<ChannelRecord> | undefined = undefined;

@@ -43,7 +43,7 @@ describe("ids", () => {
     expect(ids[0]).toBe(1);
   });
 
-  test("[CZ-REF-3] a ref carries a name where there is one, and else the id alone", async () => {
+  test("[CZ-REF-3] a ref contains the name if the object has one, else only the id", async () => {
     const named = registry.addChannel({ name: "orders" });
     const plain = registry.addChannel();
     const { channel } = await registry.getTopChannels();
@@ -55,7 +55,7 @@ describe("ids", () => {
 });
 
 describe("a channel", () => {
-  test("[CZ-CHANNEL-1] [CZ-OP-6] [CZ-DATA-1] [CZ-STATE-1] is told with its ref, its state and its target", async () => {
+  test("[CZ-CHANNEL-1] [CZ-OP-6] [CZ-DATA-1] [CZ-STATE-1] is returned with its ref, its state and its target", async () => {
     const channel = registry.addChannel({ target: "dns:///orders" });
     const nested = registry.addChannel({ parent: channel });
     const { channel: top } = await registry.getChannel(channel.id);
@@ -124,18 +124,18 @@ describe("a channel", () => {
     },
   );
 
-  test("[CZ-SUBCHANNEL-1] [CZ-OP-7] a subchannel is told with its ref and its data", async () => {
+  test("[CZ-SUBCHANNEL-1] [CZ-OP-7] a subchannel is returned with its ref and its data", async () => {
     const channel = registry.addChannel();
     const subchannel = registry.addSubchannel({ parent: channel, name: "b", target: "127.0.0.1:1" });
     subchannel.callStarted();
-    const { subchannel: told } = await registry.getSubchannel(subchannel.id);
-    expect(told?.ref).toMatchObject({ subchannelId: BigInt(subchannel.id), name: "b" });
-    expect(told?.data).toMatchObject({ target: "127.0.0.1:1", callsStarted: 1n });
+    const { subchannel: reported } = await registry.getSubchannel(subchannel.id);
+    expect(reported?.ref).toMatchObject({ subchannelId: BigInt(subchannel.id), name: "b" });
+    expect(reported?.data).toMatchObject({ target: "127.0.0.1:1", callsStarted: 1n });
   });
 });
 
 describe("a server", () => {
-  test("[CZ-SERVER-1] [CZ-SERVER-2] [CZ-SERVER-3] [CZ-SERVER-4] [CZ-OP-4] is told with its calls and where it listens", async () => {
+  test("[CZ-SERVER-1] [CZ-SERVER-2] [CZ-SERVER-3] [CZ-SERVER-4] [CZ-OP-4] is returned with its calls and its listen sockets", async () => {
     const server = registry.addServer({ name: "api" });
     expect((await registry.getServer(server.id)).server?.listenSocket).toEqual([]);
     const listen = registry.addListenSocket({ server, local: { ip: "127.0.0.1", port: 80 } });
@@ -145,11 +145,11 @@ describe("a server", () => {
     server.callStarted();
     server.callSucceeded();
     server.callFailed();
-    const { server: told } = await registry.getServer(server.id);
-    expect(told?.ref).toMatchObject({ serverId: BigInt(server.id), name: "api" });
-    expect(told?.listenSocket.map((ref) => Number(ref.socketId))).toEqual([listen.id]);
-    expect(told?.data).toMatchObject({ callsStarted: 2n, callsSucceeded: 1n, callsFailed: 1n });
-    expect(timestampMs(told!.data!.lastCallStartedTimestamp!)).toBe(time);
+    const { server: reported } = await registry.getServer(server.id);
+    expect(reported?.ref).toMatchObject({ serverId: BigInt(server.id), name: "api" });
+    expect(reported?.listenSocket.map((ref) => Number(ref.socketId))).toEqual([listen.id]);
+    expect(reported?.data).toMatchObject({ callsStarted: 2n, callsSucceeded: 1n, callsFailed: 1n });
+    expect(timestampMs(reported!.data!.lastCallStartedTimestamp!)).toBe(time);
   });
 
   test("[CZ-SERVER-6] [CZ-OP-3] [CZ-OP-5] is one of several, and each lists its own sockets alone", async () => {
@@ -158,7 +158,7 @@ describe("a server", () => {
     const socket = registry.addSocket({ server: one, name: "a" });
     registry.addSocket({ server: two });
     const { server, end } = await registry.getServers();
-    expect(server.map((told) => Number(told.ref?.serverId))).toEqual([one.id, two.id]);
+    expect(server.map((reported) => Number(reported.ref?.serverId))).toEqual([one.id, two.id]);
     expect(end).toBe(true);
     const { socketRef } = await registry.getServerSockets(one.id);
     expect(socketRef.map((ref) => [Number(ref.socketId), ref.name])).toEqual([[socket.id, "a"]]);
@@ -177,8 +177,8 @@ describe("a socket", () => {
     for (let i = 0; i < 4; i += 1) socket.messageSent();
     for (let i = 0; i < 5; i += 1) socket.messageReceived();
     for (let i = 0; i < 6; i += 1) socket.keepAliveSent();
-    const { socket: told } = await registry.getSocket(socket.id);
-    expect(told?.data).toMatchObject({
+    const { socket: reported } = await registry.getSocket(socket.id);
+    expect(reported?.data).toMatchObject({
       streamsStarted: 3n,
       streamsSucceeded: 1n,
       streamsFailed: 2n,
@@ -207,7 +207,7 @@ describe("a socket", () => {
     await expect(registry.getServer(id + 1)).rejects.toThrow(`There is no server ${id + 1}. It never was`);
   });
 
-  test("[CZ-SOCKET-10] [CZ-SOCKET-11] [CZ-SOCKET-12] [CZ-D-TIME-1] tells its times, and none that never came", async () => {
+  test("[CZ-SOCKET-10] [CZ-SOCKET-11] [CZ-SOCKET-12] [CZ-D-TIME-1] reports its times, and omits those that never occurred", async () => {
     const client = registry.addSocket();
     const server = registry.addSocket();
     client.localStreamStarted();
@@ -247,7 +247,7 @@ describe("a socket", () => {
     }
   });
 
-  test("[CZ-SOCKET-1] [CZ-SOCKET-2] [CZ-SOCKET-3] [CZ-SOCKET-4] [CZ-OP-8] is told with its addresses, and without what it has not", async () => {
+  test("[CZ-SOCKET-1] [CZ-SOCKET-2] [CZ-SOCKET-3] [CZ-SOCKET-4] [CZ-OP-8] is returned with its addresses, and without fields it does not have", async () => {
     const server = registry.addServer();
     const listen = registry.addListenSocket({ server, local: { ip: "0.0.0.0", port: 443 } });
     const { socket: bare } = await registry.getSocket(listen.id);
@@ -260,17 +260,17 @@ describe("a socket", () => {
       remote: { ip: "2001:db8::1", port: 443 },
       remoteName: "orders-7",
     });
-    const { socket: told } = await registry.getSocket(connection.id);
-    expect(told?.remote?.address.value).toMatchObject({ port: 443 });
-    expect(told?.remoteName).toBe("orders-7");
+    const { socket: reported } = await registry.getSocket(connection.id);
+    expect(reported?.remote?.address.value).toMatchObject({ port: 443 });
+    expect(reported?.remoteName).toBe("orders-7");
   });
 
   test("[CZ-ADDR-1] [CZ-ADDR-3] [CZ-ADDR-4] [CZ-ADDR-5] has addresses of each kind, each with one member", async () => {
     const value = { type: "example.v1.Pipes", value: Uint8Array.of(1) };
     const socket = registry.addSocket({ local: { path: "/run/a.sock" }, remote: { name: "pid 7 (node)", value } });
-    const { socket: told } = await registry.getSocket(socket.id);
-    expect(told?.local?.address).toMatchObject({ case: "udsAddress", value: { filename: "/run/a.sock" } });
-    expect(told?.remote?.address).toMatchObject({
+    const { socket: reported } = await registry.getSocket(socket.id);
+    expect(reported?.local?.address).toMatchObject({ case: "udsAddress", value: { filename: "/run/a.sock" } });
+    expect(reported?.remote?.address).toMatchObject({
       case: "otherAddress",
       value: {
         name: "pid 7 (node)",
@@ -296,7 +296,7 @@ describe("a socket", () => {
     }
   });
 
-  test("[CZ-SEC-1] [CZ-SEC-2] [CZ-SEC-3] tells how it is secured", async () => {
+  test("[CZ-SEC-1] [CZ-SEC-2] [CZ-SEC-3] reports how it is secured", async () => {
     const certificate = new Uint8Array(700).fill(7);
     const securities = [
       {
@@ -309,11 +309,11 @@ describe("a socket", () => {
       { tls: { otherName: "house blend" } },
       { other: { name: "alts", value: { type: "example.v1.Alts", value: Uint8Array.of(9) } } },
     ];
-    const told = [];
+    const reported = [];
     for (const security of securities) {
-      told.push((await registry.getSocket(registry.addSocket({ security }).id)).socket?.security?.model);
+      reported.push((await registry.getSocket(registry.addSocket({ security }).id)).socket?.security?.model);
     }
-    expect(told[0]).toMatchObject({
+    expect(reported[0]).toMatchObject({
       case: "tls",
       value: {
         cipherSuite: { case: "standardName", value: "TLS_AES_128_GCM_SHA256" },
@@ -321,8 +321,11 @@ describe("a socket", () => {
         remoteCertificate: Uint8Array.of(8),
       },
     });
-    expect(told[1]).toMatchObject({ case: "tls", value: { cipherSuite: { case: "otherName", value: "house blend" } } });
-    expect(told[2]).toMatchObject({
+    expect(reported[1]).toMatchObject({
+      case: "tls",
+      value: { cipherSuite: { case: "otherName", value: "house blend" } },
+    });
+    expect(reported[2]).toMatchObject({
       case: "other",
       value: {
         name: "alts",
@@ -400,7 +403,7 @@ describe("a socket", () => {
     expect(Buffer.from(bytes).toString("latin1")).not.toContain("house blend");
   });
 
-  test("[CZ-OPT-2] a describer that fails, or tells what cannot be, costs no more than the details", async () => {
+  test("[CZ-OPT-2] a describer that fails, or returns invalid values, costs no more than the details", async () => {
     const describers = [
       () => {
         throw new RangeError("secret-value");
@@ -414,10 +417,10 @@ describe("a socket", () => {
     for (const describe of describers) {
       const socket = registry.addSocket({ subject: {}, describe });
       socket.messageSent();
-      const { socket: told } = await registry.getSocket(socket.id);
-      expect(told?.data?.messagesSent).toBe(1n);
-      expect(told?.data?.option.map(({ name }) => name)).toEqual(["DESCRIBE_FAILED"]);
-      expect(JSON.stringify(told?.data?.option)).not.toContain("secret-value");
+      const { socket: reported } = await registry.getSocket(socket.id);
+      expect(reported?.data?.messagesSent).toBe(1n);
+      expect(reported?.data?.option.map(({ name }) => name)).toEqual(["DESCRIBE_FAILED"]);
+      expect(JSON.stringify(reported?.data?.option)).not.toContain("secret-value");
     }
   });
 
@@ -506,7 +509,7 @@ test("what a reader in this process gets is what is on the wire, to the byte", a
   expect(Buffer.from(toBinary(GetTopChannelsResponseSchema, await registry.getTopChannels())).equals(page)).toBe(true);
 });
 
-test("counting after close goes on while the object is remembered, and harms nobody after", async () => {
+test("counting after close works while the object is kept, and has no effect after", async () => {
   const small = createRegistry({ maxClosed: 1 });
   const first = small.addSocket();
   first.messageSent();

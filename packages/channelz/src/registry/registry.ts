@@ -4,7 +4,7 @@ import { ChannelzError } from "../errors.js";
 import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 import { type Clock, createTurnClock, stampClockOf } from "./clock.js";
 import { type ConnectivityState, checkState } from "./connectivity.js";
-import type { Answers } from "./decode-answer.js";
+import type { Responses } from "./decode-response.js";
 import { type DroppedObject, DropWatch } from "./drop-watch.js";
 import { adopt, ChannelHandle, ServerHandle, SocketHandle, SubchannelHandle } from "./handles.js";
 import { OrderedTable } from "./ordered-table.js";
@@ -23,7 +23,7 @@ export interface RegistryOptions {
   readonly maxTraceBytes?: number;
   /** Closed objects that can still be looked up, of each kind. Default 1000; 0 turns that off. */
   readonly maxClosed?: number;
-  /** Whether to remember where each object was added, to tell it when one is dropped. Costs a stack trace an object. Default false. */
+  /** Whether to record where each object was added, to report it when one is dropped. Costs a stack trace per object. Default false. */
   readonly remembersCreation?: boolean;
   /** Hears of each object that the application dropped without closing it. Default: a process warning, once a kind or place. */
   readonly onDropped?: (dropped: DroppedObject) => void;
@@ -35,7 +35,7 @@ export interface ChannelInit {
   readonly name?: string;
   /** What the channel originally tried to connect to. */
   readonly target?: string;
-  /** In which state it begins: UNKNOWN where it was there before, and nobody can tell. Default IDLE. */
+  /** The initial state: UNKNOWN if it existed before and its state is not known. Default IDLE. */
   readonly state?: ConnectivityState;
   /** Its first parent. A channel added without one is a top channel for as long as it lives, whatever is linked later. */
   readonly parent?: ChannelHandle | SubchannelHandle;
@@ -65,7 +65,7 @@ export interface SocketInit<S extends object = object> extends SocketEndpoints {
   /** What `describe` is asked about; held weakly. */
   readonly subject?: S;
   /**
-   * Tells details that cost something to find out: options, windows, certificates. It must not itself hold on to the
+   * Returns details that are expensive to find out: options, windows, certificates. It must not itself hold on to the
    * subject, so a function of the module's is right and a closure over a connection is not.
    */
   readonly describe?: SocketDescriber<S>;
@@ -174,15 +174,15 @@ class LiveRegistry implements Registry {
     return this.#reader.encode(read, channelzPackage, headroom);
   }
 
-  async getTopChannels(request?: PageRequest, options?: ReadOptions): Promise<Answers["GetTopChannels"]> {
+  async getTopChannels(request?: PageRequest, options?: ReadOptions): Promise<Responses["GetTopChannels"]> {
     return this.#read({ method: "GetTopChannels", ...pageOf(request) }, options);
   }
 
-  async getServers(request?: PageRequest, options?: ReadOptions): Promise<Answers["GetServers"]> {
+  async getServers(request?: PageRequest, options?: ReadOptions): Promise<Responses["GetServers"]> {
     return this.#read({ method: "GetServers", ...pageOf(request) }, options);
   }
 
-  async getServer(id: Int64, options?: ReadOptions): Promise<Answers["GetServer"]> {
+  async getServer(id: Int64, options?: ReadOptions): Promise<Responses["GetServer"]> {
     return this.#read({ method: "GetServer", id: BigInt(id) }, options);
   }
 
@@ -190,20 +190,20 @@ class LiveRegistry implements Registry {
     id: Int64,
     request?: PageRequest,
     options?: ReadOptions,
-  ): Promise<Answers["GetServerSockets"]> {
+  ): Promise<Responses["GetServerSockets"]> {
     const read = { method: "GetServerSockets" as const, id: BigInt(id), ...pageOf(request) };
     return this.#read(read, options);
   }
 
-  async getChannel(id: Int64, options?: ReadOptions): Promise<Answers["GetChannel"]> {
+  async getChannel(id: Int64, options?: ReadOptions): Promise<Responses["GetChannel"]> {
     return this.#read({ method: "GetChannel", id: BigInt(id) }, options);
   }
 
-  async getSubchannel(id: Int64, options?: ReadOptions): Promise<Answers["GetSubchannel"]> {
+  async getSubchannel(id: Int64, options?: ReadOptions): Promise<Responses["GetSubchannel"]> {
     return this.#read({ method: "GetSubchannel", id: BigInt(id) }, options);
   }
 
-  async getSocket(id: Int64, options?: ReadOptions & { readonly summary?: boolean }): Promise<Answers["GetSocket"]> {
+  async getSocket(id: Int64, options?: ReadOptions & { readonly summary?: boolean }): Promise<Responses["GetSocket"]> {
     const read = { method: "GetSocket" as const, id: BigInt(id), summary: options?.summary ?? false };
     return this.#read(read, options);
   }
@@ -212,11 +212,11 @@ class LiveRegistry implements Registry {
   async #read<M extends EncodedRead["method"]>(
     read: EncodedRead & { readonly method: M },
     options: ReadOptions | undefined,
-  ): Promise<Answers[M]> {
+  ): Promise<Responses[M]> {
     options?.signal?.throwIfAborted();
     const bytes = this.#reader.encode(read, "rpc.channelz.v1", 0);
-    const { decodeAnswer } = await loadDecoder();
-    return decodeAnswer<M>(read.method, bytes);
+    const { decodeResponse } = await loadDecoder();
+    return decodeResponse<M>(read.method, bytes);
   }
 
   #addChannelRecord(
@@ -264,11 +264,11 @@ class LiveRegistry implements Registry {
   }
 }
 
-let decoder: Promise<typeof import("./decode-answer.js")> | undefined;
+let decoder: Promise<typeof import("./decode-response.js")> | undefined;
 
 /** Loaded late: a process counts all its life, and is looked at seldom. */
 function loadDecoder(): NonNullable<typeof decoder> {
-  decoder ??= import("./decode-answer.js");
+  decoder ??= import("./decode-response.js");
   return decoder;
 }
 

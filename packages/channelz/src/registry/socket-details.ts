@@ -29,14 +29,14 @@ export type SocketSecurity =
     }
   | { readonly other: { readonly name: string; readonly value?: AnyPayload } };
 
-/** An option as getsockopt() tells it; at least one of `value` and `additional`. */
+/** An option as getsockopt() reports it; at least one of `value` and `additional`. */
 export interface SocketOptionInit {
   readonly name: string;
   readonly value?: string;
   readonly additional?: AnyPayload;
 }
 
-/** What is known of a socket from the moment it is added, and so answered at no cost. */
+/** What is known of a socket from the moment it is added, and so costs nothing to return. */
 export interface SocketEndpoints {
   readonly local?: SocketAddress | undefined;
   readonly remote?: SocketAddress | undefined;
@@ -45,16 +45,16 @@ export interface SocketEndpoints {
   readonly remoteName?: string | undefined;
 }
 
-/** What a describer may tell beyond, or instead of, what was known when the socket was added. */
+/** What a describer may return in addition to, or instead of, what was known when the socket was added. */
 export interface SocketDetails extends SocketEndpoints {
-  /** What the remote endpoint granted to us, in bytes; the connection's window. 0 is told as 0. */
+  /** What the remote endpoint granted to us, in bytes; the connection's window. 0 is returned as 0. */
   readonly localFlowControlWindow?: number | undefined;
   /** What we granted to the remote endpoint, in bytes; the connection's window. */
   readonly remoteFlowControlWindow?: number | undefined;
   readonly options?: readonly SocketOptionInit[] | undefined;
 }
 
-/** Tells the details of a subject, live. Called only for a read that is no summary, never after the socket closed. */
+/** Returns the details of a subject, live. Called only for a read that is no summary, never after the socket closed. */
 export type SocketDescriber<S extends object> = (subject: S) => SocketDetails;
 
 /** Throws a TypeError for what would be invalid on the wire, such as a port out of range or an option without a value. */

@@ -24,7 +24,7 @@ export function lingerOption(active: boolean, milliseconds: number): SocketOptio
   };
 }
 
-/** What the kernel tells of a TCP connection, in the names of its `struct tcp_info`. What is left out is 0. */
+/** What the kernel reports of a TCP connection, in the names of its `struct tcp_info`. Missing fields are 0. */
 export type TcpInfo = Partial<Omit<SocketOptionTcpInfo, "$typeName" | "$unknown">>;
 
 /** `TCP_INFO`. */

@@ -32,7 +32,7 @@ export interface RegistrySize {
 }
 
 /**
- * All records of a registry, and the course of their lives: live, closed (rests in the graveyard, or is still spoken of in
+ * All records of a registry, and their life cycle: live, closed (in the graveyard, or still referred to by
  * a trace), gone.
  */
 export class Store {

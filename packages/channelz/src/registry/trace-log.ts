@@ -7,7 +7,7 @@ export const severityNumbers: Readonly<Record<TraceSeverity, number>> = { unknow
 const maxDescriptionLength = 1024;
 /** How many of the latest events are searched for an earlier occurrence. */
 const maxLookBack = 64;
-/** What an event costs besides its text, about. */
+/** The approximate cost of an event in addition to its text. */
 const eventOverheadBytes = 96;
 
 export interface TraceBounds {

@@ -172,7 +172,7 @@ describe("a trace", () => {
     expect(() => channel.trace("about a stranger", { child: stranger })).toThrow(TypeError);
   });
 
-  test("cuts a text that is too long, and never within a character", async () => {
+  test("cuts a string that is too long, and never within a character", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();
     channel.trace("🦊".repeat(100_000));
@@ -204,11 +204,11 @@ describe("a state", () => {
           node.setState(from);
           node.setState(to, "the cause");
           expect(node.state).toBe(from === "SHUTDOWN" ? from : to);
-          const told =
+          const reported =
             kind === "channel"
               ? (await registry.getChannel(node.id)).channel!.data!
               : (await registry.getSubchannel(node.id)).subchannel!.data!;
-          const last = told.trace!.events.at(-1)!;
+          const last = reported.trace!.events.at(-1)!;
           if (from === to) {
             expect(last.description).not.toContain("the cause");
             continue;

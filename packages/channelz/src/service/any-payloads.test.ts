@@ -9,7 +9,7 @@ import { nameAnyPayloads } from "./any-payloads.js";
 
 const any = (name: string) => ({ typeUrl: `type.googleapis.com/${name}`, value: new Uint8Array([8, 1]) });
 
-const answer = (): GetSocketResponse =>
+const response = (): GetSocketResponse =>
   create(GetSocketResponseSchema, {
     socket: {
       data: {
@@ -31,18 +31,20 @@ const typeUrls = (message: GetSocketResponse): string[] =>
   ].map((m) => m[1] ?? "");
 
 test("[CZ-D-VER-2] every payload is named after the package that is served, and foreign ones keep their names", () => {
-  expect(typeUrls(nameAnyPayloads(answer(), "grpc.channelz.v1")).sort()).toEqual([
+  expect(typeUrls(nameAnyPayloads(response(), "grpc.channelz.v1")).sort()).toEqual([
     "grpc.channelz.v1.Address",
     "grpc.channelz.v1.Security",
     "grpc.channelz.v1.SocketOptionLinger",
     "grpc.channelz.v1.SocketOptionTcpInfo",
     "rpc.channelz.v10.Foreign",
   ]);
-  expect(typeUrls(nameAnyPayloads(answer(), "rpc.channelz.v1")).filter((name) => name.startsWith("grpc"))).toEqual([]);
+  expect(typeUrls(nameAnyPayloads(response(), "rpc.channelz.v1")).filter((name) => name.startsWith("grpc"))).toEqual(
+    [],
+  );
 });
 
 test("The message of the source is not changed", () => {
-  const original = answer();
+  const original = response();
   const before = clone(GetSocketResponseSchema, original);
   nameAnyPayloads(original, "grpc.channelz.v1");
   nameAnyPayloads(original, "rpc.channelz.v1");

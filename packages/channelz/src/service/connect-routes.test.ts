@@ -14,7 +14,7 @@ import { channelzRoutes } from "./connect-routes.js";
 const held: unknown[] = [];
 
 test.each(channelzPackages)(
-  "[CZ-D-VER-1] all seven reads answer under %s in a router of one's own",
+  "[CZ-D-VER-1] all seven reads respond under %s in a router of one's own",
   async (channelzPackage) => {
     const registry = createRegistry();
     const channel = registry.addChannel({ target: "dns:///a" });
@@ -44,7 +44,7 @@ test("[CZ-ERR-1] [CZ-D-ARG-1] errors reach the caller as NOT_FOUND and INVALID_A
   await expect(client.getServers({ maxResults: -1n })).rejects.toMatchObject({ code: Code.InvalidArgument });
 });
 
-test("A source that fails in its own way tells the caller nothing of it", async () => {
+test("An unexpected error of a source is not revealed to the caller", async () => {
   const source = Object.assign(createRegistry(), {
     getServers: async () => {
       throw new Error("password is hunter2");
@@ -76,8 +76,8 @@ test.each(channelzPackages)(
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ socketId: String(socket.id) }),
     });
-    const answer = (await response.json()) as { socket: { data: { option: [{ additional: unknown }] } } };
-    expect(answer.socket.data.option[0].additional).toMatchObject({
+    const reply = (await response.json()) as { socket: { data: { option: [{ additional: unknown }] } } };
+    expect(reply.socket.data.option[0].additional).toMatchObject({
       "@type": `type.googleapis.com/${channelzPackage}.SocketOptionLinger`,
       active: true,
     });

@@ -10,10 +10,10 @@ import { connectErrorOf } from "./rpc-status.js";
  * Serves a source under both packages in any Connect router: `connectNodeAdapter({ routes: channelzRoutes(source) })`.
  *
  * `options` are those of the router's `service`. JSON needs to know the payloads of `Any`, so `jsonOptions.registry` is
- * set here, and whoever mounts the routes has nothing to add. Mind that Connect forgets a router's own `grpc: false`,
+ * set here, and callers need not set it. Note that Connect forgets a router's own `grpc: false`,
  * `grpcWeb: false`, `connect: false` and `jsonOptions` for a service with options: repeat them here where they are used.
  *
- * It answers whoever can reach the server: guard it as you guard the server's other services, or use `listenChannelz`.
+ * It responds to every client that can reach the server: guard it as you guard the server's other services, or use `listenChannelz`.
  */
 export function channelzRoutes(source: Source, options: ConnectRouterOptions = {}): (router: ConnectRouter) => void {
   return (router) => {
@@ -27,7 +27,7 @@ export function channelzRoutes(source: Source, options: ConnectRouterOptions = {
 }
 
 function implement(source: Source, channelzPackage: ChannelzPackage): ServiceImpl<typeof Channelz> {
-  const answer = async <T extends { readonly $typeName: string }>(
+  const handle = async <T extends { readonly $typeName: string }>(
     context: HandlerContext,
     read: (options: ReadOptions) => Promise<T>,
   ): Promise<T> => {
@@ -40,16 +40,16 @@ function implement(source: Source, channelzPackage: ChannelzPackage): ServiceImp
   };
   return {
     getTopChannels: ({ startChannelId, maxResults }, context) =>
-      answer(context, (options) => source.getTopChannels({ startId: startChannelId, maxResults }, options)),
+      handle(context, (options) => source.getTopChannels({ startId: startChannelId, maxResults }, options)),
     getServers: ({ startServerId, maxResults }, context) =>
-      answer(context, (options) => source.getServers({ startId: startServerId, maxResults }, options)),
-    getServer: ({ serverId }, context) => answer(context, (options) => source.getServer(serverId, options)),
+      handle(context, (options) => source.getServers({ startId: startServerId, maxResults }, options)),
+    getServer: ({ serverId }, context) => handle(context, (options) => source.getServer(serverId, options)),
     getServerSockets: ({ serverId, startSocketId, maxResults }, context) =>
-      answer(context, (options) => source.getServerSockets(serverId, { startId: startSocketId, maxResults }, options)),
-    getChannel: ({ channelId }, context) => answer(context, (options) => source.getChannel(channelId, options)),
+      handle(context, (options) => source.getServerSockets(serverId, { startId: startSocketId, maxResults }, options)),
+    getChannel: ({ channelId }, context) => handle(context, (options) => source.getChannel(channelId, options)),
     getSubchannel: ({ subchannelId }, context) =>
-      answer(context, (options) => source.getSubchannel(subchannelId, options)),
+      handle(context, (options) => source.getSubchannel(subchannelId, options)),
     getSocket: ({ socketId, summary }, context) =>
-      answer(context, (options) => source.getSocket(socketId, { ...options, summary })),
+      handle(context, (options) => source.getSocket(socketId, { ...options, summary })),
   };
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import { grpcCode } from "./grpc-code.js";
 import type { RpcStatus } from "./rpc-status.js";
 
-/** The headers of a gRPC answer that is nothing but a status ("trailers-only"); they end the stream. */
+/** The headers of a gRPC response that has only a status ("trailers-only"); they end the stream. */
 export function trailersOnly(status: RpcStatus, contentType = "application/grpc"): OutgoingHttpHeaders {
   return {
     ":status": 200,

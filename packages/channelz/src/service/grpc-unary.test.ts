@@ -18,7 +18,7 @@ import { createGrpcUnary, type GrpcUnaryOptions } from "./grpc-unary.js";
 
 const path = (method: string, channelzPackage = "rpc.channelz.v1"): string => `/${channelzPackage}.Channelz/${method}`;
 
-/** The same answers without the fast lane in bytes. */
+/** The same responses without the fast path in bytes. */
 function messagesOnly(registry: Registry): Source {
   return {
     getTopChannels: (...args) => registry.getTopChannels(...args),
@@ -56,7 +56,7 @@ async function serve(source: Source, options: Partial<GrpcUnaryOptions> = {}): P
 }
 
 test.each(channelzPackages)(
-  "[CZ-D-PATH-1] a page is answered in one frame under %s, in bytes and from messages alike",
+  "[CZ-D-PATH-1] a page is returned in one frame under %s, in bytes and from messages alike",
   async (channelzPackage) => {
     const registry = createRegistry();
     const channel = registry.addChannel({ target: "dns:///a" });
@@ -68,12 +68,12 @@ test.each(channelzPackages)(
         startChannelId: 0n,
         maxResults: 10n,
       });
-      const answer = await rawGrpc(session, path("GetTopChannels", channelzPackage), grpcFrame(request));
-      expect(answer.headers).toMatchObject({ ":status": 200, "content-type": "application/grpc" });
-      expect(answer.trailers["grpc-status"]).toBe("0");
-      expect(answer.body[0]).toBe(0);
-      expect(answer.body.readUInt32BE(1)).toBe(answer.body.length - 5);
-      const page = fromBinary(GetTopChannelsResponseSchema, answer.body.subarray(5));
+      const response = await rawGrpc(session, path("GetTopChannels", channelzPackage), grpcFrame(request));
+      expect(response.headers).toMatchObject({ ":status": 200, "content-type": "application/grpc" });
+      expect(response.trailers["grpc-status"]).toBe("0");
+      expect(response.body[0]).toBe(0);
+      expect(response.body.readUInt32BE(1)).toBe(response.body.length - 5);
+      const page = fromBinary(GetTopChannelsResponseSchema, response.body.subarray(5));
       expect(page.channel.map((one) => one.ref?.channelId)).toEqual([BigInt(channel.id)]);
       expect(page.end).toBe(true);
     }
@@ -88,12 +88,12 @@ test.each(channelzPackages)(
     const socket = registry.addSocket({ subject, describe: () => ({ options: [lingerOption(true, 10)] }) });
     held.push(socket, subject);
     for (const source of [registry, messagesOnly(registry)]) {
-      const answer = await rawGrpc(
+      const response = await rawGrpc(
         await serve(source),
         path("GetSocket", channelzPackage),
         grpcFrame([0x08, socket.id]),
       );
-      const { socket: found } = fromBinary(GetSocketResponseSchema, answer.body.subarray(5));
+      const { socket: found } = fromBinary(GetSocketResponseSchema, response.body.subarray(5));
       expect(found?.data?.option[0]?.additional?.typeUrl).toBe(
         `type.googleapis.com/${channelzPackage}.SocketOptionLinger`,
       );
@@ -104,11 +104,11 @@ test.each(channelzPackages)(
 test("[CZ-ERR-1] an error comes without a message: status and reason alone", async () => {
   const registry = createRegistry();
   for (const source of [registry, messagesOnly(registry)]) {
-    const answer = await rawGrpc(await serve(source), path("GetServer"), grpcFrame([0x08, 7]));
-    expect(answer.grpcStatus).toBe(Code.NotFound);
-    expect(answer.grpcMessage).toContain("7");
-    expect(answer.body).toHaveLength(0);
-    expect(answer.trailers).toEqual({});
+    const response = await rawGrpc(await serve(source), path("GetServer"), grpcFrame([0x08, 7]));
+    expect(response.grpcStatus).toBe(Code.NotFound);
+    expect(response.grpcMessage).toContain("7");
+    expect(response.body).toHaveLength(0);
+    expect(response.trailers).toEqual({});
   }
 });
 
@@ -121,9 +121,9 @@ test.each([
   ["a compressed message without its encoding", Buffer.from([1, 0, 0, 0, 0]), Code.Internal],
   ["bytes that are no protobuf", grpcFrame([0xff, 0xff, 0xff]), Code.InvalidArgument],
 ])("A body with %s is refused", async (_, body, status) => {
-  const answer = await rawGrpc(await serve(createRegistry()), path("GetServers"), body);
-  expect(answer.grpcStatus).toBe(status);
-  expect(answer.grpcMessage).not.toBe("");
+  const response = await rawGrpc(await serve(createRegistry()), path("GetServers"), body);
+  expect(response.grpcStatus).toBe(status);
+  expect(response.grpcMessage).not.toBe("");
 });
 
 test("A request in many small pieces is put together", async () => {
@@ -131,8 +131,8 @@ test("A request in many small pieces is put together", async () => {
   const server = registry.addServer({ name: "api" });
   held.push(server);
   const pieces = [...grpcFrame([0x08, server.id])].map((byte) => Buffer.from([byte]));
-  const answer = await rawGrpc(await serve(registry), path("GetServer"), pieces);
-  expect(answer.grpcStatus).toBe(0);
+  const response = await rawGrpc(await serve(registry), path("GetServer"), pieces);
+  expect(response.grpcStatus).toBe(0);
 });
 
 test("[CZ-D-LISTEN-2] a message that is too large is refused by its announced length, and counted once", async () => {
@@ -146,9 +146,9 @@ test("[CZ-D-LISTEN-2] a message that is too large is refused by its announced le
 });
 
 test("A method that Channelz does not have is UNIMPLEMENTED", async () => {
-  const answer = await rawGrpc(await serve(createRegistry()), path("DropTables"));
-  expect(answer.grpcStatus).toBe(Code.Unimplemented);
-  expect(answer.grpcMessage).toContain("DropTables");
+  const response = await rawGrpc(await serve(createRegistry()), path("DropTables"));
+  expect(response.grpcStatus).toBe(Code.Unimplemented);
+  expect(response.grpcMessage).toContain("DropTables");
 });
 
 test.each([
@@ -160,7 +160,7 @@ test.each([
   expect((await rawGrpc(await serve(createRegistry()), at, grpcFrame(), headers)).headers[":status"]).toBe(404);
 });
 
-test("A caller's deadline ends a read that takes longer, and the source is told", async () => {
+test("A caller's deadline ends a read that takes longer, and aborts the signal of the source", async () => {
   let signal: AbortSignal | undefined;
   const source: Source = {
     ...messagesOnly(createRegistry()),
@@ -169,12 +169,12 @@ test("A caller's deadline ends a read that takes longer, and the source is told"
       return new Promise(() => {});
     },
   };
-  const answer = await rawGrpc(await serve(source), path("GetServers"), grpcFrame(), { "grpc-timeout": "20m" });
-  expect(answer.grpcStatus).toBe(Code.DeadlineExceeded);
+  const response = await rawGrpc(await serve(source), path("GetServers"), grpcFrame(), { "grpc-timeout": "20m" });
+  expect(response.grpcStatus).toBe(Code.DeadlineExceeded);
   expect(signal?.aborted).toBe(true);
 });
 
-test("A caller that goes away is noticed by the source, and its late answer harms nobody", async () => {
+test("The source notices a caller that disconnects, and its late response is ignored", async () => {
   let signal: AbortSignal | undefined;
   let finish = (): void => {};
   const registry = createRegistry();
@@ -228,8 +228,8 @@ test("A source that throws something else is INTERNAL, and says nothing of it", 
     getServers: () => Promise.reject(new Error("password is hunter2")),
   };
   for (const source of [failing, rejecting]) {
-    const answer = await rawGrpc(await serve(source), path("GetServers"));
-    expect(answer.grpcStatus).toBe(Code.Internal);
-    expect(answer.grpcMessage).not.toContain("hunter2");
+    const response = await rawGrpc(await serve(source), path("GetServers"));
+    expect(response.grpcStatus).toBe(Code.Internal);
+    expect(response.grpcMessage).not.toContain("hunter2");
   }
 });

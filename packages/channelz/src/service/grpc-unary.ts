@@ -6,15 +6,15 @@ import { type EncodedRead, type EncodedSource, isEncodedSource } from "../encode
 import { channelzService } from "../schema.js";
 import type { Source } from "../source.js";
 import { nameAnyPayloads } from "./any-payloads.js";
+import { dispatchRead } from "./dispatch-read.js";
 import { parseGrpcTimeoutMs, timeoutDefect, trailersOnly } from "./grpc-status.js";
-import { performRead } from "./perform-read.js";
 import { readRequests } from "./read-requests.js";
 import { drain, stopReceiving } from "./request-body.js";
 import { type RpcStatus, rpcStatusOf } from "./rpc-status.js";
 import { endInPieces } from "./write-in-pieces.js";
 
 export interface GrpcUnaryOptions {
-  /** The largest request message in bytes; a larger one is answered RESOURCE_EXHAUSTED. */
+  /** The maximum size of a request message in bytes; the response to a larger one is RESOURCE_EXHAUSTED. */
   readonly maxMessageBytes: number;
   /** Called for each request that was too large. */
   readonly onTooLarge?: () => void;
@@ -36,7 +36,7 @@ const okTrailers = { "grpc-status": "0" };
  * The lean path of the service, straight on `node:http2`: unary gRPC with binary messages and no compression, which is
  * what gRPC's own clients send. Everything else is left to Connect's router, which costs several times as much a call.
  *
- * A source that can answer in bytes is answered from in the same turn, without a promise or a timer, so `grpc-timeout`
+ * A source that can respond in bytes is read in the same turn, without a promise or a timer, so `grpc-timeout`
  * is honoured for other sources only. Time-outs of callers that never finish are the listener's.
  */
 export function createGrpcUnary(source: Source, options: GrpcUnaryOptions): GrpcUnary {
@@ -71,7 +71,7 @@ export function createGrpcUnary(source: Source, options: GrpcUnaryOptions): Grpc
       end(stream, late);
       return true;
     }
-    collect(stream, options, (body) => answer({ stream, headers, onWritten }, source, route, body));
+    collect(stream, options, (body) => respond({ stream, headers, onWritten }, source, route, body));
     return true;
   };
 }
@@ -79,7 +79,7 @@ export function createGrpcUnary(source: Source, options: GrpcUnaryOptions): Grpc
 interface Route {
   readonly channelzPackage: ChannelzPackage;
   readonly decode: (bytes: Uint8Array) => EncodedRead;
-  readonly encode: (message: Awaited<ReturnType<typeof performRead>>) => Uint8Array;
+  readonly encode: (message: Awaited<ReturnType<typeof dispatchRead>>) => Uint8Array;
 }
 
 function isPlainGrpc(headers: IncomingHttpHeaders): boolean {
@@ -127,16 +127,16 @@ interface Called {
   readonly onWritten: (() => void) | undefined;
 }
 
-function answer(called: Called, source: Source, route: Route, body: Buffer): void {
+function respond(called: Called, source: Source, route: Route, body: Buffer): void {
   const { stream } = called;
   const defect = frameDefect(body);
   const read = defect === undefined ? decode(route, body) : undefined;
   if (read === undefined) {
     end(stream, defect ?? { code: Code.InvalidArgument, message: "The request is not a message of Channelz." });
   } else if (isEncodedSource(source)) {
-    answerNow(called, source, route, read);
+    respondNow(called, source, route, read);
   } else {
-    answerLater(called, source, route, read);
+    respondLater(called, source, route, read);
   }
 }
 
@@ -163,7 +163,7 @@ function frameDefect(body: Buffer): RpcStatus | undefined {
   return undefined;
 }
 
-function answerNow({ stream, onWritten }: Called, source: EncodedSource, route: Route, read: EncodedRead): void {
+function respondNow({ stream, onWritten }: Called, source: EncodedSource, route: Route, read: EncodedRead): void {
   let frame: Uint8Array;
   try {
     frame = source.encode(read, route.channelzPackage, frameHeaderBytes);
@@ -175,19 +175,19 @@ function answerNow({ stream, onWritten }: Called, source: EncodedSource, route: 
   onWritten?.();
 }
 
-function answerLater({ stream, headers, onWritten }: Called, source: Source, route: Route, read: EncodedRead): void {
+function respondLater({ stream, headers, onWritten }: Called, source: Source, route: Route, read: EncodedRead): void {
   const controller = new AbortController();
   const timeoutMs = parseGrpcTimeoutMs(headers["grpc-timeout"]?.toString());
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, 0x7fffffff));
   function expire(): void {
-    end(stream, { code: Code.DeadlineExceeded, message: "The source did not answer within the caller's deadline." });
+    end(stream, { code: Code.DeadlineExceeded, message: "The source did not respond within the caller's deadline." });
     controller.abort();
   }
   stream.once("close", () => {
     clearTimeout(timer);
     controller.abort();
   });
-  performRead(source, read, { signal: controller.signal })
+  dispatchRead(source, read, { signal: controller.signal })
     .then((message) => {
       const bytes = route.encode(nameAnyPayloads(message, route.channelzPackage));
       const frame = new Uint8Array(frameHeaderBytes + bytes.length);
@@ -218,6 +218,6 @@ function sendOk(this: ServerHttp2Stream): void {
 function end(stream: ServerHttp2Stream, status: RpcStatus): void {
   if (stream.headersSent || stream.destroyed || stream.closed) return;
   stream.respond(trailersOnly(status), endStream);
-  // A caller that still sends is told to stop; one that has finished sees a stream that ended in good order.
+  // A caller that still sends is asked to stop; one that has finished sees a stream that ended normally.
   if (!stream.readableEnded) stopReceiving(stream);
 }

@@ -6,7 +6,7 @@ import {
 } from "../gen/grpc/health/v1/health_pb.js";
 import type { Health } from "./health.js";
 
-/** Serves `grpc.health.v1`: Check answers NOT_FOUND for an unknown service, Watch tells SERVICE_UNKNOWN and goes on watching. */
+/** Serves `grpc.health.v1`: Check returns NOT_FOUND for an unknown service, Watch emits SERVICE_UNKNOWN and continues. */
 export function healthRoutes(health: Health): (router: ConnectRouter) => void {
   return (router) => {
     router.service(HealthService, {

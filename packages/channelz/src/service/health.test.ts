@@ -10,7 +10,7 @@ import { healthRoutes } from "./health-routes.js";
 const clientOf = (health: ReturnType<typeof createHealth>) =>
   createClient(HealthService, createRouterTransport(healthRoutes(health)));
 
-test("[CZ-D-TOOLS-2] Check answers for the server and for each service, and NOT_FOUND for what nobody set", async () => {
+test("[CZ-D-TOOLS-2] Check responds for the server and for each service, and NOT_FOUND for an unknown one", async () => {
   const health = createHealth();
   health.set("a.B", "NOT_SERVING");
   const client = clientOf(health);
@@ -19,14 +19,14 @@ test("[CZ-D-TOOLS-2] Check answers for the server and for each service, and NOT_
   await expect(client.check({ service: "a.C" })).rejects.toMatchObject({ code: Code.NotFound });
 });
 
-test("List answers every service", async () => {
+test("List returns every service", async () => {
   const health = createHealth();
   health.set("a.B", "SERVING");
   const { statuses } = await clientOf(health).list({});
   expect(Object.keys(statuses).sort()).toEqual(["", "a.B"]);
 });
 
-test("Watch tells SERVICE_UNKNOWN, then each change once, and ends after the shutdown", async () => {
+test("Watch emits SERVICE_UNKNOWN, then each change once, and ends after the shutdown", async () => {
   const health = createHealth();
   const seen: number[] = [];
   for await (const { status } of clientOf(health).watch({ service: "a.B" })) {

@@ -1,9 +1,9 @@
 /** What can be said of a service; the empty name is the whole server. */
 export type ServingStatus = "UNKNOWN" | "SERVING" | "NOT_SERVING";
 
-/** The health of the services of a process, as `grpc.health.v1` tells it. */
+/** The health of the services of a process, as `grpc.health.v1` reports it. */
 export interface Health {
-  /** Says how a service is; those who watch it are told. Without effect after `shutdown`. */
+  /** Sets the status of a service and notifies its watchers. No effect after `shutdown`. */
   set(service: string, status: ServingStatus): void;
   /** How a service is, or undefined where it was never set. */
   get(service: string): ServingStatus | undefined;
@@ -42,11 +42,11 @@ export function createHealth(options: HealthOptions = {}): Health {
     watchers.add(wakeThis);
     signal.addEventListener("abort", wakeThis);
     try {
-      let told: { readonly status: ServingStatus | undefined } | undefined;
+      let reported: { readonly status: ServingStatus | undefined } | undefined;
       while (!signal.aborted) {
         const status = statuses.get(service);
-        if (told === undefined || told.status !== status) {
-          told = { status };
+        if (reported === undefined || reported.status !== status) {
+          reported = { status };
           yield status;
         } else if (isShutDown) {
           return;

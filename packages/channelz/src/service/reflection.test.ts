@@ -25,20 +25,20 @@ async function ask(
     yield { messageRequest };
   }
   for await (const { messageResponse } of client.serverReflectionInfo(requests())) return messageResponse;
-  throw new Error("no answer");
+  throw new Error("no response");
 }
 
-const filesOf = (answer: ServerReflectionResponse["messageResponse"]) =>
-  answer.case === "fileDescriptorResponse"
-    ? answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes))
+const filesOf = (response: ServerReflectionResponse["messageResponse"]) =>
+  response.case === "fileDescriptorResponse"
+    ? response.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes))
     : [];
 
 test.each([
   ["v1", ServerReflection],
   ["v1alpha", renameService(ServerReflection, "grpc.reflection.v1alpha")],
 ] as const)("[CZ-D-TOOLS-1] %s lists both packages and reflection itself", async (_, service) => {
-  const answer = await ask({ case: "listServices", value: "" }, service);
-  expect(answer.value).toMatchObject({
+  const response = await ask({ case: "listServices", value: "" }, service);
+  expect(response.value).toMatchObject({
     service: [
       { name: "grpc.channelz.v1.Channelz" },
       { name: "grpc.reflection.v1.ServerReflection" },
@@ -62,9 +62,9 @@ test.each([
   expect(file?.name).toBe("rpc/channelz/v1/channelz.proto");
 });
 
-test("A file comes with all it imports, so that a schema can be built from one answer", async () => {
-  const answer = await ask({ case: "fileByFilename", value: "grpc/channelz/v1/channelz.proto" });
-  const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: filesOf(answer).reverse() }));
+test("A file comes with all it imports, so that a schema can be built from one response", async () => {
+  const response = await ask({ case: "fileByFilename", value: "grpc/channelz/v1/channelz.proto" });
+  const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: filesOf(response).reverse() }));
   expect(registry.getService("grpc.channelz.v1.Channelz")?.methods).toHaveLength(7);
 });
 
@@ -102,10 +102,10 @@ test("A stream that a caller holds open ends when the server stops", async () =>
     yield { messageRequest: { case: "listServices", value: "" } as const };
     await new Promise(() => {});
   }
-  let answers = 0;
+  let responses = 0;
   for await (const _ of client.serverReflectionInfo(requests())) {
-    answers++;
+    responses++;
     stopping.abort();
   }
-  expect(answers).toBe(1);
+  expect(responses).toBe(1);
 });

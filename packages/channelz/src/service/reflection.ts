@@ -64,28 +64,28 @@ async function* until<T>(items: AsyncIterable<T>, signal: AbortSignal | undefine
   }
 }
 
-type Answer = ServerReflectionResponse["messageResponse"];
+type Result = ServerReflectionResponse["messageResponse"];
 
 function reflect(index: FileIndex, request: ServerReflectionRequest): ServerReflectionResponse {
   return create(ServerReflectionResponseSchema, {
     validHost: request.host,
     originalRequest: request,
-    messageResponse: answer(index, request.messageRequest),
+    messageResponse: respond(index, request.messageRequest),
   });
 }
 
-function answer(index: FileIndex, request: ServerReflectionRequest["messageRequest"]): Answer {
+function respond(index: FileIndex, request: ServerReflectionRequest["messageRequest"]): Result {
   switch (request.case) {
     case "listServices":
       return responseOf("listServicesResponse", { service: index.services.map((name) => ({ name })) });
     case "fileByFilename":
-      return answerWithFile(index.byName.get(request.value), `the file ${request.value}`);
+      return respondWithFile(index.byName.get(request.value), `the file ${request.value}`);
     case "fileContainingSymbol":
-      return answerWithFile(index.bySymbol.get(request.value), `the symbol ${request.value}`);
+      return respondWithFile(index.bySymbol.get(request.value), `the symbol ${request.value}`);
     case "fileContainingExtension": {
       const { containingType, extensionNumber } = request.value;
       const file = index.extensions.get(containingType)?.get(extensionNumber);
-      return answerWithFile(file, `an extension ${extensionNumber} of ${containingType}`);
+      return respondWithFile(file, `an extension ${extensionNumber} of ${containingType}`);
     }
     case "allExtensionNumbersOfType": {
       const file = index.bySymbol.get(request.value);
@@ -101,23 +101,26 @@ function answer(index: FileIndex, request: ServerReflectionRequest["messageReque
   }
 }
 
-function answerWithFile(file: DescFile | undefined, what: string): Answer {
+function respondWithFile(file: DescFile | undefined, what: string): Result {
   if (file === undefined) return notFound(what);
   return responseOf("fileDescriptorResponse", {
     fileDescriptorProto: withDependencies([file]).map((one) => toBinary(FileDescriptorProtoSchema, one.proto)),
   });
 }
 
-function notFound(what: string): Answer {
+function notFound(what: string): Result {
   return responseOf("errorResponse", { errorCode: Code.NotFound, errorMessage: `This server does not know ${what}.` });
 }
 
-type AnswerInit = NonNullable<
+type MessageInit = NonNullable<
   NonNullable<Parameters<typeof create<typeof ServerReflectionResponseSchema>>[1]>["messageResponse"]
 >;
 
-function responseOf<C extends AnswerInit["case"]>(name: C, value: Extract<AnswerInit, { case?: C }>["value"]): Answer {
-  const init = { case: name, value } as AnswerInit;
+function responseOf<C extends MessageInit["case"]>(
+  name: C,
+  value: Extract<MessageInit, { case?: C }>["value"],
+): Result {
+  const init = { case: name, value } as MessageInit;
   return create(ServerReflectionResponseSchema, { messageResponse: init }).messageResponse;
 }
 

@@ -6,7 +6,7 @@ export function isReceived(stream: ServerHttp2Stream): boolean {
 }
 
 /**
- * Throws away the body of a request that is answered without it. To be called before the answer: Node itself resets a
+ * Discards the body of a request whose response does not need it. Call it before the response: Node itself resets a
  * stream whose request nobody has begun to read, and at a time that {@link stopReceiving} is there to avoid.
  */
 export function drain(stream: ServerHttp2Stream): void {
@@ -14,7 +14,7 @@ export function drain(stream: ServerHttp2Stream): void {
 }
 
 /**
- * Lets go of a request that has its answer: what came and nobody read would keep the stream open, and so would what is
+ * Releases a request that has its response: data that arrived unread would keep the stream open, and so would what is
  * still to come.
  *
  * Not in this turn: events of a stream are emitted while the frames of HTTP/2 are being read, and a reset without an error

@@ -16,7 +16,7 @@ test.each([
 });
 
 test.each([new ChannelzError("TOKEN_UNUSABLE", "secret path"), new TypeError("secret path"), "secret path", undefined])(
-  "An error that is not for callers is INTERNAL and tells nothing of itself: %s",
+  "An error that is not for callers is INTERNAL and reveals nothing: %s",
   (error) => {
     const status = rpcStatusOf(error);
     expect(status.code).toBe(Code.Internal);

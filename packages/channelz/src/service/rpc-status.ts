@@ -20,10 +20,10 @@ const codes: Readonly<Partial<Record<ChannelzErrorCode, Code>>> = {
 
 const internal: RpcStatus = {
   code: Code.Internal,
-  message: "The source of this Channelz service failed. Its own process knows the reason; it is not told to callers.",
+  message: "The source of this Channelz service failed. Its own process knows the reason; callers do not get it.",
 };
 
-/** The status that a caller gets for what a source threw. Total; of an error that is not meant for callers it tells nothing. */
+/** The status that a caller gets for what a source threw. Total; reveals nothing of an error that is not meant for callers. */
 export function rpcStatusOf(error: unknown): RpcStatus {
   if (ChannelzError.is(error)) {
     const code = codes[error.code];

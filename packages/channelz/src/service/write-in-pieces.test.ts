@@ -5,11 +5,11 @@ import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endInPieces, pieceBytes } from "./write-in-pieces.js";
 
-let answer: (stream: ServerHttp2Stream) => void;
+let handle: (stream: ServerHttp2Stream) => void;
 let server: Http2Server;
 let session: ClientHttp2Session;
 beforeAll(async () => {
-  server = createServer().on("stream", (stream: ServerHttp2Stream) => answer(stream));
+  server = createServer().on("stream", (stream: ServerHttp2Stream) => handle(stream));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -24,7 +24,7 @@ const bytesOf = (length: number): Buffer => Buffer.from(Uint8Array.from({ length
 test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 2 * pieceBytes, 7 * pieceBytes + 3])(
   "%i bytes arrive whole, and trailers after them",
   async (length) => {
-    answer = (stream) => {
+    handle = (stream) => {
       stream.respond({ ":status": 200 }, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "x-end": "yes" }));
       endInPieces(stream, bytesOf(length));
@@ -38,7 +38,7 @@ test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 2 * pieceBytes, 7 *
 
 test("what waits shrinks while it is taken, a piece at a time", async () => {
   const lengths: number[] = [];
-  answer = (stream) => {
+  handle = (stream) => {
     stream.respond({ ":status": 200 });
     endInPieces(stream, bytesOf(20 * pieceBytes));
     const timer = setInterval(() => lengths.push(stream.writableLength / pieceBytes), 1);

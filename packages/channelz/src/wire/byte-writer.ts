@@ -1,5 +1,5 @@
 const initialCapacity = 16 * 1024;
-/** A larger buffer is let go after use: one huge answer must not hold its memory for ever. */
+/** A larger buffer is released after use: one huge response must not hold its memory for ever. */
 const keptCapacity = 256 * 1024;
 /** Strings up to this length are written character by character: for short ASCII that beats a call into native code. */
 const shortString = 48;
@@ -12,7 +12,7 @@ const two32 = 2 ** 32;
  *
  * A message within a message is opened and closed: its length is not known before it is written, so room is left for it,
  * and the content moves by a byte or two where the guess was wrong. Tags are passed as the byte (field number << 3 | wire
- * type) that stands on the wire: what a registry tells has no field number above 15.
+ * type) as it is sent: no field number that a registry writes is above 15.
  */
 export class ByteWriter {
   #buffer: Buffer = Buffer.allocUnsafeSlow(initialCapacity);
@@ -24,7 +24,7 @@ export class ByteWriter {
     return this.#at;
   }
 
-  /** Starts anew, with `headroom` bytes left free in front. */
+  /** Starts again, with `headroom` bytes left free in front. */
   begin(headroom: number): void {
     if (this.#capacity > keptCapacity) {
       this.#buffer = Buffer.allocUnsafeSlow(initialCapacity);
@@ -100,7 +100,7 @@ export class ByteWriter {
     this.#at += this.#buffer.write(value, this.#at);
   }
 
-  /** A field that is bytes; left out when there are none. */
+  /** A field that is bytes; left out when empty. */
   bytes(tag: number, value: Uint8Array): void {
     if (value.length === 0) return;
     this.#ensure(2 * maxVarint + value.length);
@@ -110,7 +110,7 @@ export class ByteWriter {
     this.#at += value.length;
   }
 
-  /** A field that is a Timestamp; left out when the time is 0, which stands for "never". */
+  /** A field that is a Timestamp; left out when the time is 0, which means "never". */
   timestamp(tag: number, milliseconds: number): void {
     if (milliseconds === 0) return;
     const seconds = Math.floor(milliseconds / 1000);

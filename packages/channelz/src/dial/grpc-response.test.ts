@@ -1,13 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { readGrpcAnswer } from "./grpc-answer.js";
+import { readGrpcResponse } from "./grpc-response.js";
 
 const body = Buffer.from([0, 0, 0, 0, 2, 7, 8]);
 const ok = { ":status": 200, "content-type": "application/grpc+proto" };
 
-describe("readGrpcAnswer", () => {
-  test("gives the message of an answer with status OK", () => {
-    const { message } = readGrpcAnswer({ headers: ok, trailers: { "grpc-status": "0" }, body });
+describe("readGrpcResponse", () => {
+  test("returns the message of a response with status OK", () => {
+    const { message } = readGrpcResponse({ headers: ok, trailers: { "grpc-status": "0" }, body });
     expect([...message]).toEqual([7, 8]);
   });
 
@@ -35,12 +35,17 @@ describe("readGrpcAnswer", () => {
     ["HTTP 503", { headers: { ":status": 503 } }, Code.Unavailable, "HTTP 503"],
     ["HTTP 418", { headers: { ":status": 418 } }, Code.Unknown, "HTTP 418"],
     ["OK without a message", { trailers: { "grpc-status": "0" }, body: Buffer.alloc(0) }, Code.Internal, "no message"],
-    ["half a message", { trailers: { "grpc-status": "0" }, body: body.subarray(0, 6) }, Code.Internal, "whole message"],
+    [
+      "half a message",
+      { trailers: { "grpc-status": "0" }, body: body.subarray(0, 6) },
+      Code.Internal,
+      "complete message",
+    ],
     [
       "two messages",
       { trailers: { "grpc-status": "0" }, body: Buffer.concat([body, body]) },
       Code.Internal,
-      "whole message",
+      "complete message",
     ],
     [
       "a compressed message",
@@ -49,7 +54,7 @@ describe("readGrpcAnswer", () => {
       "compressed",
     ],
   ])("throws the right code for %s", (_, part, code, words) => {
-    expect(() => readGrpcAnswer({ headers: ok, trailers: {}, body, ...part })).toThrow(
+    expect(() => readGrpcResponse({ headers: ok, trailers: {}, body, ...part })).toThrow(
       expect.objectContaining({ code, rawMessage: expect.stringContaining(words) }),
     );
   });

@@ -4,39 +4,40 @@ import { Code, ConnectError } from "@connectrpc/connect";
 export type HeaderBlock = Readonly<Record<string, string | readonly string[] | number | undefined>>;
 
 /** What came back on a stream, before anything is made of it. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly headers: HeaderBlock;
   readonly trailers: HeaderBlock;
   readonly body: Buffer;
 }
 
-/** The one message of a unary answer, still encoded, with what came before and after it. */
-export interface GrpcAnswer {
+/** The single message of a unary response, still encoded, with its headers and trailers. */
+export interface GrpcResponse {
   readonly message: Uint8Array;
   readonly headers: HeaderBlock;
   readonly trailers: HeaderBlock;
 }
 
-/** Whether an answer came to its end, by the rules of gRPC. */
-export function hasStatus({ headers, trailers }: RawAnswer): boolean {
+/** Whether a response is complete, by the rules of gRPC. */
+export function hasStatus({ headers, trailers }: RawResponse): boolean {
   return (trailers["grpc-status"] ?? headers["grpc-status"]) !== undefined;
 }
 
-/** Reads an answer by the rules of gRPC. Throws a ConnectError for every status but OK, and for what is no gRPC. */
-export function readGrpcAnswer({ headers, trailers, body }: RawAnswer): GrpcAnswer {
-  // An answer that is nothing but a status has it in its headers.
+/** Reads a response by the rules of gRPC. Throws a ConnectError for every status except OK, and if it is not gRPC. */
+export function readGrpcResponse({ headers, trailers, body }: RawResponse): GrpcResponse {
+  // A trailers-only response has its status in the headers.
   const end = trailers["grpc-status"] === undefined ? headers : trailers;
   const status = end["grpc-status"];
-  if (status === undefined) throw answerOfAnother(headers);
+  if (status === undefined) throw foreignResponse(headers);
   if (status !== "0") throw statusError(String(status), end["grpc-message"]);
   return { message: unframe(body), headers, trailers };
 }
 
 function unframe(body: Buffer): Uint8Array {
-  if (body.length < 5) throw new ConnectError("the answer holds no message", Code.Internal);
-  if (body[0] !== 0) throw new ConnectError("the answer is compressed, which nobody asked for", Code.Internal);
+  if (body.length < 5) throw new ConnectError("the response contains no message", Code.Internal);
+  if (body[0] !== 0)
+    throw new ConnectError("the response is compressed although compression was not requested", Code.Internal);
   const length = body.readUInt32BE(1);
-  if (body.length !== 5 + length) throw new ConnectError("the answer is not one whole message", Code.Internal);
+  if (body.length !== 5 + length) throw new ConnectError("the response is not one complete message", Code.Internal);
   // As plain bytes: fields of a message that are bytes are views of these, and should not be a Buffer by accident.
   return new Uint8Array(body.buffer, body.byteOffset + 5, length);
 }
@@ -57,12 +58,12 @@ function decodeMessage(message: string): string {
 }
 
 /** What a server that speaks HTTP/2 but no gRPC means by its status; the table is that of gRPC. */
-function answerOfAnother(headers: HeaderBlock): ConnectError {
+function foreignResponse(headers: HeaderBlock): ConnectError {
   const status = Number(headers[":status"]);
   if (status === 200) {
     const type = String(headers["content-type"] ?? "(none)");
     return type.startsWith("application/grpc")
-      ? new ConnectError("the answer ended without a status", Code.Internal)
+      ? new ConnectError("the response ended without a status", Code.Internal)
       : new ConnectError(`unsupported content type ${type}`, Code.Unknown);
   }
   const codes: Readonly<Record<number, Code>> = {

@@ -18,8 +18,8 @@ import {
   GetTopChannelsResponseSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 
-/** What each read is answered with. */
-export interface Answers extends Record<EncodedRead["method"], unknown> {
+/** The response type of each read. */
+export interface Responses extends Record<EncodedRead["method"], unknown> {
   readonly GetTopChannels: GetTopChannelsResponse;
   readonly GetServers: GetServersResponse;
   readonly GetServer: GetServerResponse;
@@ -29,7 +29,7 @@ export interface Answers extends Record<EncodedRead["method"], unknown> {
   readonly GetSocket: GetSocketResponse;
 }
 
-const schemas: { readonly [M in keyof Answers]: GenMessage<Answers[M]> } = {
+const schemas: { readonly [M in keyof Responses]: GenMessage<Responses[M]> } = {
   GetTopChannels: GetTopChannelsResponseSchema,
   GetServers: GetServersResponseSchema,
   GetServer: GetServerResponseSchema,
@@ -39,9 +39,9 @@ const schemas: { readonly [M in keyof Answers]: GenMessage<Answers[M]> } = {
   GetSocket: GetSocketResponseSchema,
 };
 
-/** The message that the bytes of an answer hold. */
-export function decodeAnswer<M extends keyof Answers>(method: M, bytes: Uint8Array): Answers[M] {
+/** Decodes the bytes of a response. */
+export function decodeResponse<M extends keyof Responses>(method: M, bytes: Uint8Array): Responses[M] {
   // As a plain array, or the fields that are bytes would be Buffers.
   const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
-  return fromBinary<GenMessage<Answers[M]>>(schemas[method], plain);
+  return fromBinary<GenMessage<Responses[M]>>(schemas[method], plain);
 }

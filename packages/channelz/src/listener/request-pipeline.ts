@@ -11,11 +11,11 @@ import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
 import { type StatusResponse, statusResponse } from "./status-response.js";
 
-/** Answers a request that is neither Channelz nor one of the other routes. */
+/** Handles a request that is neither Channelz nor one of the other routes. */
 export type Fallback = (request: NodeRequest, response: NodeResponse) => void;
 
-/** What stands behind the reception. */
-export interface ReceptionOptions {
+/** What the pipeline needs. */
+export interface PipelineOptions {
   readonly connections: Connections;
   readonly limits: ListenLimits;
   readonly guard: Guard;
@@ -45,20 +45,20 @@ export interface ReceivedRequest {
   readonly hasSeveralHosts?: boolean;
 }
 
-/** What all requests pass, whichever version of HTTP brings them. */
-export interface Reception {
-  /** Takes a request in: it is counted, and the guard is asked. */
+/** The steps that all requests take, in both versions of HTTP. */
+export interface RequestPipeline {
+  /** Takes a request in: counts it, and checks it with the guard. */
   receive(
     connection: Connection,
     carrier: { readonly stream: ServerHttp2Stream } | { readonly http1: Http1Pair },
     request: ReceivedRequest,
   ): Received;
-  /** The answer to a request that nobody needs to see: one that is refused, too large, a preflight, or for nothing here. */
-  answerAtOnce(received: Received): StatusResponse | undefined;
-  /** Its answer is out, or it never will be. */
+  /** The response to a request that reaches no handler: it is refused, too large, a preflight, or for an unknown path. */
+  earlyResponse(received: Received): StatusResponse | undefined;
+  /** Its response is sent, or never will be. */
   finish(received: Received): void;
-  /** Hands a request to whom it is for. */
-  handOver(received: Received, request: NodeRequest, response: NodeResponse): void;
+  /** Passes a request to its handler. */
+  dispatch(received: Received, request: NodeRequest, response: NodeResponse): void;
 }
 
 const frameHeaderBytes = 5;
@@ -66,11 +66,11 @@ const frameHeaderBytes = 5;
 /** The content types of gRPC, gRPC-Web, and Connect but for its JSON, which others use as well. */
 const rpcType = /^application\/(grpc|connect\+|proto\b)/i;
 
-export function createReception(options: ReceptionOptions): Reception {
+export function createRequestPipeline(options: PipelineOptions): RequestPipeline {
   const { connections, limits, guard, services, fallback, publicPaths, cors, isEncrypted } = options;
   const { counters } = connections;
 
-  function statusAtOnce({ headers }: GuardedRequest, path: string): RpcStatus | undefined {
+  function earlyStatus({ headers }: GuardedRequest, path: string): RpcStatus | undefined {
     if (services.isAwaited(path)) {
       return {
         code: grpcCode.unavailable,
@@ -120,18 +120,18 @@ export function createReception(options: ReceptionOptions): Reception {
       const asked: GuardedRequest = { httpVersion, method, headers, isEncrypted, isPublic, hasSeveralHosts };
       return { asked, url, path, verdict: guard(asked), exchange };
     },
-    answerAtOnce({ asked, url, path, verdict }) {
+    earlyResponse({ asked, url, path, verdict }) {
       if (verdict.outcome === "preflight") {
         return { statusCode: 204, headers: preflightHeaders(verdict.origin, cors), body: Buffer.alloc(0) };
       }
-      const status = verdict.outcome === "refuse" ? verdict.status : statusAtOnce(asked, path);
+      const status = verdict.outcome === "refuse" ? verdict.status : earlyStatus(asked, path);
       if (status === undefined) return undefined;
       if (verdict.outcome === "refuse") counters.requestsRefused++;
-      const answer = statusResponse(status, asked.method, asked.headers, url);
-      return { ...answer, headers: { ...answer.headers, ...(verdict.origin && corsHeaders(verdict.origin, cors)) } };
+      const reply = statusResponse(status, asked.method, asked.headers, url);
+      return { ...reply, headers: { ...reply.headers, ...(verdict.origin && corsHeaders(verdict.origin, cors)) } };
     },
     finish: ({ exchange }) => connections.finish(exchange),
-    handOver(received, request, response) {
+    dispatch(received, request, response) {
       const { origin } = received.verdict;
       if (origin !== undefined) {
         for (const [name, value] of Object.entries(corsHeaders(origin, cors))) response.setHeader(name, value);

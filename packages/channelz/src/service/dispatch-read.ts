@@ -10,7 +10,7 @@ import type {
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { ReadOptions, Source } from "../source.js";
 
-/** What the seven reads answer. */
+/** The responses of the seven reads. */
 export type ReadResponse =
   | GetTopChannelsResponse
   | GetServersResponse
@@ -21,7 +21,7 @@ export type ReadResponse =
   | GetSocketResponse;
 
 /** Asks a source for a read that came as data. */
-export function performRead(source: Source, read: EncodedRead, options: ReadOptions): Promise<ReadResponse> {
+export function dispatchRead(source: Source, read: EncodedRead, options: ReadOptions): Promise<ReadResponse> {
   switch (read.method) {
     case "GetTopChannels":
       return source.getTopChannels(read, options);

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Waiting, WaitingList } from "./waiting-list.js";
+import { IdleList, type Listed } from "./idle-list.js";
 
-class Guest implements Waiting<Guest> {
-  list: WaitingList<Guest> | undefined;
+class Guest implements Listed<Guest> {
+  list: IdleList<Guest> | undefined;
   before: Guest | undefined;
   after: Guest | undefined;
 }
@@ -14,11 +14,11 @@ test("two lists that guests come to and leave are as two Sets would be", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const guests = Array.from({ length: 8 }, () => new Guest());
-      const lists = [new WaitingList<Guest>(), new WaitingList<Guest>()] as const;
+      const lists = [new IdleList<Guest>(), new IdleList<Guest>()] as const;
       const models = [new Set<Guest>(), new Set<Guest>()] as const;
       for (const { guest: number, list: which } of steps) {
         const guest = guests[number] as Guest;
-        const [list, model] = [lists[which], models[which]] as [WaitingList<Guest>, Set<Guest>];
+        const [list, model] = [lists[which], models[which]] as [IdleList<Guest>, Set<Guest>];
         if (guest.list === undefined) {
           list.add(guest);
           model.add(guest);
@@ -36,8 +36,8 @@ test("two lists that guests come to and leave are as two Sets would be", () => {
   );
 });
 
-test("whoever is given may leave before the next is", () => {
-  const list = new WaitingList<Guest>();
+test("an item may be removed before the iterator gives the next one", () => {
+  const list = new IdleList<Guest>();
   const guests = Array.from({ length: 5 }, () => new Guest());
   for (const guest of guests) list.add(guest);
   const met: Guest[] = [];
@@ -49,8 +49,8 @@ test("whoever is given may leave before the next is", () => {
   expect(list.size).toBe(0);
 });
 
-test("whoever has left holds nobody", () => {
-  const list = new WaitingList<Guest>();
+test("a removed item keeps no other item in memory", () => {
+  const list = new IdleList<Guest>();
   const guests = Array.from({ length: 3 }, () => new Guest());
   for (const guest of guests) list.add(guest);
   for (const guest of guests) list.delete(guest);

@@ -1,6 +1,6 @@
 /** What can be in one waiting list at a time. */
-export interface Waiting<Item extends Waiting<Item>> {
-  list: WaitingList<Item> | undefined;
+export interface Listed<Item extends Listed<Item>> {
+  list: IdleList<Item> | undefined;
   before: Item | undefined;
   after: Item | undefined;
 }
@@ -9,7 +9,7 @@ export interface Waiting<Item extends Waiting<Item>> {
  * What waits, those who began first first. A Set would keep that order as well; but one that is added to and deleted from with
  * every request leaves a chain of tables behind that only a collection of the whole heap ends.
  */
-export class WaitingList<Item extends Waiting<Item>> implements Iterable<Item> {
+export class IdleList<Item extends Listed<Item>> implements Iterable<Item> {
   #first: Item | undefined;
   #last: Item | undefined;
   #size = 0;
@@ -40,7 +40,7 @@ export class WaitingList<Item extends Waiting<Item>> implements Iterable<Item> {
     else before.after = after;
     if (after === undefined) this.#last = before;
     else after.before = before;
-    // Whoever is gone must not hold those that stay.
+    // A removed item must not keep the others in memory.
     item.list = undefined;
     item.before = undefined;
     item.after = undefined;
