@@ -164,7 +164,7 @@ test("[TS-D-ADMIN-9] a gateway of another configuration is left alone, unless --
   writeFileSync(other, JSON.stringify({ diary: { type: "http", url: world.tool.url } }));
   const up = await startUp({ ...world, shared: ["--config", other, "--allow-insecure-loopback"] }, "--trust");
   const auth = await world.run(["auth"], { person: async () => "y" });
-  expect(auth.stdout).toMatch(/^Tokens rest in .*\n\n.*\nnotes +not signed in/s);
+  expect(auth.stdout).toMatch(/^Tokens are stored in .*\n\n.*\nnotes +not signed in/s);
   const asked = await world.run(["auth", "--endpoint"]);
   expect(asked.stdout).toMatch(
     new RegExp(`^Sign-ins of the gateway at ${originOf(up)}\\.\n\n.*\ndiary +not signed in`, "s"),

@@ -27,7 +27,7 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
       await page.getByRole("button", { name: "Sign in" }).click();
       expect(await page.getByText("It asks for").textContent()).toBe("It asks for: notes:read offline_access");
       await page.getByRole("button", { name: "Allow" }).click();
-      await page.getByRole("heading", { name: "Answer received" }).waitFor();
+      await page.getByRole("heading", { name: "Signed in to notes" }).waitFor();
       seen = {
         title: await page.title(),
         text: await page.getByRole("paragraph").textContent(),
@@ -39,8 +39,8 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("Signed in to notes");
     expect(seen).toEqual({
-      title: "Answer received",
-      text: "The sign-in to notes continues where you started it. You can close this page.",
+      title: "Signed in to notes",
+      text: "You can close this tab.",
       width: "512px",
       scripts: 0,
     });
@@ -63,7 +63,7 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
       pages.push(await page.content());
     });
     expect(code).toBe(1);
-    expect(pages.map((html) => /<h1>(.*)<\/h1>/.exec(html)?.[1])).toEqual(["Not your sign-in", "Answer received"]);
+    expect(pages.map((html) => /<h1>(.*)<\/h1>/.exec(html)?.[1])).toEqual(["Not your sign-in", "Signed in to notes"]);
     for (const html of pages) expect(html).not.toMatch(/<script|alert|onerror/);
     // The first page is a 400, which Chromium remarks upon.
     expect(problems.filter((problem) => !problem.includes("400 (Bad Request)"))).toEqual([]);

@@ -27,7 +27,7 @@ test("(21) rejects pasted text that is empty, another page, or the response of a
   const pasted = async (text: string) => world.run(["login", "notes", "--trust"], { person: async () => text });
   expect(await pasted("https://as.example/authorize?code=x")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("which begins with http://127.0.0.1:"),
+    stderr: expect.stringContaining("which starts with http://127.0.0.1:"),
   });
   const port = /127\.0\.0\.1%3A(\d+)%2Fcallback/.exec((await pasted("x")).stderr)?.[1];
   const foreign = await pasted(`http://127.0.0.1:${port}/callback?code=stolen-code&state=another`);

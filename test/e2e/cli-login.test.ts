@@ -10,7 +10,7 @@ function login(world: LoginWorld, ...more: string[]): Promise<Run> {
 
 const call = ["call", "notes", "read", "--trust"];
 const nobodySignedIn =
-  /refused the request\. The server responded with 401: it requires a sign-in\. Sign in with: wirescope login notes\n$/;
+  /refused the request\. 401 Unauthorized: sign-in required\. Sign in with: wirescope login notes\n$/;
 
 describe("a sign-in", () => {
   test("[TS-OAUTH-3] [TS-OAUTH-4] [TS-OAUTH-9] shows the requested scopes, and then the name of the server", async () => {
@@ -19,7 +19,7 @@ describe("a sign-in", () => {
     expect(code).toBe(0);
     const { issuer } = world.authorization;
     expect(stderr).toContain(`Sign in to notes with ${issuer}, as you asked.\n`);
-    expect(stderr).toContain("Requested scopes:\n  notes:read\n  offline_access\nTokens rest in ");
+    expect(stderr).toContain("Requested scopes:\n  notes:read\n  offline_access\nTokens are stored in ");
     expect(stdout).toBe(`Signed in to notes with ${issuer}.\nScopes: notes:read.\nConnected to notes: notes 3.1.0\n`);
   });
 
@@ -53,7 +53,7 @@ describe("a sign-in", () => {
     await login(world, "--scope", "openid");
     const { issuer } = world.authorization;
     const { stdout } = await world.run(["auth", "--trust"]);
-    expect(stdout).toMatch(/^Tokens rest in .*, encrypted with AES-256-GCM; the key comes from the variable/);
+    expect(stdout).toMatch(/^Tokens are stored in .*, encrypted with AES-256-GCM; the key is read from the variable/);
     expect(stdout).toMatch(/^SERVER +SIGN-IN +ACCOUNT +EXPIRES +OBTAINED +SCOPES +ISSUER$/m);
     expect(stdout).toMatch(/^notes +signed in +ada +in 59 min +(just now|\d+ s ago) +notes:read/m);
     expect(stdout).toContain(issuer);
@@ -79,8 +79,8 @@ describe("a sign-in", () => {
     const { stderr } = await login(world, "--debug");
     for (const step of [
       "The authorization server is",
-      "This client was registered",
-      "A person is asked to sign in",
+      "Registered a client",
+      "Asking a person to sign in",
       "Signed in",
     ]) {
       expect(stderr).toContain(step);
@@ -159,6 +159,6 @@ test("the last page confirms the sign-in and shows nothing that a peer sent", as
     },
   });
   await world.run(["login", "notes", "--trust"], { person });
-  expect(pages[0]).toContain("<h1>Answer received</h1>");
+  expect(pages[0]).toContain("<h1>Signed in to notes</h1>");
   expect(pages[0]).not.toMatch(/<script|code=|state=/);
 });

@@ -17,7 +17,7 @@ async function allExpired({ tool, authorization }: LoginWorld): Promise<void> {
 
 const call = ["call", "notes", "read", "--trust"];
 const nobodySignedIn =
-  /refused the request\. The server responded with 401: it requires a sign-in\. Sign in with: wirescope login notes\n$/;
+  /refused the request\. 401 Unauthorized: sign-in required\. Sign in with: wirescope login notes\n$/;
 
 describe("tokens", () => {
   test("[TS-OAUTH-6] [TS-ERR-5] are refreshed when they have expired, without a prompt", async () => {
@@ -96,9 +96,9 @@ describe("tokens", () => {
     const world = await createLoginWorld();
     const { code, stderr } = await login(world, "--vault", "memory");
     expect(code).toBe(0);
-    expect(stderr).toContain("Tokens are kept in memory only");
+    expect(stderr).toContain("Tokens are stored in memory only");
     const auth = await world.run(["auth", "--trust", "--vault", "memory"]);
-    expect(auth.stdout).toContain("Tokens are kept in memory only");
+    expect(auth.stdout).toContain("Tokens are stored in memory only");
     expect(auth.stdout).toMatch(/^notes +not signed in/m);
     expect(world.filesWith(world.authorization.issued)).toEqual([]);
   });

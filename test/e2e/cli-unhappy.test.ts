@@ -100,7 +100,7 @@ describe("somebody in trouble", () => {
     user.configure({ api: { type: "http", url: "https://127.0.0.1:1/mcp", headersHelper: "helper.sh" } });
     const tools = startIn(user, "tools", "--trust");
     expect(await tools.ended).toBe(1);
-    expect(tools.stderr).toContain(`The helper of the server "api" (${helper}) exited with code 4`);
+    expect(tools.stderr).toContain(`The helper of server "api" (${helper}) exited with code 4`);
   });
 
   test.runIf(process.platform === "linux")("is told in a sentence that the disk is full", async () => {

@@ -63,7 +63,7 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     const allow = async (): Promise<string[]> => {
       const asked = await page.getByRole("listitem").allTextContents();
       await page.getByRole("button", { name: "Allow" }).click();
-      await page.getByRole("heading", { name: "Answer received" }).waitFor();
+      await page.getByRole("heading", { name: "Signed in to notes" }).waitFor();
       return asked;
     };
     await page.goto(await linkTo());

@@ -180,7 +180,7 @@ test("[TS-D-SIGNIN-5] without a browser the error carries the link and the comma
 test("[TS-D-SIGNIN-5] a browser that cannot be started is no reason to wait", async () => {
   const world = await createSignInWorld(null, { openBrowser: async () => false, linkTo: async () => "http://x/y" });
   const client = await world.connect("legacy");
-  await expect(client.callTool(readNote)).rejects.toThrow(/it requires a sign-in.* Or open this link/);
+  await expect(client.callTool(readNote)).rejects.toThrow(/sign-in required.* Or open this link/);
 });
 
 test("[TS-D-SIGNIN-1] more permissions are asked for in the same way, and the call is made with them", async () => {

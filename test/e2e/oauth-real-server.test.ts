@@ -17,7 +17,7 @@ test("a person signs in with a browser: registration, PKCE, resource, identity, 
   const credential = createOAuthCredential({ session, signIn: world.person });
   expect(await world.call(credential)).toMatchObject({ status: 200, attempts: 2 });
   expect(world.asked[0]?.scopes).toEqual(["openid", "notes:read", "offline_access"]);
-  expect(world.pages[0]).toMatchObject({ status: 200, html: expect.stringContaining("Answer received") });
+  expect(world.pages[0]).toMatchObject({ status: 200, html: expect.stringContaining("Signed in to notes") });
   expect(session.describe()).toMatchObject({
     isSignedIn: true,
     account: "ada",

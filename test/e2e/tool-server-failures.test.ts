@@ -71,7 +71,7 @@ describe("headers", () => {
     const server = await startGuardedServer(() => false);
     const connection = await openConnection({ type: "http", url: server.url, headersHelper: helper });
     const { code, message } = await failureOf(connection.connect());
-    expect([code, message]).toEqual(["UNAUTHORIZED", expect.stringContaining("new run of the helper")]);
+    expect([code, message]).toEqual(["UNAUTHORIZED", expect.stringContaining("after a new run")]);
     expect([runsOf(folder), server.elsewhere]).toEqual([2, []]);
   });
 

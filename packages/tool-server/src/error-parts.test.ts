@@ -47,7 +47,7 @@ test.each([
   [
     "oauth: another page",
     () => parsePastedRedirect(context, "https://x.example", "http://127.0.0.1/"),
-    "Copy it whole",
+    "Copy the complete address",
   ],
   ["trust: a missing policy", () => readPolicy("/nonexistent/policy.json"), "Fix it"],
 ])("an error has its advice apart from its problem, and last in its message: %s", async (_, fail, advice) => {

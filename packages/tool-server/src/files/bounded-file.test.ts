@@ -37,7 +37,7 @@ describe("reading a bounded file", () => {
     expect(await codeOf(pipe, 100, false)).toBe("ERR_NOT_A_FILE");
   });
 
-  test("follows a link to a regular file unless told not to", async () => {
+  test("follows a link to a regular file unless disabled", async () => {
     await writeFile(join(folder, "file"), "text");
     await symlink("file", join(folder, "link"));
     expect(await codeOf(join(folder, "link"))).toBe("text");

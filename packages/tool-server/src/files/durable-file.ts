@@ -5,14 +5,14 @@ import { basename, dirname, join } from "node:path";
 
 const temporaryEnding = ".tmp";
 
-/** A name beside `path` for what is not finished yet. */
+/** A name next to `path` for a file that is not finished yet. */
 export function temporaryNameOf(path: string): string {
   return `${path}.${randomUUID()}${temporaryEnding}`;
 }
 
 /**
- * Replaces a file, whole or not at all, readable by its owner alone. Resolves when it would outlive a loss of power. Where
- * the signal aborted before the new file took its place, the old one stays.
+ * Replaces a file atomically, readable by its owner only. Resolves when the file survives a power failure. If the signal
+ * aborts before the new file replaces the old one, the old one stays.
  */
 export async function writeDurably(path: string, text: string, signal?: AbortSignal): Promise<void> {
   const temporary = temporaryNameOf(path);
@@ -27,17 +27,17 @@ export async function writeDurably(path: string, text: string, signal?: AbortSig
   await syncFolder(dirname(path));
 }
 
-/** Space on the disk for a file that is written later. */
+/** Disk space for a file that is written later. */
 export interface ReservedFile {
-  /** Replaces the file as `writeDurably` does, within the space that was reserved. */
+  /** Replaces the file as `writeDurably` does, within the reserved space. */
   write(text: string): Promise<void>;
-  /** Gives the space back, unless it was used. */
+  /** Frees the space, unless it was used. */
   release(): Promise<void>;
 }
 
 /**
- * Reserves the space that it takes to replace a file, by writing that many bytes. Rejects if the disk has no room; then nothing was
- * changed. A file system that never overwrites in place, such as Btrfs, may still run out of space.
+ * Reserves the space for a new version of a file, by writing that many bytes. Rejects, without a change, if the disk has no
+ * space. A file system that never overwrites in place, such as Btrfs, may still run out of space.
  */
 export async function reserveFile(path: string, bytes: number): Promise<ReservedFile> {
   const temporary = temporaryNameOf(path);
@@ -75,13 +75,13 @@ async function writeAndSync(file: FileHandle, content: string | Buffer): Promise
   }
 }
 
-/** Deletes a file for good: it would not be back after a loss of power. */
+/** Deletes a file durably: it does not come back after a power failure. */
 export async function removeDurably(path: string): Promise<void> {
   await rm(path);
   await syncFolder(dirname(path));
 }
 
-/** Makes the names in a folder durable. Windows has no such thing, and does not need it. */
+/** Makes the names in a folder durable. Windows does not support it, and does not need it. */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const folder = await open(path, constants.O_RDONLY);
@@ -92,13 +92,13 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Keeps what rests at `path` under another name, and tells which. The name is never one that is taken. */
+/** Keeps the file at `path` under another, unused name, and returns that name. */
 export async function keepAside(path: string, now: Date = new Date()): Promise<string> {
   const stem = `${path}.corrupt-${now.toISOString().replaceAll(/[:.]/g, "-")}`;
   for (let count = 1; ; count += 1) {
     const aside = count === 1 ? stem : `${stem}-${count}`;
     try {
-      // Not moved: until the new value is in its place, a reader finds the old one there, and not nothing.
+      // Not moved: until the new value replaces it, a reader finds the old one instead of nothing.
       await link(path, aside);
       return aside;
     } catch (error) {
@@ -113,17 +113,17 @@ export async function keepAside(path: string, now: Date = new Date()): Promise<s
 }
 
 /**
- * Deletes what writers of a file that were killed left behind, once it is older than `ageMs`; default 0, for who knows that nobody
- * else is writing it.
+ * Deletes the temporary files that killed writers of a file left behind, once they are older than `ageMs`. Default 0, for callers
+ * that know that nobody else is writing it.
  */
 export async function removeLeftoversOf(path: string, ageMs = 0): Promise<void> {
   const name = basename(path);
-  // Exactly: what is beside a lock of this file begins with the name of the file as well.
+  // Exactly: temporary files of a lock of this file start with the name of the file as well.
   const length = basename(temporaryNameOf(path)).length;
   await removeOld(dirname(path), ageMs, (other) => other.startsWith(`${name}.`) && other.length === length);
 }
 
-/** Deletes what writers that were killed left behind in a folder, once it is older than `ageMs`. */
+/** Deletes the temporary files that killed writers left behind in a folder, once they are older than `ageMs`. */
 export function removeLeftovers(folder: string, ageMs: number): Promise<void> {
   return removeOld(folder, ageMs, () => true);
 }

@@ -46,7 +46,7 @@ async function ownerAt(path: string): Promise<LockOwner> {
 
 const lost = (): Error => new Error("The lock was lost.");
 
-test("a free lock is taken, says who holds it, and leaves nothing when it is released", async () => {
+test("a free lock is taken, names its owner, and leaves no file when it is released", async () => {
   const path = await newLock();
   const held = await acquireLockFile(path, { lost, signal: never, clock: steadyClock });
   expect(await ownerAt(path)).toMatchObject({ pid: process.pid });
@@ -56,7 +56,7 @@ test("a free lock is taken, says who holds it, and leaves nothing when it is rel
 });
 
 describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
-  test("is taken over at once, and nothing is left of the dead", async () => {
+  test("the lock of a dead owner is taken over at once, and its file is removed", async () => {
     const path = await newLock(deadOwner());
     const clock = createFakeClock();
     const held = await acquireLockFile(path, { lost, signal: never, clock });
@@ -64,7 +64,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     await held.release();
   });
 
-  test("is taken over though heirs died on the way", async () => {
+  test("the lock of a dead owner is taken over even if heirs died", async () => {
     const owner = deadOwner();
     const [heir, heirOfHeir] = [deadOwner(), deadOwner()];
     const path = await newLock(owner);
@@ -75,7 +75,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     await held.release();
   });
 
-  test("is left to its heir while that one lives", async () => {
+  test("the lock of a dead owner is left to its heir while the heir is alive", async () => {
     const owner = deadOwner();
     const path = await newLock(owner);
     await writeFile(`${path}.after-${owner.token}`, JSON.stringify(distantOwner()));
@@ -89,7 +89,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     expect(await taking).toBe("enough");
   });
 
-  test("goes to one of many who want it, also to those who looked long ago", async () => {
+  test("the lock of a dead owner goes to exactly one of many, even if some looked long ago", async () => {
     const path = await newLock();
     let holders = 0;
     let most = 0;
@@ -131,7 +131,7 @@ describe("an owner that cannot be looked up", () => {
     await held?.release();
   });
 
-  test("is waited for as long as its heart beats", async () => {
+  test("an owner that cannot be looked up keeps the lock while its heartbeat continues", async () => {
     const path = await newLock(distantOwner());
     const clock = createFakeClock();
     const controller = new AbortController();
@@ -149,7 +149,7 @@ describe("an owner that cannot be looked up", () => {
 });
 
 describe("a holder", () => {
-  test("shows that it lives", async () => {
+  test("the holder of a lock updates its heartbeat", async () => {
     const path = await newLock();
     const clock = createFakeClock();
     const held = await acquireLockFile(path, { lost, signal: never, clock });
@@ -160,7 +160,7 @@ describe("a holder", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("is told when others took the lock, and leaves it to them", async () => {
+  test("the holder of a lock is notified when others take it, and does not remove it", async () => {
     const path = await newLock();
     const clock = createFakeClock();
     const held = await acquireLockFile(path, { lost, signal: never, clock });
@@ -174,7 +174,7 @@ describe("a holder", () => {
   });
 });
 
-test("a process is told from another that has its number, from one that is no more, and from one elsewhere", () => {
+test("a process is distinguished from a later one with its pid, from a dead one, and from one on another host", () => {
   const own = createLockOwner();
   expect(livenessOf(own)).toBe("unsure");
   expect(livenessOf({ ...own, space: "another host" })).toBe("unsure");

@@ -8,9 +8,9 @@ import { createLockOwner, type LockOwner, livenessOf, parseLockOwner } from "./l
 
 /** A lock that is held. */
 export interface HeldLock {
-  /** Aborts when others took the lock for a dead one's, or somebody deleted it. */
+  /** Aborts when another process considered the owner dead and took the lock, or when the file was deleted. */
   readonly lost: AbortSignal;
-  /** Frees the lock. Does not reject: where it fails, the lock is free once this process ends. */
+  /** Releases the lock. Does not reject: if it fails, the lock is free once this process ends. */
   release(): Promise<void>;
 }
 
@@ -18,32 +18,32 @@ export interface LockFileOptions {
   /** Gives up waiting, and rejects with its reason. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** What a task is told that has lost its lock. */
+  /** The reason with which `lost` aborts. */
   lost(): Error;
-  /** Told who is waited for. */
+  /** Called with the current owner while waiting. */
   onBusy?(owner: LockOwner | undefined): void;
 }
 
 export const heartbeatMs = 2_000;
-/** For how long a lock must be seen without a heartbeat until its owner is taken for dead, where it cannot be looked up. */
+/** How long a lock must be seen without a heartbeat before its owner is considered dead, if its process cannot be looked up. */
 export const silenceMs = 15_000;
 const firstPollMs = 4;
-const longestPollMs = 100;
+const maxPollMs = 100;
 
 interface Seen {
   readonly owner: LockOwner | undefined;
-  /** Names this very lock, also where its owner cannot be read. */
+  /** Identifies this lock, even if its owner cannot be read. */
   readonly token: string;
   readonly beat: number;
 }
 
 /**
- * Takes the lock that is a file at `path`, also across processes.
+ * Takes the lock file at `path`, across processes.
  *
- * The file is made whole, by linking a finished one, so that it always says whose it is. Where the owner is dead, somebody has
- * to take its place, and only one may: whoever links a file that is named after the dead one's token is its heir, and
- * the heir alone replaces the lock. An heir may die as well; then its own heir does so. An heir looks again whether the lock
- * still is the dead one's: it may have read it long ago, and come to a name that was free again.
+ * The file is created complete, by linking a finished one, so it always names its owner. If the owner is dead, exactly one
+ * process may replace it: the one that links a file named after the token of the dead owner is its heir, and only
+ * the heir replaces the lock. An heir may die as well; then its own heir does so. An heir checks again that the lock
+ * still belongs to the dead owner: it may have read it long ago, and the name may have become free again.
  */
 export async function acquireLockFile(path: string, options: LockFileOptions): Promise<HeldLock> {
   const { signal, clock } = options;
@@ -61,13 +61,13 @@ export async function acquireLockFile(path: string, options: LockFileOptions): P
       const mine = last === undefined ? undefined : await inherit(path, base, last);
       if (mine !== undefined) return hold(path, mine, options);
     }
-    // Spread, so that those who wait do not all come at once.
-    const delayMs = backOffMs(Math.min(polls, 8), firstPollMs, longestPollMs) * (0.5 + Math.random());
+    // Jitter, so that waiting processes do not all poll at once.
+    const delayMs = backOffMs(Math.min(polls, 8), firstPollMs, maxPollMs) * (0.5 + Math.random());
     await sleep(clock, delayMs, signal);
   }
 }
 
-/** The last of a row of heirs that all died; undefined where one of them lives. */
+/** The last of a chain of dead heirs; undefined if one of them is alive. */
 async function lastOfDead(path: string, base: Seen, isDead: (seen: Seen) => boolean): Promise<Seen | undefined> {
   let last = base;
   for (;;) {
@@ -88,7 +88,7 @@ async function inherit(path: string, base: Seen, last: Seen): Promise<LockOwner 
     await rename(place, path);
     isTaken = true;
   } finally {
-    // Also where it failed: others would wait for an heir that lives and does nothing.
+    // Also after a failure: others would wait for an heir that is alive and does nothing.
     if (!isTaken) await rm(place, { force: true });
   }
   await removeHeirs(path, mine).catch(() => {});
@@ -99,7 +99,7 @@ function heirPath(path: string, token: string): string {
   return `${path}.after-${token}`;
 }
 
-/** Removes what heirs left that died on the way. Only who holds the lock may: now nobody goes by them. */
+/** Removes the files of heirs that died on the way. Only the holder of the lock may: nobody relies on them now. */
 async function removeHeirs(path: string, mine: LockOwner): Promise<void> {
   const folder = dirname(path);
   const prefix = basename(heirPath(path, ""));
@@ -110,7 +110,7 @@ async function removeHeirs(path: string, mine: LockOwner): Promise<void> {
   }
 }
 
-/** Puts a new owner's file at `path` if nothing is there; undefined where something is. */
+/** Creates the file of a new owner at `path`; undefined if the file exists. */
 async function linkOwner(path: string): Promise<LockOwner | undefined> {
   const mine = createLockOwner();
   const temporary = temporaryNameOf(path);
@@ -142,7 +142,7 @@ async function look(path: string): Promise<Seen | undefined> {
   }
 }
 
-/** Judges owners, and remembers since when it has not seen a heartbeat of those that it cannot look up. */
+/** Judges owners, and remembers how long it has not seen a heartbeat of those whose process it cannot look up. */
 function createJudge(clock: Clock): (seen: Seen) => boolean {
   const silent = new Map<string, { readonly beat: number; readonly since: number }>();
   return ({ owner, token, beat }) => {
@@ -159,7 +159,7 @@ function hold(path: string, mine: LockOwner, options: LockFileOptions): HeldLock
   const { clock } = options;
   const lost = new AbortController();
   let released = false;
-  let callOff = (): void => {};
+  let cancelTimer = (): void => {};
   const isMine = async (): Promise<boolean> => (await look(path))?.token === mine.token;
   const beat = async (): Promise<void> => {
     try {
@@ -168,20 +168,20 @@ function hold(path: string, mine: LockOwner, options: LockFileOptions): HeldLock
       if (isStillMine) await utimes(path, new Date(), new Date());
       else lost.abort(options.lost());
     } catch {
-      // A beat that fails is one that is missed; many may be.
+      // A failed heartbeat is a missed one; many may be missed.
     }
-    if (!released && !lost.signal.aborted) callOff = clock.after(heartbeatMs, () => void beat());
+    if (!released && !lost.signal.aborted) cancelTimer = clock.after(heartbeatMs, () => void beat());
   };
-  callOff = clock.after(heartbeatMs, () => void beat());
+  cancelTimer = clock.after(heartbeatMs, () => void beat());
   return {
     lost: lost.signal,
     async release() {
       released = true;
-      callOff();
+      cancelTimer();
       try {
         if (await isMine()) await rm(path, { force: true });
       } catch {
-        // Said above.
+        // See `HeldLock.release`.
       }
     },
   };

@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Who holds a lock, or is about to. */
+/** The process that holds a lock, or is about to. */
 export interface LockOwner {
   readonly pid: number;
-  /** When the process began, as its system tells it: a number of a process is used again. Empty where it is not told. */
+  /** The start time of the process as reported by the system, because process ids are reused. Empty if it is unknown. */
   readonly start: string;
-  /** Where `pid` means something: a boot and a namespace of processes, or a host. */
+  /** The scope of `pid`: a boot and a PID namespace, or a host. */
   readonly space: string;
-  /** Names this one holding; no other ever has it. */
+  /** Identifies this acquisition; it is never reused. */
   readonly token: string;
 }
 
-/** Whether an owner still runs. It is not sure where its process cannot be seen from here, or told from a later one. */
+/** Whether an owner still runs. "unsure" if its process is not visible from here, or cannot be distinguished from a later one. */
 export type Liveness = "alive" | "dead" | "unsure";
 
 interface Self {
@@ -33,7 +33,7 @@ export function createLockOwner(): LockOwner {
   return { pid: process.pid, ...self(), token: randomUUID() };
 }
 
-/** What an owner wrote; undefined where it cannot be read, as after a loss of power. */
+/** Parses the content of a lock file; undefined if it is damaged, for example by a power failure. */
 export function parseLockOwner(text: string): LockOwner | undefined {
   const { pid, start, space, token } = fieldsOf(text);
   if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid <= 0) return undefined;
@@ -51,7 +51,7 @@ function fieldsOf(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Tells whether the process of an owner runs. */
+/** Whether the process of an owner runs. */
 export function livenessOf(owner: LockOwner): Liveness {
   const { space, start } = self();
   if (owner.space !== space) return "unsure";
@@ -64,12 +64,12 @@ export function livenessOf(owner: LockOwner): Liveness {
   return isThere(owner.pid) ? "unsure" : "dead";
 }
 
-/** When a process began, in ticks since the boot; empty for one that has ended and waits to be reaped; undefined where it is not told. */
+/** The start time of a process, in ticks since the boot; empty for a zombie; undefined if it is unknown. */
 function startOf(pid: number): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name stands in brackets, and may itself hold brackets and spaces.
+    // The process name is in parentheses, and may itself contain parentheses and spaces.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" || fields[0] === "X" ? "" : fields[19];
   } catch {
@@ -93,7 +93,7 @@ function spaceOf(): string {
       return `linux ${boot} ${readlinkSync("/proc/self/ns/pid")}`;
     }
   } catch {
-    // Without /proc, the name of the host has to do.
+    // Without /proc, use the host name.
   }
   return `${process.platform} ${hostname()}`;
 }

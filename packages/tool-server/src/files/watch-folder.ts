@@ -1,21 +1,21 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 
-/** Several names change for one writing. */
+/** One write changes several names. */
 const settleMs = 20;
-/** How often the folder is looked at; one `stat` each time. */
+/** How often the folder is polled, with one `stat`. */
 const pollMs = 500;
 
 export interface FolderWatchOptions {
-  /** Whether a name in the folder is of interest. */
+  /** Whether to report changes of this name. */
   isMeant(name: string): boolean;
-  /** Whether the system is asked to report changes. Default true. */
+  /** Whether to use the change events of the system. Default true. */
   readonly usesEvents?: boolean | undefined;
 }
 
 /**
  * Calls `onChange` after names in a folder have changed, by any process, within half a second. Network file systems and some
- * containers report no changes, so the folder's own time is compared as well. Keeps no process alive. Returns how to stop.
+ * containers report no events, so the modification time of the folder is polled too. Keeps no process alive. Returns a function that stops.
  */
 export function watchFolder(folder: string, options: FolderWatchOptions, onChange: () => void): () => void {
   let settling: NodeJS.Timeout | undefined;
@@ -35,7 +35,7 @@ export function watchFolder(folder: string, options: FolderWatchOptions, onChang
       watcher.on("error", () => watcher?.close());
     }
   } catch {
-    // The system allows a limited number of watches. The poll does the work.
+    // The number of watches is limited by the system. Polling is enough.
   }
 
   let last = markOf(statSync(folder, { throwIfNoEntry: false }));
@@ -58,7 +58,7 @@ export function watchFolder(folder: string, options: FolderWatchOptions, onChang
   };
 }
 
-/** Changes whenever a name in the folder is made, replaced or removed, or the folder is another one. */
+/** Changes whenever a name in the folder is created, replaced or removed, or the folder itself is replaced. */
 function markOf(facts: { readonly mtimeMs: number; readonly ino: number } | undefined): string {
   return facts === undefined ? "" : `${facts.ino} ${facts.mtimeMs}`;
 }

@@ -181,7 +181,9 @@ describe("a helper", () => {
     const isSandboxed = !("reason" in (await prepareSandbox({ hidden: [], cwd: "/", hidesProcesses: false })));
     const hint = 'it may not work in the sandbox: write "sandbox": false into its entry.';
     expect(firstOf(explained).fix.advice.includes(hint)).toBe(isSandboxed);
-    expect(firstOf(explained).problem).toMatch(/exited with code 3; its last words: "no session for \[redacted\]/);
+    expect(firstOf(explained).problem).toMatch(
+      /exited with code 3; last lines of standard error: "no session for \[redacted\]/,
+    );
   });
 
   test("[TS-D-HELPER-7] that requires a sandbox by policy is reported with what the sandbox needs", async () => {

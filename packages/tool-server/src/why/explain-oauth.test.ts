@@ -207,9 +207,7 @@ describe("a sign-in", () => {
     world.authorization.endAllAccess();
     const explained = await explainWorld(world);
     expect(outcomesOf(explained)["sign-in"]).toBe("ok");
-    expect(explained.steps.find(({ step }) => step === "sign-in")?.evidence.join("\n")).toContain(
-      "The token was renewed.",
-    );
+    expect(explained.steps.find(({ step }) => step === "sign-in")?.evidence.join("\n")).toContain("Renewed the token.");
     expect(world.authorization.count("/token", "refresh_token")).toBe(1);
   });
 
@@ -301,7 +299,7 @@ describe("an authorization server", () => {
     world.tool.authorizationServers = [other.url.origin];
     const explained = await explainWorld(world);
     expect(firstOf(explained)).toMatchObject({ code: "metadata-invalid" });
-    expect(firstOf(explained).evidence.join("\n")).toContain("its token_endpoint cannot be used");
+    expect(firstOf(explained).evidence.join("\n")).toContain("its token_endpoint is invalid");
   });
 
   test("that does not respond does not delay the walk for long", async () => {
@@ -384,8 +382,8 @@ test("[TS-DIAG-1] the trace has sanitized headers, the progress of OAuth, refres
   await explainWorld(world);
   const trace = events.join("\n");
   expect(trace).toMatch(/POST \S+ with Authorization: Bearer \[redacted\] returned 401; challenge: Bearer/);
-  expect(trace).toContain("The token is renewed.");
-  expect(trace).toMatch(/The token cannot be renewed: .*invalid_grant/);
+  expect(trace).toContain("Renewing the token.");
+  expect(trace).toMatch(/Cannot renew the token: .*invalid_grant/);
   expect(trace).toMatch(/\.well-known\/oauth-authorization-server: found/);
   expect(trace).toMatch(/refused the request/);
   expect(trace).not.toContain(token);

@@ -37,7 +37,7 @@ test.each<[string, unknown[]]>([
   expect(read(header)).toEqual(expected);
 });
 
-test("all places of the metadata are kept in order, without those that are empty", () => {
+test("all resource_metadata values are kept in order, without empty ones", () => {
   const header = 'Bearer resource_metadata="https://a", resource_metadata="", RESOURCE_METADATA=https://b, DPoP';
   expect(parseChallenges(header).map(({ resourceMetadata }) => resourceMetadata)).toEqual([
     ["https://a", "https://b"],
@@ -45,7 +45,7 @@ test("all places of the metadata are kept in order, without those that are empty
   ]);
 });
 
-test("what follows the first 8192 characters is not read", () => {
+test("characters after the first 8192 are ignored", () => {
   expect(read(`${" ".repeat(8186)}Bearer`)).toEqual([["bearer", {}]]);
   expect(read(`${" ".repeat(8192)}Bearer`)).toEqual([]);
 });

@@ -1,22 +1,22 @@
-/** What a server asks for in WWW-Authenticate. */
+/** One challenge of a WWW-Authenticate header. */
 export interface Challenge {
   /** The scheme, in lower case. */
   readonly scheme: string;
-  /** Its parameters, by name in lower case. Of several with one name, the last. */
+  /** Its parameters, by name in lower case. If a name is repeated, the last one. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** All values of `resource_metadata`, in order: some servers name several places in one challenge. */
+  /** All values of `resource_metadata`, in order: some servers send several in one challenge. */
   readonly resourceMetadata: readonly string[];
 }
 
-const longestChallenge = 8192;
+const maxChallengeLength = 8192;
 
-// One after the other at the place that is reached; each takes at least one character, so that reading ends.
+// Sticky patterns, matched at the current position; each consumes at least one character, so parsing terminates.
 const parameter = /([!#$%&'*+.^_`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",]*))/y;
 const word = /[!#$%&'*+.^_`|~\w/=-]+/y;
 
-/** Reads the challenges of a WWW-Authenticate header (RFC 9110, section 11.6.1); what cannot be read is passed over. */
+/** Parses the challenges of a WWW-Authenticate header (RFC 9110, section 11.6.1); skips what it cannot parse. */
 export function parseChallenges(header: string): Challenge[] {
-  const text = header.slice(0, longestChallenge);
+  const text = header.slice(0, maxChallengeLength);
   const challenges: { scheme: string; parameters: Map<string, string>; resourceMetadata: string[] }[] = [];
   let at = 0;
   const take = (pattern: RegExp): RegExpExecArray | null => {

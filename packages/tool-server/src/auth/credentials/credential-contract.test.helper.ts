@@ -25,8 +25,8 @@ export function describeCredentialContract(
     return { ...(await create(registry)), registry };
   };
 
-  describe(`${name} keeps the contract of a credential`, () => {
-    test("what it sends is the same object until it is renewed, and cannot be changed", async () => {
+  describe(`${name} fulfils the contract of a credential`, () => {
+    test("gives the same frozen headers until they are renewed", async () => {
       const { credential, expire } = await start();
       const first = await credential.headers();
       expect(await credential.headers()).toBe(first);
@@ -40,7 +40,7 @@ export function describeCredentialContract(
       await credential.dispose();
     });
 
-    test("every secret that it resolves is known to the registry, and in nothing that it tells or throws", async () => {
+    test("adds every secret to the registry, and shows none in descriptions or errors", async () => {
       const { credential, secrets, registry } = await start();
       const told: unknown[] = [credential.describe()];
       const sent = await credential.headers();
@@ -53,7 +53,7 @@ export function describeCredentialContract(
       for (const secret of secrets) expect(text).not.toContain(secret);
     });
 
-    test("a refusal leads to one retry at most, and to none where it is not about the credential", async () => {
+    test("retries at most once after a refusal, and never after another status", async () => {
       const { credential } = await start();
       for (const status of [401, 403]) {
         const actions: string[] = [];
@@ -73,7 +73,7 @@ export function describeCredentialContract(
       await credential.dispose();
     });
 
-    test("those who ask at once share the work", async () => {
+    test("concurrent callers share the work", async () => {
       const { credential, work } = await start();
       const all = await Promise.all(Array.from({ length: 20 }, () => credential.headers()));
       expect(new Set(all).size).toBe(1);
@@ -81,7 +81,7 @@ export function describeCredentialContract(
       await credential.dispose();
     });
 
-    test("a caller who gave up gets the reason, disturbs nobody and leaves no listener", async () => {
+    test("a caller that gives up gets the reason, affects no other caller and leaves no listener", async () => {
       const { credential } = await start();
       const reason = new Error("enough");
       await expect(credential.headers({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -97,7 +97,7 @@ export function describeCredentialContract(
       await credential.dispose();
     });
 
-    test("once it is disposed of, nothing is under way and nothing begins", async () => {
+    test("runs nothing and starts nothing after it was disposed of", async () => {
       const { credential, work } = await start();
       const asked = credential.headers().catch((error: unknown) => error);
       await Promise.all([credential.dispose(), credential.dispose()]);

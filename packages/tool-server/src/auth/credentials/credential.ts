@@ -1,63 +1,64 @@
+import { STATUS_CODES } from "node:http";
 import type { CredentialDescription, CredentialKind } from "../../connection-info.js";
 import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
 import type { HeaderFields } from "./header-fields.js";
 
 /**
- * What a request carries, and what to do when it is refused. Whatever resolves a secret makes it known to the registry that
- * it was created with; nothing that a credential tells or throws holds one.
+ * What a request carries, and what to do when it is refused. An implementation adds every secret that it resolves to its
+ * registry; nothing that it returns for people, or throws, contains one.
  */
 export interface Credential {
   readonly kind: CredentialKind;
   /**
-   * What a request to the server carries. Ask for each request: it is the same object until the credential renewed it.
-   * Rejects with a ToolServerError, or with the signal's reason where the caller gave up.
+   * The headers of a request. Call it for each request: the result is the same object until the credential is renewed.
+   * Rejects with a ToolServerError, or with the signal's reason.
    */
   headers(request?: CredentialRequest): Promise<HeaderFields>;
   /**
-   * What `headers` would give, where nobody need wait for it; undefined where somebody must. Throws as `headers` rejects. Absent
-   * where it always takes waiting.
+   * What `headers` would give, if it is available without waiting; otherwise undefined. Throws the errors of `headers`. Absent
+   * if the credential always has to wait.
    */
   headersNow?(): HeaderFields | undefined;
-  /** What a stdio server gets in its environment, besides what every child gets. */
+  /** The environment variables of a stdio server, in addition to those that every child process gets. */
   environment(): Readonly<Record<string, string>>;
   /**
-   * What to do about a refusal. Of one request, at most the first is answered with a retry. Two things do not count: a demand for
-   * a nonce, which is no refusal of the credential, and a person who signed in.
+   * Decides about a refused request. Only the first refusal of a request may be retried, with two exceptions: a demand for
+   * a DPoP nonce, which does not refuse the credential, and a person who has just signed in.
    */
   refused(refusal: Refusal): Promise<RefusalDecision>;
-  /** How it signs in, for people and for diagnosis. */
+  /** How it authenticates, for people and for diagnosis. */
   describe(): CredentialDescription;
-  /** Ends all that it began. From then on `headers` rejects with CREDENTIAL_CLOSED. */
+  /** Stops everything it started. From then on `headers` rejects with CREDENTIAL_CLOSED. */
   dispose(): Promise<void>;
 }
 
-/** For whom headers are asked. */
+/** The request that needs headers. */
 export interface CredentialRequest {
   readonly signal?: AbortSignal | undefined;
-  /** The method and url of the request, for a credential that signs each one; default: POST, and the server's own url. */
+  /** The method and url of the request, for a credential that signs each one. Default: POST, and the url of the server. */
   readonly method?: string | undefined;
   readonly url?: URL | undefined;
 }
 
 /** A request that the server refused. */
 export interface Refusal {
-  /** The status of HTTP. */
+  /** The HTTP status. */
   readonly status: number;
-  /** What the request carried: the very object that `headers` gave. */
+  /** The headers that the request carried: the same object that `headers` gave. */
   readonly sent: HeaderFields;
   /** How often this request has been sent, from 1. */
   readonly attempt: number;
-  /** The WWW-Authenticate header of the answer. */
+  /** The WWW-Authenticate header of the response. */
   readonly challenge?: string | undefined;
-  /** The Date header of the answer. */
+  /** The Date header of the response. */
   readonly date?: string | undefined;
-  /** The DPoP-Nonce header of the answer. */
+  /** The DPoP-Nonce header of the response. */
   readonly dpopNonce?: string | undefined;
-  /** Aborts when the caller of the request gives up: nobody is asked to sign in for it any more. */
+  /** Aborts when the caller gives up: then nobody is asked to sign in. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Send the request again with the headers that `headers` gives now; or fail, for this reason. */
+/** Send the request again with the headers that `headers` gives now, or fail for this reason. */
 export type RefusalDecision =
   | { readonly action: "retry" }
   | {
@@ -65,14 +66,19 @@ export type RefusalDecision =
       readonly reason: string;
       /** What to do next, if the credential knows it. */
       readonly advice?: string | undefined;
-      /** Where the failure has a name of its own, such as SIGN_IN_NEEDED; else the status decides. */
+      /** The error code, such as SIGN_IN_NEEDED. Default: by the status. */
       readonly code?: ToolServerErrorCode | undefined;
     };
 
-/** The error of a credential that is asked for headers after it was disposed of. */
+/** A status as in a status line: `401 Unauthorized`. */
+export function statusText(status: number): string {
+  return [status, STATUS_CODES[status]].filter((part) => part !== undefined).join(" ");
+}
+
+/** The error of a credential that was disposed of. */
 export function credentialClosed(server: string): ToolServerError {
   return new ToolServerError("CREDENTIAL_CLOSED", {
-    problem: `The credential of the server ${JSON.stringify(server)} was disposed of.`,
+    problem: `The credential of server ${JSON.stringify(server)} was disposed of.`,
     advice: "Create a new connection to use it.",
   });
 }

@@ -13,7 +13,7 @@ describeCredentialContract("no credential", async () => ({
   work: () => 0,
 }));
 
-describeCredentialContract("a credential of headers", async (secrets) => ({
+describeCredentialContract("a header credential", async (secrets) => ({
   credential: createHeaderCredential({
     server,
     secrets,
@@ -37,11 +37,11 @@ describeCredentialContract("a credential of a stdio environment", async (secrets
   work: () => 0,
 }));
 
-describe("a credential of headers", () => {
+describe("a header credential", () => {
   const create = (...headers: HeaderSource[]) =>
     createHeaderCredential({ server, secrets: createSecretRegistry(), headers });
 
-  test("sends headers of any name as they were written, __proto__ among them", async () => {
+  test("sends headers of any name as written, including __proto__", async () => {
     const headers = await create(bearer, { name: "__proto__", value: "x" }, { name: "x-Odd", value: "y" }).headers();
     expect(Object.entries(headers)).toEqual([
       ["Authorization", "Bearer tok-51aGbq8"],
@@ -50,7 +50,7 @@ describe("a credential of headers", () => {
     ]);
   });
 
-  test("has one owner of each header, whatever the case of its name", () => {
+  test("rejects the same header twice, regardless of case", () => {
     expect(() => create(bearer, { name: "authorization", value: "Basic eDp5" })).toThrow(
       expect.objectContaining({ code: "CREDENTIAL_CONFLICT" }),
     );
@@ -72,26 +72,24 @@ describe("a credential of headers", () => {
     );
   });
 
-  test("names a header that cannot be sent by its number or name, and the variables of its value", () => {
+  test("identifies an invalid header by its number or name, and by the variables in its value", () => {
     const good = { name: "X-A", value: "a" };
     expect(() => create(good, { name: "Bearer hunter2", value: "x" })).toThrow(
       /the name of header 2 contains a character/,
     );
     const variables = ["A", "B"];
-    expect(() => create(good, { name: "X-B", value: "", variables })).toThrow(
-      /its value, which is made of A and B, is empty/,
-    );
-    expect(() => create(good, { name: "X-B", value: "" })).toThrow(/for its value is empty/);
+    expect(() => create(good, { name: "X-B", value: "", variables })).toThrow(/its value, from A and B, is empty/);
+    expect(() => create(good, { name: "X-B", value: "" })).toThrow(/because its value is empty/);
   });
 
-  test("makes the password of Basic known, and not only its base64", () => {
+  test("redacts the password of Basic, not only its base64", () => {
     const secrets = createSecretRegistry();
     const value = `Basic ${Buffer.from("me:opensesame").toString("base64")}`;
     createHeaderCredential({ server, secrets, headers: [{ name: "Authorization", value }] });
     expect(secrets.redact("login with opensesame failed")).not.toContain("opensesame");
   });
 
-  test("tells its headers by name, scheme and variable, and leaves the tenant readable", () => {
+  test("describes its headers by name, scheme and variable, and shows the tenant", () => {
     const secrets = createSecretRegistry();
     const tenant = { name: "X-Tenant-ID", value: "acme-corporation", variables: ["TENANT_ID"] };
     const credential = createHeaderCredential({ server, secrets, headers: [bearer, tenant] });
@@ -103,7 +101,7 @@ describe("a credential of headers", () => {
   });
 });
 
-test("a credential of a stdio environment gives the variables of the entry, and no header", async () => {
+test("an environment credential gives the variables of the entry, and no header", async () => {
   const credential = createEnvironmentCredential({
     server,
     secrets: createSecretRegistry(),
@@ -128,7 +126,7 @@ test.each([
   expect(secrets.redact(value) !== value).toBe(isSecret);
 });
 
-test("credentials name their headers and variables in a line, or say that they have none", () => {
+test("the summary of a credential names its headers and variables, or says that it has none", () => {
   const secrets = createSecretRegistry();
   const key = { name: "X-Key", value: "key-99887766" };
   const summary = (...headers: HeaderSource[]) =>

@@ -14,15 +14,15 @@ import {
 } from "./header-fields.js";
 import { giveUpUnchanged } from "./refusal-rules.js";
 
-/** For whom a credential is. */
+/** The server of a credential. */
 export interface CredentialOwner {
   /** The name of the server, for messages. */
   readonly server: string;
-  /** Where secrets are made known. */
+  /** Secrets are added to it. */
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
 }
 
-/** Signs in with nothing. */
+/** Authenticates with nothing. */
 export function createNoCredential({ server }: Pick<CredentialOwner, "server">): Credential {
   return createFixedCredential(
     server,
@@ -40,17 +40,17 @@ export function createNoCredential({ server }: Pick<CredentialOwner, "server">):
 
 /** The static headers that a server is sent. */
 export interface HeaderCredentialOptions extends CredentialOwner {
-  /** The headers of the entry, with their variables put in. */
+  /** The headers of the entry, with their variables substituted. */
   readonly headers: readonly HeaderSource[];
 }
 
-/** Signs in with headers of the configuration: a bearer token, Basic, keys, any names. Throws as `createHeaderFields` does. */
+/** Authenticates with configured headers: a bearer token, Basic, API keys, any names. Throws as `createHeaderFields` does. */
 export function createHeaderCredential({ server, secrets, headers }: HeaderCredentialOptions): Credential {
   for (const { name, value } of headers) for (const secret of secretsOfHeader(name, value)) secrets.add(secret);
   const fields = createHeaderFields(headers, `The headers of the server ${JSON.stringify(server)}`);
   return createFixedCredential(
     server,
-    "the headers of the configuration",
+    "the configured headers",
     fields,
     {},
     {
@@ -68,16 +68,16 @@ function summaryOf(kind: string, fields: readonly { readonly name: string }[]): 
   return `${kind}${fields.length === 1 ? "" : "s"} (${fields.map(({ name }) => name).join(", ")})`;
 }
 
-/** A variable for a child, and the user's variables that its value was made of. */
+/** An environment variable of a child process, and the user's variables in its value. */
 export type VariableSource = HeaderSource;
 
 /** The variables that a stdio server signs in with. */
 export interface EnvironmentCredentialOptions extends CredentialOwner {
-  /** The variables of the entry, with the user's put in. */
+  /** The variables of the entry, with the user's variables substituted. */
   readonly env: readonly VariableSource[];
 }
 
-/** Signs in by what a stdio server finds in its environment. */
+/** Authenticates with the environment variables of a stdio server. */
 export function createEnvironmentCredential({ server, secrets, env }: EnvironmentCredentialOptions): Credential {
   for (const { name, value, variables = [] } of env) {
     if (isSecretValue(name, value, variables)) secrets.add(value);
@@ -99,7 +99,7 @@ function isSecretValue(name: string, value: string, variables: readonly string[]
   return isSecretName(name) && !isMarked && !isPlainAddress(value);
 }
 
-/** A credential that never changes, and so has nothing to try once it is refused. */
+/** A credential that never changes, and so has nothing to retry with. */
 function createFixedCredential(
   server: string,
   noun: string,

@@ -42,7 +42,7 @@ test.each([
   ["X-Auth-Token", "987654"],
   ["X-Nonce", "17000000000001"],
 ])(
-  "[TS-D-SEC-2] digits are a secret in a header for credentials, and if they are too many for a time: %s: %s",
+  "[TS-D-SEC-2] digits are a secret in a credential header, and if there are too many for a time: %s: %s",
   (name, value) => {
     expect(secretsOfHeader(name, value)).toEqual([value]);
   },

@@ -9,10 +9,10 @@ import type { HeaderDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import { isCredentialHeader, isTenantHeader } from "../../secrets/secret-names.js";
 
-/** Headers to send, by name as it was written. Frozen; of names that differ in case alone, there is one; all can be sent. */
+/** Headers to send, by name as written. Frozen; names are unique regardless of case; all are valid. */
 export type HeaderFields = Readonly<Record<string, string>>;
 
-/** One header, and the variables that its value was made of. */
+/** One header, and the variables in its value. */
 export interface HeaderSource {
   readonly name: string;
   readonly value: string;
@@ -23,32 +23,32 @@ export interface HeaderSource {
 export const noHeaders: HeaderFields = fieldsOf([]);
 
 /**
- * Headers of one owner. Throws CREDENTIAL_UNUSABLE for one that cannot be sent and CREDENTIAL_CONFLICT where two are the
- * same header; `where` begins the message.
+ * Validates headers. Throws CREDENTIAL_UNUSABLE for one that cannot be sent, and CREDENTIAL_CONFLICT if two are the same header;
+ * `where` starts the message.
  */
 export function createHeaderFields(sources: readonly HeaderSource[], where: string): HeaderFields {
   const names = new Map<string, string>();
   for (const [index, { name, value, variables = [] }] of sources.entries()) {
     const nameDefect = headerNameDefect(name);
     if (nameDefect !== undefined) {
-      // Told by its number: what is no name may be a value that took its place.
+      // Identified by its number: an invalid name may be a value in the wrong place.
       throw new ToolServerError("CREDENTIAL_UNUSABLE", {
         problem: `${where}: the name of header ${index + 1} ${nameDefect}.`,
-        advice: "Correct it or take it away.",
+        advice: "Correct or remove it.",
       });
     }
     const valueDefect = headerValueDefect(value);
     if (valueDefect !== undefined) {
-      const origin = variables.length === 0 ? "its value" : `its value, which is made of ${variables.join(" and ")},`;
+      const origin = variables.length === 0 ? "its value" : `its value, from ${variables.join(" and ")},`;
       throw new ToolServerError("CREDENTIAL_UNUSABLE", {
-        problem: `${where}: ${name} cannot be sent, for ${origin} ${valueDefect}.`,
+        problem: `${where}: ${name} cannot be sent, because ${origin} ${valueDefect}.`,
         advice: "Set it to one line of printable characters.",
       });
     }
     const earlier = names.get(name.toLowerCase());
     if (earlier !== undefined) {
       throw new ToolServerError("CREDENTIAL_CONFLICT", {
-        problem: `${where}: ${name} is the same header as ${earlier}, for case does not matter.`,
+        problem: `${where}: ${name} and ${earlier} are the same header, because header names are case-insensitive.`,
         advice: "Keep one of the two.",
       });
     }
@@ -57,7 +57,7 @@ export function createHeaderFields(sources: readonly HeaderSource[], where: stri
   return fieldsOf(sources.map(({ name, value }) => [name, value]));
 }
 
-/** Both, with the headers of `over` in place of those of the same name in `base`, whatever their case. */
+/** Merges headers; those of `over` replace those of `base` with the same name, regardless of case. */
 export function mergeHeaderFields(base: HeaderFields, over: HeaderFields): HeaderFields {
   const taken = new Set(Object.keys(over).map((name) => name.toLowerCase()));
   const kept = Object.entries(base).filter(([name]) => !taken.has(name.toLowerCase()));
@@ -65,7 +65,7 @@ export function mergeHeaderFields(base: HeaderFields, over: HeaderFields): Heade
 }
 
 function fieldsOf(entries: readonly (readonly [string, string])[]): HeaderFields {
-  // Without a prototype: __proto__ is a name that a header may have.
+  // Without a prototype: __proto__ is a valid header name.
   const fields: Record<string, string> = Object.create(null);
   for (const [name, value] of entries) fields[name] = value;
   return Object.freeze(fields);
@@ -83,21 +83,21 @@ export function describeHeader(
 }
 
 /**
- * The secrets in a header. A header is taken for secret unless its name or its value says that it is not: to hide too much
- * costs a line of a log, to hide too little costs a key.
+ * The secrets in a header. A header is secret unless its name or its value says otherwise: redacting too much costs a line of a
+ * log, redacting too little costs a key.
  */
 export function secretsOfHeader(name: string, value: string): string[] {
   if (isAuthorizationName(name)) {
     const { scheme, credentials } = parseAuthorization(value);
     const password = scheme === "Basic" ? parseBasic(credentials)?.password : undefined;
-    // A word that is not a known scheme may be one of the server's own, or the start of the credentials.
+    // A word that is not a known scheme may be a scheme of this server, or the start of the credentials.
     const rest = scheme === undefined ? /^\S+\s+(.+)$/s.exec(credentials)?.[1] : undefined;
     return [credentials, password, rest].filter((secret) => secret !== undefined);
   }
   const isPublicName =
     !/session/i.test(name) &&
     (isTenantHeader(name) || /(^|-)(id|timestamp|date|version|region|user|agent)$/i.test(name));
-  // Digits may be a time, but not where the name says that they are a key.
+  // Digits may be a time, unless the name says that they are a key.
   const isTime = /^\d{1,13}$/.test(value) && !isCredentialHeader(name);
   return isPublicName || isTime ? [] : [value];
 }

@@ -85,8 +85,8 @@ describeCredentialContract("a helper", async (registry) => {
   };
 });
 
-describe("what a helper is told", () => {
-  test("[TS-D-HELPER-2] is the server, the url and the plugin's root, and the user's variables but for other servers' credentials", async () => {
+describe("the input of a helper", () => {
+  test("[TS-D-HELPER-2] a helper gets the server, the url, the plugin root, and the user's variables without credentials of other servers", async () => {
     const world = await createWorld();
     await world.node(
       `const { HOST_SERVER_NAME, HOST_SERVER_URL, HOST_PLUGIN_ROOT, MINE, OTHERS, WIRESCOPE_KEY } = process.env;
@@ -112,7 +112,7 @@ describe("what a helper is told", () => {
     ]);
   });
 
-  test("[TS-D-HELPER-3] its headers go before those of the configuration, whatever the case of their names", async () => {
+  test("[TS-D-HELPER-3] the headers of a helper replace configured ones, regardless of case", async () => {
     const world = await createWorld();
     const credential = world.credential({
       headers: [
@@ -131,7 +131,7 @@ describe("what a helper is told", () => {
   });
 });
 
-test("[TS-HEADER-4, TS-HELPER-4] a helper signs with the time, makes a token, and chooses a tenant", async () => {
+test("[TS-HEADER-4, TS-HELPER-4] a helper can sign with the time, create a token, and select a tenant", async () => {
   const world = await createWorld();
   await world.node(
     `const { createHmac } = require("node:crypto");
@@ -156,8 +156,8 @@ test("[TS-HEADER-4, TS-HELPER-4] a helper signs with the time, makes a token, an
   expect(credential.describe().helper?.expiresAt).toBe(1_893_459_600_000 - 5000);
 });
 
-describe("how long headers are kept", () => {
-  test("[TS-D-HELPER-4] until shortly before the earliest token in them expires", async () => {
+describe("the lifetime of helper headers", () => {
+  test("[TS-D-HELPER-4] helper headers are used until shortly before their earliest token expires", async () => {
     const world = await createWorld();
     const start = world.clock.now();
     await world.write({
@@ -175,7 +175,7 @@ describe("how long headers are kept", () => {
     expect(world.runs()).toBe(2);
   });
 
-  test("[TS-D-HELPER-4] for a time of their own where they hold no token that expires", async () => {
+  test("[TS-D-HELPER-4] helper headers without an expiring token are used for the configured time", async () => {
     const world = await createWorld();
     const credential = world.credential({ ttlMs: 100_000 });
     await credential.headers();
@@ -188,7 +188,7 @@ describe("how long headers are kept", () => {
     expect(world.reports.map(({ cause }) => cause)).toEqual(["first", "renewal"]);
   });
 
-  test("shortly before their end they still serve while the helper makes new ones", async () => {
+  test("helper headers are used while the helper renews them in the background", async () => {
     const world = await createWorld();
     await world.sh(
       "echo run >> runs; while [ $(wc -l < runs) -gt 1 ] && [ ! -e go ]; do sleep 0.01; done; cat output.json",
@@ -207,7 +207,7 @@ describe("how long headers are kept", () => {
     expect(world.runs()).toBe(2);
   });
 
-  test("a renewal that fails leaves the old ones in use until their end", async () => {
+  test("a failed renewal leaves the old headers in use until they expire", async () => {
     const world = await createWorld();
     const credential = world.credential({ ttlMs: 100_000 });
     const old = await credential.headers();
@@ -221,7 +221,7 @@ describe("how long headers are kept", () => {
     expect(await failureFrom(credential)).toMatchObject({ code: "HELPER_OUTPUT_INVALID" });
   });
 
-  test("for a few seconds even where their token has expired, lest each request runs the helper", async () => {
+  test("helper headers with an expired token are used for a few seconds, so that not every request runs the helper", async () => {
     const world = await createWorld();
     await world.write({ Authorization: `Bearer ${tokenUntil(world.clock.now() - 1000)}` });
     const credential = world.credential();
@@ -233,7 +233,7 @@ describe("how long headers are kept", () => {
 
 describe("a refusal", () => {
   test.each([401, 403])(
-    "[TS-D-HELPER-5] of %i runs the helper again, once for all who were refused",
+    "[TS-D-HELPER-5] a %i response runs the helper again, once for all refused requests",
     async (status) => {
       const world = await createWorld();
       const credential = world.credential();
@@ -255,7 +255,7 @@ describe("a refusal", () => {
     },
   );
 
-  test("[TS-D-HELPER-5] of new headers too gives up, and the helper rests for a time that doubles", async () => {
+  test("[TS-D-HELPER-5] a refusal of new headers gives up, and the helper pauses with exponential back-off", async () => {
     const world = await createWorld();
     const credential = world.credential();
     const request = async (): Promise<string> => {
@@ -264,19 +264,19 @@ describe("a refusal", () => {
         if (decision.action === "give-up") return decision.reason;
       }
     };
-    expect(await request()).toContain("also to the headers of a new run");
+    expect(await request()).toContain("rejected the helper's headers again after a new run");
     expect(world.runs()).toBe(2);
-    expect(await request()).toContain("rests for another 5 s");
+    expect(await request()).toContain("runs again in 5 s");
     expect(world.runs()).toBe(2);
     world.clock.advance(5000);
-    expect(await request()).toContain("also to the headers of a new run");
+    expect(await request()).toContain("rejected the helper's headers again after a new run");
     expect(world.runs()).toBe(3);
     world.clock.advance(5000);
-    expect(await request()).toContain("rests for another 5 s");
+    expect(await request()).toContain("runs again in 5 s");
     expect(world.runs()).toBe(3);
   });
 
-  test("of headers that had served is not held against them: each is mended by a run", async () => {
+  test("a refusal of headers that worked before runs the helper again without a pause", async () => {
     const world = await createWorld();
     const credential = world.credential();
     for (let served = 1; served <= 4; served += 1) {
@@ -299,7 +299,7 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
     return { ...world, credential: (options) => world.credential({ prepareSandbox, ...options }) };
   }
 
-  test("with a code tells it, and the last of its errors without secrets", async () => {
+  test("a failing helper is reported with its exit code and the redacted end of its standard error", async () => {
     const world = await createSurroundedWorld();
     const token = tokenUntil(world.clock.now());
     await world.sh(
@@ -314,16 +314,16 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
     const error = await failureFrom(credential);
     expect(error).toMatchObject({ code: "HELPER_FAILED" });
     expect(error.message).toBe(
-      `The helper of the server "notes" (${world.path}/helper.sh) exited with code 3; its last words: ` +
+      `The helper of server "notes" (${world.path}/helper.sh) exited with code 3; last lines of standard error: ` +
         `"signing with [redacted] | made [redacted] | sent Authorization: Bearer [redacted] to them | {"X-API-Key": "[redacted]"}". ` +
-        `Run it by hand to see why.${sandboxHint}`,
+        `Run it in a terminal to see why.${sandboxHint}`,
     );
     expect(world.reports).toEqual([
       expect.objectContaining({ outcome: "exited", code: 3, cause: "first", expiresAt: undefined }),
     ]);
   });
 
-  test("because it is not there, not executable, or has no interpreter", async () => {
+  test("a helper that is missing, not executable, or has no interpreter is reported", async () => {
     const world = await createSurroundedWorld();
     expect(await failureFrom(world.credential({ helper: "gone.sh" }))).toMatchObject({
       code: "HELPER_NOT_RUNNABLE",
@@ -338,7 +338,7 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
     expect((await failureFrom(world.credential())).message).toContain("the interpreter");
   });
 
-  test("[TS-D-HELPER-1] to end in time is stopped with all that it started", async () => {
+  test("[TS-D-HELPER-1] a helper that exceeds its time limit is stopped with all its child processes", async () => {
     const world = await createSurroundedWorld();
     await world.sh("sleep 1000 & echo $! $$ > pids; echo waiting >&2; wait", "helper.sh");
     const failed = failureFrom(world.credential());
@@ -351,7 +351,7 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
     });
   });
 
-  test("[TS-D-HELPER-1, TS-D-HELPER-6] by writing too much, or what is no JSON", async () => {
+  test("[TS-D-HELPER-1, TS-D-HELPER-6] a helper that writes too much, or no JSON, is reported", async () => {
     const world = await createSurroundedWorld();
     await world.write({ "X-Long": "x".repeat(2000) });
     expect(await failureFrom(world.credential({ maxOutputBytes: 1000 }))).toMatchObject({
@@ -363,7 +363,7 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
     expect(error.message).not.toContain("hunter2");
   });
 
-  test("again and again is not run in a loop: it rests for a time that doubles, and success resets it", async () => {
+  test("a helper that keeps failing pauses with exponential back-off, which a success resets", async () => {
     const world = await createSurroundedWorld();
     await world.write("no JSON");
     const credential = world.credential();
@@ -372,8 +372,8 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
       [2000, 2],
       [4000, 3],
     ] as const) {
-      expect((await failureFrom(credential)).message).not.toContain("rests");
-      expect((await failureFrom(credential)).message).toContain(`rests for another ${restMs / 1000} s`);
+      expect((await failureFrom(credential)).message).not.toContain("runs again");
+      expect((await failureFrom(credential)).message).toContain(`runs again in ${restMs / 1000} s`);
       expect(world.runs()).toBe(runs);
       world.clock.advance(restMs);
     }
@@ -383,10 +383,10 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
   });
 });
 
-describe("who no longer waits", () => {
+describe("a caller that gives up on a helper", () => {
   const endless = "echo $$ > pid; exec sleep 1000";
 
-  test("ends the run where nobody else does, which is not held against the helper", async () => {
+  test("the last caller that gives up stops the helper, which does not count as a failure", async () => {
     const world = await createWorld();
     await world.sh(endless, "helper.sh");
     const credential = world.credential();
@@ -400,7 +400,7 @@ describe("who no longer waits", () => {
     expect((await credential.headers()).Authorization).toBe("Bearer fresh-token-1");
   });
 
-  test("because the credential is disposed of, is told so, and the helper is gone by then", async () => {
+  test("disposing of the credential rejects callers and stops the helper", async () => {
     const world = await createWorld();
     await world.sh(endless, "helper.sh");
     const credential = world.credential();
@@ -420,7 +420,7 @@ describe("a helper that cannot be run", () => {
   const toUnix = (path: string): void => void execFileSync("sh", ["-c", "sed -i.bak 's/\\r$//' \"$0\"", path]);
 
   test.each(["#!/bin/sh", "#!/usr/bin/env sh"])(
-    "because of Windows line ends in %j says so, and its advice works",
+    "a helper with Windows line endings in %j is reported, and the advice works",
     async (line) => {
       const world = await createWorld();
       const path = join(world.path, "helper.sh");
@@ -434,7 +434,7 @@ describe("a helper that cannot be run", () => {
     },
   );
 
-  test("because of Windows line ends gives a command that is safe to paste, whatever its name", async () => {
+  test("the advice about Windows line endings is safe to paste for any file name", async () => {
     const world = await createWorld();
     const helper = "./$(touch pasted); 'x' helper.sh";
     await writeFile(join(world.path, helper), '#!/bin/sh\r\necho \'{"Authorization": "Bearer abc-def"}\'\r\n', {
@@ -447,7 +447,7 @@ describe("a helper that cannot be run", () => {
     expect(await world.credential({ helper }).headers()).toMatchObject({ Authorization: "Bearer abc-def" });
   });
 
-  test("because it has arguments says so", async () => {
+  test("a helper path with arguments is reported", async () => {
     const world = await createWorld();
     const failure = await failureFrom(world.credential({ helper: "./helper.sh --verbose" }));
     expect(failure.message).toContain("headersHelper is a path without arguments");

@@ -10,7 +10,7 @@ import type { ProcessOutcome } from "../../process/process-outcome.js";
 import type { Sandbox } from "../../process/sandbox.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { createSingleFlight } from "../../single-flight.js";
-import { type Credential, credentialClosed, type Refusal, type RefusalDecision } from "./credential.js";
+import { type Credential, credentialClosed, type Refusal, type RefusalDecision, statusText } from "./credential.js";
 import type { CredentialOwner } from "./fixed-credential.js";
 import {
   createHeaderFields,
@@ -27,51 +27,51 @@ import { runHelper } from "./run-helper.js";
 /** The helper whose output is the headers, and how it is run. */
 export interface HelperCredentialOptions extends CredentialOwner {
   readonly secrets: Pick<SecretRegistry, "add" | "redact" | "rotating">;
-  /** The url of the server, with its variables put in. */
+  /** The url of the server, with its variables substituted. */
   readonly url: string;
-  /** The path of the script, which counts from the plugin's root. It is never looked for in PATH and has no arguments. */
+  /** The path of the script, relative to the plugin's root. It is not searched in PATH and takes no arguments. */
   readonly helper: string;
   readonly pluginRoot: string;
-  /** The headers of the entry, with their variables put in; those of the helper go before them. */
+  /** The headers of the entry, with their variables substituted; the headers of the helper take precedence. */
   readonly headers?: readonly HeaderSource[];
   /** The user's environment, which the helper gets. */
   readonly environment: Environment;
-  /** The variables that it does not get: those that hold the credentials of other servers. */
+  /** The variables that it does not get: those with credentials of other servers. */
   readonly scrubbed?: Iterable<string>;
-  /** How long a run may take. Default 10000. */
+  /** The time limit of a run, in milliseconds. Default 10,000. */
   readonly timeLimitMs?: number;
-  /** How much a run may write. Default 64 KiB. */
+  /** The maximum output of a run. Default 64 KiB. */
   readonly maxOutputBytes?: number;
-  /** How long headers are kept that hold no token with an expiry. Default 300000. */
+  /** How long to use headers without a token that has an expiry, in milliseconds. Default 300,000. */
   readonly ttlMs?: number;
   readonly clock?: Clock;
-  /** Awaited before each run; where it rejects, with a ToolServerError, the helper is not run. */
+  /** Awaited before each run; if it rejects with a ToolServerError, the helper is not run. */
   readonly beforeRun?: (() => Promise<void>) | undefined;
-  /** The sandbox of each run, undefined to run without; where it rejects, with a ToolServerError, the helper is not run. */
+  /** The sandbox of each run, undefined for none; if it rejects with a ToolServerError, the helper is not run. */
   readonly prepareSandbox?: (() => Promise<Sandbox | undefined>) | undefined;
-  /** Told of each run when it has ended. Must not throw. */
+  /** Called after each run. Must not throw. */
   readonly onRun?: (run: HelperRunReport) => void;
   /** Publishes each run. Default: nothing is published. */
   readonly track?: TrackOperation | undefined;
 }
 
-/** One run of a helper. Holds no secret. */
+/** One run of a helper. Contains no secret. */
 export interface HelperRunReport {
   readonly server: string;
   readonly path: string;
-  /** Why it was run: there were no headers yet, they were about to expire or had, or the server refused them. */
+  /** Why it ran: there were no headers yet, they expired or were about to, or the server rejected them. */
   readonly cause: "first" | "renewal" | "refusal";
   readonly outcome: ProcessOutcome["kind"];
   readonly isSandboxed: boolean;
-  /** The exit code, where it ended by itself. */
+  /** The exit code, if it exited by itself. */
   readonly code: number | undefined;
   readonly durationMs: number;
-  /** When the headers are no longer used, where there are any; milliseconds since the epoch. */
+  /** When the headers expire, if there are any; milliseconds since the epoch. */
   readonly expiresAt: number | undefined;
   readonly error: ToolServerError | undefined;
 }
 
-/** Headers that a run of the helper gave. */
+/** The headers of one run of the helper. */
 interface Generation {
   readonly fromHelper: HeaderFields;
   readonly headers: HeaderFields;
@@ -79,25 +79,25 @@ interface Generation {
   readonly renewAt: number;
   readonly expiresAt: number;
   isRefused: boolean;
-  /** Whether a request was refused for which the helper had just been run again. */
+  /** Whether the server rejected these headers although the helper had just run again. */
   isRefusedFresh: boolean;
 }
 
-/** Headers count as expired so long before their token does: a request takes its time, and clocks differ. */
+/** Headers expire this long before their token does, because requests take time and clocks differ. */
 const expiryMarginMs = 5000;
-/** Even headers that are already expired are kept so long: else each request would run the helper. */
-const leastKeptMs = 5000;
-const longestRenewalMs = 60_000;
+/** Even expired headers are used this long; otherwise each request would run the helper. */
+const minKeptMs = 5000;
+const maxRenewalMs = 60_000;
 const firstPauseMs = 1000;
-const longestFailurePauseMs = 60_000;
+const maxFailurePauseMs = 60_000;
 const firstRefusalPauseMs = 5000;
-const longestRefusalPauseMs = 300_000;
+const maxRefusalPauseMs = 300_000;
 
 /**
- * Signs in with headers that a script makes. It is run when they are first asked for, and what it gives is kept until the
- * earliest expiry of a JSON Web Token in it, else for `ttlMs`. In the last fifth of that time, one minute at most, it is run
- * in the background while the old headers serve. All who wait share one run. A refusal runs it again, once; where the new
- * headers are refused too, it rests for a time that doubles, as it does after a failure.
+ * Authenticates with headers from a script. It runs when headers are first needed. Its output is used until the earliest expiry of a
+ * JSON Web Token in it, otherwise for `ttlMs`. In the last fifth of that time, at most one minute, it runs in the background while
+ * the old headers are used. Concurrent callers share one run. A refusal runs it again, once; if the new headers are
+ * refused too, it pauses with exponential back-off, as it does after a failure.
  *
  * Throws as `createHeaderFields` does. Its headers reject with HELPER_NOT_RUNNABLE, HELPER_FAILED, HELPER_TIMEOUT or
  * HELPER_OUTPUT_INVALID.
@@ -156,7 +156,7 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
     const isFailure = result instanceof ToolServerError;
     if (isFailure) {
       const count = (failure?.count ?? 0) + 1;
-      failure = { error: result, count, until: clock.now() + backOffMs(count, firstPauseMs, longestFailurePauseMs) };
+      failure = { error: result, count, until: clock.now() + backOffMs(count, firstPauseMs, maxFailurePauseMs) };
     } else {
       failure = undefined;
       current = createGeneration(configured, result, clock.now(), ttlMs);
@@ -177,25 +177,25 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
   });
 
   const decide = ({ status, sent, attempt }: Refusal): RefusalDecision => {
-    if (!isRefusal(status)) return giveUp(`HTTP ${status} is not about the credential.`);
+    if (!isRefusal(status)) return giveUp(`HTTP ${status} does not concern the credential.`);
     if (isClosed) return giveUp("The credential was disposed of.");
     const now = clock.now();
     const isCurrent = current !== undefined && sent === current.headers && !current.isRefused;
     if (attempt > 1) {
-      // Of all requests that were sent again with these headers, the first one counts.
+      // Of all requests that were retried with these headers, only the first counts.
       if (isCurrent && current !== undefined && !current.isRefusedFresh) {
         current.isRefusedFresh = true;
         freshRefusals += 1;
-        refusalPauseUntil = now + backOffMs(freshRefusals, firstRefusalPauseMs, longestRefusalPauseMs);
+        refusalPauseUntil = now + backOffMs(freshRefusals, firstRefusalPauseMs, maxRefusalPauseMs);
       }
-      return giveUp(`The server answered ${status}, also to the headers of a new run of the helper.`);
+      return giveUp(`${statusText(status)}: the server rejected the helper's headers again after a new run.`);
     }
-    // Others were refused before, and by now there are newer headers, or whoever asks next obtains them.
+    // Older headers were refused, and newer ones are available or will be obtained by the next request.
     if (!isCurrent || current === undefined) return { action: "retry" };
     if (now < refusalPauseUntil) {
       const seconds = Math.ceil((refusalPauseUntil - now) / 1000);
       return giveUp(
-        `The server answered ${status}. It has refused the headers of a new run before, so the helper rests for another ${seconds} s.`,
+        `${statusText(status)}: the server rejected the headers of a new run before. The helper runs again in ${seconds} s.`,
       );
     }
     if (!current.isRefusedFresh) freshRefusals = 0;
@@ -209,12 +209,12 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
       if (isClosed) throw credentialClosed(server);
       request?.signal?.throwIfAborted();
       const now = clock.now();
-      const isResting = failure !== undefined && now < failure.until;
+      const isPaused = failure !== undefined && now < failure.until;
       if (current !== undefined && !current.isRefused && now < current.expiresAt) {
-        if (now >= current.renewAt && !isResting) flight.begin();
+        if (now >= current.renewAt && !isPaused) flight.begin();
         return current.headers;
       }
-      if (failure !== undefined && isResting) throw restingError(failure.error, failure.until - now);
+      if (failure !== undefined && isPaused) throw pausedError(failure.error, failure.until - now);
       return flight.join(request?.signal);
     },
     environment: () => ({}),
@@ -256,25 +256,21 @@ function createGeneration(configured: HeaderFields, fromHelper: HeaderFields, no
     const expiry = tokenTimesOfHeader(name, value)?.expiresAt;
     return expiry === undefined ? [] : [expiry - expiryMarginMs];
   });
-  const expiresAt = Math.max(expiries.length === 0 ? now + ttlMs : Math.min(...expiries), now + leastKeptMs);
+  const expiresAt = Math.max(expiries.length === 0 ? now + ttlMs : Math.min(...expiries), now + minKeptMs);
   return {
     fromHelper,
     headers: mergeHeaderFields(configured, fromHelper),
     obtainedAt: now,
-    renewAt: expiresAt - Math.min(longestRenewalMs, (expiresAt - now) / 5),
+    renewAt: expiresAt - Math.min(maxRenewalMs, (expiresAt - now) / 5),
     expiresAt,
     isRefused: false,
     isRefusedFresh: false,
   };
 }
 
-function restingError(error: ToolServerError, restMs: number): ToolServerError {
+function pausedError(error: ToolServerError, restMs: number): ToolServerError {
   const seconds = Math.ceil(restMs / 1000);
-  return new ToolServerError(
-    error.code,
-    withAdvice(error, `It rests for another ${seconds} s before it is run again.`),
-    {
-      cause: error,
-    },
-  );
+  return new ToolServerError(error.code, withAdvice(error, `It runs again in ${seconds} s.`), {
+    cause: error,
+  });
 }

@@ -6,7 +6,7 @@ import { parseHelperOutput } from "./helper-output.js";
 
 const parse = (text: string | Uint8Array) => parseHelperOutput(Buffer.from(text), "The helper");
 
-test("[TS-HELPER-3] one JSON object of strings is read, with white space around it", () => {
+test("[TS-HELPER-3] one JSON object of strings is parsed, with surrounding white space", () => {
   expect({ ...parse('\n {"Authorization": "Bearer x", "X-Timestamp": "17"}\n') }).toEqual({
     Authorization: "Bearer x",
     "X-Timestamp": "17",
@@ -14,18 +14,18 @@ test("[TS-HELPER-3] one JSON object of strings is read, with white space around 
 });
 
 test.each([
-  ["", "wrote nothing to its standard output"],
-  ["{}", "wrote an empty object, so there is nothing to sign in with"],
+  ["", "wrote nothing to standard output"],
+  ["{}", "wrote an empty object"],
   ['Token ready!\n{"A": "hunter2"}', "not JSON, at line 1, column 1"],
   ['{"A": "hunter2",\n  "B": hunter2}', "not JSON, at line 2, column 8"],
   ['{"A": "hunter2"} hunter2', "not JSON, at line 1, column 18"],
   ['{"A": "hunter2", "A": "hunter2"}', "has the same key twice, at line 1, column 18"],
-  ['{"A": "hunter2", "a": "hunter2"}', "a is the same header as A"],
+  ['{"A": "hunter2", "a": "hunter2"}', "a and A are the same header"],
   ['["hunter2"]', "wrote an array, not an object"],
   ['"hunter2"', "wrote a string, not an object"],
   ["null", "wrote null, not an object"],
-  ['{"X-Timestamp": 17}', "wrote a number where a string is due, at line 1, column 17"],
-  ['{"A": {"hunter2": "x"}}', "wrote an object where a string is due"],
+  ['{"X-Timestamp": 17}', "wrote a number instead of a string, at line 1, column 17"],
+  ['{"A": {"hunter2": "x"}}', "wrote an object instead of a string"],
   ['{"Bearer hunter2": "Authorization"}', "at line 1, column 2, it contains a character that is not allowed"],
   ['{"A": "hunter2\\r\\nHost: evil"}', "contains a line break at position 8"],
   ['{"Content-Length": "hunter2"}', "it is set by the connection itself"],
@@ -44,11 +44,11 @@ test("[TS-HELPER-3] 64 headers are the maximum", () => {
   expect(() => parse(headers(65))).toThrow("wrote 65 headers");
 });
 
-test("bytes that are not UTF-8 are refused", () => {
+test("output that is not UTF-8 is rejected", () => {
   expect(() => parse(Uint8Array.of(0x7b, 0xff, 0x7d))).toThrow("not UTF-8");
 });
 
-test("whatever a helper writes, only headers that can be sent come of it", () => {
+test("any helper output gives valid headers or an error", () => {
   const hostile = fc.string({ unit: fc.constantFrom("a", "B", "-", ":", " ", "\r", "\n", "\0", "\x1f", "é", "☃") });
   fc.assert(
     fc.property(fc.oneof(fc.dictionary(hostile, hostile), fc.json(), fc.string()), (value) => {

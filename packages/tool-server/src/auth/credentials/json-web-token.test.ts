@@ -5,7 +5,7 @@ const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toSt
 const tokenOf = (claims: unknown, header: unknown = { alg: "RS256" }): string => `${part(header)}.${part(claims)}.c2ln`;
 const none = { issuedAt: undefined, notBefore: undefined, expiresAt: undefined };
 
-test("the times of a token are read in milliseconds, each from its own claim", () => {
+test("the times of a token are in milliseconds, each from its own claim", () => {
   expect(readTokenTimes(tokenOf({ iat: 1, nbf: 2, exp: 3.5 }))).toEqual({
     issuedAt: 1000,
     notBefore: 2000,
@@ -22,7 +22,7 @@ test.each(["1", null, -1, 1e300, 8.64e12 + 1, {}])("%j is not a time", (exp) => 
   expect(readTokenTimes(tokenOf({ exp }))).toEqual(none);
 });
 
-test("the latest time that a date can hold is one", () => {
+test("the latest time that a Date can represent is a time", () => {
   const { expiresAt } = readTokenTimes(tokenOf({ exp: 8.64e12 })) ?? none;
   expect(new Date(expiresAt ?? Number.NaN).getTime()).toBe(8.64e15);
 });
@@ -43,7 +43,7 @@ test.each([
   expect(readTokenTimes(text)).toBeUndefined();
 });
 
-test("in a header for authorization the token follows the scheme, and in any other it is the value", () => {
+test("the token follows the scheme in Authorization, and is the value of any other header", () => {
   const token = tokenOf({ exp: 3 });
   expect(tokenTimesOfHeader("authorization", `Bearer ${token}`)?.expiresAt).toBe(3000);
   expect(tokenTimesOfHeader("X-Token", token)?.expiresAt).toBe(3000);

@@ -1,21 +1,21 @@
 import { isAuthorizationName, parseAuthorization } from "../../config/headers.js";
 
-/** The times of a JSON Web Token, in milliseconds since the epoch. Nothing else of a token is ever told. */
+/** The times of a JSON Web Token, in milliseconds since the epoch. Nothing else of a token is reported. */
 export interface TokenTimes {
   readonly issuedAt: number | undefined;
   readonly notBefore: number | undefined;
   readonly expiresAt: number | undefined;
 }
 
-/** The latest moment that a Date can hold. */
+/** The latest time that a Date can represent. */
 const latestMs = 8.64e15;
 
-/** The times that a header's token has, without any trust in them; undefined where the value is no JSON Web Token. */
+/** The times of the token in a header, not verified; undefined if the value is not a JSON Web Token. */
 export function tokenTimesOfHeader(name: string, value: string): TokenTimes | undefined {
   return readTokenTimes(isAuthorizationName(name) ? parseAuthorization(value).credentials : value);
 }
 
-/** The times that a JSON Web Token has; undefined where the text is none. The signature is not looked at. */
+/** The times of a JSON Web Token; undefined if the text is not one. The signature is not verified. */
 export function readTokenTimes(text: string): TokenTimes | undefined {
   const [, head = "", body = ""] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(text) ?? [];
   if (typeof readPart(head)?.alg !== "string") return undefined;

@@ -1,5 +1,5 @@
 import type { ToolServerErrorCode } from "../../errors.js";
-import type { Refusal, RefusalDecision } from "./credential.js";
+import { type Refusal, type RefusalDecision, statusText } from "./credential.js";
 
 /** Whether a status means that the server rejects the credential or does not allow the request. */
 export function isRefusal(status: number): boolean {
@@ -13,6 +13,6 @@ export function giveUp(reason: string, advice = "", code?: ToolServerErrorCode):
 
 /** The decision for a credential that does not change by itself. */
 export function giveUpUnchanged({ status }: Refusal, credential: string): RefusalDecision {
-  if (!isRefusal(status)) return giveUp(`HTTP ${status} is not about the credential.`);
-  return giveUp(`${status} ${status === 401 ? "Unauthorized" : "Forbidden"}: the server rejected ${credential}.`);
+  if (!isRefusal(status)) return giveUp(`HTTP ${status} does not concern the credential.`);
+  return giveUp(`${statusText(status)}: the server rejected ${credential}.`);
 }

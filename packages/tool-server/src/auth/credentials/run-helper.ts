@@ -12,37 +12,37 @@ import { findSecretShapes } from "../../secrets/secret-shapes.js";
 import { type HeaderFields, secretsOfHeader } from "./header-fields.js";
 import { parseHelperOutput } from "./helper-output.js";
 
-/** What a helper is, and what it is told. */
+/** A helper and its input. */
 export interface HelperTask {
-  /** The name of the server; the helper finds it in HOST_SERVER_NAME. */
+  /** The name of the server, passed as HOST_SERVER_NAME. */
   readonly server: string;
-  /** The url of the server; the helper finds it in HOST_SERVER_URL. */
+  /** The url of the server, passed as HOST_SERVER_URL. */
   readonly url: string;
   /** The absolute path of the script. */
   readonly path: string;
-  /** The root of the plugin, in which the helper runs; it finds it in HOST_PLUGIN_ROOT. */
+  /** The root of the plugin, in which the helper runs; passed as HOST_PLUGIN_ROOT. */
   readonly pluginRoot: string;
   /** The user's environment, which the helper gets. */
   readonly environment: Environment;
-  /** The variables that it does not get: those that hold the credentials of other servers. */
+  /** The variables that it does not get: those with credentials of other servers. */
   readonly scrubbed: Iterable<string>;
-  /** What it runs in. */
+  /** The sandbox in which it runs; undefined for none. */
   readonly sandbox: Sandbox | undefined;
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
-  /** Where the secrets that it writes are made known. */
+  /** The secrets in its output are added to it. */
   readonly tokens: Pick<SecretRegistry, "add">;
   readonly timeLimitMs: number;
   readonly maxOutputBytes: number;
   readonly clock: Clock;
 }
 
-/** What came of a run: headers, or why there are none; and what the process did. */
+/** The result of a run: headers or an error, and how the process ended. */
 export interface HelperRun {
   readonly outcome: ProcessOutcome;
   readonly result: HeaderFields | ToolServerError;
 }
 
-/** Runs a helper once. Never rejects; where the signal aborted, the outcome is `aborted`. */
+/** Runs a helper once. Never rejects; if the signal aborted, the outcome is `aborted`. */
 export async function runHelper(task: HelperTask, signal: AbortSignal): Promise<HelperRun> {
   const { server, url, path, pluginRoot, secrets, clock, timeLimitMs, maxOutputBytes } = task;
   const env = scrubbedEnvironment(task.environment, task.scrubbed, {
@@ -50,7 +50,7 @@ export async function runHelper(task: HelperTask, signal: AbortSignal): Promise<
     HOST_SERVER_NAME: server,
     HOST_SERVER_URL: url,
   });
-  // The helper may print what it was given. Short values are settings more often than secrets: AUTH=none.
+  // The helper may print its input. Short values are more often settings than secrets: AUTH=none.
   for (const [name, value] of Object.entries(env)) if (isSecretName(name) && value.length >= 8) secrets.add(value);
   const outcome = await runProcess({
     command: path,
@@ -73,32 +73,33 @@ function resultOf(
   { server, path, secrets, tokens, sandbox }: HelperTask,
   isFromWindows: boolean,
 ): HeaderFields | ToolServerError {
-  const helper = `The helper of the server ${JSON.stringify(server)} (${printableText(path, 500)})`;
-  // Read whatever the outcome is: what a run that failed wrote may stand in its last words as well.
+  const helper = `The helper of server ${JSON.stringify(server)} (${printableText(path, 500)})`;
+  // Parsed whatever the outcome is: the output of a failed run may also appear in its standard error.
   const headers = "stdout" in outcome ? readOutput(outcome.stdout, helper, tokens) : undefined;
   const fail = (code: ToolServerError["code"], advice: string): ToolServerError => {
     const stderr = "stderr" in outcome ? outcome.stderr : [];
-    const words = stderr.length === 0 ? "." : `; its last words: "${secrets.redact(stderr.join(" | "))}".`;
-    return new ToolServerError(code, { problem: `${helper} ${describeOutcome(outcome)}${words}`, advice });
+    const lastLines =
+      stderr.length === 0 ? "." : `; last lines of standard error: "${secrets.redact(stderr.join(" | "))}".`;
+    return new ToolServerError(code, { problem: `${helper} ${describeOutcome(outcome)}${lastLines}`, advice });
   };
-  const byHand = `Run it by hand to see why.${sandbox === undefined ? "" : ` ${sandboxAdvice.failed}`}`;
+  const byHand = `Run it in a terminal to see why.${sandbox === undefined ? "" : ` ${sandboxAdvice.failed}`}`;
   if (isFromWindows) return fail("HELPER_NOT_RUNNABLE", carriageReturnAdvice(printableText(path, 500)));
   switch (outcome.kind) {
     case "exited":
       return outcome.code === 0 && headers !== undefined ? headers : fail("HELPER_FAILED", byHand);
     case "timed-out":
-      return fail("HELPER_TIMEOUT", "Find out what it waits for; it must not ask the user anything.");
+      return fail("HELPER_TIMEOUT", "Find out what it waits for; it must not prompt the user.");
     case "too-much-output":
-      return fail("HELPER_OUTPUT_INVALID", "Let it write one JSON object of headers and nothing else.");
+      return fail("HELPER_OUTPUT_INVALID", "It must write one JSON object of headers and nothing else.");
     case "not-found":
       return fail(
         "HELPER_NOT_RUNNABLE",
         /\s/.test(path)
-          ? "headersHelper is a path without arguments: write a script that passes them, and name that."
+          ? "headersHelper is a path without arguments: write a script that passes them, and use its path."
           : "Check the path in headersHelper, and the first line of the script.",
       );
     case "not-executable":
-      return fail("HELPER_NOT_RUNNABLE", "Make it executable, with chmod +x.");
+      return fail("HELPER_NOT_RUNNABLE", "Make it executable with chmod +x.");
     case "hidden":
       return fail("HELPER_NOT_RUNNABLE", sandboxAdvice.hidden);
     case "not-started":
@@ -108,7 +109,7 @@ function resultOf(
   }
 }
 
-/** The headers that a helper wrote, their secrets made known; or what is wrong with its output. */
+/** The headers in the output of a helper, with their secrets added to `tokens`; or what is wrong with the output. */
 function readOutput(stdout: Uint8Array, helper: string, tokens: HelperTask["tokens"]): HeaderFields | ToolServerError {
   try {
     const headers = parseHelperOutput(stdout, helper);
@@ -122,7 +123,7 @@ function readOutput(stdout: Uint8Array, helper: string, tokens: HelperTask["toke
   }
 }
 
-/** A helper that fails may show a token that it has just made, which nobody knows by its value yet. */
+/** A helper that fails may print a token that it has just created, which is not known as a secret yet. */
 function hideTokens(text: string): string {
   return findSecretShapes(text)
     .reduce((rest, { value }) => rest.replaceAll(value, "[redacted]"), text)

@@ -36,14 +36,14 @@ test.each(["endpoint-file", "endpoint-shell", "endpoint-http"] as Quirk[])(
 );
 
 describe("a server makes the client ask inside its network (CVE-2026-51994, CVE-2026-51995)", () => {
-  test("by the place of its metadata: that is passed over, and nobody connects to it", async () => {
+  test("an internal metadata url is skipped, and nothing connects to it", async () => {
     const sockets = watchSockets();
     const client = await createQuirkyClient(["resource-metadata-internal"]);
-    expect(await client.call()).toBe("answer");
+    expect(await client.call()).toBe("result");
     expect(sockets.filter((name) => !name.startsWith("127.0.0.1:"))).toEqual([]);
   });
 
-  test("by an endpoint of its authorization server: nothing of that is used", async () => {
+  test("an internal endpoint of an authorization server makes all its metadata invalid", async () => {
     const sockets = watchSockets();
     const client = await createQuirkyClient(["endpoint-metadata-service"]);
     expect(await client.call()).toBe("AUTHORIZATION_SERVER_INVALID");
@@ -55,7 +55,7 @@ describe("a server makes the client ask inside its network (CVE-2026-51994, CVE-
 test("stored tokens are kept apart too little (CVE-2026-51996): a server of the same name and issuer gets none of another's", async () => {
   const vault = createMemoryVault();
   const honest = await createQuirkyClient([], vault);
-  expect(await honest.call()).toBe("answer");
+  expect(await honest.call()).toBe("result");
   const tokens = honest.authorization.issued();
   const given = tokens.length;
   const evil = await createQuirkyClient([], vault);
@@ -74,22 +74,22 @@ test("a device is authorized over http (CVE-2026-108716): nothing is sent there"
   const person = { begin: () => Promise.reject(new Error("Nobody should be asked.")) };
   await expect(session?.signIn(person, { way: "device" })).rejects.toMatchObject({
     code: "AUTHORIZATION_SERVER_INVALID",
-    message: expect.stringContaining("device_authorization_endpoint cannot be used: it is of http"),
+    message: expect.stringContaining("device_authorization_endpoint is invalid: its scheme is http"),
   });
 });
 
 test.each(["metadata-redirects-away", "token-redirects-away", "resource-redirects-away"] as Quirk[])(
-  "credentials follow a redirect to another origin (CVE-2026-111769): nothing does, on any leg (%s)",
+  "credentials follow a redirect to another origin (CVE-2026-111769): nothing does, on any hop (%s)",
   async (quirk) => {
     const client = await createQuirkyClient([quirk]);
-    expect(await client.call()).not.toBe("answer");
+    expect(await client.call()).not.toBe("result");
     expect(client.places).not.toContain("elsewhere");
   },
 );
 
 test("credentials go to an authorization server that the tool server chose (CVE-2026-104850): a new one gets none", async () => {
   const client = await createQuirkyClient(["issuer-changes"]);
-  expect(await client.call()).toBe("answer");
+  expect(await client.call()).toBe("result");
   expect(await client.call()).toBe("ISSUER_CHANGED");
   expect(client.messages[0]).toContain(client.other.issuer);
   // It was asked for what it publishes, and for nothing else.
@@ -100,7 +100,7 @@ test("credentials go to an authorization server that the tool server chose (CVE-
   }
 });
 
-test("a script comes with the answer (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721): no page has it, and it is told as plain text", async () => {
+test("a script comes with the response (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721): no page contains it, and it is reported as plain text", async () => {
   const client = await createQuirkyClient(["redirect-script"]);
   expect(await client.call()).toBe("SIGN_IN_FAILED");
   expect(client.messages[0]).toContain("access_denied");

@@ -3,12 +3,12 @@ import type { AddressInfo } from "node:net";
 import { type LoggedRequest, readRequest } from "@wirescope/quirks";
 import { onTestFinished } from "vitest";
 
-/** What an issuer answers: the status, and the body as JSON. */
+/** The response of an issuer: the status, and the body as JSON. */
 export type IssuerAnswer = readonly [status: number, body: unknown];
 
-/** Starts an authorization server that answers as the test says, and nothing else; resolves with its issuer. Ends with the test. */
+/** Starts an authorization server that responds as the test says, and nothing else; resolves with its issuer. Ends with the test. */
 export async function startBareIssuer(
-  answerTo: (request: LoggedRequest, issuer: string) => IssuerAnswer,
+  waitForRedirect: (request: LoggedRequest, issuer: string) => IssuerAnswer,
 ): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -18,7 +18,7 @@ export async function startBareIssuer(
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   server.on("request", async (incoming: IncomingMessage, response) => {
-    const [status, body] = answerTo(await readRequest(incoming, issuer), issuer);
+    const [status, body] = waitForRedirect(await readRequest(incoming, issuer), issuer);
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
   return issuer;

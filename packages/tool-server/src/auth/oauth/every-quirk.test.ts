@@ -13,7 +13,7 @@ interface Expected {
   readonly asked: number;
 }
 
-const works: Expected = { first: "answer", second: "answer", third: "answer", asked: 1 };
+const works: Expected = { first: "result", second: "result", third: "result", asked: 1 };
 const asksAgain: Expected = { ...works, asked: 2 };
 /** It fails so, and then nobody is asked by itself for a while. */
 const fails = (first: ToolServerErrorCode, asked: number): Expected => ({
@@ -24,7 +24,7 @@ const fails = (first: ToolServerErrorCode, asked: number): Expected => ({
 });
 /** No one is asked where the server is of no use. */
 const unusable = (code: ToolServerErrorCode): Expected => fails(code, 0);
-/** A person was asked, and the answer was of no use. */
+/** A person was asked, and the response was of no use. */
 const refused: Expected = fails("SIGN_IN_FAILED", 1);
 
 /** What comes of each switch. Two only end with the patience of a person or a clock, and have tests of their own. */
@@ -45,7 +45,7 @@ const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "redirect
     third: "REDIRECT_REFUSED",
     asked: 1,
   },
-  "issuer-changes": { first: "answer", second: "ISSUER_CHANGED", third: "SIGN_IN_NEEDED", asked: 1 },
+  "issuer-changes": { first: "result", second: "ISSUER_CHANGED", third: "SIGN_IN_NEEDED", asked: 1 },
   "metadata-html": works,
   "metadata-openid-only": works,
   "metadata-absent": unusable("AUTHORIZATION_SERVER_INVALID"),
@@ -83,7 +83,7 @@ const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "redirect
   "token-redirects-away": fails("TOKEN_REFUSED", 1),
   "token-echo": works,
   "refresh-keeps-token": works,
-  "refresh-failing": { first: "answer", second: "SERVER_FAILED", third: "SERVER_FAILED", asked: 1 },
+  "refresh-failing": { first: "result", second: "SERVER_FAILED", third: "SERVER_FAILED", asked: 1 },
   "refresh-dead": asksAgain,
   "refresh-dead-unclear": asksAgain,
   "refresh-dead-in-200": asksAgain,
@@ -91,7 +91,7 @@ const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "redirect
   "revocation-absent": works,
 };
 
-test("each switch has an expectation", () => {
+test("every quirk has an expectation", () => {
   expect([...Object.keys(expectations), "metadata-silent", "redirect-wrong-state"].sort()).toEqual(
     Object.keys(quirkTable).sort(),
   );

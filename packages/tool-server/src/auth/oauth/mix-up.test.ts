@@ -26,14 +26,14 @@ async function createMixUp(): Promise<OAuthWorld> {
   return world;
 }
 
-/** A person who is asked about another origin, and gives this answer. */
-function createDecider(person: SignIn, answer: boolean): { signIn: SignIn; asked: ForeignOrigin[] } {
+/** A person who is asked about another origin, and gives this response. */
+function createDecider(person: SignIn, response: boolean): { signIn: SignIn; asked: ForeignOrigin[] } {
   const asked: ForeignOrigin[] = [];
   const signIn: SignIn = {
     ...person,
     async confirmOrigin(page) {
       asked.push(page);
-      return answer;
+      return response;
     },
   };
   return { signIn, asked };
@@ -43,11 +43,11 @@ test.each([
   ["nobody can be asked", undefined],
   ["the person says no", false],
 ] as const)(
-  "[TS-D-OAUTH-5] a hostile authorization server cannot borrow the page of an honest one: nothing reaches it if %s",
-  async (_, answer) => {
+  "[TS-D-OAUTH-5] a hostile authorization server cannot use the page of an honest one: nothing reaches it if %s",
+  async (_, response) => {
     const world = await createMixUp();
-    const { signIn, asked } = createDecider(world.person, answer ?? false);
-    const failed = world.session().signIn(answer === undefined ? world.person : signIn);
+    const { signIn, asked } = createDecider(world.person, response ?? false);
+    const failed = world.session().signIn(response === undefined ? world.person : signIn);
     const [issuer] = world.tool.authorizationServers;
     const { origin } = world.authorization;
     await expect(failed).rejects.toMatchObject({
@@ -55,7 +55,7 @@ test.each([
       message: expect.stringContaining(`wirescope login notes --authorization-origin ${origin}`),
       details: { foreignOrigin: { issuer, origin } },
     });
-    expect(asked).toEqual(answer === undefined ? [] : [{ server: "notes", issuer, origin }]);
+    expect(asked).toEqual(response === undefined ? [] : [{ server: "notes", issuer, origin }]);
     expect(world.asked).toEqual([]);
     expect(world.authorization.requests).toEqual([]);
   },
@@ -74,7 +74,7 @@ test("another origin that a person confirmed is used and remembered", async () =
   expect(asked).toHaveLength(1);
 });
 
-test("the page of an authorization server that the configuration names is not asked about", async () => {
+test("the page of a configured authorization server needs no confirmation", async () => {
   const world = await createOAuthWorld(["endpoint-other-origin"]);
   await world.session({ issuer: world.authorization.issuer }).signIn(world.person);
   expect(world.asked).toHaveLength(1);
@@ -114,7 +114,7 @@ test.each([
   expect(withoutOAuthParameters(new URL(endpoint)).href).toBe(used);
 });
 
-test("an endpoint whose host a shell would act on is not used", async () => {
+test("an endpoint whose host contains shell characters is not used", async () => {
   const world = await createOAuthWorld();
   const issuer = await startBareIssuer((_, self) => [
     200,
@@ -123,6 +123,6 @@ test("an endpoint whose host a shell would act on is not used", async () => {
   world.tool.authorizationServers = [issuer];
   await expect(world.session().signIn(world.person)).rejects.toMatchObject({
     code: "AUTHORIZATION_SERVER_INVALID",
-    message: expect.stringContaining("its host has characters"),
+    message: expect.stringContaining("its host contains invalid characters"),
   });
 });

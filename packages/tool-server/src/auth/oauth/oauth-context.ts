@@ -5,23 +5,23 @@ import { printableText } from "../../printable-text.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import type { AddressJudge } from "./requests/address-judge.js";
 
-/** What every step of OAuth needs for one tool server. */
+/** What every OAuth step needs for one tool server. */
 export interface OAuthContext {
   /** The name of the tool server, for messages. */
   readonly server: string;
   /** The url of the tool server. */
   readonly url: URL;
-  /** Carries all requests, so that one proxy and one set of certificates hold for every leg. */
+  /** Sends all requests, so that one proxy and one set of certificates apply to every hop. */
   readonly http: HttpClient;
-  /** Judges where the tool server sends us. */
+  /** Judges the addresses that the tool server refers to. */
   readonly addresses: AddressJudge;
-  /** Where tokens, codes, verifiers and client secrets are made known as soon as they exist. */
+  /** Tokens, codes, verifiers and client secrets are added to it as soon as they exist. */
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
   readonly clock: Clock;
   readonly limits: OAuthLimits;
   /** Whether http is accepted for a loopback host. */
   readonly allowInsecureLoopback: boolean;
-  /** Told of each step. Must not throw. */
+  /** Called for each step. Must not throw. */
   readonly onEvent: (event: OAuthEvent) => void;
   /** Publishes operations that take time. Default: nothing is published. */
   readonly track?: TrackOperation | undefined;
@@ -29,15 +29,15 @@ export interface OAuthContext {
 
 /** The limits of an OAuth session: sizes in bytes, times in milliseconds. */
 export interface OAuthLimits {
-  /** How long one request may take, with its body, in milliseconds. Default 10,000. */
+  /** The time limit of one request with its body, in milliseconds. Default 10,000. */
   readonly requestMs: number;
-  /** How long a discovery may take in all, in milliseconds. Default 30,000. */
+  /** The time limit of a discovery, in milliseconds. Default 30,000. */
   readonly discoveryMs: number;
-  /** How many requests a discovery may send. Default 16. */
+  /** The maximum number of requests of a discovery. Default 16. */
   readonly discoveryRequests: number;
-  /** The largest body that is read, in bytes. Default 256 KiB. */
-  readonly answerBytes: number;
-  /** How long a person may take to sign in, in milliseconds. Default 300,000. */
+  /** The maximum size of a response body, in bytes. Default 256 KiB. */
+  readonly responseBytes: number;
+  /** The time limit for a person to sign in, in milliseconds. Default 300,000. */
   readonly signInMs: number;
 }
 
@@ -45,38 +45,38 @@ export const defaultOAuthLimits: OAuthLimits = {
   requestMs: 10_000,
   discoveryMs: 30_000,
   discoveryRequests: 16,
-  answerBytes: 256 * 1024,
+  responseBytes: 256 * 1024,
   signInMs: 300_000,
 };
 
-/** The steps that are told of. */
+/** The steps that are reported. */
 export type OAuthEventKind =
   /** The authorization server of the tool server was found. */
   | "discovered"
-  /** A document or a server was passed over in a discovery. */
+  /** A document or a server was skipped in a discovery. */
   | "discovery-skipped"
   /** The tool server names another authorization server than before. */
   | "issuer-changed"
   | "client-registered"
-  /** A registration is dead and no longer used. */
+  /** A registration is no longer accepted, and no longer used. */
   | "client-dropped"
-  /** Another process lets a person sign in to the same server. */
+  /** Another process is signing in to the same server. */
   | "sign-in-waiting"
   | "sign-in-started"
   | "sign-in-done"
   | "sign-in-failed"
-  /** A callback came that does not belong to the sign-in. */
+  /** A callback was rejected because it does not belong to the sign-in. */
   | "callback-refused"
   | "refresh-started"
   | "refreshed"
   | "refresh-failed"
-  /** Another process had refreshed the token already. */
+  /** Another process already refreshed the token. */
   | "token-adopted"
-  /** Tokens are dead and no longer used. */
+  /** Tokens are no longer accepted, and no longer used. */
   | "tokens-dropped"
   | "signed-out";
 
-/** One step of OAuth, for traces and for debugging. Holds no secret. */
+/** One step of OAuth, for traces and for debugging. Contains no secret. */
 export interface OAuthEvent {
   readonly kind: OAuthEventKind;
   readonly severity: "info" | "warning" | "error";
@@ -84,14 +84,14 @@ export interface OAuthEvent {
   readonly text: string;
 }
 
-const longestText = 1000;
+const maxTextLength = 1000;
 
-/** Tells of a step, with secrets taken out. */
-export function tellEvent(
+/** Reports a step, redacted. */
+export function reportEvent(
   { secrets, onEvent }: { readonly secrets: Pick<SecretRegistry, "redact">; onEvent(event: OAuthEvent): void },
   kind: OAuthEventKind,
   text: string,
   severity: OAuthEvent["severity"] = "info",
 ): void {
-  onEvent({ kind, severity, text: printableText(secrets.redact(text), longestText) });
+  onEvent({ kind, severity, text: printableText(secrets.redact(text), maxTextLength) });
 }

@@ -2,26 +2,26 @@ import { ToolServerError, type ToolServerErrorCode, type ToolServerErrorDetails 
 import { printableText } from "../../printable-text.js";
 import type { OAuthContext } from "./oauth-context.js";
 
-const longestPart = 2000;
+const maxPartLength = 2000;
 
-/** A failure whose problem begins with whose sign-in it is. What it says is redacted. */
+/** An error whose problem starts with the name of the server. Redacted. */
 export function oauthFailure(
   { server, secrets }: Pick<OAuthContext, "server" | "secrets">,
   code: ToolServerErrorCode,
   { problem, advice }: { readonly problem: string; readonly advice: string },
   options: ErrorOptions & { readonly details?: ToolServerErrorDetails } = {},
 ): ToolServerError {
-  const shown = (text: string): string => printableText(secrets.redact(text), longestPart);
+  const shown = (text: string): string => printableText(secrets.redact(text), maxPartLength);
   const parts = { problem: shown(`The server ${JSON.stringify(server)}: ${problem}`), advice: shown(advice) };
   return new ToolServerError(code, parts, options);
 }
 
-/** What a peer said, made safe to show: redacted, on one line, cut. */
+/** A peer's text made safe to show: redacted, on one line, truncated. */
 export function peerText({ secrets }: Pick<OAuthContext, "secrets">, text: string, maxLength = 200): string {
   return printableText(secrets.redact(text), maxLength);
 }
 
-/** A URL for messages: without user, query and fragment, which may hold what is nobody's business. */
+/** A URL for messages: without user, query and fragment, which may be confidential. */
 export function urlText(context: Pick<OAuthContext, "secrets">, url: URL): string {
   return peerText(context, `${url.origin === "null" ? url.protocol : url.origin}${url.pathname}`, 300);
 }
@@ -33,7 +33,7 @@ const passingCodes: readonly ToolServerErrorCode[] = [
   "CALL_TIMEOUT",
 ];
 
-/** Whether a failure may be gone in a moment: the network, a time limit, a server in trouble. */
-export function isPassingFailure(error: unknown): error is ToolServerError {
+/** Whether a failure is transient: the network, a time limit, an overloaded or failing server. */
+export function isTransientFailure(error: unknown): error is ToolServerError {
   return ToolServerError.is(error) && passingCodes.includes(error.code);
 }

@@ -148,7 +148,7 @@ export async function replaceToken(
   return (await session.tokens())?.replace(refused);
 }
 
-/** Follows a url as a browser would, and gives the last answer. */
+/** Follows a url as a browser would, and gives the last response. */
 export async function browse(url: string): Promise<Response> {
   return fetch(url, { redirect: "follow" });
 }
@@ -157,17 +157,17 @@ export async function browse(url: string): Promise<Response> {
 export async function callTool(tool: Pick<HostileToolServer, "url">, credential: Credential): Promise<ToolCall> {
   for (let attempt = 1; ; attempt += 1) {
     const sent = await credential.headers();
-    const answer = await fetch(tool.url, { method: "POST", headers: { ...sent }, body: "{}" });
-    await answer.text();
-    if (answer.ok) return { status: answer.status, attempts: attempt };
+    const response = await fetch(tool.url, { method: "POST", headers: { ...sent }, body: "{}" });
+    await response.text();
+    if (response.ok) return { status: response.status, attempts: attempt };
     const decision = await credential.refused({
-      status: answer.status,
+      status: response.status,
       sent,
       attempt,
-      challenge: answer.headers.get("www-authenticate") ?? undefined,
-      dpopNonce: answer.headers.get("dpop-nonce") ?? undefined,
+      challenge: response.headers.get("www-authenticate") ?? undefined,
+      dpopNonce: response.headers.get("dpop-nonce") ?? undefined,
     });
-    if (decision.action === "give-up") return { status: answer.status, attempts: attempt, ...decision };
+    if (decision.action === "give-up") return { status: response.status, attempts: attempt, ...decision };
   }
 }
 

@@ -9,8 +9,8 @@ import type { Vault } from "../vault/vault.js";
 import { createPerson } from "./oauth-world.test.helper.js";
 import type { SignInRequest } from "./sign-in/sign-in.js";
 
-/** How a call ends: with an answer, or with this failure. */
-export type Outcome = "answer" | ToolServerErrorCode;
+/** How a call ends: with an response, or with this failure. */
+export type Outcome = "result" | ToolServerErrorCode;
 
 /** A user of a tool server with these switches on, who signs in whenever asked. All ends with the test. */
 export interface QuirkyClient extends Quirks {
@@ -64,7 +64,7 @@ export async function createQuirkyClient(
         const connection = await servers.open("notes");
         await connection.connect();
         await connection.callTool({ name: "scopes", arguments: {} });
-        return "answer";
+        return "result";
       } catch (error) {
         if (!ToolServerError.is(error)) throw error;
         messages.push(error.message);

@@ -74,7 +74,7 @@ describe("refresh", () => {
     expect(refreshes(world)).toBe(1);
   });
 
-  test("(3) who finds its refresh token dead does not delete the newer ones of another", async () => {
+  test("(3) a process whose refresh token is dead does not delete newer tokens of another process", async () => {
     const world = await signedIn();
     const loser = world.session(world.options);
     const winner = world.session(world.options);
@@ -118,7 +118,7 @@ describe("refresh", () => {
     expect(order).toEqual([`durable ${token}`, `used ${token}`]);
   });
 
-  test("(4) where the vault does not take a rotated token, it is kept and not used until the vault does", async () => {
+  test("(4) a rotated token that the vault cannot store is kept in memory, and not used until it is stored", async () => {
     let isBroken = false;
     const world = await signedIn([], (vault) => ({
       ...vault,
@@ -139,7 +139,7 @@ describe("refresh", () => {
     expect((await currentToken(world.session(world.options)))?.record).toEqual(token?.record);
   });
 
-  test("(5) nobody is asked while a refresh token lives", async () => {
+  test("(5) nobody is asked to sign in while a refresh token is valid", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options, world.person);
     expire(world);
@@ -147,7 +147,7 @@ describe("refresh", () => {
     expect(world.asked).toEqual([]);
   });
 
-  test("(5) a refresh that fails for a passing reason is tried again, and opens no browser", async () => {
+  test("(5) a refresh that fails for a transient reason is retried, and opens no browser", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options, world.person);
     expire(world);
@@ -163,7 +163,7 @@ describe("refresh", () => {
     expect(world.asked).toEqual([]);
   });
 
-  test("(5) a token that is due but not over serves on while its refresh fails", async () => {
+  test("(5) a token that is due but not expired is used while its refresh fails", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options);
     const before = await credential.headers();
@@ -173,7 +173,7 @@ describe("refresh", () => {
     expect(refreshes(world)).toBe(3);
   });
 
-  test("[TS-ERR-4] (6) a refreshed token that is still refused leads to one refresh, and then to a person", async () => {
+  test("[TS-ERR-4] (6) a refused token causes one refresh, and then asks a person to sign in", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options);
     world.tool.quirks.add("resource-refuses-all");
@@ -183,7 +183,7 @@ describe("refresh", () => {
     expect(refreshes(world)).toBe(1);
   });
 
-  test("(6) a server that refuses also what a sign-in gave does not have people sign in again and again", async () => {
+  test("(6) a server that refuses the token of a sign-in does not cause repeated sign-ins", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options, world.person);
     world.tool.quirks.add("resource-refuses-all");
@@ -215,7 +215,7 @@ describe("refresh", () => {
     expect(refreshes(world)).toBe(1);
   });
 
-  test("(7) a token that another process got is found when the own one, or none, is refused", async () => {
+  test("(7) a token of another process is used after a request with an old token, or none, was refused", async () => {
     const world = await signedIn(["token-without-refresh"]);
     const { credential, session } = world.credential(world.options);
     const stranger = world.credential({ ...world.options, tenant: "t2" }).credential;
@@ -228,7 +228,7 @@ describe("refresh", () => {
     expect(await callTool(world.tool, stranger)).toMatchObject({ status: 200, attempts: 2 });
   });
 
-  test("a server that gives no new refresh token means the old one", async () => {
+  test("the old refresh token is kept if the server issues no new one", async () => {
     const world = await signedIn(["refresh-keeps-token"]);
     const { credential } = world.credential(world.options);
     for (let round = 1; round <= 3; round += 1) {
@@ -250,7 +250,7 @@ describe("refresh", () => {
   });
 
   test.each(["refresh-dead-unclear", "refresh-dead-in-200", "refresh-html"] as const)(
-    "(8) a dead refresh token that is answered unclearly (%s) is tried a few times, and then a person is asked",
+    "(8) a dead refresh token with an unclear response (%s) is retried a few times, and then a person is asked",
     async (quirk) => {
       const world = await signedIn();
       const { credential } = world.credential(world.options, world.person);
@@ -262,7 +262,7 @@ describe("refresh", () => {
     },
   );
 
-  test("(9) offline_access is asked for where it is offered", async () => {
+  test("(9) offline_access is requested if it is supported", async () => {
     const world = await createOAuthWorld();
     await world.session().signIn(world.person);
     expect(world.asked[0]?.scopes).toEqual(["notes:read", "offline_access"]);
@@ -298,7 +298,7 @@ describe("loops", () => {
     expect(world.asked).toHaveLength(1);
   });
 
-  test("(10) who asks to sign in while somebody does joins them", async () => {
+  test("(10) a sign-in that is requested while another runs joins it", async () => {
     const world = await createOAuthWorld();
     const session = world.session();
     const all = await Promise.all(Array.from({ length: 5 }, () => session.signIn(world.person)));
@@ -306,7 +306,7 @@ describe("loops", () => {
     expect(world.asked).toHaveLength(1);
   });
 
-  test("(11) without a person who waits, no sign-in begins, and no client is registered", async () => {
+  test("(11) without a person, no sign-in starts, and no client is registered", async () => {
     const world = await createOAuthWorld();
     const { credential } = world.credential();
     for (let probe = 0; probe < 3; probe += 1) {
@@ -319,7 +319,7 @@ describe("loops", () => {
 });
 
 describe("redirects", () => {
-  test("(18) the port of the callback stays with the registration", async () => {
+  test("(18) the callback port stays the same for a registration", async () => {
     const world = await createOAuthWorld();
     for (let signIn = 0; signIn < 3; signIn += 1) await world.session().signIn(world.person);
     const uris = world.asked.map(({ way }) => (way.kind === "browser" ? way.redirectUri : ""));
@@ -327,7 +327,7 @@ describe("redirects", () => {
     expect(uris[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
   });
 
-  test("(19) the port is bound only while somebody signs in; one that is in use is named", async () => {
+  test("(19) the callback port is bound only during a sign-in; the error for a port in use names it", async () => {
     const world = await createOAuthWorld();
     const session = world.session();
     await session.signIn(world.person);
@@ -347,7 +347,7 @@ describe("redirects", () => {
     expect(world.authorization.count("/register")).toBe(1);
   });
 
-  test("(20) the redirect may go by localhost", async () => {
+  test("(20) the redirect host may be localhost", async () => {
     const world = await createOAuthWorld();
     await world.session({ redirect: { host: "localhost" } }).signIn(world.person);
     expect(world.asked[0]?.way).toMatchObject({
@@ -355,7 +355,7 @@ describe("redirects", () => {
     });
   });
 
-  test("(21) where the browser cannot reach this machine, its address is pasted", async () => {
+  test("(21) the address of a browser that cannot reach this machine can be pasted", async () => {
     const world = await createOAuthWorld();
     const remote: SignIn = {
       async begin({ way }) {
@@ -366,7 +366,7 @@ describe("redirects", () => {
     expect((await world.session().signIn(remote)).record.accessToken).toMatch(/^access-/);
   });
 
-  test("(21) a pasted address of something else is refused with the address to paste", async () => {
+  test("(21) another pasted address is rejected, and the error shows which one to paste", async () => {
     const world = await createOAuthWorld();
     const mistaken: SignIn = { begin: async () => ({ pasted: "https://as.example/authorize?code=x" }) };
     await expect(world.session().signIn(mistaken)).rejects.toMatchObject({
@@ -378,7 +378,7 @@ describe("redirects", () => {
 
 describe("discovery", () => {
   test.each(["metadata-html", "resource-metadata-html"] as const)(
-    "(22) a page with 200 at a well-known url (%s) is not metadata, and the search goes on",
+    "(22) a page with status 200 at a well-known url (%s) is not metadata, and the search continues",
     async (quirk) => {
       const world = await createOAuthWorld([quirk]);
       if (quirk === "resource-metadata-html") {
@@ -434,7 +434,7 @@ describe("registration", () => {
     expect(world.asked).toHaveLength(2);
   });
 
-  test("(24) tokens of a client that is gone are not tried for ever", async () => {
+  test("(24) tokens of a deleted client are not retried forever", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options, world.person);
     expire(world);
@@ -453,7 +453,7 @@ describe("registration", () => {
     expect(world.authorization.count("/register")).toBe(1);
   });
 
-  test("(26) only the scopes of the challenge are asked for, never all that the server has", async () => {
+  test("(26) only the scopes of the challenge are requested, never all that the server supports", async () => {
     const world = await createOAuthWorld();
     world.tool.challengedScope = "notes:write";
     const { credential } = world.credential({}, world.person);
@@ -464,7 +464,7 @@ describe("registration", () => {
     );
   });
 
-  test("(26) where nobody names a scope, none is sent", async () => {
+  test("(26) no scope is sent if none is named", async () => {
     const world = await createOAuthWorld();
     world.tool.challengedScope = "";
     world.tool.scopesSupported = undefined;

@@ -56,12 +56,12 @@ async function createWorld() {
   return { world, ...watched, clock, options, session, signedIn };
 }
 
-test("a sign-in is followed with its parts", async () => {
+test("a sign-in is tracked with its steps", async () => {
   const { signedIn } = await createWorld();
   expect(signedIn).toEqual(["sign-in > discovery done", "sign-in > registration done", "sign-in asked done"]);
 });
 
-test("a refresh is followed: one that is shared once, one that another had done, and one that is dead", async () => {
+test("a refresh is tracked: once if it is shared, as adopted from another process, and as failed if it is dead", async () => {
   const { world, ends, clock, options } = await createWorld();
   const other = world.session(options);
   await currentToken(other);
@@ -77,7 +77,7 @@ test("a refresh is followed: one that is shared once, one that another had done,
   expect(ends).toEqual(["refresh refusal failed TOKEN_REFUSED"]);
 });
 
-test("a sign-in that a person declines, and one that nobody waits for any more, have not been done", async () => {
+test("a declined sign-in is tracked as failed, and an abandoned one as cancelled", async () => {
   const { session, ends } = await createWorld();
   const declined = session.signIn({ begin: () => Promise.reject(new Error("No.")) });
   await expect(declined).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
@@ -88,7 +88,7 @@ test("a sign-in that a person declines, and one that nobody waits for any more, 
   await expect.poll(() => ends.at(-1)).toBe("sign-in asked cancelled");
 });
 
-test("a step-up is followed: to a person who is asked, and to nobody", async () => {
+test("a step-up is tracked, with a person and without", async () => {
   const { world, options, ends } = await createWorld();
   const { tool, person } = world;
   tool.neededScope = "notes:write";
@@ -102,7 +102,7 @@ test("a step-up is followed: to a person who is asked, and to nobody", async () 
   ]);
 });
 
-test("each run of a helper is followed", async () => {
+test("each run of a helper is tracked", async () => {
   const { ends } = watch();
   const folder = await createScriptFolder();
   await folder.sh('test -e ready && echo \'{"Authorization": "Bearer of-the-helper"}\'', "helper.sh");
@@ -125,7 +125,7 @@ test("each run of a helper is followed", async () => {
   await credential.dispose();
 });
 
-test("what is published of it holds no token, code, client or query", async () => {
+test("tracked operations contain no token, code, client or query", async () => {
   const { all, world, clock, session } = await createWorld();
   clock.advance(3_600_000);
   await currentToken(session);
@@ -139,7 +139,7 @@ test("what is published of it holds no token, code, client or query", async () =
   expect(text).not.toContain("code=");
 });
 
-test("where nobody watches, nothing is made for it, and the work is done", async () => {
+test("nothing is created for tracking if nobody subscribes, and the operation succeeds", async () => {
   const { "credential:started": started, "credential:ended": ended } = channels;
   expect([started.hasSubscribers, ended.hasSubscribers]).toEqual([false, false]);
   expect(await track("refresh", "renewal", async (setOutcome) => setOutcome({ outcome: "adopted" }))).toBeUndefined();

@@ -19,7 +19,7 @@ function keychainOf(items: Map<string, string> = new Map()): Keychain & { readon
 }
 
 const unavailable = async (): Promise<never> => {
-  throw keychainUnavailable("nobody answers");
+  throw keychainUnavailable("nobody responses");
 };
 const noKeychain: Keychain = { read: unavailable, write: unavailable };
 
@@ -34,7 +34,7 @@ describeVaultContract("the vault with its key in a keychain", async () => {
 });
 
 describe("[TS-D-STORE-1] without a choice", () => {
-  test("it is the keychain where there is one, also where a key is given", async () => {
+  test("the vault is the keychain if there is one, even if a key is given", async () => {
     const directory = await temporaryFolder();
     const keychain = keychainOf();
     for (const key of [{}, { key: newKey() }]) {
@@ -42,32 +42,32 @@ describe("[TS-D-STORE-1] without a choice", () => {
       expect(vault.describe()).toEqual({
         kind: "keychain",
         path: join(directory, "keychain"),
-        summary: expect.stringContaining("the key rests in the keychain of this user"),
+        summary: expect.stringContaining("the key is stored in the keychain of this user"),
       });
     }
     expect(keychain.items.size).toBe(1);
   });
 
-  test("it is the encrypted file where there is no keychain and a key is given", async () => {
+  test("the vault is the encrypted file if there is no keychain and a key is given", async () => {
     const directory = await temporaryFolder();
     const vault = await chooseVault({ directory, keychain: noKeychain, key: newKey() });
     expect(vault.describe()).toEqual({
       kind: "file",
       path: join(directory, "file"),
-      summary: expect.stringMatching(/the variable KEY\. There is no keychain here\.$/),
+      summary: expect.stringMatching(/the variable KEY\. No keychain is available\.$/),
     });
     expect(existsSync(join(directory, "keychain"))).toBe(false);
   });
 
-  test("it is memory where there is neither, with a warning that says why", async () => {
+  test("the vault is in memory if there is neither a keychain nor a key, with a warning that says why", async () => {
     const directory = await temporaryFolder();
     const vault = await chooseVault({ directory, keychain: noKeychain });
     expect(vault.kind).toBe("memory");
-    expect(vault.describe().warning).toMatch(/nobody answers.*or give a key.*memory only/);
+    expect(vault.describe().warning).toMatch(/nobody responses.*or set a key.*memory only/);
     expect(existsSync(join(directory, "keychain"))).toBe(false);
   });
 
-  test("memory also says which tokens are out of reach", async () => {
+  test("the vault in memory warns about stored tokens that cannot be read", async () => {
     const directory = await temporaryFolder();
     await chooseVault({ directory, keychain: keychainOf() });
     await chooseVault({ directory, keychain: noKeychain, key: newKey() });
@@ -76,7 +76,7 @@ describe("[TS-D-STORE-1] without a choice", () => {
     expect(warning).toContain(join(directory, "file"));
   });
 
-  test("a vault that is there and cannot be opened is an error, and no reason for a weaker one", async () => {
+  test("an existing vault that cannot be opened is an error, and no weaker vault is used", async () => {
     const directory = await temporaryFolder();
     const keychain = keychainOf();
     await chooseVault({ directory, keychain });
@@ -98,23 +98,23 @@ describe("[TS-D-STORE-1] without a choice", () => {
   });
 });
 
-describe("[TS-D-STORE-1] a choice that cannot be had is an error:", () => {
-  test("the keychain where there is none", async () => {
+describe("[TS-D-STORE-1] an unavailable choice is an error:", () => {
+  test("a keychain that is unavailable is an error", async () => {
     const directory = await temporaryFolder();
     const choice = chooseVault({ kind: "keychain", directory, keychain: noKeychain, key: newKey() });
     await expect(choice).rejects.toMatchObject({ code: "KEYCHAIN_UNAVAILABLE" });
   });
 
-  test("the file without a key", async () => {
+  test("an encrypted file without a key is an error", async () => {
     const directory = await temporaryFolder();
     const choice = chooseVault({ kind: "file", directory, keychain: keychainOf() });
     await expect(choice).rejects.toMatchObject({
       code: "VAULT_KEY_WRONG",
-      message: expect.stringContaining("Give one of WIRESCOPE_VAULT_KEY_FILE"),
+      message: expect.stringContaining("Set one of WIRESCOPE_VAULT_KEY_FILE"),
     });
   });
 
-  test("what was chosen is what it is", async () => {
+  test("the chosen kind of vault is used", async () => {
     const directory = await temporaryFolder();
     const keychain = keychainOf();
     expect((await chooseVault({ kind: "file", directory, keychain, key: newKey() })).kind).toBe("file");
@@ -123,7 +123,7 @@ describe("[TS-D-STORE-1] a choice that cannot be had is an error:", () => {
   });
 });
 
-test("each folder has a key of its own in the keychain, and takes it along when it is moved", async () => {
+test("each folder has its own key in the keychain, even after it was moved", async () => {
   const directory = await temporaryFolder();
   const keychain = keychainOf();
   const first = await chooseVault({ directory: join(directory, "a"), keychain });
@@ -135,32 +135,29 @@ test("each folder has a key of its own in the keychain, and takes it along when 
   expect((await moved.get(keyOf()))?.value).toEqual({ token: "1" });
 });
 
-test("a keychain that does not give back what it was given is not used", async () => {
+test("a keychain that does not return what was stored is not used", async () => {
   const directory = await temporaryFolder();
   const forgetful = { read: async () => undefined, write: async () => {} };
   await expect(chooseVault({ kind: "keychain", directory, keychain: forgetful })).rejects.toMatchObject({
     code: "KEYCHAIN_UNAVAILABLE",
-    message: expect.stringContaining("does not give back"),
+    message: expect.stringContaining("does not return what was stored"),
   });
 });
 
-test.runIf(process.platform === "linux")(
-  "where no Secret Service runs, the system's keychain says what to do",
-  async () => {
-    process.env.DBUS_SESSION_BUS_ADDRESS = "unix:path=/nonexistent/bus";
-    const error = await systemKeychain()
-      .read("vault")
-      .catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({
-      code: "KEYCHAIN_UNAVAILABLE",
-      message: expect.stringMatching(
-        /cannot be used: .*Start a Secret Service.*or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE\.$/,
-      ),
-    });
-  },
-);
+test.runIf(process.platform === "linux")("the system keychain says what to do if no Secret Service runs", async () => {
+  process.env.DBUS_SESSION_BUS_ADDRESS = "unix:path=/nonexistent/bus";
+  const error = await systemKeychain()
+    .read("vault")
+    .catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({
+    code: "KEYCHAIN_UNAVAILABLE",
+    message: expect.stringMatching(
+      /is unavailable: .*Start a Secret Service.*or set a key for an encrypted file, for example WIRESCOPE_VAULT_KEY_FILE\.$/,
+    ),
+  });
+});
 
-test("tokens rest below XDG_DATA_HOME if that is an absolute path, else below ~/.local/share", () => {
+test("tokens are stored in XDG_DATA_HOME if it is an absolute path, otherwise in ~/.local/share", () => {
   const HOME = "/home/someone";
   expect(defaultVaultDirectory({ HOME, XDG_DATA_HOME: "/data" })).toBe("/data/wirescope/tokens");
   for (const XDG_DATA_HOME of [undefined, "", "relative"]) {
@@ -170,7 +167,7 @@ test("tokens rest below XDG_DATA_HOME if that is an absolute path, else below ~/
 
 // Nobody can make a folder there, not even the superuser, who may write into every folder of a test.
 test.runIf(existsSync("/sys/kernel"))(
-  "a folder that cannot be written is reported with the variable that names another one, which helps",
+  "a read-only folder is reported with the variable that selects another one, and the advice works",
   async () => {
     const open = (home: string) =>
       chooseVault({ kind: "file", directory: defaultVaultDirectory({ XDG_DATA_HOME: home }), key: newKey() });

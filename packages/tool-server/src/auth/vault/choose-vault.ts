@@ -15,22 +15,22 @@ import { headerPath } from "./vault-header.js";
 
 /** Which vault is opened, and with which key. */
 export interface ChooseVaultOptions {
-  /** Which vault it must be; one that cannot be had is then an error. Default "auto": the best that can be had. */
+  /** The kind of vault; rejects if it is unavailable. Default "auto": the best that is available. */
   readonly kind?: VaultKind | "auto";
   /** The folder of all vaults. Default `defaultVaultDirectory()`. */
   readonly directory?: string;
-  /** The key of the encrypted file. Without one there is no such vault. */
+  /** The key of the encrypted file. That vault is unavailable without one. */
   readonly key?: KeySource;
-  /** Default the one of this system. */
+  /** Default: the keychain of this system. */
   readonly keychain?: Keychain;
-  /** Learns keys, so that they are kept out of text. */
+  /** Keys are added to it, so that they are redacted. */
   readonly secrets?: SecretRegistry;
 }
 
 /**
- * Opens the keychain's vault where there is a keychain; else the encrypted file where a key is given; else one in memory, with a
- * warning. Only the lack of a keychain leads on: a vault that is there and cannot be opened is an error, as is a key
- * that does not fit.
+ * Opens the keychain vault if there is a keychain; otherwise the encrypted file if a key is given; otherwise a vault in memory, with a
+ * warning. Only a missing keychain falls through: an existing vault that cannot be opened is an error, and so is a wrong
+ * key.
  */
 export async function chooseVault(options: ChooseVaultOptions = {}): Promise<Vault> {
   const { kind = "auto", directory = defaultVaultDirectory(), key } = options;
@@ -44,16 +44,16 @@ export async function chooseVault(options: ChooseVaultOptions = {}): Promise<Vau
     const vault = await openFile(directory, key);
     const describe: Vault["describe"] = () => {
       const description = vault.describe();
-      return { ...description, summary: `${description.summary} There is no keychain here.` };
+      return { ...description, summary: `${description.summary} No keychain is available.` };
     };
     return { ...vault, describe };
   }
 }
 
-/** The folder for tokens of this user: `wirescope/tokens` below XDG_DATA_HOME, or below `~/.local/share`. */
+/** The folder for the tokens of this user: `wirescope/tokens` in XDG_DATA_HOME, or in `~/.local/share`. */
 export function defaultVaultDirectory(environment: Environment = process.env): string {
   const data = environment.XDG_DATA_HOME ?? "";
-  // A relative one is to be ignored, says the specification of base directories.
+  // The XDG specification says to ignore a relative path.
   const base = isAbsolute(data) ? data : join(environment.HOME || homedir(), ".local", "share");
   return join(base, "wirescope", "tokens");
 }
@@ -62,21 +62,21 @@ async function openFile(directory: string, key: KeySource | undefined): Promise<
   const folder = join(directory, "file");
   if (key !== undefined) return openFileVault({ directory: folder, key });
   throw keyWrong(
-    `The encrypted file (${folder}) needs a key, and none was given.`,
-    "Give one of WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_KEY_FD, WIRESCOPE_VAULT_KEY and WIRESCOPE_VAULT_PASSPHRASE.",
+    `The encrypted token file (${folder}) needs a key, and none is set.`,
+    "Set one of WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_KEY_FD, WIRESCOPE_VAULT_KEY and WIRESCOPE_VAULT_PASSPHRASE.",
   );
 }
 
-/** Says also what is there and out of reach, so that nobody takes it for lost. */
+/** Also names vaults that exist and cannot be opened, so that their tokens are not considered lost. */
 function reasonsForMemory(directory: string, error: ToolServerError): string {
   const has = (name: string): boolean => existsSync(headerPath(join(directory, name)));
   const reasons = [error.message];
   if (has("keychain")) reasons.push(`Tokens that were stored with the keychain are in ${join(directory, "keychain")}.`);
-  if (has("file")) reasons.push(`Encrypted tokens are in ${join(directory, "file")}, but their key was not given.`);
+  if (has("file")) reasons.push(`Encrypted tokens are in ${join(directory, "file")}, but their key is not set.`);
   return reasons.join(" ");
 }
 
-/** The variables that hold or name the key of a vault. No child process gets them, as none gets any WIRESCOPE_ variable. */
+/** The environment variables for the key of a vault. Child processes do not get them, nor any other WIRESCOPE_ variable. */
 export const vaultVariables = {
   key: "WIRESCOPE_VAULT_KEY",
   keyFile: "WIRESCOPE_VAULT_KEY_FILE",
@@ -85,8 +85,8 @@ export const vaultVariables = {
 } as const;
 
 /**
- * The key that the user's environment gives; undefined where it gives none. Throws VAULT_KEY_WRONG where it gives several. A variable
- * that is set but empty gives one, which fails when it is used: it was meant.
+ * The key from the environment; undefined if none is set. Throws VAULT_KEY_WRONG if several are set. A variable that is set but
+ * empty counts as set, and fails when it is used.
  */
 export function keyFromEnvironment(
   environment: Environment = process.env,
@@ -94,7 +94,7 @@ export function keyFromEnvironment(
 ): KeySource | undefined {
   const given = Object.values(vaultVariables).filter((name) => environment[name] !== undefined);
   if (given.length > 1) {
-    throw keyWrong(`The key of the vault is given more than once: ${given.join(", ")}.`, "Unset all but one.");
+    throw keyWrong(`The key of the vault is set more than once: ${given.join(", ")}.`, "Unset all but one.");
   }
   switch (given[0]) {
     case vaultVariables.key:

@@ -16,24 +16,24 @@ interface StoredEntry extends VaultEntry {
   readonly key: VaultKey;
 }
 
-/** The entries of one folder: a file each. Who writes holds the entry's lock for writers. */
+/** The entries of one folder: a file each. A caller that writes holds the write lock of the entry. */
 export interface EntryFolder {
   read(key: VaultKey): Promise<VaultEntry | undefined>;
   write(key: VaultKey, value: JsonObject): Promise<VaultEntry>;
-  /** Reserves the space for one `write`; `release` gives back what was not used. */
+  /** Reserves the space for one `write`; `release` frees the space that was not used. */
   reserve(key: VaultKey): Promise<{ write(value: JsonObject): Promise<VaultEntry>; release(): Promise<void> }>;
   setAside(key: VaultKey): Promise<void>;
   removeIf(key: VaultKey, expectedRevision: string): Promise<boolean>;
   list(): Promise<VaultListing>;
 }
 
-/** Enough for the largest set of tokens that was ever met, encrypted, several times over. */
+/** Several times the largest set of tokens seen so far, encrypted. */
 const reservedBytes = 64 * 1024;
 
-/** Opens the entries; `warn` is told of files that others could read. */
+/** Opens the entries; `warn` is called for files that others could read. */
 export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Warn): EntryFolder {
   const pathOf = (id: string): string => join(folder, `${id}${entryEnding}`);
-  // The id is made from every part of the key, so a file opens under its own name only, and in its own vault.
+  // The id is derived from every part of the key, so a file can only be decrypted under its own name, in its own vault.
   const boundTo = (id: string): string => JSON.stringify(["wirescope-vault-entry", 1, header.vaultId, id]);
 
   const load = async (id: string): Promise<StoredEntry | undefined> => {
@@ -44,19 +44,20 @@ export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Wa
     const problem = "problem" in opened ? opened.problem : undefined;
     const stored = "text" in opened ? parseStored(opened.text) : undefined;
     if (stored !== undefined) return stored;
-    const advice = "It is left as it is. Restore it from a backup, or sign in again: it is then kept aside.";
+    const advice =
+      "It was not changed. Restore it from a backup, or sign in again, which keeps the damaged file under another name.";
     throw vaultUnreadable(path, problem ?? "is damaged", advice);
   };
 
-  /** A folder that went away, or was set up anew, must not be taken for one without entries, nor be written to. */
+  /** A folder that was removed or created again must not be treated as one without entries, nor be written to. */
   const ensureSameVault = async (): Promise<void> => {
     const path = headerPath(folder);
     const text = await readPrivateFile(path, warn);
     if (text === header.text) return;
     if (text === undefined) {
-      throw vaultUnreadable(path, "has gone while the vault was in use", "Bring the folder back, or start again.");
+      throw vaultUnreadable(path, "disappeared while the vault was in use", "Restore the folder, or start again.");
     }
-    throw keyWrong(`The vault ${folder} was set up anew while it was in use.`, "Start again, with its new key.");
+    throw keyWrong(`The vault ${folder} was replaced while it was in use.`, "Start again, with its new key.");
   };
 
   const write = async (
@@ -71,7 +72,7 @@ export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Wa
     await ensureSameVault();
     try {
       if (!(await isReadable(() => load(id)))) {
-        warn(`${path} could not be read, and is kept aside as ${await keepAside(path)}.`);
+        warn(`${path} could not be read, and was kept as ${await keepAside(path)}.`);
       }
       await writeFile(path, sealed);
     } catch (error) {
@@ -106,7 +107,7 @@ export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Wa
       try {
         const aside = await keepAside(path);
         await rm(path, { recursive: true, force: true });
-        warn(`${path} could not be used, and is kept aside as ${aside}.`);
+        warn(`${path} could not be used, and was kept as ${aside}.`);
       } catch (error) {
         throw asVaultFailure(path, "written", error);
       }

@@ -52,7 +52,7 @@ describeVaultContract("the encrypted file", async () => {
   return { vault, secrets: [text, Buffer.from(text, "base64").toString("hex")] };
 });
 
-test("[TS-OAUTH-5] on disk there is neither a token nor a name, and only the owner may look", async () => {
+test("[TS-OAUTH-5] files of a vault contain no readable token or name, and only the owner can read them", async () => {
   const { folder, vault, text } = await newVault();
   await vault.put(keyOf(), { access_token: plantedSecret });
   for (const words of [plantedSecret, "mcp.example.com", "development", text]) {
@@ -62,7 +62,7 @@ test("[TS-OAUTH-5] on disk there is neither a token nor a name, and only the own
   for (const path of (await filesBelow(folder)).keys()) expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("what was put is there for the next one who opens it, under the same key", async () => {
+test("a stored value can be read after the vault was opened again with the same key", async () => {
   const { folder, key, vault } = await newVault();
   const put = await vault.put(keyOf(), { token: "1" });
   await vault.dispose();
@@ -71,7 +71,7 @@ test("what was put is there for the next one who opens it, under the same key", 
   expect(again.describe()).toEqual({
     kind: "file",
     path: folder,
-    summary: `Tokens rest in ${folder}, encrypted with AES-256-GCM; the key comes from the variable KEY.`,
+    summary: `Tokens are stored in ${folder}, encrypted with AES-256-GCM; the key is read from the variable KEY.`,
   });
 });
 
@@ -86,7 +86,7 @@ test("the same value is never encrypted to the same bytes", async () => {
   expect(seen.size).toBe(20);
 });
 
-test("who writes or deletes waits for another process that does, and then goes by what that one wrote", async () => {
+test("a write or deletion waits for that of another process, and then uses its result", async () => {
   const clock = createFakeClock();
   const { vault, folder, path } = await newVault(clock);
   const fresh = await vault.put(keyOf(), { token: "fresh" });
@@ -143,7 +143,7 @@ describe("an entry that cannot be read", () => {
   };
 
   test.each(Object.entries(foreign))(
-    "because it %s is reported and left, and kept aside when a new one is put",
+    "an entry that %s is reported, not changed, and kept under another name when a new one is stored",
     async (_, spoil) => {
       const { folder, vault, path } = await newVault();
       const { revision } = await vault.put(keyOf(), { token: plantedSecret });
@@ -166,7 +166,7 @@ describe("an entry that cannot be read", () => {
     },
   );
 
-  test("[TS-D-STORE-3] because one bit of it was changed is never taken for whole", async () => {
+  test("[TS-D-STORE-3] an entry with one changed bit is never accepted", async () => {
     const { vault, path } = await newVault();
     const put = await vault.put(keyOf(), { token: "1" });
     const bytes = await readFile(path);
@@ -180,7 +180,7 @@ describe("an entry that cannot be read", () => {
     }
   });
 
-  test("[TS-D-STORE-2] because it was moved from another place, or from another vault, is not opened there", async () => {
+  test("[TS-D-STORE-2] an entry that was moved from another name or another vault is not decrypted", async () => {
     const { vault, folder, path } = await newVault();
     const production = keyOf({ profile: "production" });
     await vault.put(keyOf(), { token: "development" });
@@ -194,7 +194,7 @@ describe("an entry that cannot be read", () => {
     await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
   });
 
-  test("does not hide the others from a list", async () => {
+  test("an unreadable entry does not hide others from a list", async () => {
     const { vault, path } = await newVault();
     await vault.put(keyOf(), {});
     await vault.put(keyOf({ server: "tickets" }), {});
@@ -206,48 +206,48 @@ describe("an entry that cannot be read", () => {
 });
 
 describe("a folder", () => {
-  test("[TS-D-STORE-8] that others could enter is closed, and so are files that they could read; both are told", async () => {
+  test("[TS-D-STORE-8] the modes of a folder and of files that others could access are corrected, with warnings", async () => {
     const { folder, key, vault, path } = await newVault();
     await vault.put(keyOf(), { token: "1" });
     await chmod(folder, 0o755);
     await chmod(path, 0o644);
     const again = await openFileVault({ directory: folder, key });
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
-    expect(again.describe().warning).toContain(`Others could enter ${folder}`);
+    expect(again.describe().warning).toContain(`Other users could access ${folder}`);
     await again.get(keyOf());
     expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(again.describe().warning).toContain(`Others could read ${path}`);
+    expect(again.describe().warning).toContain(`Other users could read ${path}`);
   });
 
-  test("that is open to others and holds other things is not ours to close, and is not used", async () => {
+  test("a folder that others can access and that holds other files is not changed and not used", async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, "letter.txt"), "");
     await chmod(folder, 0o755);
     await expect(openFileVault({ directory: folder, key: newKey().key })).rejects.toMatchObject({
       code: "VAULT_UNREADABLE",
-      message: expect.stringContaining("Move the other things away, or use another folder: set XDG_DATA_HOME"),
+      message: expect.stringContaining("Move the other files away, or use another folder: set XDG_DATA_HOME"),
     });
     expect((await stat(folder)).mode & 0o777).toBe(0o755);
     expect(await readdir(folder)).toEqual(["letter.txt"]);
   });
 
   // Only root can give a folder away.
-  test.skipIf(process.geteuid?.() !== 0)("of another user is not used", async () => {
+  test.skipIf(process.geteuid?.() !== 0)("a folder of another user is not used", async () => {
     const { folder, key, vault, path } = await newVault();
     await vault.put(keyOf(), { token: "1" });
     await chown(path, 12345, 12345);
     await expect(vault.get(keyOf())).rejects.toMatchObject({
       code: "VAULT_UNREADABLE",
-      message: expect.stringContaining("the user 12345"),
+      message: expect.stringContaining("user 12345"),
     });
     await chown(folder, 12345, 12345);
     await expect(openFileVault({ directory: folder, key })).rejects.toMatchObject({
       code: "VAULT_UNREADABLE",
-      message: expect.stringContaining("belongs to the user 12345"),
+      message: expect.stringContaining("belongs to user 12345"),
     });
   });
 
-  test("on a read-only file system is read, and a write names the cause and remedies that work", async (context) => {
+  test("a vault on a read-only file system can be read, and a write reports the cause and advice that works", async (context) => {
     const place = await temporaryFolder();
     const [directory, { key }] = [join(place, "vault"), newKey()];
     const mount = (...options: string[]): void => void execFileSync("mount", [...options, place], { stdio: "ignore" });
@@ -275,7 +275,7 @@ describe("a folder", () => {
     await openFileVault({ directory: join(place, "new", "vault"), key });
   });
 
-  test("that holds something else in place of its locks is told what is in the way", async () => {
+  test("a folder with another file in place of its locks is reported with that file", async () => {
     const { folder, key } = await newVault();
     await rm(join(folder, "locks"), { recursive: true });
     await writeFile(join(folder, "locks"), "");
@@ -302,7 +302,7 @@ describe("a folder", () => {
     await (await openFileVault({ directory: folder, key })).put(keyOf(), { token: "2" });
   });
 
-  test("that is a file, or lies below one, is told", async () => {
+  test("a path that is a file, or is below one, is reported", async () => {
     const file = join(await temporaryFolder(), "file");
     await writeFile(file, "");
     for (const directory of [file, join(file, "below")]) {
@@ -313,7 +313,7 @@ describe("a folder", () => {
     }
   });
 
-  test("[TS-D-STORE-3] that went away while it was in use is an error, and never an empty vault", async () => {
+  test("[TS-D-STORE-3] a folder that disappears while it is in use is an error, and never an empty vault", async () => {
     const { folder, vault } = await newVault();
     const { revision } = await vault.put(keyOf(), { token: "1" });
     await rename(folder, `${folder}-unmounted`);
@@ -326,7 +326,7 @@ describe("a folder", () => {
     expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
   });
 
-  test("that was set up anew while it was in use is not written to with the old key", async () => {
+  test("a vault that is replaced while it is in use is not written to with the old key", async () => {
     const { folder, vault } = await newVault();
     await rename(folder, `${folder}-old`);
     const anew = await openFileVault({ directory: folder, key: newKey().key });
@@ -335,7 +335,7 @@ describe("a folder", () => {
     expect(await anew.list()).toEqual({ keys: [], unreadable: [] });
   });
 
-  test("is cleared of what killed writers left, once that is old", async () => {
+  test("temporary files of killed writers are removed once they are old", async () => {
     const { folder, key } = await newVault();
     const names = ["a.token.1.tmp", "b.token.2.tmp", "locks/c.lock.3.tmp", "locks/d.lock.4.tmp"];
     for (const name of names) await writeFile(join(folder, name), "?");
@@ -346,7 +346,7 @@ describe("a folder", () => {
     expect(left.sort()).toEqual([join(folder, "b.token.2.tmp"), join(folder, "locks/d.lock.4.tmp")]);
   });
 
-  test("that several set up at once is set up once", async () => {
+  test("a vault that several processes create at once is created once", async () => {
     const folder = join(await temporaryFolder(), "vault");
     const { key } = newKey();
     const vaults = await Promise.all(Array.from({ length: 5 }, () => openFileVault({ directory: folder, key })));
@@ -354,7 +354,7 @@ describe("a folder", () => {
     for (const vault of vaults) expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
   });
 
-  test("two vaults of which share their locks", async () => {
+  test("two vaults in the same folder share their locks", async () => {
     const { folder, key, vault } = await newVault();
     const other = await openFileVault({ directory: folder, key });
     let running = 0;

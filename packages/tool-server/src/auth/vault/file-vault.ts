@@ -15,22 +15,22 @@ import { createHeader, entryEnding, isVaultFolder, unlockHeader } from "./vault-
 
 /** The folder and the key of an encrypted vault. */
 export interface FileVaultOptions {
-  /** The folder, which is made where it is not there. Nothing else should rest in it. */
+  /** The folder, which is created if it is missing. Store nothing else in it. */
   readonly directory: string;
-  /** Where its key comes from; with `keyFromKeychain` it is a vault of the kind "keychain". */
+  /** The source of its key; with `keyFromKeychain` the vault is of the kind "keychain". */
   readonly key: KeySource;
-  /** For locks. Default a steady one. */
+  /** For locks. Default: a monotonic clock. */
   readonly clock?: Clock;
-  /** Whether the system is asked to report changes; else the folder is only looked at now and then. Default true. */
+  /** Whether to use the change events of the system; otherwise the folder is polled. Default true. */
   readonly usesEvents?: boolean;
 }
 
 const leftoverAgeMs = 60 * 60 * 1000;
 
 /**
- * Opens the vault in a folder, or sets it up: a file for each entry, encrypted with AES-256-GCM. Rejects with VAULT_KEY_WRONG where
- * the key is not the one of this vault, with VAULT_UNREADABLE where the folder cannot be used, with KEYCHAIN_UNAVAILABLE where
- * the key would rest there; then nothing was changed.
+ * Opens the vault in a folder, or creates it: one file per entry, encrypted with AES-256-GCM. Rejects with VAULT_KEY_WRONG if
+ * this is not the key of the vault, with VAULT_UNREADABLE if the folder cannot be used, and with KEYCHAIN_UNAVAILABLE if
+ * the key is to be in a keychain that is unavailable; nothing is changed then.
  */
 export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
   const { key: source, clock = steadyClock } = options;
@@ -72,7 +72,7 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
   return {
     kind,
     describe() {
-      const summary = `Tokens rest in ${path}, encrypted with AES-256-GCM; the key ${source.summary}.`;
+      const summary = `Tokens are stored in ${path}, encrypted with AES-256-GCM; the key ${source.summary}.`;
       const warning = [...warnings].join(" ");
       return { kind, summary, path, ...(warning === "" ? {} : { warning }) };
     },
@@ -100,7 +100,7 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
     async dispose() {
       listeners.clear();
       await activity.close();
-      // The key is reached through these alone.
+      // The only reference to the key.
       entries = undefined;
     },
   };

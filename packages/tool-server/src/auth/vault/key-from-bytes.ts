@@ -11,19 +11,19 @@ import { systemReason } from "./vault-errors.js";
 
 /** Where a key is registered as a secret. */
 export interface KeyBytesOptions {
-  /** Learns the key, so that it is kept out of text. */
+  /** The key is added to it, so that it is redacted. */
   readonly secrets?: SecretRegistry;
 }
 
-const makeOne = "Make one with: openssl rand -base64 32";
+const makeOne = "Generate one with: openssl rand -base64 32";
 
-/** A key of 32 bytes, in base64, that a variable holds. It is read when the vault is opened. */
+/** A key of 32 bytes in an environment variable, as base64. It is read when the vault is opened. */
 export function keyFromVariable(
   name: string,
   environment: Environment = process.env,
   options: KeyBytesOptions = {},
 ): KeySource {
-  return keyFromBytes("variable", `comes from the variable ${name}`, async () => {
+  return keyFromBytes("variable", `is read from the variable ${name}`, async () => {
     const value = environment[name]?.trim() ?? "";
     if (value === "") throw keyWrong(`The variable ${name} is not set.`, `It holds the key of the vault. ${makeOne}`);
     options.secrets?.add(value);
@@ -34,15 +34,15 @@ export function keyFromVariable(
 }
 
 /**
- * A key of 32 bytes, as they are or in base64, that a file holds. The file is read when the vault is opened; it must belong to
- * this user and be closed to all others, and is not mended: it is not ours.
+ * A key of 32 bytes in a file, raw or as base64. The file is read when the vault is opened. It must belong to this user and be
+ * inaccessible to others; its mode is not corrected, because the file is not ours.
  */
 export function keyFromFile(path: string, options: KeyBytesOptions = {}): KeySource {
   const place = resolve(path);
-  return keyFromBytes("file", `comes from the file ${place}`, async () => {
+  return keyFromBytes("file", `is read from the file ${place}`, async () => {
     const bytes = await readKeyFile(place);
     const key = bytes.length === keyBytes ? bytes : decodeKey(bytes.toString("latin1"));
-    if (key === undefined) throw keyWrong(`The file ${place} does not hold 32 bytes, nor their base64.`, makeOne);
+    if (key === undefined) throw keyWrong(`The file ${place} holds neither 32 bytes nor their base64.`, makeOne);
     options.secrets?.add(key.toString("base64"));
     return key;
   });
@@ -51,17 +51,17 @@ export function keyFromFile(path: string, options: KeyBytesOptions = {}): KeySou
 const keysOfDescriptors = new Map<number, Buffer>();
 
 /**
- * A key of 32 bytes, as they are or in base64, that is read to its end from a descriptor which this process was started with. Then
- * the descriptor is closed, so that no child can read the key again; it is read once for the whole process.
+ * A key of 32 bytes, raw or as base64, from a file descriptor that this process was started with. The descriptor is closed
+ * afterwards, so that no child process can read the key; it is read once per process.
  */
 export function keyFromDescriptor(number: string, options: KeyBytesOptions = {}): KeySource {
-  const name = `the descriptor ${printableText(number, 20)}`;
-  return keyFromBytes("descriptor", `comes from ${name}`, async () => {
+  const name = `file descriptor ${printableText(number, 20)}`;
+  return keyFromBytes("descriptor", `is read from ${name}`, async () => {
     const bytes = readDescriptor(number, name);
     const key = bytes.length === keyBytes ? bytes : decodeKey(bytes.toString("latin1"));
-    if (key === undefined) throw keyWrong(`What ${name} gives is not 32 bytes, nor their base64.`, makeOne);
+    if (key === undefined) throw keyWrong(`The data from ${name} is neither 32 bytes nor their base64.`, makeOne);
     options.secrets?.add(key.toString("base64"));
-    // The vault forgets its key when it is closed.
+    // The vault wipes its key when it is closed.
     return Buffer.from(key);
   });
 }
@@ -71,8 +71,8 @@ function readDescriptor(number: string, name: string): Buffer {
   const known = keysOfDescriptors.get(descriptor);
   if (known !== undefined) return known;
   try {
-    // Standard output and error are ours to write to.
-    if (descriptor < 0 || descriptor === 1 || descriptor === 2) throw new TypeError("no descriptor for a key");
+    // Standard output and standard error cannot be read.
+    if (descriptor < 0 || descriptor === 1 || descriptor === 2) throw new TypeError("not a file descriptor for a key");
     const buffer = Buffer.alloc(1024);
     let size = 0;
     for (let read = -1; read !== 0 && size < buffer.length; size += read) read = readSome(descriptor, buffer, size);
@@ -80,12 +80,12 @@ function readDescriptor(number: string, name: string): Buffer {
     keysOfDescriptors.set(descriptor, buffer.subarray(0, size));
     return buffer.subarray(0, size);
   } catch (error) {
-    const advice = `Start the command with it, as in: WIRESCOPE_VAULT_KEY_FD=3 ${commandLine("up")} 3< <(print-the-key)`;
-    throw keyWrong(`The key of the vault cannot be read from ${name}.`, advice, error);
+    const advice = `Start the command with it, for example: WIRESCOPE_VAULT_KEY_FD=3 ${commandLine("up")} 3< <(print-the-key)`;
+    throw keyWrong(`Cannot read the key of the vault from ${name}.`, advice, error);
   }
 }
 
-/** Reads what there is, and waits if there is nothing yet: Node makes a pipe at standard input one that does not wait. */
+/** Reads available bytes, and waits if there are none yet: Node makes a pipe at standard input non-blocking. */
 function readSome(descriptor: number, buffer: Buffer, at: number): number {
   for (;;) {
     try {
@@ -97,7 +97,7 @@ function readSome(descriptor: number, buffer: Buffer, at: number): number {
   }
 }
 
-/** The key of 32 bytes that a text is the base64 of, in either alphabet. */
+/** The 32 bytes that a base64 string encodes, in either alphabet. */
 export function decodeKey(text: string): Buffer | undefined {
   const trimmed = text.trim();
   if (!/^[\w+/-]{43}=?$/.test(trimmed)) return undefined;
@@ -128,13 +128,16 @@ async function readKeyFile(path: string): Promise<Buffer> {
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const facts = await file.stat();
-      if (!facts.isFile() || facts.size > 1024) throw keyWrong(`${path} is no key file.`, makeOne);
+      if (!facts.isFile() || facts.size > 1024) throw keyWrong(`${path} is not a key file.`, makeOne);
       const us = process.geteuid?.();
       if (us !== undefined && facts.uid !== us) {
-        throw keyWrong(`The key file ${path} belongs to the user ${facts.uid}, and this process runs as ${us}.`, "");
+        throw keyWrong(
+          `The key file ${path} belongs to user ${facts.uid}, and this process runs as user ${us}.`,
+          "Change its owner, or run as that user.",
+        );
       }
       if (us !== undefined && (facts.mode & 0o077) !== 0) {
-        const advice = `Others may know the key. Close it (chmod 600 ${path}), or better make a new one.`;
+        const advice = `Others may know the key. Generate a new one, or restrict its access: chmod 600 ${path}`;
         throw keyWrong(`The key file ${path} can be read by others.`, advice);
       }
       return await file.readFile();
@@ -143,7 +146,7 @@ async function readKeyFile(path: string): Promise<Buffer> {
     }
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
-    const problem = (error as NodeJS.ErrnoException).code === "ENOENT" ? "it is not there" : systemReason(error);
+    const problem = (error as NodeJS.ErrnoException).code === "ENOENT" ? "it does not exist" : systemReason(error);
     throw keyWrong(`The key file ${path} cannot be read: ${problem}.`, makeOne, error);
   }
 }

@@ -4,9 +4,9 @@ import { type KeyRecipe, type KeySource, keyBytes, keyWrong, otherSource } from 
 
 /** How a key is derived from a passphrase. */
 export interface PassphraseOptions {
-  /** Learns the passphrase, so that it is kept out of text. */
+  /** The passphrase is added to it, so that it is redacted. */
   readonly secrets?: SecretRegistry;
-  /** scrypt's N for a new vault: a power of two from 2^15 to 2^20. Default 2^17, which takes 128 MiB and some tenths of a second. */
+  /** scrypt's N for a new vault: a power of two from 2^15 to 2^20. Default 2^17, which takes 128 MiB and a few tenths of a second. */
   readonly cost?: number;
 }
 
@@ -15,18 +15,18 @@ type PassphraseRecipe = Extract<KeyRecipe, { from: "passphrase" }>;
 const defaultCost = 2 ** 17;
 const blockSize = 8;
 
-/** A key that scrypt makes from what a person knows. */
+/** A key that scrypt derives from a passphrase. */
 export function keyFromPassphrase(passphrase: string, options: PassphraseOptions = {}): KeySource {
   const cost = options.cost ?? defaultCost;
   if (!isCost(cost)) throw new TypeError("The cost of scrypt is a power of two from 2^15 to 2^20.");
   options.secrets?.add(passphrase);
   const derive = (recipe: PassphraseRecipe): Promise<Buffer> => {
-    if (passphrase.trim() === "") throw keyWrong("The passphrase is empty.", "Give the one of this vault.");
+    if (passphrase.trim() === "") throw keyWrong("The passphrase is empty.", "Set the passphrase of this vault.");
     return deriveKey(passphrase, recipe);
   };
   return {
     from: "passphrase",
-    summary: "is made from a passphrase",
+    summary: "is derived from a passphrase",
     async create() {
       const salt = randomBytes(16).toString("base64");
       const recipe: PassphraseRecipe = { from: "passphrase", kdf: "scrypt", N: cost, r: blockSize, p: 1, salt };
@@ -39,7 +39,7 @@ export function keyFromPassphrase(passphrase: string, options: PassphraseOptions
   };
 }
 
-/** The recipe, if it is one that was made here: not so weak that a passphrase is found, nor so costly that it blocks the machine. */
+/** The recipe, if its cost is within our limits: not weak enough to guess a passphrase, not expensive enough to block the machine. */
 export function parsePassphraseRecipe(value: Readonly<Record<string, unknown>>): PassphraseRecipe | undefined {
   const { kdf, N, r, p, salt } = value;
   if (kdf !== "scrypt" || typeof N !== "number" || !isCost(N) || r !== blockSize || p !== 1) return undefined;
@@ -53,7 +53,7 @@ function isCost(cost: number): boolean {
 
 function deriveKey(passphrase: string, { N, r, p, salt }: PassphraseRecipe): Promise<Buffer> {
   const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r };
-  // The same letters can be typed in two forms, and which one depends on the system.
+  // The same letters have two encodings, and the system decides which one is typed.
   const text = passphrase.normalize("NFC");
   return new Promise((resolve, reject) => {
     scrypt(text, Buffer.from(salt, "base64"), keyBytes, options, (error, key) => {

@@ -32,7 +32,7 @@ async function tokenIn(directory: string, key: KeySource): Promise<unknown> {
 }
 
 describe("a passphrase", () => {
-  test("[TS-D-STORE-7] opens what it set up; a wrong one is a clear error that changes nothing", async () => {
+  test("[TS-D-STORE-7] a passphrase opens its vault; a wrong one is an error that changes nothing", async () => {
     const directory = await setUp(keyFromPassphrase(passphrase, { cost }));
     const before = await fingerprintsBelow(directory);
     for (const wrong of ["correct horse", "", "  "]) {
@@ -43,12 +43,12 @@ describe("a passphrase", () => {
     expect(await tokenIn(directory, keyFromPassphrase(passphrase))).toBe("1");
   });
 
-  test("is the same however its letters are composed", async () => {
+  test("a passphrase is the same regardless of its Unicode normalization", async () => {
     const directory = await setUp(keyFromPassphrase("zo\u00eb's key", { cost }));
     expect(await tokenIn(directory, keyFromPassphrase("zoe\u0308's key"))).toBe("1");
   });
 
-  test("goes through scrypt with a salt of its own for each vault, and costs 2^17 unless told otherwise", async () => {
+  test("a passphrase is hashed by scrypt with a salt for each vault, and a default cost of 2^17", async () => {
     const headers = await Promise.all(
       [keyFromPassphrase(passphrase), keyFromPassphrase(passphrase, { cost })].map(async (key) =>
         JSON.parse(await readFile(join(await setUp(key), "vault.json"), "utf8")),
@@ -64,7 +64,7 @@ describe("a passphrase", () => {
     }
   });
 
-  test("is not put through parameters that somebody made weak, or so costly that they block the machine", async () => {
+  test("scrypt parameters that are too weak or too expensive are rejected", async () => {
     const directory = await setUp(keyFromPassphrase(passphrase, { cost }));
     const path = join(directory, "vault.json");
     const header = JSON.parse(await readFile(path, "utf8"));
@@ -81,7 +81,7 @@ describe("a passphrase", () => {
 });
 
 describe("a header", () => {
-  test("that is lost while entries are there is not written anew", async () => {
+  test("a missing header is not written again if there are entries", async () => {
     const key = keyFromVariable("KEY", { KEY: randomBytes(32).toString("base64") });
     const directory = await setUp(key);
     await rm(join(directory, "vault.json"));
@@ -93,7 +93,7 @@ describe("a header", () => {
     expect(await fingerprintsBelow(directory)).toEqual(before);
   });
 
-  test("that is damaged, foreign or of a later version is reported and left", async () => {
+  test("a header that is damaged, foreign or of a later version is reported and not changed", async () => {
     const key = keyFromVariable("KEY", { KEY: randomBytes(32).toString("base64") });
     const directory = await setUp(key);
     const path = join(directory, "vault.json");
@@ -120,7 +120,7 @@ describe("a header", () => {
 describe("a key of 32 bytes", () => {
   const bytes = randomBytes(32);
 
-  test("is the same from a variable and from a file, in base64 or as it is", async () => {
+  test("a key is the same from a variable and from a file, as base64 or raw", async () => {
     const file = join(await temporaryFolder(), "key");
     const directory = await setUp(keyFromVariable("KEY", { KEY: `${bytes.toString("base64")}\n` }));
     expect(await tokenIn(directory, keyFromVariable("KEY", { KEY: bytes.toString("base64url") }))).toBe("1");
@@ -132,7 +132,7 @@ describe("a key of 32 bytes", () => {
     await expect(tokenIn(directory, other)).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
   });
 
-  test("comes from a descriptor, as it is or in base64, which is closed once it is read", async () => {
+  test("a key is read from a descriptor, raw or as base64, which is then closed", async () => {
     const folder = await temporaryFolder();
     const directory = await setUp(keyFromVariable("KEY", { KEY: bytes.toString("base64") }));
     await writeFile(join(folder, "0"), bytes);
@@ -153,7 +153,7 @@ describe("a key of 32 bytes", () => {
     }
   });
 
-  test("that is not set, or not of 32 bytes, is told without its value", async () => {
+  test("a key that is missing or not of 32 bytes is reported without its value", async () => {
     const directory = join(await temporaryFolder(), "vault");
     const values = [
       undefined,
@@ -174,14 +174,14 @@ describe("a key of 32 bytes", () => {
     }
   });
 
-  test("in a file that others may read, or that is no file, is refused, and the file is left as it is", async () => {
+  test("a key file that others can read, or that is not a file, is rejected and not changed", async () => {
     const folder = await temporaryFolder();
     const file = join(folder, "key");
     const directory = join(folder, "vault");
     const opening = (): Promise<unknown> => openFileVault({ directory, key: keyFromFile(file) });
     await expect(opening()).rejects.toMatchObject({
       code: "VAULT_KEY_WRONG",
-      message: expect.stringContaining("not there"),
+      message: expect.stringContaining("it does not exist"),
     });
     await writeFile(file, bytes);
     for (const mode of [0o640, 0o604, 0o620]) {
@@ -205,7 +205,7 @@ describe("a key of 32 bytes", () => {
   });
 });
 
-test("a vault that was set up in one way is not opened in another, and says in which", async () => {
+test("a vault is not opened with another kind of key, and the error names the right one", async () => {
   const keychain = { read: async () => undefined, write: async () => {} };
   const sources = {
     "a passphrase": keyFromPassphrase(passphrase, { cost }),
@@ -218,14 +218,14 @@ test("a vault that was set up in one way is not opened in another, and says in w
     for (const key of others) {
       await expect(openFileVault({ directory, key })).rejects.toMatchObject({
         code: "VAULT_KEY_WRONG",
-        message: expect.stringContaining(`was set up with ${name}`),
+        message: expect.stringContaining(`was created with ${name}`),
       });
     }
     expect(await fingerprintsBelow(directory)).toEqual(before);
   }
 });
 
-test("[TS-OAUTH-5] a key is in nothing that is printed, is known to the registry, and reaches no child", async () => {
+test("[TS-OAUTH-5] a key is never printed, is added to the registry, and reaches no child process", async () => {
   const folder = await temporaryFolder();
   const secret = randomBytes(32).toString("base64");
   const file = join(folder, "key");

@@ -1,6 +1,6 @@
 import { ToolServerError } from "../../errors.js";
 
-/** What the header of a vault says of its key; never the key. */
+/** What the header of a vault says about its key; never the key itself. */
 export type KeyRecipe =
   | {
       readonly from: "passphrase";
@@ -10,36 +10,36 @@ export type KeyRecipe =
       readonly p: number;
       readonly salt: string;
     }
-  /** 32 bytes that a variable, a file or a descriptor holds. */
+  /** 32 bytes from a variable, a file or a descriptor. */
   | { readonly from: "key" }
-  /** 32 bytes that rest in the keychain under this account. */
+  /** 32 bytes in the keychain, under this account. */
   | { readonly from: "keychain"; readonly account: string };
 
-/** Where the key of a vault comes from. Made by `keyFromPassphrase` and its siblings; shows no key when it is printed. */
+/** Where the key of a vault comes from. See `keyFromPassphrase` and its siblings; printing it shows no key. */
 export interface KeySource {
   readonly from: "passphrase" | "variable" | "file" | "descriptor" | "keychain";
-  /** Where the key comes from, as the end of a sentence that begins with "the key". */
+  /** Where the key comes from, as the end of a sentence that starts with "the key". */
   readonly summary: string;
-  /** Rejects where this source cannot be used here at all; asked before a folder is made. */
+  /** Rejects if this source is unavailable on this machine; called before a folder is created. */
   ready?(): Promise<void>;
-  /** Sets up a new vault with this id. */
+  /** Creates the key of a new vault with this id. */
   create(vaultId: string): Promise<{ readonly recipe: KeyRecipe; readonly key: Buffer }>;
-  /** The key of a vault that was set up so. Rejects with VAULT_KEY_WRONG where this source cannot have it. */
+  /** The key of an existing vault. Rejects with VAULT_KEY_WRONG if this source cannot provide it. */
   open(recipe: KeyRecipe): Promise<Buffer>;
 }
 
 export const keyBytes = 32;
 
-/** The failure of a key that does not fit, or cannot be had. */
+/** The error for a key that is wrong or unavailable. */
 export function keyWrong(problem: string, advice: string, cause?: unknown): ToolServerError {
   return new ToolServerError("VAULT_KEY_WRONG", { problem, advice }, cause === undefined ? undefined : { cause });
 }
 
-/** The failure of a source that is not of the kind that the vault was set up with. */
+/** The error for a source of another kind than the vault was created with. */
 export function otherSource(recipe: KeyRecipe, given: string): ToolServerError {
   const names = { passphrase: "a passphrase", key: "a key of 32 bytes", keychain: "a key in the keychain" };
   return keyWrong(
-    `The vault was set up with ${names[recipe.from]}, and ${given} was given.`,
-    `Nothing was changed. Give ${names[recipe.from]}, or choose another folder.`,
+    `The vault was created with ${names[recipe.from]}, but ${given} was given.`,
+    `Nothing was changed. Use ${names[recipe.from]}, or choose another folder.`,
   );
 }

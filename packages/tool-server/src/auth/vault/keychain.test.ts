@@ -80,7 +80,7 @@ describe.skipIf(missing.length > 0)("with a real Secret Service", () => {
     secrets: [],
   }));
 
-  test("[TS-D-STORE-1] it is chosen by itself, and what rests there is there for the next", async () => {
+  test("[TS-D-STORE-1] the keychain is chosen automatically, and stored values can be read again", async () => {
     const directory = await temporaryFolder();
     const vault = await chooseVault({ directory });
     expect(vault.kind).toBe("keychain");
@@ -89,7 +89,7 @@ describe.skipIf(missing.length > 0)("with a real Secret Service", () => {
     expect((await (await chooseVault({ directory })).get(keyOf()))?.value).toEqual({ token: "1" });
   });
 
-  test("items are read and replaced by their account, under a service of their own", async () => {
+  test("keychain items are read and replaced by account, under their own service", async () => {
     const keychain = systemKeychain({ service: "wirescope-test" });
     expect(await keychain.read("a")).toBeUndefined();
     await keychain.write("a", "1");
@@ -99,7 +99,7 @@ describe.skipIf(missing.length > 0)("with a real Secret Service", () => {
     expect(await systemKeychain().read("a")).toBeUndefined();
   });
 
-  test("one that goes away is told, and not taken for empty", async () => {
+  test("a keychain that disappears is reported, and not treated as empty", async () => {
     const directory = await temporaryFolder();
     await chooseVault({ directory });
     await stop();

@@ -6,18 +6,18 @@ import type { SecretRegistry } from "../../secrets/redactor.js";
 import { decodeKey } from "./key-from-bytes.js";
 import { type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
 
-/** The keychain of the user's system, as far as it is needed. Rejects with KEYCHAIN_UNAVAILABLE. */
+/** The keychain of the user's system. Rejects with KEYCHAIN_UNAVAILABLE. */
 export interface Keychain {
-  /** The secret under this account; undefined where there is none. */
+  /** The secret of this account; undefined if it has none. */
   read(account: string): Promise<string | undefined>;
   write(account: string, secret: string): Promise<void>;
 }
 
 /** How the keychain of this system is reached. */
 export interface SystemKeychainOptions {
-  /** Under which name items stand in the keychain. Default "wirescope". */
+  /** The service name of the items. Default "wirescope". */
   readonly service?: string;
-  /** How long an answer may take, in which a person may have to type a password. Default 60,000 ms. */
+  /** How long to wait for the keychain; a person may have to type a password. Default 60,000 ms. */
   readonly timeoutMs?: number;
 }
 
@@ -28,12 +28,12 @@ export function systemKeychain(options: SystemKeychainOptions = {}): Keychain {
     const { AsyncEntry } = await loadKeyring();
     const signal = AbortSignal.timeout(timeoutMs);
     try {
-      // Without the store named, what is asked for falls back to the kernel's keys, which a restart wipes.
+      // Without a named store, the library falls back to the kernel keyring, which a restart clears.
       const entry = new AsyncEntry(service, account, { linux: { store: "secret-service" } });
       return await Promise.race([question(entry, signal), rejectionOf(signal)]);
     } catch (error) {
       const reason = signal.aborted
-        ? `it did not answer within ${timeoutMs / 1000} s; does it wait for a password?`
+        ? `no response within ${timeoutMs / 1000} s; it may be waiting for a password`
         : String(error instanceof Error ? error.message : error);
       throw keychainUnavailable(reason, error);
     }
@@ -46,7 +46,7 @@ export function systemKeychain(options: SystemKeychainOptions = {}): Keychain {
 
 type KeychainEntry = InstanceType<Awaited<ReturnType<typeof loadKeyring>>["AsyncEntry"]>;
 
-/** The failure of a machine without a keychain, or with one that is locked. */
+/** The error for a machine without a keychain, or with a locked one. */
 export function keychainUnavailable(reason: string, cause?: unknown): ToolServerError {
   const advice =
     process.platform === "linux"
@@ -55,15 +55,15 @@ export function keychainUnavailable(reason: string, cause?: unknown): ToolServer
   return new ToolServerError(
     "KEYCHAIN_UNAVAILABLE",
     {
-      problem: `The keychain cannot be used: ${reason.replace(/\.$/, "")}.`,
-      advice: `${advice}, or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE.`,
+      problem: `The keychain is unavailable: ${reason.replace(/\.$/, "")}.`,
+      advice: `${advice}, or set a key for an encrypted file, for example WIRESCOPE_VAULT_KEY_FILE.`,
     },
     cause === undefined ? undefined : { cause },
   );
 }
 
 async function loadKeyring(): Promise<typeof import("@napi-rs/keyring")> {
-  if (lacksSessionBus()) throw keychainUnavailable("this session has no D-Bus, over which a Secret Service answers");
+  if (lacksSessionBus()) throw keychainUnavailable("this session has no D-Bus, which a Secret Service needs");
   try {
     return await import("@napi-rs/keyring");
   } catch (error) {
@@ -71,7 +71,7 @@ async function loadKeyring(): Promise<typeof import("@napi-rs/keyring")> {
   }
 }
 
-/** Known without the library: on a server, where nothing answers, it would take 10 MB and 25 ms to find out. */
+/** Known without the library: on a server without D-Bus, it would take 10 MB and 25 ms to find out. */
 function lacksSessionBus(): boolean {
   const { DBUS_SESSION_BUS_ADDRESS: address, XDG_RUNTIME_DIR: runtime } = process.env;
   if (process.platform !== "linux" || address) return false;
@@ -86,21 +86,21 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
 
 /** The keychain that holds the key. */
 export interface KeychainKeyOptions {
-  /** Default the one of this system. */
+  /** Default: the keychain of this system. */
   readonly keychain?: Keychain;
-  /** Learns the key, so that it is kept out of text. */
+  /** The key is added to it, so that it is redacted. */
   readonly secrets?: SecretRegistry;
 }
 
 /**
- * A random key that rests in the keychain. The tokens themselves do not: keychains cut long items (Windows at 2,560 bytes), write
- * without telling when it is durable, and have no lock.
+ * A random key in the keychain. The tokens themselves are not stored there: keychains truncate long items (Windows at 2,560 bytes),
+ * do not report when a write is durable, and have no lock.
  */
 export function keyFromKeychain(options: KeychainKeyOptions = {}): KeySource {
   const keychain = options.keychain ?? systemKeychain();
   return {
     from: "keychain",
-    summary: "rests in the keychain of this user",
+    summary: "is stored in the keychain of this user",
     async ready() {
       await keychain.read("vault");
     },
@@ -110,8 +110,8 @@ export function keyFromKeychain(options: KeychainKeyOptions = {}): KeySource {
       options.secrets?.add(text);
       const account = `vault ${vaultId}`;
       await keychain.write(account, text);
-      // A keychain that only seems to keep it would cost every token at the next start.
-      if ((await keychain.read(account)) !== text) throw keychainUnavailable("it does not give back what it was given");
+      // A keychain that silently drops the key would cost all tokens at the next start.
+      if ((await keychain.read(account)) !== text) throw keychainUnavailable("it does not return what was stored");
       return { recipe: { from: "keychain", account }, key };
     },
     async open(recipe) {
@@ -120,10 +120,10 @@ export function keyFromKeychain(options: KeychainKeyOptions = {}): KeySource {
       if (text !== undefined) options.secrets?.add(text);
       const key = text === undefined ? undefined : decodeKey(text);
       if (key !== undefined) return key;
-      const problem = text === undefined ? "does not have" : "has something else in place of";
+      const problem = text === undefined ? "does not have" : "has another value in place of";
       throw keyWrong(
         `The keychain ${problem} the key of this vault ("wirescope", "${recipe.account}").`,
-        "Nothing was changed. Unlock the keychain that was used before or restore it; if it is lost, move the vault's folder away and sign in again.",
+        "Nothing was changed. Unlock or restore the keychain that was used before; if it is lost, move the vault's folder away and sign in again.",
       );
     },
   };

@@ -8,11 +8,11 @@ import { describeVaultKey, entryToJson, storageIdOf } from "./vault-entry.js";
 
 /** Why tokens are kept in memory only. */
 export interface MemoryVaultOptions {
-  /** Why it is not a better one, for the warning. */
+  /** Why no better vault is available, for the warning. */
   readonly because?: string;
 }
 
-/** Keeps tokens in this process alone: they end with it. */
+/** Stores tokens in the memory of this process only. */
 export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
   const entries = new Map<string, { readonly key: VaultKey; readonly text: string; readonly revision: string }>();
   const name = `memory vault ${randomUUID()}`;
@@ -20,10 +20,10 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
   const listeners = createVaultListeners();
   const warning = [
     options.because,
-    "Tokens are kept in memory only: when the process that holds them ends, every server has to be signed in to again.",
-    // Who says why says what to do about it.
+    "Tokens are stored in memory only: when this process ends, you have to sign in to every server again.",
+    // A given reason comes with its own advice.
     options.because === undefined
-      ? "Use a keychain, or give a key for an encrypted file, as WIRESCOPE_VAULT_KEY_FILE."
+      ? "Use a keychain, or set a key for an encrypted file, for example WIRESCOPE_VAULT_KEY_FILE."
       : undefined,
   ];
   const put: Vault["put"] = (key, value) =>
@@ -37,7 +37,7 @@ export function createMemoryVault(options: MemoryVaultOptions = {}): Vault {
     kind: "memory",
     describe: () => ({
       kind: "memory",
-      summary: "Tokens rest in the memory of this process, and nowhere else.",
+      summary: "Tokens are stored in the memory of this process only.",
       warning: warning.filter((sentence) => sentence !== undefined).join(" "),
     }),
     get: (key) =>

@@ -6,15 +6,15 @@ import { syncFolder } from "../../files/durable-file.js";
 import { maxEntryBytes } from "./vault-entry.js";
 import { asVaultFailure, otherFolder, vaultUnreadable } from "./vault-errors.js";
 
-/** Told what others could have read, and that it was mended. */
+/** Called with a warning about files that others could have accessed, whose mode was corrected. */
 export type Warn = (warning: string) => void;
 
 const othersBits = 0o077;
 const hasModes = process.platform !== "win32";
 
 /**
- * Makes the folder where it is not there, for its owner alone, and tells its real path. Mends who may enter, and warns; but where
- * `isOurs` says of the names in it that it is somebody else's, rejects with VAULT_UNREADABLE.
+ * Creates a folder that only its owner may access, and returns its real path. Corrects the mode of an existing one, and warns. Rejects
+ * with VAULT_UNREADABLE if `isOurs` says that the names in it are not those of a vault.
  */
 export async function openPrivateFolder(
   path: string,
@@ -32,12 +32,14 @@ export async function openPrivateFolder(
       if (!isOurs(await readdir(real))) {
         throw vaultUnreadable(
           real,
-          "is open to others, and holds other things",
-          `Move the other things away, or ${otherFolder}`,
+          "is accessible to others, and holds other files",
+          `Move the other files away, or ${otherFolder}`,
         );
       }
       await chmod(real, 0o700);
-      warn(`Others could enter ${real}; it is closed to them now. Tokens stay encrypted, but look who else uses it.`);
+      warn(
+        `Other users could access ${real}; its mode was corrected. Tokens are encrypted, but check who else uses it.`,
+      );
     }
     return real;
   } catch (error) {
@@ -45,14 +47,14 @@ export async function openPrivateFolder(
   }
 }
 
-/** Makes a folder and those above it if they are missing. Returns the first that was made. */
+/** Creates a folder and its missing parents. Returns the first one that was created. */
 async function makeFolder(path: string): Promise<string | undefined> {
   try {
     return await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") throw notAFolder(path);
-    // On a read-only file system Node reports ENOENT; the folder in which nothing can be made gives the real reason.
+    // On a read-only file system Node reports ENOENT; creating the parent reports the real reason.
     throw asVaultFailure(path, "created", code === "ENOENT" ? await reasonAbove(path, error) : error);
   }
 }
@@ -70,8 +72,8 @@ function notAFolder(path: string): ToolServerError {
 }
 
 /**
- * The text of a file that its owner alone may read; undefined where there is none. Mends who may read, and warns. Rejects with
- * VAULT_UNREADABLE where it is no such file: no link is followed, and nothing endless is read.
+ * The content of a file that only its owner may read; undefined if it does not exist. Corrects its mode, and warns. Rejects with
+ * VAULT_UNREADABLE if it is not a regular file of limited size. Symbolic links are not followed.
  */
 export async function readPrivateFile(path: string, warn: Warn): Promise<string | undefined> {
   try {
@@ -85,7 +87,7 @@ export async function readPrivateFile(path: string, warn: Warn): Promise<string 
       judgeOwner(path, facts);
       if (hasModes && (facts.mode & othersBits) !== 0) {
         await file.chmod(0o600);
-        warn(`Others could read ${path}; they cannot any more. It was encrypted all the time.`);
+        warn(`Other users could read ${path}; its mode was corrected. Its content is encrypted.`);
       }
       return await file.readFile("utf8");
     } finally {
@@ -100,6 +102,6 @@ export async function readPrivateFile(path: string, warn: Warn): Promise<string 
 function judgeOwner(path: string, { uid }: Stats): void {
   const us = process.geteuid?.();
   if (us === undefined || us === uid) return;
-  const problem = `belongs to the user ${uid}, and this process runs as ${us}`;
+  const problem = `belongs to user ${uid}, and this process runs as user ${us}`;
   throw vaultUnreadable(path, problem, `Run as the owner, or ${otherFolder}`);
 }

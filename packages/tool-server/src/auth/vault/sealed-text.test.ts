@@ -5,7 +5,7 @@ import { openSealedText, sealText } from "./sealed-text.js";
 
 const key = createSecretKey(randomBytes(32));
 
-test("a sealed text opens with its key, at its place", () => {
+test("a sealed text can be decrypted with its key, in its place", () => {
   const sealed = sealText(key, "here", "a secret");
   expect(sealed).not.toContain("secret");
   expect(openSealedText(key, "here", sealed)).toEqual({ text: "a secret" });
@@ -13,7 +13,7 @@ test("a sealed text opens with its key, at its place", () => {
   expect(openSealedText(createSecretKey(randomBytes(32)), "here", sealed)).toHaveProperty("problem");
 });
 
-test("any text comes back as it was", () => {
+test("any text is decrypted unchanged", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (place, text) => {
       expect(openSealedText(key, place, sealText(key, place, text))).toEqual({ text });
@@ -21,7 +21,7 @@ test("any text comes back as it was", () => {
   );
 });
 
-test("a tag that was cut is not a shorter promise", () => {
+test("a truncated authentication tag is rejected", () => {
   const sealed = JSON.parse(sealText(key, "here", "a secret"));
   const tag = Buffer.from(sealed.tag, "base64");
   for (const length of [0, 4, 12, 15]) {

@@ -7,15 +7,15 @@ const cipherName = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** What a sealed text turned out to be. */
+/** The result of decrypting a text. */
 export type Opened =
   | { readonly text: string }
-  /** Why it cannot be opened, as the end of a sentence that begins with "it". */
+  /** Why it cannot be decrypted, as the end of a sentence that starts with "it". */
   | { readonly problem: string };
 
 /**
- * Encrypts a text with AES-256-GCM under a nonce of its own. `boundTo` says what the text is, and where it belongs: it opens
- * nowhere else.
+ * Encrypts a text with AES-256-GCM and a random nonce. `boundTo` says what the text is and where it belongs: it cannot be
+ * decrypted elsewhere.
  */
 export function sealText(key: KeyObject, boundTo: string, text: string): string {
   const nonce = randomBytes(nonceBytes);
@@ -27,7 +27,7 @@ export function sealText(key: KeyObject, boundTo: string, text: string): string 
   return `${JSON.stringify({ format, version, ...Object.fromEntries(encoded) })}\n`;
 }
 
-/** Opens what `sealText` made with the same key for the same place. Does not throw. */
+/** Decrypts the result of `sealText` with the same key and `boundTo`. Does not throw. */
 export function openSealedText(key: KeyObject, boundTo: string, sealed: string): Opened {
   const parts = parseJsonObject(sealed);
   if (parts?.format !== format) return { problem: "is damaged, or was written by another program" };
@@ -43,6 +43,6 @@ export function openSealedText(key: KeyObject, boundTo: string, sealed: string):
     const text = Buffer.concat([decipher.update(Buffer.from(data, "base64")), decipher.final()]);
     return { text: text.toString("utf8") };
   } catch {
-    return { problem: "was changed, was moved here from elsewhere, or was encrypted with another key" };
+    return { problem: "was changed, was moved here, or was encrypted with another key" };
   }
 }

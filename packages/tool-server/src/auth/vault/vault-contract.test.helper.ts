@@ -40,8 +40,8 @@ export function describeVaultContract(
     return Object.assign(vault, { secrets });
   };
 
-  describe(`${name} keeps the contract of a vault`, () => {
-    test("gives back what was put, and nothing where nothing was", async () => {
+  describe(`${name} fulfils the contract of a vault`, () => {
+    test("returns what was stored, and undefined for a missing entry", async () => {
       const vault = await start();
       expect(await vault.get(keyOf())).toBeUndefined();
       const value: JsonObject = { text: "ä\u0000\u{1f511}", deep: { list: [1, null, true, { a: "b" }] }, none: null };
@@ -50,7 +50,7 @@ export function describeVaultContract(
       expect(await vault.get(keyOf())).toEqual(put);
     });
 
-    test("reports entries that are put and deleted to those who watch", async () => {
+    test("reports stored and deleted entries to watchers", async () => {
       const vault = await start();
       let seen: string | undefined = "nothing";
       const stop = vault.watch(async () => {
@@ -63,14 +63,14 @@ export function describeVaultContract(
       stop();
     });
 
-    test("keeps more than a keychain's item can hold, whole", async () => {
+    test("stores more than a keychain item can hold", async () => {
       const vault = await start();
       const value = { access: "a".repeat(20_000), refresh: "r".repeat(20_000) };
       await vault.put(keyOf(), value);
       expect((await vault.get(keyOf()))?.value).toEqual(value);
     });
 
-    test("each writing has a revision of its own, though it be the same value", async () => {
+    test("gives each write its own revision, even for the same value", async () => {
       const vault = await start();
       const first = await vault.put(keyOf(), { token: "1" });
       const second = await vault.put(keyOf(), { token: "1" });
@@ -78,7 +78,7 @@ export function describeVaultContract(
       expect((await vault.get(keyOf()))?.revision).toBe(second.revision);
     });
 
-    test("what was handed in or out cannot change what rests there", async () => {
+    test("is not changed by mutating values that were stored or returned", async () => {
       const vault = await start();
       const given: { token: string } = { token: "1" };
       const put = await vault.put(keyOf(), given);
@@ -88,7 +88,7 @@ export function describeVaultContract(
       expect((await vault.get(keyOf()))?.value).toEqual({ token: "1" });
     });
 
-    test("keys that differ in one part never meet; so profiles, tenants, issuers and urls share nothing", async () => {
+    test("keeps entries separate whose keys differ in one part: profiles, tenants, issuers and urls", async () => {
       const vault = await start();
       const parts = Object.keys(keyOf()) as (keyof VaultKey)[];
       const keys = [keyOf(), ...parts.map((part) => keyOf({ [part]: "other" }))];
@@ -101,7 +101,7 @@ export function describeVaultContract(
       );
     });
 
-    test("a key without one of its parts is misuse, and so is a value that is no object", async () => {
+    test("throws a TypeError for an incomplete key, and for a value that is not an object", async () => {
       const vault = await start();
       const { tenant: _, ...incomplete } = keyOf();
       await expect(vault.get(incomplete as VaultKey)).rejects.toThrow(TypeError);
@@ -112,7 +112,7 @@ export function describeVaultContract(
       expect(await vault.list()).toEqual({ keys: [], unreadable: [] });
     });
 
-    test("[TS-D-STORE-5] deletes only what it was told to, by its revision", async () => {
+    test("[TS-D-STORE-5] deletes an entry only if its revision matches", async () => {
       const vault = await start();
       expect(await vault.deleteIf(keyOf(), "none")).toBe(false);
       const old = await vault.put(keyOf(), { token: "old" });
@@ -124,7 +124,7 @@ export function describeVaultContract(
       expect(await vault.list()).toEqual({ keys: [], unreadable: [] });
     });
 
-    test("a deletion of the old never takes the new with it, however the two fall together", async () => {
+    test("never deletes a new value with the revision of the old one, in any interleaving", async () => {
       const vault = await start();
       let { revision } = await vault.put(keyOf(), { round: -1 });
       for (let round = 0; round < 30; round += 1) {
@@ -137,7 +137,7 @@ export function describeVaultContract(
       }
     });
 
-    test("one task at a time runs under a key, in the order in which they came, without a warning", async () => {
+    test("runs one task at a time under a key, in order, without a warning", async () => {
       const vault = await start();
       const warnings: Error[] = [];
       const onWarning = (warning: Error): void => void warnings.push(warning);
@@ -160,7 +160,7 @@ export function describeVaultContract(
       expect(warnings).toEqual([]);
     });
 
-    test("tasks under different keys do not wait for each other", async () => {
+    test("runs tasks under different keys at the same time", async () => {
       const vault = await start();
       const both = deferred();
       await vault.withLock(keyOf(), async () => {
@@ -169,7 +169,7 @@ export function describeVaultContract(
       });
     });
 
-    test("who holds the lock reads, writes and deletes", async () => {
+    test("lets the holder of a lock read, write and delete", async () => {
       const vault = await start();
       const token = await vault.withLock(keyOf(), async () => {
         const { revision } = await vault.put(keyOf(), { token: "1" });
@@ -180,7 +180,7 @@ export function describeVaultContract(
       expect(token).toBe("2");
     });
 
-    test("a task that fails frees the lock, and its failure is the caller's", async () => {
+    test("releases the lock of a failed task, and rejects with its error", async () => {
       const vault = await start();
       const failure = new Error("no");
       await expect(vault.withLock(keyOf(), () => Promise.reject(failure))).rejects.toBe(failure);
@@ -191,7 +191,7 @@ export function describeVaultContract(
       expect(await vault.withLock(keyOf(), async () => "free")).toBe("free");
     });
 
-    test("a wait that is too long fails with VAULT_LOCKED, says what was in use, and runs nothing", async () => {
+    test("rejects with VAULT_LOCKED after the wait limit, names the entry, and does not run the task", async () => {
       const vault = await start();
       const end = deferred();
       const held = deferred();
@@ -212,7 +212,7 @@ export function describeVaultContract(
       expect(ran).toEqual([]);
     });
 
-    test("who gives up waiting gets the reason, and the next comes on", async () => {
+    test("rejects a caller that gives up with its reason, and runs the next", async () => {
       const vault = await start();
       const end = deferred();
       const reason = new Error("enough");
@@ -230,7 +230,7 @@ export function describeVaultContract(
       expect(getEventListeners(signal, "abort")).toEqual([]);
     });
 
-    test("a task is told when its caller gives up, and keeps the lock until it ends", async () => {
+    test("aborts the signal of a task when its caller gives up, and holds the lock until the task ends", async () => {
       const vault = await start();
       const controller = new AbortController();
       const began = deferred();
@@ -252,7 +252,7 @@ export function describeVaultContract(
       expect(order).toEqual(["first ended", "second began"]);
     });
 
-    test("once disposed of, it finishes what runs under a lock, sends away who waits, and does nothing more", async () => {
+    test("finishes running tasks when it is disposed of, rejects waiting callers, and does nothing more", async () => {
       const vault = await start();
       const end = deferred();
       const began = deferred();
@@ -275,7 +275,7 @@ export function describeVaultContract(
       await expect(vault.withLock(keyOf(), async () => {})).rejects.toThrow(TypeError);
     });
 
-    test("[TS-OAUTH-5] neither tokens nor keys are in what it tells, prints or throws", async () => {
+    test("[TS-OAUTH-5] shows no token or key in descriptions, output or errors", async () => {
       const { secrets, ...vault } = await start();
       await vault.put(keyOf(), { access_token: plantedSecret });
       const told: unknown[] = [vault, vault.describe(), await vault.list()];

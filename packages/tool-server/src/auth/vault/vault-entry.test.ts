@@ -14,7 +14,7 @@ const anyKey: fc.Arbitrary<VaultKey> = fc.record({
   item: text,
 });
 
-test("[TS-D-STORE-2] two keys have one storage id only if all of their parts are the same", () => {
+test("[TS-D-STORE-2] two keys have the same storage id only if all their parts are the same", () => {
   fc.assert(
     fc.property(anyKey, anyKey, (a, b) => {
       const same = JSON.stringify(parseVaultKey(a)) === JSON.stringify(parseVaultKey(b));
@@ -30,14 +30,14 @@ test("[TS-D-STORE-2] two keys have one storage id only if all of their parts are
   expect(storageIdOf(keyOf({ issuer: "https://a" }))).not.toBe(storageIdOf(keyOf({ issuer: "https://a/" })));
 });
 
-test("a storage id does not depend on the order of the parts, and stays the same for ever", () => {
+test("a storage id does not depend on the order of the parts, and never changes", () => {
   const reversed = Object.fromEntries(Object.entries(keyOf()).reverse()) as unknown as VaultKey;
   expect(storageIdOf(reversed)).toBe(storageIdOf(keyOf()));
   expect(storageIdOf(keyOf())).toBe("1cef959ab3008dca00026e90bc787802208c0bb7e0ddec03193f5779b7673116");
 });
 
-test("a key in words cannot drive a terminal, and is bounded", () => {
-  expect(describeVaultKey(keyOf())).toBe('tokens of "mail" in the profile "development"');
+test("a described key contains no control characters, and is bounded", () => {
+  expect(describeVaultKey(keyOf())).toBe('tokens of "mail" in profile "development"');
   const words = describeVaultKey(keyOf({ server: `\u001b[2J${"x".repeat(1000)}` }));
   expect(words).not.toContain("\u001b");
   expect(words.length).toBeLessThan(200);

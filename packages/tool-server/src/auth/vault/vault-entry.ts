@@ -3,26 +3,27 @@ import { isJsonObject, type JsonObject } from "../../json-object.js";
 import { printableText } from "../../printable-text.js";
 import type { VaultKey } from "./vault.js";
 
-/** The parts of a key, in the order in which they are hashed; a new part is a new format. */
+/** The parts of a key, in the order in which they are hashed; a new part changes the format. */
 const parts = ["profile", "server", "resource", "issuer", "tenant", "item"] as const satisfies (keyof VaultKey)[];
 
 /**
- * The name under which an entry rests: SHA-256 over all parts of its key, in hexadecimal. Throws a TypeError where a part is
- * missing, since two keys would then meet.
+ * The storage id of an entry: SHA-256 over all parts of its key, in hexadecimal. Throws a TypeError if a part is missing, because
+ * two keys could then have the same id.
  */
 export function storageIdOf(key: VaultKey): string {
   const values = parts.map((part) => {
     const value: unknown = key[part];
-    if (typeof value !== "string") throw new TypeError(`The part "${part}" of a vault's key is missing; "" is none.`);
+    if (typeof value !== "string")
+      throw new TypeError(`The part "${part}" of a vault key is missing; use "" for none.`);
     return value;
   });
-  // As JSON, no text of one part can stand for two, and a lone surrogate is not taken for another.
+  // As JSON, the parts cannot run into each other, and a lone surrogate is not replaced.
   return createHash("sha256")
     .update(JSON.stringify(["wirescope-vault-key", 1, ...values]))
     .digest("hex");
 }
 
-/** A key as it was stored, without what else stood there; undefined where it is none. */
+/** Parses a stored key, without other fields; undefined if it is not one. */
 export function parseVaultKey(value: unknown): VaultKey | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const given = value as Record<string, unknown>;
@@ -30,10 +31,10 @@ export function parseVaultKey(value: unknown): VaultKey | undefined {
   return Object.fromEntries(parts.map((part) => [part, given[part]])) as unknown as VaultKey;
 }
 
-/** A key in words. */
+/** A key, for messages. */
 export function describeVaultKey(key: VaultKey): string {
   const quoted = (text: string): string => `"${printableText(text, 80)}"`;
-  return `${printableText(key.item, 40) || "entry"} of ${quoted(key.server)} in the profile ${quoted(key.profile)}`;
+  return `${printableText(key.item, 40) || "entry"} of ${quoted(key.server)} in profile ${quoted(key.profile)}`;
 }
 
 /** Larger than any set of tokens; Wirescope did not write a file that exceeds it. */

@@ -13,7 +13,7 @@ export interface UnlockedHeader {
   readonly vaultId: string;
   /** Encrypts the entries. */
   readonly entryKey: KeyObject;
-  /** The header as it stands on disk. */
+  /** The content of the header file. */
   readonly text: string;
 }
 
@@ -34,14 +34,14 @@ export function headerPath(folder: string): string {
   return join(folder, headerName);
 }
 
-/** Whether a folder with these names in it is a vault, or may become one. */
+/** Whether a folder with these names is a vault, or may become one. */
 export function isVaultFolder(names: readonly string[]): boolean {
   return names.length === 0 || names.includes(headerName);
 }
 
 /**
- * Opens the header of a vault; undefined where there is none. Rejects with VAULT_KEY_WRONG where the key is another, and with
- * VAULT_UNREADABLE where the header is damaged. Changes nothing.
+ * Opens the header of a vault; undefined if it does not exist. Rejects with VAULT_KEY_WRONG if the key is wrong, and with
+ * VAULT_UNREADABLE if the header is damaged. Changes nothing.
  */
 export async function unlockHeader(folder: string, source: KeySource, warn: Warn): Promise<UnlockedHeader | undefined> {
   const path = headerPath(folder);
@@ -54,22 +54,22 @@ export async function unlockHeader(folder: string, source: KeySource, warn: Warn
   const expected = verifierOf(keys.verifierKey, header);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
     throw keyWrong(
-      `The vault ${folder} was not set up with this key, which ${source.summary}.`,
-      "Nothing was changed. Give the right one; if it is lost, move the folder away and sign in again.",
+      `The vault ${folder} was not created with this key, which ${source.summary}.`,
+      "Nothing was changed. Use the right key; if it is lost, move the folder away and sign in again.",
     );
   }
   return { vaultId: header.vaultId, entryKey: keys.entryKey, text };
 }
 
 /**
- * Writes the header of a new vault. Hold the header's lock, and see that there is none. Rejects with VAULT_UNREADABLE where entries
- * are there all the same: a new header would not open them.
+ * Writes the header of a new vault. The caller holds the header's lock, and has checked that there is no header. Rejects with
+ * VAULT_UNREADABLE if there are entries: they cannot be decrypted with a new header.
  */
 export async function createHeader(folder: string, source: KeySource): Promise<UnlockedHeader> {
   const path = headerPath(folder);
   if ((await readdir(folder)).some((name) => name.endsWith(entryEnding))) {
     const advice = `Restore it from a backup, or move ${folder} away and sign in again.`;
-    throw vaultUnreadable(path, "is missing, and without it the entries beside it cannot be read", advice);
+    throw vaultUnreadable(path, "is missing, and the entries next to it cannot be read without it", advice);
   }
   const vaultId = randomBytes(16).toString("hex");
   const { recipe, key } = await source.create(vaultId);
@@ -82,7 +82,7 @@ export async function createHeader(folder: string, source: KeySource): Promise<U
   return { vaultId, entryKey, text };
 }
 
-/** Two keys, so that what is told to verify one says nothing of the other. Wipes what they are made from. */
+/** Two keys, so that the verifier on disk reveals nothing about the other. Wipes the master key. */
 function deriveKeys(master: Buffer, vaultId: string): { verifierKey: KeyObject; entryKey: KeyObject } {
   const derive = (use: string): KeyObject =>
     createSecretKey(new Uint8Array(hkdfSync("sha256", master, vaultId, `${format} ${version} ${use}`, keyBytes)));
@@ -91,7 +91,7 @@ function deriveKeys(master: Buffer, vaultId: string): { verifierKey: KeyObject; 
   return keys;
 }
 
-/** Vouches for the key, and for every word of the header. */
+/** Authenticates the key and every field of the header. */
 function verifierOf(key: KeyObject, { vaultId, recipe }: Omit<Header, "verifier">): Buffer {
   const words = Object.entries(recipe).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHmac("sha256", key)
@@ -101,7 +101,7 @@ function verifierOf(key: KeyObject, { vaultId, recipe }: Omit<Header, "verifier"
 
 function parseHeader(path: string, text: string): Header {
   const header = parseJsonObject(text);
-  const advice = `Restore it from a backup; or, if there is none, move ${dirname(path)} away and sign in again.`;
+  const advice = `Restore it from a backup; without one, move ${dirname(path)} away and sign in again.`;
   if (header?.format === format && header.version !== version) {
     throw vaultUnreadable(path, "was written by another version of Wirescope", "Use that version.");
   }

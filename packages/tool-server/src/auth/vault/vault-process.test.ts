@@ -71,7 +71,7 @@ function open({ directory, environment }: Place): ReturnType<typeof openFileVaul
 }
 
 describe("processes that share a vault", () => {
-  test("never run two tasks under one key at once", async () => {
+  test("processes processes never run two tasks under one key at once", async () => {
     const place = await newPlace();
     const counter = join(place.directory, "..", "counter");
     await writeFile(counter, "0");
@@ -81,7 +81,7 @@ describe("processes that share a vault", () => {
     expect([...(await filesBelow(place.directory)).keys()]).toEqual([join(place.directory, "vault.json")]);
   });
 
-  test("[TS-D-STORE-6] take over the lock of one that was killed, soon, and wait for one that lives", async () => {
+  test("[TS-D-STORE-6] processes take over the lock of a killed process soon, and wait for a living one", async () => {
     const place = await newPlace();
     const vault = await open(place);
     for (let round = 0; round < 2; round += 1) {
@@ -101,7 +101,7 @@ describe("processes that share a vault", () => {
   });
 });
 
-test("[TS-OAUTH-5, TS-D-STORE-4] killed a hundred times while it writes, an entry is the old or the new, never half, never in the clear", async () => {
+test("[TS-OAUTH-5, TS-D-STORE-4] an entry whose writer is killed a hundred times is the old or the new one, never partial and never in plain text", async () => {
   const place = await newPlace();
   const vault = await open(place);
   const lane = async (key: VaultKey): Promise<void> => {

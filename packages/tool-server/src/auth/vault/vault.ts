@@ -1,49 +1,49 @@
 import type { JsonObject } from "../../json-object.js";
 
 /**
- * Which entry is meant. Every part takes part in the storage key, so entries that differ in one of them never meet; a part
- * that does not apply is the empty string, written out, so that none is forgotten.
+ * Identifies an entry. The storage id depends on every part, so entries that differ in one of them are separate. A part
+ * that does not apply is the empty string, and must be given.
  */
 export interface VaultKey {
-  /** The user's profile, as "development" or "production": profiles share nothing. */
+  /** The user's profile, such as "development" or "production": profiles share nothing. */
   readonly profile: string;
   /** The server's name in the configuration. */
   readonly server: string;
-  /** The server's url as it is used: an entry that is pointed elsewhere does not take its tokens along. */
+  /** The url of the server as it is used: an entry with another url does not get these tokens. */
   readonly resource: string;
-  /** The authorization server's issuer, as it was published; empty for what is kept before it is known. */
+  /** The issuer of the authorization server, as published; empty for items that exist before it is known. */
   readonly issuer: string;
-  /** What chooses the tenant, workspace or account; empty where there is one. */
+  /** The tenant, workspace or account; empty if there is only one. */
   readonly tenant: string;
-  /** What rests there, as "tokens", "client" or "issuer". */
+  /** What is stored, such as "tokens", "client" or "issuer". */
   readonly item: string;
 }
 
-/** What rests under a key. */
+/** A stored value. */
 export interface VaultEntry {
   readonly value: JsonObject;
-  /** Names this very writing: a fresh random text each time it is put. */
+  /** Identifies this write: a new random string each time. */
   readonly revision: string;
 }
 
-/** For people: where tokens rest. Holds no secret. */
+/** Where tokens are stored, for people. Contains no secret. */
 export interface VaultDescription {
   readonly kind: VaultKind;
-  /** One line: where tokens rest, and how they are protected. */
+  /** One line: where tokens are stored, and how they are protected. */
   readonly summary: string;
-  /** What the user has to know and may have to do; to be shown wherever a sign-in is. */
+  /** What the user has to know or do; shown at every sign-in. */
   readonly warning?: string;
-  /** The folder, where there is one. */
+  /** The folder, if there is one. */
   readonly path?: string;
 }
 
 /** Where a vault stores tokens. */
 export type VaultKind = "keychain" | "file" | "memory";
 
-/** What a vault holds, as far as it can be read. */
+/** The readable and unreadable entries of a vault. */
 export interface VaultListing {
   readonly keys: readonly VaultKey[];
-  /** One line for each entry that cannot be read, with its path and what to do. */
+  /** One line for each unreadable entry, with its path and what to do. */
   readonly unreadable: readonly string[];
 }
 
@@ -56,45 +56,45 @@ export interface LockOptions {
 }
 
 /**
- * Keeps tokens, for one user, for all processes of that user that open it in the same place.
+ * Stores tokens for one user, shared by all processes of that user that open the same vault.
  *
- * Rejects with a `ToolServerError`: VAULT_UNREADABLE where what rests there cannot be read or written, which is never told as "empty";
- * VAULT_KEY_WRONG where it was encrypted with another key. A vault that was disposed of rejects with a TypeError.
+ * Rejects with a `ToolServerError`: VAULT_UNREADABLE if an entry cannot be read or written, which is never reported as "empty";
+ * VAULT_KEY_WRONG if it was encrypted with another key. A disposed vault rejects with a TypeError.
  */
 export interface Vault {
   readonly kind: VaultKind;
-  /** Where tokens rest, and what to warn of; as it is known by now. */
+  /** Where tokens are stored, and the warnings so far. */
   describe(): VaultDescription;
-  /** What rests there; undefined where nothing does. */
+  /** The entry; undefined if it does not exist. */
   get(key: VaultKey): Promise<VaultEntry | undefined>;
   /**
-   * Replaces what rests there, whole or not at all, and answers with its new revision once it is durable. An entry that cannot
-   * be read is kept aside, not overwritten. Takes no part in `withLock`: who reads, decides and puts holds the lock.
+   * Replaces an entry atomically, and resolves with its new revision once it is durable. An entry that cannot be read is kept
+   * under another name, not overwritten. Does not take the lock of `withLock`: a caller that reads, decides and puts holds it.
    */
   put(key: VaultKey, value: JsonObject): Promise<VaultEntry>;
   /**
-   * Makes sure that one `put` of up to 64 KiB will find space, then runs `task` with that `put`. Rejects before the task if there is no
-   * space. Nobody else puts or deletes this entry meanwhile.
+   * Makes sure that there is space for one `put` of up to 64 KiB, then runs `task` with that `put`. Rejects before the task if there is
+   * no space. Nobody else puts or deletes this entry meanwhile.
    */
   reserve<T>(key: VaultKey, task: (put: (value: JsonObject) => Promise<VaultEntry>) => Promise<T>): Promise<T>;
-  /** Moves an entry out of the way, whatever is in it, and keeps it under another name; `describe` then warns of it. */
+  /** Moves an entry away, readable or not, and keeps it under another name; `describe` then warns about it. */
   setAside(key: VaultKey): Promise<void>;
-  /** Deletes what rests there only if it still is the writing that `expectedRevision` names; tells whether it did. */
+  /** Deletes an entry only if its revision is `expectedRevision`; resolves with whether it did. */
   deleteIf(key: VaultKey, expectedRevision: string): Promise<boolean>;
-  /** Which entries there are, of all profiles. */
+  /** The entries of all profiles. */
   list(): Promise<VaultListing>;
   /**
-   * Runs `task` while nobody else, in this process or another, runs one under the same key. A dead holder's lock is taken over.
-   * The lock is free again once the task settled, however it did. It cannot be taken twice by one who holds it.
+   * Runs `task` while nobody else, in this process or another, runs one under the same key. The lock of a dead process is taken over.
+   * The lock is released once the task settles. It is not reentrant.
    *
-   * The task's signal aborts when the caller's does, or when the lock was lost to others.
+   * The task's signal aborts when the caller's does, or when the lock was lost to another process.
    */
   withLock<T>(key: VaultKey, task: (signal: AbortSignal) => Promise<T>, options?: LockOptions): Promise<T>;
   /**
    * Calls `listener` when entries may have changed, by this process or another: within a second, and once for several changes.
-   * It must not throw. Returns how to stop; `dispose` stops all. Keeps no process alive.
+   * It must not throw. Returns a function that stops; `dispose` stops all. Keeps no process alive.
    */
   watch(listener: () => void): () => void;
-  /** Gives no further lock, waits for the tasks that run and for what they write, then forgets the key material. Not for a task to call. */
+  /** Grants no further lock, waits for tasks that run and their writes, then wipes the key. A task must not call it. */
   dispose(): Promise<void>;
 }

@@ -59,7 +59,7 @@ test("(11) where nobody is there to ask, the failure names the command, and it s
   const world = await createOAuthWorld();
   const connection = await serversOf(world, {}).open("notes");
   const message =
-    'The server "notes" refused the request. The server responded with 401: it requires a sign-in. Sign in with: wirescope login notes';
+    'The server "notes" refused the request. 401 Unauthorized: sign-in required. Sign in with: wirescope login notes';
   await expect(connection.listTools()).rejects.toMatchObject({ code: "SIGN_IN_NEEDED", message });
   expect(world.authorization.requests).toEqual([]);
 });
@@ -72,13 +72,13 @@ test("a permission that is lacking is named with the command that asks for it", 
   await expect((await servers.open("notes")).listTools()).rejects.toMatchObject({
     code: "SIGN_IN_NEEDED",
     message: expect.stringMatching(
-      /needs the permission notes:write\. Sign in with: wirescope login notes --scope notes:write$/,
+      /scope notes:write required\. Sign in with: wirescope login notes --scope notes:write$/,
     ),
   });
   // A name that a shell would act on is told, but not in a command.
   world.tool.neededScope = "a;reboot";
   await expect((await servers.open("notes")).connect()).rejects.toMatchObject({
-    message: expect.stringMatching(/needs the permission a;reboot\. Sign in with: wirescope login notes$/),
+    message: expect.stringMatching(/scope a;reboot required\. Sign in with: wirescope login notes$/),
   });
 });
 

@@ -3,7 +3,7 @@ import type { OAuthClient } from "../../auth/oauth/clients/oauth-client.js";
 import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
 import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
-import { type OAuthAnswer, sendOAuthRequest } from "../../auth/oauth/requests/oauth-request.js";
+import { type OAuthResponse, sendOAuthRequest } from "../../auth/oauth/requests/oauth-request.js";
 import { type OAuthSessionOptions, vaultKeyOf } from "../../auth/oauth/session/session-options.js";
 import { createAuthorizationAttempt } from "../../auth/oauth/sign-in/authorization-code.js";
 import { ToolServerError } from "../../errors.js";
@@ -63,7 +63,7 @@ async function requestPage(
   client: OAuthClient,
   parameters: Parameters<typeof createAuthorizationAttempt>[3],
   signal: AbortSignal,
-): Promise<OAuthAnswer> {
+): Promise<OAuthResponse> {
   const { url } = createAuthorizationAttempt(context, server, client, parameters);
   const headers = { accept: "text/html, application/json" };
   return sendOAuthRequest(context, { method: "GET", url, headers, asked: "the check of the client" }, signal);
@@ -76,7 +76,7 @@ const wrongRedirect = /redirect[_ ]?ur[il]/i;
 /** What the response of an authorization endpoint says about the client. Redirects are not followed, and queries not reported. */
 export function judgeClientResponse(
   context: Pick<OAuthContext, "secrets">,
-  { status, headers, body }: Pick<OAuthAnswer, "status" | "headers" | "body">,
+  { status, headers, body }: Pick<OAuthResponse, "status" | "headers" | "body">,
   redirectUri: string,
 ): Pick<ClientEvidence, "outcome" | "evidence"> {
   const result = (outcome: ClientEvidence["outcome"], text: string): Pick<ClientEvidence, "outcome" | "evidence"> => ({

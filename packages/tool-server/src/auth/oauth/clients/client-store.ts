@@ -3,7 +3,7 @@ import { type JsonObject, stringOf } from "../../../json-object.js";
 import { parseUrl } from "../../../url.js";
 import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { sendOAuthRequest } from "../requests/oauth-request.js";
 import {
@@ -15,42 +15,42 @@ import {
 } from "./oauth-client.js";
 import { processRegistration, registrationRequest } from "./register-client.js";
 
-/** A client that can be used, and the redirect URI that it was last used with. */
+/** A usable client, and its last redirect URI. */
 export interface KnownClient {
   readonly client: OAuthClient;
   readonly redirectUri: string | undefined;
-  /** Whether it was registered now, and so is alive for certain. */
+  /** Whether it was registered just now, and so certainly is valid. */
   readonly isNew: boolean;
 }
 
-/** The clients of a tool server at its authorization servers, kept by issuer: none is ever shown to another. */
+/** The clients of a tool server, by issuer: no issuer sees the client of another. */
 export interface ClientStore {
   /**
-   * The client to use: of the configuration, else a metadata document where the server takes one, else an earlier
-   * registration; undefined where a new registration is needed.
+   * The client to use: the configured one; otherwise a metadata document if the server supports it; otherwise an earlier
+   * registration; undefined if a new registration is needed.
    */
   find(server: AuthorizationServer): Promise<KnownClient | undefined>;
-  /** The client with this id, whichever it is; undefined where it is no longer known. */
+  /** The client with this id; undefined if it is unknown. */
   byId(server: AuthorizationServer, clientId: string): Promise<OAuthClient | undefined>;
-  /** Registers a new client and keeps it. Rejects with REGISTRATION_REFUSED. */
+  /** Registers and stores a new client. Rejects with REGISTRATION_REFUSED. */
   register(server: AuthorizationServer, redirectUri: string, signal?: AbortSignal): Promise<KnownClient>;
-  /** Keeps the redirect URI that a client is used with, so that its port stays the same. */
+  /** Stores the redirect URI of a client, so that its port stays the same. */
   keepRedirect(server: AuthorizationServer, client: OAuthClient, redirectUri: string): Promise<void>;
-  /** Forgets a registration that is dead, unless another has taken its place; tells whether there was one to forget. */
+  /** Deletes a dead registration, unless it was replaced; resolves with whether it did. */
   drop(server: AuthorizationServer, client: OAuthClient): Promise<boolean>;
 }
 
 export interface ClientStoreOptions {
   readonly vault: Vault;
-  /** The place of the client of an issuer. */
+  /** The vault entry of the client of an issuer. */
   readonly keyOf: (issuer: string) => VaultKey;
-  /** A client that was registered by hand. Its secrets are made known at once. */
+  /** A client that was registered manually. Its secrets are added to the registry at once. */
   readonly configured?: ConfiguredClient | undefined;
   /** The url of a client-id metadata document. https, with a path. */
   readonly metadataUrl?: string | undefined;
 }
 
-/** Throws a TypeError where the configured client cannot be used. */
+/** Throws a TypeError if the configured client is invalid. */
 export function createClientStore(context: OAuthContext, options: ClientStoreOptions): ClientStore {
   const { vault, keyOf, configured, metadataUrl } = options;
   const { track = untracked } = context;
@@ -59,7 +59,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     if (secret !== undefined) context.secrets.add(secret);
   }
   if (metadataUrl !== undefined && !isMetadataUrl(metadataUrl)) {
-    throw new TypeError("The url of a client-id metadata document is of https and has a path.");
+    throw new TypeError("The url of a client-id metadata document must be https and have a path.");
   }
 
   const given = (server: AuthorizationServer): OAuthClient | undefined => {
@@ -91,16 +91,16 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
   const register: ClientStore["register"] = async (server, redirectUri, signal) => {
     if (server.registrationEndpoint === undefined) {
       throw oauthFailure(context, "REGISTRATION_REFUSED", {
-        problem: `its authorization server ${server.issuer} registers no clients by itself.`,
-        advice: "Register one by hand with its operator, and put the client id into the configuration.",
+        problem: `its authorization server ${server.issuer} does not support dynamic client registration.`,
+        advice: "Register a client manually with its operator, and set the client id in the configuration.",
       });
     }
-    const answer = await sendOAuthRequest(context, registrationRequest(server, redirectUri), signal);
-    const { secretExpiresAt, ...client } = processRegistration(context, answer);
+    const response = await sendOAuthRequest(context, registrationRequest(server, redirectUri), signal);
+    const { secretExpiresAt, ...client } = processRegistration(context, response);
     const { clientId, clientSecret, authentication } = client;
     const record = { clientId, redirectUri, registration: { clientSecret, authentication, secretExpiresAt } };
     await vault.put(keyOf(server.issuer), clientRecordToJson(record));
-    tellEvent(context, "client-registered", `This client was registered with ${server.issuer}.`);
+    reportEvent(context, "client-registered", `Registered a client with ${server.issuer}.`);
     return { client, redirectUri, isNew: true };
   };
 
@@ -124,7 +124,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     register: (server, redirectUri, signal) =>
       track("registration", undefined, () => register(server, redirectUri, signal)),
     async keepRedirect(server, client, redirectUri) {
-      // A registration has its own, which is part of it.
+      // The redirect URI of a registration is part of it.
       if (client.kind === "registered") return;
       const kept = (await read(server.issuer))?.record;
       if (kept?.clientId === client.clientId && kept.redirectUri === redirectUri) return;
@@ -134,8 +134,8 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
       const kept = await read(server.issuer);
       if (client.kind !== "registered" || kept?.record.clientId !== client.clientId) return false;
       const isDropped = await vault.deleteIf(keyOf(server.issuer), kept.entry.revision);
-      const text = `The registration with ${server.issuer} is no longer accepted there, and was forgotten.`;
-      if (isDropped) tellEvent(context, "client-dropped", text, "warning");
+      const text = `${server.issuer} no longer accepts the client registration. It was deleted.`;
+      if (isDropped) reportEvent(context, "client-dropped", text, "warning");
       return isDropped;
     },
   };
@@ -146,12 +146,12 @@ function isMetadataUrl(text: string): boolean {
   return url?.protocol === "https:" && url.pathname !== "/";
 }
 
-/** What is kept of a client between sign-ins, by issuer: a registration, and the redirect URI that belongs to it. */
+/** A stored client of an issuer: a registration, and its redirect URI. */
 interface ClientRecord {
   readonly clientId: string;
-  /** Exactly as it was registered, with its port. */
+  /** Exactly as registered, with its port. */
   readonly redirectUri: string;
-  /** Only of a registration of ours; a configured client's secret stays where it is. */
+  /** Only for our own registrations; the secret of a configured client is not stored. */
   readonly registration?:
     | {
         readonly clientSecret?: string | undefined;
@@ -173,7 +173,7 @@ function clientRecordToJson({ clientId, redirectUri, registration }: ClientRecor
   };
 }
 
-/** The record that was kept; undefined where it is of another form. */
+/** Parses a stored record; undefined if its format is unknown. */
 function clientRecordOf(json: JsonObject): ClientRecord | undefined {
   const clientId = stringOf(json.clientId);
   const redirectUri = stringOf(json.redirectUri);

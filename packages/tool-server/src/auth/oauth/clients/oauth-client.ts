@@ -2,54 +2,52 @@ import { createPrivateKey, type KeyObject, randomUUID } from "node:crypto";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
 
-/** How a client shows at the token endpoint who it is. */
+/** How a client authenticates at the token endpoint. */
 export type ClientAuthentication = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
 
 /** A client as an authorization server knows it. */
 export interface OAuthClient {
-  /** Where it comes from: the configuration, a document at a url that is its id, or a registration of ours. */
+  /** Its origin: the configuration, a document whose url is its id, or our own registration. */
   readonly kind: "configured" | "metadata-document" | "registered";
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
-  /** The key that it signs with, for private_key_jwt. */
+  /** Its signing key, for private_key_jwt. */
   readonly key?: ClientKey | undefined;
   readonly authentication: ClientAuthentication;
 }
 
 export interface ClientKey {
   readonly privateKey: KeyObject;
-  /** The algorithm of JWS. */
+  /** The JWS algorithm. */
   readonly algorithm: string;
   readonly keyId?: string | undefined;
 }
 
-/** A client that the user registered by hand, as the configuration has it. */
+/** A client that the user registered manually, as configured. */
 export interface ConfiguredClient {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
   /** A private key in PEM (PKCS #8), for private_key_jwt. */
   readonly privateKey?: string | undefined;
-  /** The algorithm to sign with; default: by the kind of key. */
+  /** The signing algorithm. Default: by the kind of key. */
   readonly algorithm?: string | undefined;
   readonly keyId?: string | undefined;
-  /** How it authenticates; default: by what it has, and what the authorization server takes. */
+  /** How it authenticates. Default: by its secret or key, and by what the authorization server supports. */
   readonly authentication?: ClientAuthentication | undefined;
 }
 
-/** Reads a private key. Throws a TypeError that shows nothing of it where it is none that can sign. */
+/** Parses a private key. Throws a TypeError, which shows nothing of it, if it cannot sign. */
 export function readClientKey({ privateKey, algorithm, keyId }: ConfiguredClient): ClientKey | undefined {
   if (privateKey === undefined) return undefined;
   let key: KeyObject;
   try {
     key = createPrivateKey(privateKey);
   } catch {
-    throw new TypeError(
-      "The private key of the client is no key in PEM that can be read. Give it as PKCS #8, without a passphrase.",
-    );
+    throw new TypeError("The private key of the client is not a readable PEM key. Use PKCS #8 without a passphrase.");
   }
   const found = algorithm ?? algorithmOf(key);
   if (found === undefined)
-    throw new TypeError(`A private key of the kind ${key.asymmetricKeyType} cannot sign here. Use EC, RSA or Ed25519.`);
+    throw new TypeError(`A private key of the kind ${key.asymmetricKeyType} is not supported. Use EC, RSA or Ed25519.`);
   return { privateKey: key, algorithm: found, keyId };
 }
 
@@ -68,7 +66,7 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): st
   }
 }
 
-/** The way in which a client with these means authenticates at a server that takes these methods. */
+/** The authentication method of a client at a server that supports these methods. */
 export function chooseAuthentication(
   { clientSecret, key }: Pick<OAuthClient, "clientSecret" | "key">,
   offered: readonly string[] | undefined,
@@ -82,7 +80,7 @@ export function chooseAuthentication(
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const assertionSeconds = 60;
 
-/** Puts into a request what shows who the client is, and gives the headers that belong to it. */
+/** Adds the client authentication to a form, and returns the headers that belong to it. */
 export async function authenticateClient(
   { secrets, clock }: Pick<OAuthContext, "secrets" | "clock">,
   { issuer }: Pick<AuthorizationServer, "issuer">,
@@ -101,9 +99,9 @@ export async function authenticateClient(
       form.set("client_secret", clientSecret);
       return {};
     case "private_key_jwt": {
-      if (key === undefined) throw new TypeError("A client that signs needs a private key.");
+      if (key === undefined) throw new TypeError("private_key_jwt needs a private key.");
       const now = Math.floor(clock.now() / 1000);
-      // Loaded late: few sign anything, and every start would wait for it.
+      // Loaded on demand: few clients sign, and loading it would slow down every start.
       const { SignJWT } = await import("jose");
       const assertion = await new SignJWT({})
         .setProtectedHeader({ alg: key.algorithm, ...(key.keyId === undefined ? {} : { kid: key.keyId }) })
@@ -126,7 +124,7 @@ export async function authenticateClient(
   }
 }
 
-/** A text as a form has it, which RFC 6749 (2.3.1) asks for before the base64. */
+/** Form-encodes a string, as RFC 6749 (section 2.3.1) requires before the base64. */
 function formEncoded(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }

@@ -3,9 +3,9 @@ import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import {
-  isPassingStatus,
-  type OAuthAnswer,
+  isTransientStatus,
   type OAuthRequest,
+  type OAuthResponse,
   peerErrorOf,
   sendOAuthRequest,
 } from "../requests/oauth-request.js";
@@ -13,15 +13,16 @@ import type { ClientAuthentication, OAuthClient } from "./oauth-client.js";
 
 export const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** A client that a registration gave. */
+/** The client of a registration response. */
 export interface RegisteredClient extends OAuthClient {
-  /** When its secret expires, in milliseconds since the epoch; undefined where it does not. */
+  /** When its secret expires, in milliseconds since the epoch; undefined if it does not. */
   readonly secretExpiresAt: number | undefined;
 }
 
-/** A request for dynamic registration (RFC 7591) of a native client with this redirect URI. Throws a TypeError where the server has no such endpoint. */
+/** A dynamic registration request (RFC 7591) for a native client. Throws a TypeError if the server has no registration endpoint. */
 export function registrationRequest(server: AuthorizationServer, redirectUri: string): OAuthRequest {
-  if (server.registrationEndpoint === undefined) throw new TypeError("The authorization server registers no clients.");
+  if (server.registrationEndpoint === undefined)
+    throw new TypeError("The authorization server has no registration endpoint.");
   const metadata = {
     client_name: "Wirescope",
     redirect_uris: [redirectUri],
@@ -39,9 +40,9 @@ export function registrationRequest(server: AuthorizationServer, redirectUri: st
   };
 }
 
-/** The client that an answer to a registration gives. Throws REGISTRATION_REFUSED, or SERVER_FAILED where it may pass. */
-export function processRegistration(context: OAuthContext, answer: OAuthAnswer): RegisteredClient {
-  const { status, json } = answer;
+/** Parses a registration response. Throws REGISTRATION_REFUSED, or SERVER_FAILED if it is transient. */
+export function processRegistration(context: OAuthContext, response: OAuthResponse): RegisteredClient {
+  const { status, json } = response;
   const clientId = stringOf(json?.client_id);
   const clientSecret = stringOf(json?.client_secret);
   const accessToken = stringOf(json?.registration_access_token);
@@ -57,17 +58,17 @@ export function processRegistration(context: OAuthContext, answer: OAuthAnswer):
         clientSecret !== undefined && typeof expiry === "number" && expiry > 0 ? expiry * 1000 : undefined,
     };
   }
-  if (isPassingStatus(status)) {
-    const problem = `its authorization server responded with ${status} to the registration.`;
+  if (isTransientStatus(status)) {
+    const problem = `the client registration at its authorization server failed with status ${status}.`;
     throw oauthFailure(context, "SERVER_FAILED", { problem, advice: "Try again later." }, { details: { status } });
   }
-  const { text, said } = peerErrorOf(context, answer);
+  const { text, said } = peerErrorOf(context, response);
   throw oauthFailure(
     context,
     "REGISTRATION_REFUSED",
     {
-      problem: `its authorization server does not register this client (${text}).`,
-      advice: "Register one by hand with its operator, and put the client id into the configuration.",
+      problem: `its authorization server refused the client registration (${text}).`,
+      advice: "Register a client manually with its operator, and set the client id in the configuration.",
     },
     { details: { status, said } },
   );
@@ -78,7 +79,7 @@ function authenticationToAskFor(offered: readonly string[] | undefined): ClientA
   return (offered === undefined ? undefined : wanted.find((method) => offered.includes(method))) ?? "none";
 }
 
-/** How to authenticate, by what the registration says; by RFC 7591, a client with a secret and without a word uses Basic. */
+/** How to authenticate after a registration; RFC 7591 says Basic for a client with a secret and no stated method. */
 function authenticationGiven(method: string | undefined, clientSecret: string | undefined): ClientAuthentication {
   if (clientSecret === undefined || method === "none") return "none";
   return method === "client_secret_post" ? "client_secret_post" : "client_secret_basic";
@@ -88,9 +89,9 @@ const complaint =
   /invalid[_ ]client|unauthorized[_ ]client|unknown[_ ]client|client[^.<]{0,40}(?:not found|does not exist|not registered|unknown|invalid)|redirect[_ ]uri/i;
 
 /**
- * Whether the authorization server says of a registration that it does not know it. A browser would show that to a person and
- * send no answer back, so we ask first. Only a refusal that names the client or its redirect counts; all else is for the
- * browser to find out.
+ * Whether the authorization server no longer knows a registration. A browser would show that to a person and send no
+ * response, so we check first. Only an error that names the client or its redirect counts; the browser shows all
+ * others.
  */
 export async function isClientDead(
   context: OAuthContext,
@@ -105,7 +106,7 @@ export async function isClientDead(
     } as const;
     const { status, body } = await sendOAuthRequest(
       context,
-      { ...request, asked: "a look at the registration" },
+      { ...request, asked: "a check of the registration" },
       signal,
     );
     return [400, 401, 403, 404].includes(status) && complaint.test(body);

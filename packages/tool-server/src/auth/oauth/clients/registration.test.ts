@@ -4,7 +4,7 @@ import { createOAuthWorld } from "../oauth-world.test.helper.js";
 import type { SignIn } from "../sign-in/sign-in.js";
 import { chooseAuthentication, readClientKey } from "./oauth-client.js";
 
-test("a registration says that we are native, and which grants and redirect we use", async () => {
+test("a registration request names a native client, its grants and its redirect", async () => {
   const world = await createOAuthWorld();
   await world.session().signIn(world.person);
   const { way } = world.asked[0] ?? {};
@@ -18,7 +18,7 @@ test("a registration says that we are native, and which grants and redirect we u
   });
 });
 
-test("a client with a secret shows it as the registration says, also after a restart", async () => {
+test("a client with a secret authenticates as registered, even after a restart", async () => {
   const world = await createOAuthWorld(["registration-secret"]);
   await world.session().signIn(world.person);
   await world.session().signIn(world.person);
@@ -33,18 +33,18 @@ test("a client with a secret shows it as the registration says, also after a res
 });
 
 test.each([
-  ["registration-absent", "registers no clients by itself"],
+  ["registration-absent", "does not support dynamic client registration"],
   ["registration-refused", "invalid_client_metadata: Not you."],
 ] as const)("where nobody can register (%s), it is said what to do", async (quirk, words) => {
   const world = await createOAuthWorld([quirk]);
   await expect(world.session().signIn(world.person)).rejects.toMatchObject({
     code: "REGISTRATION_REFUSED",
-    message: expect.stringMatching(new RegExp(`${words}.*put the client id into the configuration`)),
+    message: expect.stringMatching(new RegExp(`${words}.*set the client id in the configuration`)),
   });
   expect(world.asked).toEqual([]);
 });
 
-test("a configured client is used in place of a registration, and keeps its port", async () => {
+test("a configured client is used instead of a registration, and keeps its port", async () => {
   const world = await createOAuthWorld();
   const reluctant: SignIn = {
     async begin(request) {
@@ -64,7 +64,7 @@ test("a configured client is used in place of a registration, and keeps its port
   expect(world.authorization.count("/register")).toBe(0);
 });
 
-test("the url of a metadata document is the client id where the server takes one, and a registration is made where not", async () => {
+test("the url of a metadata document is the client id if the server supports it; otherwise a client is registered", async () => {
   const world = await createOAuthWorld();
   const clientMetadataUrl = "https://wirescope.example/client.json";
   await world.session({ clientMetadataUrl }).signIn(world.person);
@@ -79,7 +79,7 @@ test("the url of a metadata document is the client id where the server takes one
   }
 });
 
-test("another redirect in the configuration makes another registration", async () => {
+test("another configured redirect causes another registration", async () => {
   const world = await createOAuthWorld();
   await world.session().signIn(world.person);
   await world.session({ redirect: { host: "localhost" } }).signIn(world.person);
@@ -96,7 +96,7 @@ test.each([
   expect(chooseAuthentication(client, offered)).toBe(method);
 });
 
-test("the algorithm follows from the key, and what is no key shows nothing of itself", () => {
+test("the algorithm is chosen by the key, and the error for an invalid key does not show it", () => {
   const pemOf = (type: "ec" | "rsa" | "ed25519" | "x25519"): string => {
     const made =
       type === "ec"

@@ -1,28 +1,28 @@
 import { type JsonObject, stringList } from "../../../json-object.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { parseEndpoint, withoutOAuthParameters } from "../requests/endpoint-rules.js";
 import type { DiscoveryBudget } from "./discovery-budget.js";
 
-/** What an authorization server says of itself (RFC 8414, OpenID Connect Discovery), as far as it is used. All endpoints were judged. */
+/** The metadata of an authorization server (RFC 8414, OpenID Connect Discovery), as far as it is used. All endpoints are checked. */
 export interface AuthorizationServer {
-  /** Exactly as it was published; never normalized. */
+  /** Exactly as published; never normalized. */
   readonly issuer: string;
   readonly tokenEndpoint: URL;
   readonly authorizationEndpoint: URL | undefined;
   readonly registrationEndpoint: URL | undefined;
   readonly revocationEndpoint: URL | undefined;
   readonly deviceEndpoint: URL | undefined;
-  /** Whether PKCE with S256 is offered. */
+  /** Whether PKCE with S256 is supported. */
   readonly offersPkce: boolean;
-  /** Whether its authorization responses name it (RFC 9207). */
+  /** Whether its authorization responses contain `iss` (RFC 9207). */
   readonly sendsIssuer: boolean;
   readonly takesMetadataDocuments: boolean;
   readonly scopes: readonly string[] | undefined;
   readonly grants: readonly string[] | undefined;
   /** How clients may authenticate at the token endpoint. */
   readonly authenticationMethods: readonly string[] | undefined;
-  /** The algorithms of DPoP proofs; undefined where it does not bind tokens to keys. */
+  /** The algorithms of DPoP proofs; undefined if it does not bind tokens to keys. */
   readonly proofAlgorithms: readonly string[] | undefined;
 }
 
@@ -33,7 +33,7 @@ const endpoints = {
   deviceEndpoint: "device_authorization_endpoint",
 } as const;
 
-/** Where the metadata of an issuer may be: RFC 8414 with its path put in, then OpenID Connect, put in and put behind. */
+/** The well-known urls of an issuer: RFC 8414 with its path inserted, then OpenID Connect with its path inserted and appended. */
 export function serverMetadataUrls(issuer: URL): URL[] {
   const path = issuer.pathname.replace(/\/$/, "");
   const places = [
@@ -44,7 +44,7 @@ export function serverMetadataUrls(issuer: URL): URL[] {
   return [...new Set(places)].map((place) => new URL(place, issuer.origin));
 }
 
-/** Reads the metadata of one of these issuers, or tells why it must not be used. Rules: `parseEndpoint`. */
+/** Parses the metadata of one of these issuers, or says why it must not be used. See `parseEndpoint`. */
 export function parseAuthorizationServer(
   json: JsonObject,
   issuers: readonly string[],
@@ -52,15 +52,15 @@ export function parseAuthorizationServer(
 ): AuthorizationServer | string {
   const { issuer } = json;
   if (typeof issuer !== "string" || !issuers.includes(issuer)) {
-    return `its issuer is ${JSON.stringify(issuer ?? null)}, and not exactly ${JSON.stringify(issuers[0])}`;
+    return `its issuer is ${JSON.stringify(issuer ?? null)} instead of ${JSON.stringify(issuers[0])}`;
   }
   const tokenEndpoint = parseEndpoint(json.token_endpoint, rules);
-  if (typeof tokenEndpoint === "string") return `its token_endpoint cannot be used: ${tokenEndpoint}`;
+  if (typeof tokenEndpoint === "string") return `its token_endpoint is invalid: ${tokenEndpoint}`;
   const found: Partial<Record<keyof typeof endpoints, URL>> = {};
   for (const [name, field] of Object.entries(endpoints) as [keyof typeof endpoints, string][]) {
     if (json[field] === undefined || json[field] === null) continue;
     const endpoint = parseEndpoint(json[field], rules);
-    if (typeof endpoint === "string") return `its ${field} cannot be used: ${endpoint}`;
+    if (typeof endpoint === "string") return `its ${field} is invalid: ${endpoint}`;
     found[name] = withoutOAuthParameters(endpoint);
   }
   return {
@@ -80,16 +80,16 @@ export function parseAuthorizationServer(
   };
 }
 
-/** What a search for the metadata of an issuer ended with. */
+/** The result of a search for the metadata of an issuer. */
 export interface ServerSearch {
   readonly server: AuthorizationServer | undefined;
-  /** Whether there is no document at all, for certain. */
+  /** Whether there certainly is no document. */
   readonly isAbsent: boolean;
 }
 
 /**
- * Looks for the metadata of an issuer, which may be spelled in any of these ways. Rejects with AUTHORIZATION_SERVER_INVALID
- * where there is only such as must not be used, or a failure that passes.
+ * Searches for the metadata of an issuer, which may be spelled in any of these ways. Rejects with AUTHORIZATION_SERVER_INVALID
+ * if all metadata is invalid, or with a transient failure.
  */
 export async function searchAuthorizationServer(
   context: OAuthContext,
@@ -98,7 +98,7 @@ export async function searchAuthorizationServer(
 ): Promise<ServerSearch> {
   const issuer = parseEndpoint(issuers[0], context);
   if (typeof issuer === "string") {
-    throw invalid(context, `the issuer ${JSON.stringify(peerText(context, issuers[0]))} cannot be used: ${issuer}`);
+    throw invalid(context, `the issuer ${JSON.stringify(peerText(context, issuers[0]))} is invalid: ${issuer}`);
   }
   let refused: string | undefined;
   let failure: Error | undefined;
@@ -107,13 +107,13 @@ export async function searchAuthorizationServer(
     const parsed = look.kind === "found" ? parseAuthorizationServer(look.json, issuers, context) : undefined;
     if (parsed !== undefined && typeof parsed !== "string") return { server: parsed, isAbsent: false };
     if (parsed !== undefined)
-      refused ??= `the metadata at ${urlText(context, url)} must not be used: ${peerText(context, parsed, 400)}`;
+      refused ??= `the metadata at ${urlText(context, url)} is invalid: ${peerText(context, parsed, 400)}`;
     if (look.kind === "failed") failure ??= look.error;
     const reason = look.kind === "found" ? parsed : look.kind === "failed" ? look.error.message : look.reason;
-    tellEvent(
+    reportEvent(
       context,
       "discovery-skipped",
-      `No metadata of the authorization server at ${urlText(context, url)}: ${reason}.`,
+      `No authorization server metadata at ${urlText(context, url)}: ${reason}.`,
     );
   }
   if (refused !== undefined) throw invalid(context, refused);
@@ -128,14 +128,14 @@ function invalid(context: OAuthContext, reason: string): Error {
   });
 }
 
-/** The two ways to write an origin as an issuer; nobody published it, so neither is the wrong one. */
+/** The two spellings of an origin as an issuer; it was not published, so both are right. */
 export function originIssuers(server: URL): [string, string] {
   return [server.origin, `${server.origin}/`];
 }
 
 /**
- * The authorization server that a tool server is itself where it publishes nothing, by the protocol's revision 2025-03-26:
- * default endpoints at its origin. That revision demands PKCE of all, so S256 is taken to be there.
+ * A tool server that publishes nothing is its own authorization server, according to protocol revision 2025-03-26: default
+ * endpoints at its origin. That revision requires PKCE, so S256 is assumed.
  */
 export function legacyAuthorizationServer(server: URL): AuthorizationServer {
   return {

@@ -34,7 +34,7 @@ describe("where metadata is looked for", () => {
     expect(named).toEqual(["https://h/about.json", ...places]);
   });
 
-  test("of an issuer: its path is put in, and for OpenID Connect also put behind", () => {
+  test("the path of an issuer is inserted, and for OpenID Connect also appended", () => {
     expect(serverMetadataUrls(new URL("https://as/tenant1")).map(String)).toEqual([
       "https://as/.well-known/oauth-authorization-server/tenant1",
       "https://as/.well-known/openid-configuration/tenant1",
@@ -46,14 +46,14 @@ describe("where metadata is looked for", () => {
     ]);
   });
 
-  test("the challenge's place comes first, and alone where it is right", async () => {
+  test("the metadata url of the challenge is requested first, and no other if it is right", async () => {
     const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
     const { resource } = await find(world, { resourceMetadata: [`${world.tool.origin}/about/me.json`] });
     expect(resource).toBe(world.tool.url);
     expect(pathsOf(world.tool)).toEqual(["/about/me.json"]);
   });
 
-  test("each place of a challenge is tried in order, until one has the metadata of this server", async () => {
+  test("each metadata url of a challenge is tried in order, until one describes this server", async () => {
     const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
     const { origin } = world.tool;
     const header = [
@@ -66,7 +66,7 @@ describe("where metadata is looked for", () => {
     expect(pathsOf(world.tool)).toEqual(["/gone-1", "/gone-2", "/about/me.json"]);
   });
 
-  test("at most four places of a challenge are tried before the well-known ones", () => {
+  test("at most four metadata urls of a challenge are tried before the well-known ones", () => {
     const challenged = Array.from({ length: 9 }, (_, index) => `https://h/${index}`);
     expect(resourceMetadataUrls(new URL("https://h/"), challenged).map(String)).toEqual([
       ...challenged.slice(0, 4),
@@ -75,7 +75,7 @@ describe("where metadata is looked for", () => {
   });
 
   test.each(["not a url", "ftp://x/y", "http://169.254.169.254/latest/meta-data", "https://user:pw@h/x"])(
-    "a place in the challenge that nothing is sent to (%s) is passed over",
+    "a forbidden metadata url in the challenge (%s) is skipped",
     async (place) => {
       const world = await createOAuthWorld();
       expect((await find(world, { resourceMetadata: [place] })).server.issuer).toBe(world.authorization.issuer);
@@ -103,7 +103,7 @@ describe("where metadata is looked for", () => {
 
 describe("the authorization server", () => {
   test.each(["metadata-openid-only", "metadata-html", "metadata-redirects-within"] as const)(
-    "is found in spite of %s",
+    "an authorization server is found in spite of %s",
     async (quirk) => {
       const world = await createOAuthWorld([quirk]);
       expect((await find(world)).server.issuer).toBe(world.authorization.issuer);
@@ -112,11 +112,11 @@ describe("the authorization server", () => {
 
   test.each([
     ["metadata-of-another", "its issuer is"],
-    ["metadata-issuer-slash", "and not exactly"],
+    ["metadata-issuer-slash", "instead of"],
     ["metadata-redirects-away", "publishes no metadata"],
     ["metadata-huge", "publishes no metadata"],
     ["endpoint-file", "its scheme is file"],
-    ["endpoint-shell", "characters that no endpoint needs"],
+    ["endpoint-shell", "contains unusual characters"],
     ["endpoint-metadata-service", "metadata service"],
   ] as [Quirk, string][])("is refused for %s", async (quirk, words) => {
     const world = await createOAuthWorld([quirk]);
@@ -127,16 +127,16 @@ describe("the authorization server", () => {
   });
 
   test.each(["endpoint-http", "device-http"] as const)(
-    "[TS-SEC-3] is refused if one of its endpoints is not of https (%s)",
+    "[TS-SEC-3] an authorization server with an endpoint that is not https is rejected (%s)",
     async (quirk) => {
       await expect(find(await createOAuthWorld([quirk]))).rejects.toMatchObject({
         code: "AUTHORIZATION_SERVER_INVALID",
-        message: expect.stringContaining("only https is used"),
+        message: expect.stringContaining("http instead of https"),
       });
     },
   );
 
-  test("is not taken for absent where it fails or does not answer", async () => {
+  test("an authorization server that fails or does not respond is not treated as absent", async () => {
     const world = await createOAuthWorld(["metadata-failing"]);
     await expect(find(world)).rejects.toMatchObject({ code: "SERVER_FAILED" });
     world.authorization.quirks.delete("metadata-failing");
@@ -144,7 +144,7 @@ describe("the authorization server", () => {
     await expect(find(world, {}, { requestMs: 700 })).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
   });
 
-  test("of several, the first that can be used is", async () => {
+  test("the first usable authorization server of several is used", async () => {
     const world = await createOAuthWorld();
     const dead = await startHostileAuthorizationServer({ quirks: ["metadata-of-another"] });
     onTestFinished(() => dead.close());
@@ -157,7 +157,7 @@ describe("the authorization server", () => {
     expect((await find(world)).server.issuer).toBe(world.authorization.issuer);
   });
 
-  test("that is known is used alone where it is still named, though it comes last", async () => {
+  test("a known authorization server is used if it is still named, even if it is last", async () => {
     const world = await createOAuthWorld();
     const other = await startHostileAuthorizationServer();
     onTestFinished(() => other.close());
@@ -171,12 +171,12 @@ describe("the authorization server", () => {
     expect(other.requests).toEqual([]);
   });
 
-  test("that is no longer named is told of", async () => {
+  test("a known authorization server that is no longer named is reported", async () => {
     const world = await createOAuthWorld();
     expect((await find(world, { knownIssuer: "https://before.example" })).changedFrom).toBe("https://before.example");
   });
 
-  test("of the configuration is used, whatever the tool server names", async () => {
+  test("the configured authorization server is used regardless of what the tool server names", async () => {
     const world = await createOAuthWorld();
     world.tool.authorizationServers = ["https://evil.example"];
     expect((await find(world, { pinnedIssuer: world.authorization.issuer })).server.issuer).toBe(
@@ -184,7 +184,7 @@ describe("the authorization server", () => {
     );
   });
 
-  test("with a path has its metadata there", async () => {
+  test("the metadata of an issuer with a path is found under that path", async () => {
     const world = await createOAuthWorld();
     const tenant = await startHostileAuthorizationServer({ path: "/tenant1", quirks: ["metadata-openid-only"] });
     onTestFinished(() => tenant.close());
@@ -198,7 +198,7 @@ describe("the authorization server", () => {
 });
 
 describe("the limits of a discovery", () => {
-  test("it ends in time as a whole", async () => {
+  test("a discovery has a time limit as a whole", async () => {
     const world = await createOAuthWorld(["metadata-silent"]);
     const before = Date.now();
     await expect(find(world, {}, { requestMs: 60_000, discoveryMs: 150 })).rejects.toMatchObject({
@@ -208,7 +208,7 @@ describe("the limits of a discovery", () => {
     expect(Date.now() - before).toBeLessThan(30_000);
   });
 
-  test("it sends a bounded number of requests", async () => {
+  test("a discovery sends a limited number of requests", async () => {
     const world = await createOAuthWorld(["metadata-absent"]);
     world.tool.authorizationServers = Array.from(
       { length: 50 },
@@ -221,7 +221,7 @@ describe("the limits of a discovery", () => {
     });
   });
 
-  test("who gives up gets their reason", async () => {
+  test("a caller that gives up a discovery gets its reason", async () => {
     const world = await createOAuthWorld(["metadata-silent"]);
     const reason = new Error("enough");
     const controller = new AbortController();
@@ -232,7 +232,7 @@ describe("the limits of a discovery", () => {
 });
 
 describe("a tool server without metadata", () => {
-  test("is its own authorization server where it publishes that metadata", async () => {
+  test("a tool server without resource metadata is its own authorization server if it publishes that metadata", async () => {
     const world = await createOAuthWorld();
     // One server that is both: the tool server's url is on the authorization server's origin.
     const { context } = world.session({ url: `${world.authorization.origin}/mcp` });
@@ -243,7 +243,7 @@ describe("a tool server without metadata", () => {
     });
   });
 
-  test("has the default endpoints of the oldest revision where it publishes nothing at all", async () => {
+  test("a tool server that publishes nothing has the default endpoints of the oldest revision", async () => {
     const world = await createOAuthWorld(["resource-without-metadata"]);
     const { server } = await find(world);
     expect(String(server.authorizationEndpoint)).toBe(`${world.tool.origin}/authorize`);
@@ -253,7 +253,7 @@ describe("a tool server without metadata", () => {
     expect((await discoverIssuer(world.session().context, server.issuer)).tokenEndpoint).toEqual(server.tokenEndpoint);
   });
 
-  test("is signed in to at those endpoints, with PKCE and the resource, and its tokens are renewed there", async () => {
+  test("sign-in and renewal work at the default endpoints, with PKCE and the resource", async () => {
     const world = await createOAuthWorld(["metadata-absent"]);
     const clock = createFakeClock(Date.now());
     const limits = { requestMs: 1e9, discoveryMs: 1e9 };
@@ -266,7 +266,7 @@ describe("a tool server without metadata", () => {
     expect(asked[0]?.query.get("code_challenge_method")).toBe("S256");
   });
 
-  test("is not taken for one that publishes nothing where it fails", async () => {
+  test("a failing tool server is not treated as one that publishes nothing", async () => {
     const world = await createOAuthWorld(["metadata-failing"]);
     const { context } = world.session({ url: `${world.authorization.origin}/mcp` });
     await expect(discover(context)).rejects.toMatchObject({ code: "SERVER_FAILED" });
@@ -282,7 +282,7 @@ describe("a tool server without metadata", () => {
   });
 });
 
-test("metadata of another resource is not used, and no other server is guessed", async () => {
+test("metadata of another resource is not used, and no authorization server is guessed", async () => {
   const world = await createOAuthWorld(["resource-of-another"]);
   await expect(find(world)).rejects.toMatchObject({
     code: "AUTHORIZATION_SERVER_INVALID",

@@ -1,7 +1,7 @@
 import { untracked } from "../../../diagnostics.js";
 import { ToolServerError } from "../../../errors.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
-import { isPassingFailure, oauthFailure, peerText } from "../oauth-errors.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import { isTransientFailure, oauthFailure, peerText } from "../oauth-errors.js";
 import {
   type AuthorizationServer,
   legacyAuthorizationServer,
@@ -15,11 +15,11 @@ import { searchResourceMetadata } from "./resource-metadata.js";
 export interface DiscoveryRequest {
   /** Each `resource_metadata` of the challenge; they are tried in order. */
   readonly resourceMetadata?: readonly string[] | undefined;
-  /** Whether the tool server asked for a sign-in. Default true; else one that names no authorization server has none. */
-  readonly isAsked?: boolean | undefined;
-  /** The issuer that the user signed in with before: it is used wherever the tool server still names it. */
+  /** Whether the tool server requires a sign-in. Default true; otherwise a server that names no authorization server has none. */
+  readonly isSignInRequired?: boolean | undefined;
+  /** The issuer of the last sign-in: used as long as the tool server still names it. */
   readonly knownIssuer?: string | undefined;
-  /** The issuer of the configuration: it is used, whatever the tool server names. */
+  /** The configured issuer: used regardless of what the tool server names. */
   readonly pinnedIssuer?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -27,22 +27,22 @@ export interface DiscoveryRequest {
 /** Where to sign in to a tool server. */
 export interface Discovery {
   readonly server: AuthorizationServer;
-  /** What the tokens are for (RFC 8707), as it was published; else the url of the tool server. */
+  /** The resource of the tokens (RFC 8707), as published; otherwise the url of the tool server. */
   readonly resource: string;
-  /** The permissions for basic use, where the tool server tells them. */
+  /** The scopes for basic use, if the tool server publishes them. */
   readonly resourceScopes: readonly string[] | undefined;
-  /** Whether the tool server takes only tokens that are bound to a key. */
+  /** Whether the tool server accepts only tokens that are bound to a key (DPoP). */
   readonly bindsTokens: boolean;
-  /** The issuer that was known before, where the tool server no longer names it. */
+  /** The previous issuer, if the tool server no longer names it. */
   readonly changedFrom: string | undefined;
 }
 
-const mostServers = 4;
+const maxServers = 4;
 
 /**
- * Finds the authorization server of a tool server, within the limits of a discovery. Of several, the known one is used, else
- * the first that can be. Rejects with AUTHORIZATION_SERVER_INVALID where none can be used, SERVER_UNREACHABLE or SERVER_FAILED for a
- * failure that passes.
+ * Finds the authorization server of a tool server, within the limits of a discovery. If there are several, uses the known one, otherwise
+ * the first usable one. Rejects with AUTHORIZATION_SERVER_INVALID if none is usable, or with SERVER_UNREACHABLE or SERVER_FAILED for a
+ * transient failure.
  */
 export function discover(context: OAuthContext, request: DiscoveryRequest = {}): Promise<Discovery> {
   const { track = untracked } = context;
@@ -50,7 +50,7 @@ export function discover(context: OAuthContext, request: DiscoveryRequest = {}):
 }
 
 async function search(context: OAuthContext, request: DiscoveryRequest): Promise<Discovery> {
-  const { knownIssuer, pinnedIssuer, resourceMetadata, signal, isAsked = true } = request;
+  const { knownIssuer, pinnedIssuer, resourceMetadata, signal, isSignInRequired = true } = request;
   const budget = createDiscoveryBudget(context, signal);
   try {
     const { metadata, isCertain } = await searchResourceMetadata(context, budget, resourceMetadata);
@@ -59,13 +59,13 @@ async function search(context: OAuthContext, request: DiscoveryRequest): Promise
     const isKnown = knownIssuer !== undefined && named.includes(knownIssuer);
     const server = await serverOf(context, budget, {
       issuers: pinnedIssuer !== undefined ? [pinnedIssuer] : isKnown ? [knownIssuer] : published,
-      // Without a word of the tool server, it is taken for its own authorization server; a failure is not a word.
-      mayBeDefault: metadata === undefined && isCertain && isAsked,
+      // A tool server that publishes nothing is its own authorization server; a failure to read does not count as nothing.
+      mayBeDefault: metadata === undefined && isCertain && isSignInRequired,
     }).catch((error: unknown) => {
-      const isOpen = !isAsked && metadata === undefined && pinnedIssuer === undefined && !isKnown;
+      const isOpen = !isSignInRequired && metadata === undefined && pinnedIssuer === undefined && !isKnown;
       throw isOpen && ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") ? nothingToSignInTo(context) : error;
     });
-    tellEvent(context, "discovered", `The authorization server is ${server.issuer}.`);
+    reportEvent(context, "discovered", `The authorization server is ${server.issuer}.`);
     return {
       server,
       resource: metadata?.resource ?? resourceOf(context.url),
@@ -78,7 +78,7 @@ async function search(context: OAuthContext, request: DiscoveryRequest): Promise
   }
 }
 
-/** The metadata of a known issuer of this tool server, which is not asked again who its issuer is. */
+/** The metadata of a known issuer, without asking the tool server for its issuer again. */
 export function discoverIssuer(
   context: OAuthContext,
   issuer: string,
@@ -95,14 +95,14 @@ export function discoverIssuer(
   });
 }
 
-/** The name of a tool server as a resource, where it publishes none: its url, without a slash that says nothing. */
+/** The resource identifier of a tool server that publishes none: its url, without a trailing slash. */
 export function resourceOf(url: URL): string {
   const { origin, pathname, search } = url;
   return `${origin}${pathname === "/" && search === "" ? "" : pathname}${search}`;
 }
 
 interface ServerChoice {
-  /** The issuers to choose from, in order; none where the tool server is to be its own. */
+  /** The issuers to choose from, in order; empty if the tool server is its own. */
   readonly issuers: readonly string[];
   readonly mayBeDefault: boolean;
 }
@@ -114,7 +114,7 @@ async function serverOf(
 ): Promise<AuthorizationServer> {
   const own = originIssuers(context.url);
   let failure: unknown;
-  for (const issuer of issuers.length === 0 ? own.slice(0, 1) : issuers.slice(0, mostServers)) {
+  for (const issuer of issuers.length === 0 ? own.slice(0, 1) : issuers.slice(0, maxServers)) {
     const isOwn = own.includes(issuer);
     try {
       const { server, isAbsent } = await searchAuthorizationServer(
@@ -126,10 +126,10 @@ async function serverOf(
       if (isAbsent && isOwn && mayBeDefault) return legacyAuthorizationServer(context.url);
       failure ??= noMetadata(context, issuer);
     } catch (error) {
-      if (!ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") && !isPassingFailure(error)) throw error;
-      // A failure that passes says more about what to do than one that stays.
-      if (failure === undefined || (isPassingFailure(error) && !isPassingFailure(failure))) failure = error;
-      if (issuers.length > 1) tellEvent(context, "discovery-skipped", error.message, "warning");
+      if (!ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") && !isTransientFailure(error)) throw error;
+      // A transient failure says more about what to do than a permanent one.
+      if (failure === undefined || (isTransientFailure(error) && !isTransientFailure(failure))) failure = error;
+      if (issuers.length > 1) reportEvent(context, "discovery-skipped", error.message, "warning");
     }
   }
   throw failure;
@@ -137,14 +137,14 @@ async function serverOf(
 
 function nothingToSignInTo(context: OAuthContext): ToolServerError {
   return oauthFailure(context, "SIGN_IN_FAILED", {
-    problem: "it does not ask who you are, and names no authorization server: there is nothing to sign in to.",
-    advice: "Use it as it is.",
+    problem: "it requires no sign-in, and names no authorization server.",
+    advice: "Use it without signing in.",
   });
 }
 
 function noMetadata(context: OAuthContext, issuer: string): ToolServerError {
   return oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
-    problem: `its authorization server ${JSON.stringify(peerText(context, issuer))} publishes no metadata, neither by RFC 8414 nor by OpenID Connect.`,
-    advice: "Ask its operator, or sign in with a token in headers.",
+    problem: `its authorization server ${JSON.stringify(peerText(context, issuer))} publishes no metadata (RFC 8414 or OpenID Connect).`,
+    advice: "Ask its operator, or configure a token in headers.",
   });
 }

@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createOAuthWorld } from "../oauth-world.test.helper.js";
-import { askForChallenge } from "./resource-challenge.js";
+import { probeChallenge } from "./resource-challenge.js";
 
-test("who signs in before anything was refused hears what the server wants: where its metadata is, and which permissions", async () => {
+test("a sign-in before any refused request finds out the metadata url and the scopes that the server asks for", async () => {
   const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
   world.tool.challengedScope = "notes:write";
   await world.session().signIn(world.person);
@@ -39,7 +39,7 @@ test("each resource_metadata is tried in order over several separate WWW-Authent
   expect(world.asked[0]?.scopes).toContain("notes:write");
 });
 
-test("what was granted before is asked for again, also in another process, and more where that is wished", async () => {
+test("scopes of the last sign-in are requested again, even in another process, together with additional ones", async () => {
   const world = await createOAuthWorld();
   await world.session().signIn(world.person, { scopes: ["notes:write"] });
   await world.session().signIn(world.person, { scopes: ["admin"] });
@@ -52,7 +52,7 @@ test("what was granted before is asked for again, also in another process, and m
   ]);
 });
 
-test("a server of the old transport, which takes no messages at its url, is asked as it is used", async () => {
+test("a server of the legacy SSE transport is probed with GET", async () => {
   const world = await createOAuthWorld();
   const server = createServer((request, response) => {
     const isStream = request.method === "GET";
@@ -61,26 +61,29 @@ test("a server of the old transport, which takes no messages at its url, is aske
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`;
-  expect(await askForChallenge(world.session({ url }).context)).toMatchObject({ isAsked: true, scopes: ["a", "b"] });
+  expect(await probeChallenge(world.session({ url }).context)).toMatchObject({
+    isSignInRequired: true,
+    scopes: ["a", "b"],
+  });
 });
 
-test("a server that cannot be asked has no wish; who gives up gets their reason", async () => {
+test("a server that does not respond gives an empty challenge; a caller that gives up gets its reason", async () => {
   const world = await createOAuthWorld();
   const { context } = world.session();
   await world.tool.close();
   const none = {
-    isAsked: undefined,
+    isSignInRequired: undefined,
     isOAuth: false,
     resourceMetadata: [],
     scopes: [],
     error: undefined,
-    wantsProof: false,
+    requiresProof: false,
   };
-  expect(await askForChallenge(context)).toEqual(none);
-  await expect(askForChallenge(context, AbortSignal.abort("enough"))).rejects.toBe("enough");
+  expect(await probeChallenge(context)).toEqual(none);
+  await expect(probeChallenge(context, AbortSignal.abort("enough"))).rejects.toBe("enough");
 });
 
-test("a server that is open to all, and names no authorization server, is not signed in to", async () => {
+test("a server that requires no sign-in and names no authorization server is not signed in to", async () => {
   const world = await createOAuthWorld();
   const paths: (string | undefined)[] = [];
   const server = createServer((request, response) => {
@@ -92,13 +95,13 @@ test("a server that is open to all, and names no authorization server, is not si
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   await expect(world.session({ url }).signIn(world.person)).rejects.toMatchObject({
     code: "SIGN_IN_FAILED",
-    message: expect.stringContaining("there is nothing to sign in to. Use it as it is."),
+    message: expect.stringContaining("names no authorization server. Use it without signing in."),
   });
   expect(paths).not.toContain("/register");
   expect(world.asked).toEqual([]);
 });
 
-test("a server that is open to all, and names one, is", async () => {
+test("a server that requires no sign-in but names an authorization server is signed in to", async () => {
   const world = await createOAuthWorld();
   const server = createServer((request, response) => {
     const isMetadata = request.url === "/.well-known/oauth-protected-resource/mcp";

@@ -7,19 +7,19 @@ import { parseScopes } from "./scopes.js";
 
 /** What a tool server asks for when it refuses a request. */
 export interface ResourceChallenge {
-  /** Whether it asks for a token at all, by a challenge of Bearer or DPoP. */
+  /** Whether it asks for a token, with a Bearer or DPoP challenge. */
   readonly isOAuth: boolean;
-  /** The urls of its metadata, as they are written, in order and over all challenges. */
+  /** The urls of its metadata, as written, in order, from all challenges. */
   readonly resourceMetadata: readonly string[];
-  /** The permissions that the request needs. */
+  /** The scopes that the request needs. */
   readonly scopes: readonly string[];
   /** The error code of RFC 6750. */
   readonly error: string | undefined;
-  /** Whether it asks for tokens that are bound to a key. */
-  readonly wantsProof: boolean;
+  /** Whether it asks for tokens that are bound to a key (DPoP). */
+  readonly requiresProof: boolean;
 }
 
-/** Reads the challenge of a WWW-Authenticate header, where there is one of Bearer or DPoP. */
+/** Parses the Bearer and DPoP challenges of a WWW-Authenticate header. */
 export function parseResourceChallenge(header: string | undefined): ResourceChallenge {
   const found = parseChallenges(header ?? "").filter(({ scheme }) => scheme === "bearer" || scheme === "dpop");
   const parameterOf = (name: string): string | undefined =>
@@ -29,23 +29,23 @@ export function parseResourceChallenge(header: string | undefined): ResourceChal
     resourceMetadata: found.flatMap(({ resourceMetadata }) => resourceMetadata),
     scopes: parseScopes(parameterOf("scope")),
     error: parameterOf("error"),
-    wantsProof: found.length > 0 && found.every(({ scheme }) => scheme === "dpop"),
+    requiresProof: found.length > 0 && found.every(({ scheme }) => scheme === "dpop"),
   };
 }
 
 const noChallenge = parseResourceChallenge(undefined);
 
-/** What a tool server wants of who comes without a token. */
-export interface ToldChallenge extends ResourceChallenge {
-  /** Whether it wants to know who asks; undefined where it could not be asked. */
-  readonly isAsked: boolean | undefined;
+/** The challenge of a tool server to a request without a token. */
+export interface ProbedChallenge extends ResourceChallenge {
+  /** Whether it requires a sign-in; undefined if it did not respond. */
+  readonly isSignInRequired: boolean | undefined;
 }
 
 /**
- * Asks the tool server for something without a token, to hear what it wants: for who signs in before anything was refused.
- * Rejects with the signal's reason alone.
+ * Sends a request without a token, to find out what the tool server asks for, for a sign-in before any request was refused.
+ * Rejects only with the signal's reason.
  */
-export async function askForChallenge(context: OAuthContext, signal?: AbortSignal): Promise<ToldChallenge> {
+export async function probeChallenge(context: OAuthContext, signal?: AbortSignal): Promise<ProbedChallenge> {
   const { http, url, limits } = context;
   const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
   const requests: readonly Pick<HttpRequest, "method" | "headers" | "body">[] = [
@@ -54,24 +54,24 @@ export async function askForChallenge(context: OAuthContext, signal?: AbortSigna
       headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
       body: ping,
     },
-    // A server of the old transport takes no messages at its url.
+    // A server of the legacy SSE transport accepts no messages at its url.
     { method: "GET", headers: { accept: "text/event-stream" } },
   ];
   try {
     for (const request of requests) {
-      const answer = await http.send({ ...request, url, headersTimeoutMs: limits.requestMs, signal });
-      answer.discard();
-      if (isRefusal(answer.status)) {
-        return { ...parseResourceChallenge(answer.headers["www-authenticate"]), isAsked: true };
+      const response = await http.send({ ...request, url, headersTimeoutMs: limits.requestMs, signal });
+      response.discard();
+      if (isRefusal(response.status)) {
+        return { ...parseResourceChallenge(response.headers["www-authenticate"]), isSignInRequired: true };
       }
-      if (answer.status !== 404 && answer.status !== 405) {
-        return { ...noChallenge, isAsked: answer.status < 500 ? false : undefined };
+      if (response.status !== 404 && response.status !== 405) {
+        return { ...noChallenge, isSignInRequired: response.status < 500 ? false : undefined };
       }
     }
   } catch (error) {
     signal?.throwIfAborted();
-    // The sign-in itself will say what is wrong.
+    // The sign-in itself reports what is wrong.
     if (!ToolServerError.is(error)) throw error;
   }
-  return { ...noChallenge, isAsked: undefined };
+  return { ...noChallenge, isSignInRequired: undefined };
 }

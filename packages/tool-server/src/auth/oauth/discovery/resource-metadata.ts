@@ -1,34 +1,34 @@
 import { type JsonObject, stringList } from "../../../json-object.js";
 import { parseUrl } from "../../../url.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import type { DiscoveryBudget } from "./discovery-budget.js";
 
-/** What a tool server says of itself as a protected resource (RFC 9728). */
+/** The metadata of a tool server as a protected resource (RFC 9728). */
 export interface ResourceMetadata {
-  /** Its name, exactly as it was published: a slash at the end belongs to it. */
+  /** Its identifier, exactly as published, including a trailing slash. */
   readonly resource: string;
-  /** The issuers of the authorization servers, as they were published. */
+  /** The issuers of the authorization servers, as published. */
   readonly authorizationServers: readonly string[];
-  /** The permissions for basic use; undefined where none are told. */
+  /** The scopes for basic use; undefined if not published. */
   readonly scopes: readonly string[] | undefined;
-  /** Whether it takes only tokens that are bound to a key (DPoP). */
+  /** Whether it accepts only tokens that are bound to a key (DPoP). */
   readonly bindsTokens: boolean;
 }
 
-/** What a search for resource metadata ended with. */
+/** The result of a search for resource metadata. */
 export interface ResourceSearch {
   readonly metadata: ResourceMetadata | undefined;
-  /** Whether every place was there to say no; else a passing failure may have hidden the metadata. */
+  /** Whether every url responded; otherwise a transient failure may have hidden the metadata. */
   readonly isCertain: boolean;
 }
 
 const wellKnown = "/.well-known/oauth-protected-resource";
 
-/** How many places that a challenge names are tried, so that the well-known ones stay within the budget of a discovery. */
+/** How many urls of a challenge are tried, so that the well-known ones stay within the budget of a discovery. */
 const maxChallenged = 4;
 
-/** Where the metadata of a tool server may be: what its challenge names, then well-known with its path, then at the root. */
+/** The urls of the metadata of a tool server: those of its challenge, then well-known with its path, then at the root. */
 export function resourceMetadataUrls(server: URL, challenged: readonly string[] = []): URL[] {
   const path = server.pathname === "/" ? "" : server.pathname;
   const places = [
@@ -40,12 +40,12 @@ export function resourceMetadataUrls(server: URL, challenged: readonly string[] 
   return [...new Set(places.map((place) => new URL(place).href))].map((place) => new URL(place));
 }
 
-/** Reads resource metadata, or tells why it is not that of this server. */
+/** Parses resource metadata, or says why it does not describe this server. */
 export function parseResourceMetadata(json: JsonObject, server: URL): ResourceMetadata | string {
   const { resource } = json;
   const url = typeof resource === "string" ? parseUrl(resource) : undefined;
-  if (typeof resource !== "string" || url === undefined) return "it names no resource";
-  if (!coversResource(url, server)) return `it is of another resource, ${JSON.stringify(resource)}`;
+  if (typeof resource !== "string" || url === undefined) return "it has no resource";
+  if (!coversResource(url, server)) return `it describes another resource, ${JSON.stringify(resource)}`;
   return {
     resource,
     authorizationServers: stringList(json.authorization_servers) ?? [],
@@ -54,7 +54,7 @@ export function parseResourceMetadata(json: JsonObject, server: URL): ResourceMe
   };
 }
 
-/** Whether a resource is the server, or a path above it on the same origin. */
+/** Whether a resource is the server, or a parent path on the same origin. */
 export function coversResource(resource: URL, server: URL): boolean {
   if (resource.origin !== server.origin || resource.hash !== "") return false;
   if (resource.search !== "" && resource.search !== server.search) return false;
@@ -63,7 +63,7 @@ export function coversResource(resource: URL, server: URL): boolean {
   return path === above || path.startsWith(`${above}/`);
 }
 
-/** Looks for the metadata of the tool server. Rejects with AUTHORIZATION_SERVER_INVALID where there is only that of another. */
+/** Searches for the metadata of the tool server. Rejects with AUTHORIZATION_SERVER_INVALID if all of it describes other resources. */
 export async function searchResourceMetadata(
   context: OAuthContext,
   budget: DiscoveryBudget,
@@ -81,12 +81,16 @@ export async function searchResourceMetadata(
     }
     if (look.kind === "failed") isCertain = false;
     const reason =
-      look.kind === "found" ? "it is of another resource" : look.kind === "failed" ? look.error.message : look.reason;
-    tellEvent(context, "discovery-skipped", `No resource metadata at ${urlText(context, url)}: ${reason}.`);
+      look.kind === "found"
+        ? "it describes another resource"
+        : look.kind === "failed"
+          ? look.error.message
+          : look.reason;
+    reportEvent(context, "discovery-skipped", `No resource metadata at ${urlText(context, url)}: ${reason}.`);
   }
   if (foreign !== undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
-      problem: `its resource metadata is not its own (${foreign}). A token for it could be used elsewhere, so none is requested.`,
+      problem: `its resource metadata describes another server (${foreign}). A token could be used there, so none is requested.`,
       advice: "Check the url of the entry, or report this to the operator of the server.",
     });
   }

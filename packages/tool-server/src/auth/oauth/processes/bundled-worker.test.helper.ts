@@ -21,7 +21,7 @@ export interface Worker {
   readonly ended: Promise<unknown>;
   /** Resolves when it has said this. Rejects where it ends before. */
   said(line: string | RegExp): Promise<void>;
-  tell(line: string): void;
+  send(line: string): void;
   /** Ends it as `kill -9` does. */
   kill(): Promise<unknown>;
 }
@@ -67,7 +67,7 @@ function startWorker(args: readonly string[], env: Readonly<Record<string, strin
         look();
         void ended.then(() => reject(new Error(`It ended after saying: ${lines.join(", ")}`)));
       }),
-    tell: (line) => void child.stdin.write(`${line}\n`),
+    send: (line) => void child.stdin.write(`${line}\n`),
     kill() {
       child.kill("SIGKILL");
       return ended;

@@ -71,7 +71,7 @@ async function startVictim({ world, folder, aheadMs }: Lane, stopAt?: RefreshSte
   const victim = nextWorker();
   await victim.said("ready");
   const task: WorkerTask = { directory: folder, url: world.tool.url, aheadMs, stopAt };
-  victim.tell(JSON.stringify(task));
+  victim.send(JSON.stringify(task));
   return victim;
 }
 
@@ -174,7 +174,7 @@ async function asked(lane: Lane, before: number): Promise<void> {
   while (refreshesOf(lane) === before) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** How long one lasts that is left alone: from its task to its answer, and from its refresh on. */
+/** How long one lasts that is left alone: from its task to its response, and from its refresh on. */
 async function measureRefresh(): Promise<{ readonly wholeMs: number; readonly lateMs: number }> {
   const lane = await createLane(await createOAuthWorld());
   const begun = performance.now();

@@ -27,7 +27,7 @@ async function signedIn(): Promise<{ world: OAuthWorld; start(task: Partial<Work
     start(task) {
       const worker = program.start([], { WORKER_KEY });
       onTestFinished(async () => void (await worker.kill()));
-      worker.tell(JSON.stringify({ directory, url: world.tool.url, aheadMs: 0, ...task } satisfies WorkerTask));
+      worker.send(JSON.stringify({ directory, url: world.tool.url, aheadMs: 0, ...task } satisfies WorkerTask));
       return worker;
     },
   };
@@ -39,13 +39,13 @@ test("(2) 64 calls in each of 4 processes on one expired, rotating token: one re
   const workers = Array.from({ length: 4 }, () => start({ calls: 64 }));
   await Promise.all(workers.map((worker) => worker.said("holding")));
   world.authorization.endAllAccess();
-  for (const worker of workers) worker.tell("go");
+  for (const worker of workers) worker.send("go");
   await Promise.all(workers.map((worker) => worker.said(/^\[/)));
   for (const { lines } of workers) expect(JSON.parse(lines.at(-1) ?? "[]")).toEqual(Array(64).fill(200));
   expect(world.authorization.count("/token", "refresh_token")).toBe(1);
 });
 
-test("(2) the same where each process finds the token expired by its own clock", async () => {
+test("(2) processes that find the token expired by their own clocks refresh it once, and every call succeeds", async () => {
   const { world, start } = await signedIn();
   const workers = Array.from({ length: 4 }, () => start({ aheadMs: 3_600_000 }));
   await Promise.all(workers.map((worker) => worker.said("status 200")));

@@ -94,16 +94,16 @@ const credential = createOAuthCredential({ session });
 async function call(): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
     const sent = await credential.headers();
-    const answer = await http.send({ method: "POST", url: new URL(url), headers: sent, body: "{}" });
-    await answer.text(1e6);
-    if (answer.status === 200) return 200;
+    const response = await http.send({ method: "POST", url: new URL(url), headers: sent, body: "{}" });
+    await response.text(1e6);
+    if (response.status === 200) return 200;
     const decision = await credential.refused({
-      status: answer.status,
+      status: response.status,
       sent,
       attempt,
-      challenge: answer.headers["www-authenticate"],
+      challenge: response.headers["www-authenticate"],
     });
-    if (decision.action === "give-up") return answer.status;
+    if (decision.action === "give-up") return response.status;
   }
 }
 

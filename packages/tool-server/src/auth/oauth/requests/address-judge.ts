@@ -3,23 +3,23 @@ import { hostOf, isLoopbackHost } from "../../../http/loopback.js";
 import { type AddressRange, addressRangeOf } from "./address-range.js";
 
 /**
- * Keeps a tool server from sending us to places that it cannot reach itself. Public addresses are open to all. Loopback,
- * private and link-local ones are open where the tool server is there itself; those of metadata services, and reserved
- * ones, to none. The host of the tool server itself is not judged, nor are hosts that the user named.
+ * Prevents a tool server from making us connect to addresses that it cannot reach itself (SSRF). Public addresses are allowed. Loopback,
+ * private and link-local ones are allowed if the tool server has such an address itself; those of metadata services, and reserved
+ * ones, never. The host of the tool server, and hosts that the user configured, are not judged.
  */
 export interface AddressJudge {
-  /** Why the host of a url is an address that we must not be sent to; undefined where we may, or it is a name. */
+  /** Why the host of a url is a forbidden address; undefined if it is allowed, or a name. */
   hostDefect(url: URL): string | undefined;
-  /** Whether we may be sent to an address, by what is known so far. */
+  /** Whether an address is allowed, as far as is known. */
   isAllowed(address: string, host: string): boolean;
   /**
-   * Finds out where the tool server is, where that is not known, and judges again. Only a connection that stands counts, with its
-   * certificate: a name that resolves elsewhere for a moment proves nothing.
+   * Finds out the address of the tool server, if it is unknown, and judges again. Only an established connection with a valid
+   * certificate counts: a name that resolves elsewhere for a moment proves nothing.
    */
   reconsider(address: string, host: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** `trusted` are the urls of the configuration. */
+/** `trusted` are the configured urls. */
 export function createAddressJudge(
   url: URL,
   http: Pick<HttpClient, "openSocket">,
@@ -37,9 +37,9 @@ export function createAddressJudge(
       const range = rangeOfHost(hostname);
       if (range === undefined || isAllowed(range === "loopback" ? "127.0.0.1" : hostOf(hostname), hostname))
         return undefined;
-      // Where the tool server goes by a name, what that name stands for is looked at when we connect.
+      // If the tool server has a name, its address is judged when we connect.
       if (server === undefined && range !== "metadata" && range !== "reserved") return undefined;
-      return `its host is ${describeRange(range)}, where the server itself is not`;
+      return `its host is ${describeRange(range)}, unlike the server itself`;
     },
     isAllowed,
     async reconsider(address, host, signal) {
@@ -53,13 +53,13 @@ export function createAddressJudge(
   };
 }
 
-/** A range in words. */
+/** A range, for messages. */
 export function describeRange(range: AddressRange): string {
   switch (range) {
     case "loopback":
       return "this machine";
     case "private":
-      return "an address of a private network";
+      return "a private address";
     case "link-local":
       return "a link-local address";
     case "metadata":
@@ -73,7 +73,7 @@ export function describeRange(range: AddressRange): string {
 
 function isOpen(range: AddressRange, server: AddressRange | undefined): boolean {
   if (range === "metadata" || range === "reserved") return false;
-  // What runs on this machine reaches its networks without our help.
+  // A server on this machine can reach its networks without us.
   return range === server || (server === "loopback" && range === "private");
 }
 

@@ -65,7 +65,7 @@ test.each([
   expect(addressRangeOf(address)).toBe(range);
 });
 
-test("a name is no address", () => {
+test("a host name is not an address", () => {
   for (const name of ["localhost", "example.com", "", "1.2.3", "256.1.1.1"])
     expect(addressRangeOf(name)).toBeUndefined();
 });

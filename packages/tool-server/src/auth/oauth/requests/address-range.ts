@@ -1,19 +1,19 @@
 import { BlockList, isIP } from "node:net";
 
-/** Which part of the address space an address is of, as far as it matters for who may send us there. */
+/** The part of the address space of an address, as far as it matters for redirection attacks. */
 export type AddressRange =
   | "public"
   /** This machine. */
   | "loopback"
-  /** A private network: RFC 1918, shared address space, unique local addresses, the translation prefix of a network. */
+  /** A private network: RFC 1918, shared address space, unique local addresses, local translation prefixes. */
   | "private"
   | "link-local"
-  /** Where clouds hand out credentials to whoever asks. */
+  /** Cloud metadata services, which give credentials to every caller. */
   | "metadata"
-  /** No host: unspecified, multicast, documentation, reserved. */
+  /** Not a host: unspecified, multicast, documentation, reserved. */
   | "reserved";
 
-// The first range that has an address counts: metadata services lie within link-local and private ranges.
+// The first match counts: metadata services are within link-local and private ranges.
 const ranges: readonly [AddressRange, BlockList][] = [
   [
     "metadata",
@@ -49,8 +49,8 @@ const ranges: readonly [AddressRange, BlockList][] = [
 ];
 
 /**
- * The range of an IP address, in any notation; undefined if the string is none. An IPv6 address that carries an IPv4 address
- * counts as that one, except that a prefix which is not public makes no address public.
+ * The range of an IP address, in any notation; undefined if the string is not one. An IPv6 address that embeds an IPv4 address
+ * has the range of that one, except that a prefix which is not public makes no address public.
  */
 export function addressRangeOf(text: string): AddressRange | undefined {
   const bare = text.replace(/^\[(.*)\]$/, "$1").replace(/%.*$/, "");
@@ -75,7 +75,7 @@ const carriers: ReadonlySet<string> = new Set(["0:0:0:0:0:65535", "0:0:0:0:65535
  * 64:ff9b:1::/48), 6to4 (2002::/16), or that of the client of Teredo (2001::/32).
  */
 function embeddedAddress(address: string): string | undefined {
-  // The parser of URLs writes an address in its one canonical form, without dots.
+  // The URL parser writes an address in its canonical form, without dots.
   const groups = expand(new URL(`http://[${address}]`).hostname.slice(1, -1));
   const dotted = (high = 0, low = 0): string => [high >> 8, high & 255, low >> 8, low & 255].join(".");
   const [first, second, third, , , , high = 0, low = 0] = groups;
@@ -83,7 +83,7 @@ function embeddedAddress(address: string): string | undefined {
   const isCompatible = prefix === "0:0:0:0:0:0" && high > 0;
   const isLocalTranslation = first === 0x64 && second === 0xff9b && third === 1;
   if (carriers.has(prefix) || isCompatible || isLocalTranslation) return dotted(high, low);
-  // Teredo inverts each bit, so that no translator on the way rewrites it.
+  // Teredo inverts each bit, so that translators do not rewrite it.
   if (first === 0x2001 && second === 0) return dotted(high ^ 0xffff, low ^ 0xffff);
   return first === 0x2002 ? dotted(second, third) : undefined;
 }

@@ -4,42 +4,42 @@ import type { OAuthContext } from "../oauth-context.js";
 
 type Rules = Pick<OAuthContext, "addresses" | "allowInsecureLoopback">;
 
-// What a browser is started with goes through the hands of systems that split and expand: what they could take for their own
-// stays out of the host and the path. The query is written again by us, which encodes it.
+// Programs that start a browser split and expand arguments: characters that they could interpret are not allowed in the host
+// and the path. We encode the query ourselves.
 const plainPath = /^[\w\-.~%/:@+=,;!*]*$/;
 const plainHost = /^(?:[a-z\d._-]+|\[[\da-f:.]+\])$/;
-const longestUrl = 4096;
+const maxUrlLength = 4096;
 
 /**
- * The URL that an authorization server gave for one of its endpoints, or why it cannot be used: https alone, or http to a
- * loopback host behind the switch; without user, password and fragment.
+ * Parses an endpoint of an authorization server, or says why it is invalid: https only, or http to a loopback host if
+ * allowed; without user, password and fragment.
  */
 export function parseEndpoint(value: unknown, rules: Rules): URL | string {
-  if (typeof value !== "string" || value === "") return "it is no text";
-  if (value.length > longestUrl) return `it is longer than ${longestUrl} characters`;
+  if (typeof value !== "string" || value === "") return "it is not a string";
+  if (value.length > maxUrlLength) return `it is longer than ${maxUrlLength} characters`;
   const url = /[\s\\\p{Cc}]/u.test(value) ? undefined : parseUrl(value);
-  if (url === undefined) return "it is no absolute URL";
+  if (url === undefined) return "it is not an absolute URL";
   return endpointDefect(url, rules) ?? url;
 }
 
-/** Why nothing is sent to this URL, or undefined where it is in order. */
+/** Why nothing may be sent to this URL; undefined if it is valid. */
 export function endpointDefect(url: URL, { addresses, allowInsecureLoopback }: Rules): string | undefined {
   if (url.protocol !== "https:") {
-    if (url.protocol !== "http:") return `its scheme is ${url.protocol.slice(0, -1)}, and only https is used`;
-    if (!isLoopbackHost(url.hostname)) return "it is of http, and only https is used";
-    if (!allowInsecureLoopback) return "it is of http; for a loopback host that has to be allowed first";
+    if (url.protocol !== "http:") return `its scheme is ${url.protocol.slice(0, -1)} instead of https`;
+    if (!isLoopbackHost(url.hostname)) return "its scheme is http instead of https";
+    if (!allowInsecureLoopback) return "its scheme is http, which is not enabled for loopback hosts";
   }
-  if (url.username !== "" || url.password !== "") return "it carries a user name or password";
+  if (url.username !== "" || url.password !== "") return "it contains a user name or password";
   if (url.hash !== "") return "it has a fragment";
-  if (!plainHost.test(url.hostname)) return "its host has characters that no host name has";
-  if (!plainPath.test(url.pathname)) return "its path has characters that no endpoint needs";
+  if (!plainHost.test(url.hostname)) return "its host contains invalid characters";
+  if (!plainPath.test(url.pathname)) return "its path contains unusual characters";
   return addresses.hostDefect(url);
 }
 
 /**
- * Parameters of authorization requests and responses, and credentials, from the IANA registry of OAuth parameters. `audience` is not
- * one of an authorization request; some servers choose by it which of their services is meant. Also those by which large
- * services grant more than `scope` says: `user_scope` (Slack), `optional_scope` (HubSpot), `include_granted_scopes` (Google).
+ * Parameters of authorization requests and responses, and credentials, from the IANA registry of OAuth parameters. `audience` is missing,
+ * because some servers select a service with it. Includes parameters with which large services grant more than `scope` says:
+ * `user_scope` (Slack), `optional_scope` (HubSpot), `include_granted_scopes` (Google).
  */
 const names: ReadonlySet<string> = new Set([
   "access_token",
@@ -85,8 +85,8 @@ const names: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * An endpoint without the parameters of OAuth in its query: what is asked for is up to the client. RFC 6749 (3.1) keeps the rest, by
- * which servers choose a tenant or a policy.
+ * Removes OAuth parameters from the query of an endpoint: the client decides what to request. The rest stays (RFC 6749, section 3.1):
+ * servers select a tenant or a policy with it.
  */
 export function withoutOAuthParameters(endpoint: URL): URL {
   const url = new URL(endpoint);
@@ -96,7 +96,7 @@ export function withoutOAuthParameters(endpoint: URL): URL {
   return url;
 }
 
-/** A name as lenient servers read it: without regard to case, `scope[]` as `scope`, and `client.id` as `client_id`. */
+/** A name as lenient servers read it: case-insensitive, `scope[]` as `scope`, and `client.id` as `client_id`. */
 function plainName(name: string): string {
   return (name.toLowerCase().split("[", 1)[0] ?? "").trim().replaceAll(/[. ]/g, "_");
 }

@@ -59,7 +59,7 @@ function contextOf(serverUrl: string, trusted: readonly string[] = []): OAuthCon
 
 const get = (url: string) => ({ method: "GET", url: new URL(url), headers: {}, asked: "metadata" }) as const;
 
-test("[TS-D-OAUTH-4] a name that stands for an address where the tool server is not is refused before anything is sent (CVE-2026-51994)", async () => {
+test("[TS-D-OAUTH-4] a name that resolves to a forbidden address is rejected before anything is sent (CVE-2026-51994)", async () => {
   names["as.localhost"] = "127.0.0.1";
   const inside = await start((_, response) => response.end("{}"));
   // The tool server is at a public address, as far as anybody can tell from its url.
@@ -71,7 +71,7 @@ test("[TS-D-OAUTH-4] a name that stands for an address where the tool server is 
   expect(inside.requests()).toBe(0);
 });
 
-test("where the tool server goes by a name, its own connection tells where it is", async () => {
+test("the address of a tool server with a name is taken from a connection to it", async () => {
   names["tool.test"] = "127.0.0.1";
   const inside = await start((_, response) => response.end("{}"));
   const context = contextOf(`http://tool.test:${inside.port}/mcp`);
@@ -81,7 +81,7 @@ test("where the tool server goes by a name, its own connection tells where it is
   });
 });
 
-test("a host that the user named is gone to, wherever it is", async () => {
+test("a host that the user configured is allowed at any address", async () => {
   const inside = await start((_, response) => response.end("{}"));
   const issuer = `http://127.0.0.1:${inside.port}`;
   expect(await sendOAuthRequest(contextOf("https://93.184.216.34/mcp", [issuer]), get(issuer))).toMatchObject({
@@ -94,10 +94,10 @@ test.each([
   ["https://[fd00:ec2::254]/latest", "metadata service"],
   ["https://[::ffff:169.254.169.254]/latest", "metadata service"],
   ["https://0.0.0.0/", "reserved"],
-  ["https://10.0.0.1/", "private network"],
-  ["https://user:pass@as.example/", "a user name, a password"],
-  ["http://as.example/", "only https"],
-  ["ftp://as.example/", "only https"],
+  ["https://10.0.0.1/", "a private address"],
+  ["https://user:pass@as.example/", "user name or password"],
+  ["http://as.example/", "http instead of https"],
+  ["ftp://as.example/", "ftp instead of https"],
 ])("nothing is sent to %s (CVE-2026-51995)", async (url, words) => {
   const request = sendOAuthRequest(contextOf("https://93.184.216.34/mcp"), get(url));
   await expect(request).rejects.toMatchObject({
@@ -106,15 +106,15 @@ test.each([
   });
 });
 
-test("http to this machine needs the switch", async () => {
+test("http to this machine has to be enabled", async () => {
   const context = { ...contextOf("http://127.0.0.1:1/mcp"), allowInsecureLoopback: false };
   await expect(sendOAuthRequest(context, get("http://127.0.0.1:1/"))).rejects.toMatchObject({
     code: "AUTHORIZATION_SERVER_INVALID",
-    message: expect.stringContaining("has to be allowed first"),
+    message: expect.stringContaining("is not enabled for loopback hosts"),
   });
 });
 
-test("an answer that does not come, or does not end, is given up in time", async () => {
+test("a response that does not arrive, or does not end, times out", async () => {
   const silent = await start(() => undefined);
   const endless = await start((_, response) => response.write("{"));
   for (const { port } of [silent, endless]) {
@@ -125,19 +125,19 @@ test("an answer that does not come, or does not end, is given up in time", async
   }
 });
 
-test("an answer that is too large is not read", async () => {
+test("a response that is too large is not read", async () => {
   const { port } = await start((_, response) => response.end("x".repeat(2000)));
   const context = {
     ...contextOf(`http://127.0.0.1:${port}/mcp`),
-    limits: { ...defaultOAuthLimits, answerBytes: 1000 },
+    limits: { ...defaultOAuthLimits, responseBytes: 1000 },
   };
   await expect(sendOAuthRequest(context, get(`http://127.0.0.1:${port}/`))).rejects.toMatchObject({
     code: "AUTHORIZATION_SERVER_INVALID",
-    message: expect.stringContaining("larger than 1000 bytes"),
+    message: expect.stringContaining("exceeds 1000 bytes"),
   });
 });
 
-test("a redirect is not followed, so nothing goes along (CVE-2026-111769); who gave up gets their reason", async () => {
+test("a redirect is not followed (CVE-2026-111769); a caller that gives up gets its reason", async () => {
   const elsewhere = await start((_, response) => response.end("{}"));
   const { port } = await start((_, response) =>
     response.writeHead(307, { location: `http://127.0.0.1:${elsewhere.port}/` }).end(),

@@ -8,42 +8,42 @@ import { describeRange } from "./address-judge.js";
 import { addressRangeOf } from "./address-range.js";
 import { endpointDefect } from "./endpoint-rules.js";
 
-/** A request of one of the legs of OAuth. */
+/** A request to an authorization server. */
 export interface OAuthRequest extends Pick<HttpRequest, "url" | "headers" | "body"> {
   readonly method: "GET" | "POST";
-  /** What is asked for, as it stands in a sentence: `the token`. */
+  /** What is requested, for messages: `a token`. */
   readonly asked: string;
 }
 
-export interface OAuthAnswer {
+export interface OAuthResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
   readonly body: string;
-  /** The body, where it is a JSON object. */
+  /** The body, if it is a JSON object. */
   readonly json: JsonObject | undefined;
 }
 
 /**
- * Sends a request within the limits of time and size, and reads the whole answer, whatever its status. Rejects with
- * AUTHORIZATION_SERVER_INVALID for a url that nothing is sent to or an answer that is too large, SERVER_UNREACHABLE where no
- * answer comes, or the signal's reason.
+ * Sends a request within the limits of time and size, and reads the complete response, regardless of its status. Rejects with
+ * AUTHORIZATION_SERVER_INVALID for a forbidden url or a response that is too large, with SERVER_UNREACHABLE without a
+ * response, or with the signal's reason.
  */
 export async function sendOAuthRequest(
   context: OAuthContext,
   request: OAuthRequest,
   signal?: AbortSignal,
-): Promise<OAuthAnswer> {
+): Promise<OAuthResponse> {
   const { clock, limits } = context;
   const { url, asked } = request;
   const defect = endpointDefect(url, context);
   if (defect !== undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
-      problem: `${asked} is not requested from ${urlText(context, url)}: ${defect}.`,
-      advice: "Report this to the operator of the server; if you know its issuer, pin it in the configuration.",
+      problem: `refused to request ${asked} from ${urlText(context, url)}: ${defect}.`,
+      advice: "Report this to the operator of the server; if you know its issuer, set it in the configuration.",
     });
   }
   const limit = new AbortController();
-  const callOff = clock.after(limits.requestMs, () => {
+  const cancelTimer = clock.after(limits.requestMs, () => {
     limit.abort(
       oauthFailure(context, "SERVER_UNREACHABLE", {
         problem: `${urlText(context, url)} did not respond within ${limits.requestMs / 1000} s to the request for ${asked}.`,
@@ -54,23 +54,23 @@ export async function sendOAuthRequest(
   const both = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);
   try {
     both.throwIfAborted();
-    const answer = await untilAborted(sendJudged(context, request, both), both);
-    const text = await untilAborted(answer.text(limits.answerBytes), both).catch((error: unknown) => {
-      answer.discard();
+    const response = await untilAborted(sendJudged(context, request, both), both);
+    const text = await untilAborted(response.text(limits.responseBytes), both).catch((error: unknown) => {
+      response.discard();
       throw error;
     });
-    return { status: answer.status, headers: answer.headers, body: text, json: parseJsonObject(text) };
+    return { status: response.status, headers: response.headers, body: text, json: parseJsonObject(text) };
   } catch (error) {
     if (!ToolServerError.is(error, "MESSAGE_TOO_LARGE")) throw error;
-    const problem = `the response of ${urlText(context, url)} is larger than ${limits.answerBytes} bytes.`;
+    const problem = `the response of ${urlText(context, url)} exceeds ${limits.responseBytes} bytes.`;
     const parts = { problem, advice: "Check the url of the entry, or report this to the operator of the server." };
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", parts, { cause: error });
   } finally {
-    callOff();
+    cancelTimer();
   }
 }
 
-/** Sends a request unless its host stands for an address that the tool server must not send us to. */
+/** Sends a request unless its host resolves to a forbidden address. */
 async function sendJudged(
   context: OAuthContext,
   { method, url, headers, body }: OAuthRequest,
@@ -88,7 +88,7 @@ async function sendJudged(
     try {
       return await http.send({ method, url, headers, body, signal, peer, isAddressAllowed, isSafe: method === "GET" });
     } catch (error) {
-      // It was refused before a connection stood, so nothing was sent.
+      // It was refused before the connection was established, so nothing was sent.
       const found = refused as { readonly address: string; readonly host: string } | undefined;
       if (found === undefined || !ToolServerError.is(error, "SERVER_UNREACHABLE")) throw error;
       if (!isLast && (await addresses.reconsider(found.address, found.host, signal))) continue;
@@ -97,7 +97,7 @@ async function sendJudged(
         context,
         "AUTHORIZATION_SERVER_INVALID",
         {
-          problem: `it sends the sign-in to ${urlText(context, url)}, which is ${where} (${found.address}), where the server itself is not. Nothing was sent.`,
+          problem: `it redirects the sign-in to ${urlText(context, url)}, which is ${where} (${found.address}), unlike the server itself. Nothing was sent.`,
           advice: "Check the url of the entry, or report this to the operator of the server.",
         },
         { cause: error },
@@ -106,7 +106,7 @@ async function sendJudged(
   }
 }
 
-/** A request of a form, as the endpoints of OAuth take it. */
+/** A form request, as OAuth endpoints expect it. */
 export function formRequest(
   url: URL,
   form: URLSearchParams,
@@ -122,18 +122,18 @@ export function formRequest(
   };
 }
 
-/** The error that an endpoint of OAuth answered with; its words are the peer's, made safe to show. */
+/** An error response of an OAuth endpoint, with the peer's text made safe to show. */
 export interface PeerError {
-  /** `error` of the answer, where it has one. */
+  /** The `error` field of the response. */
   readonly code: string | undefined;
-  /** What to put into a message: the status, and what the peer said. */
+  /** For messages: the status, and the peer's text. */
   readonly text: string;
-  /** What the peer said alone. */
+  /** The peer's text only. */
   readonly said: string;
 }
 
-/** What an answer that is no success says of itself. */
-export function peerErrorOf(context: OAuthContext, { status, json }: OAuthAnswer): PeerError {
+/** Parses an error response. */
+export function peerErrorOf(context: OAuthContext, { status, json }: OAuthResponse): PeerError {
   const code = typeof json?.error === "string" ? json.error : undefined;
   const description = typeof json?.error_description === "string" ? json.error_description : undefined;
   const words = [code, description].filter((part) => part !== undefined).map((part) => peerText(context, part));
@@ -141,7 +141,7 @@ export function peerErrorOf(context: OAuthContext, { status, json }: OAuthAnswer
   return { code, said, text: said === "" ? `status ${status}` : `status ${status}: "${said}"` };
 }
 
-/** Whether a status tells of trouble that may be gone in a moment. */
-export function isPassingStatus(status: number): boolean {
+/** Whether a status is transient. */
+export function isTransientStatus(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }

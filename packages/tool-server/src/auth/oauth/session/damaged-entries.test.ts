@@ -32,7 +32,7 @@ async function createDamagedWorld(item: SessionItem): Promise<DamagedWorld> {
 }
 
 test.each(["issuer", "client", "tokens"] as const)(
-  "a sign-in sets a damaged entry aside, says so before the browser opens, and goes on (%s)",
+  "a sign-in keeps a damaged entry under another name, warns before the browser opens, and continues (%s)",
   async (item) => {
     const { directory, vault, session, person, asked } = await createDamagedWorld(item);
     const held = await session({ vault }).signIn(person);
@@ -40,18 +40,17 @@ test.each(["issuer", "client", "tokens"] as const)(
     const aside = (await readdir(directory)).filter((name) => name.includes(".corrupt-"));
     expect(aside).toHaveLength(1);
     // That of the tokens is set aside when the new ones are written.
-    if (item !== "tokens")
-      expect(asked.at(-1)?.vault.warning).toContain(`kept aside as ${join(directory, aside[0] ?? "")}`);
+    if (item !== "tokens") expect(asked.at(-1)?.vault.warning).toContain(`kept as ${join(directory, aside[0] ?? "")}`);
   },
 );
 
-test("a damaged entry is left as it is by everything but a sign-in", async () => {
+test("only a sign-in replaces a damaged entry", async () => {
   const { directory, vault, session } = await createDamagedWorld("issuer");
   await expect(currentToken(session({ vault }))).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
   expect((await readdir(directory)).filter((name) => name.includes(".corrupt-"))).toEqual([]);
 });
 
-test("permissions that were granted are asked for again after the tokens died, and not after a sign-out", async () => {
+test("granted scopes are requested again after the tokens died, but not after a sign-out", async () => {
   const world = await createOAuthWorld(["refresh-dead"]);
   const session = world.session();
   const held = await session.signIn(world.person, { scopes: ["notes:write"] });

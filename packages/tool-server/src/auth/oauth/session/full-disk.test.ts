@@ -71,7 +71,7 @@ test.skipIf(disk === undefined)(
 );
 
 test.skipIf(disk === undefined)(
-  "nothing is sent if the disk has no space for the new token, and the old one is good",
+  "nothing is sent if the disk has no space for the new token, and the old one stays valid",
   async () => {
     const world = await createOAuthWorld();
     const directory = join(disk ?? "", "filled-before");

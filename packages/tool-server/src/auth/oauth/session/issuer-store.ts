@@ -1,16 +1,16 @@
 import type { ToolServerError } from "../../../errors.js";
 import { stringList, stringOf } from "../../../json-object.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 
-/** What a sign-in settled about the authorization server. */
+/** The authorization server of the last sign-in. */
 export interface IssuerPin {
-  /** The issuer, exactly as it was published. */
+  /** The issuer, exactly as published. */
   readonly issuer: string;
-  /** Origins other than the issuer's at which the user agreed to sign in. */
+  /** Origins other than the issuer's that the user confirmed for sign-in. */
   readonly confirmedOrigins: readonly string[];
-  /** The permissions that the last sign-in asked for: they outlive its tokens, until somebody signs out. */
+  /** The scopes that the last sign-in requested: kept until a sign-out, even if its tokens are gone. */
   readonly requestedScopes: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function createIssuerStore(
         };
       }
       throw oauthFailure(context, "VAULT_UNREADABLE", {
-        problem: "what the vault keeps of its authorization server is of a form that this version does not know.",
+        problem: "the authorization server in the vault has an unknown format.",
         advice: "Sign in again.",
       });
     },
@@ -52,15 +52,15 @@ export function createIssuerStore(
   };
 }
 
-/** That the tool server names another authorization server than before. Nothing was sent to the new one but questions for its metadata. */
+/** The error for a tool server that names another authorization server than before. Only metadata was requested from the new one. */
 export function issuerChanged(context: OAuthContext, from: string, to: string): ToolServerError {
-  const change = `it named ${peerText(context, from)} as its authorization server before, and names ${peerText(context, to)} now`;
-  tellEvent(context, "issuer-changed", `The server changed: ${change}.`, "warning");
+  const change = `its authorization server changed from ${peerText(context, from)} to ${peerText(context, to)}`;
+  reportEvent(context, "issuer-changed", `The server reports that ${change}.`, "warning");
   return oauthFailure(
     context,
     "ISSUER_CHANGED",
     {
-      problem: `${change}. Somebody may want your sign-in for themselves.`,
+      problem: `${change}. This may be an attempt to steal your sign-in.`,
       advice: "Ask its operator; if the change is intended, sign in again and confirm it.",
     },
     { details: { issuerChange: { from, to } } },

@@ -11,11 +11,11 @@ import type { TokenRecord } from "../tokens/token-store.js";
 import { issuerChanged } from "./issuer-store.js";
 import type { OAuthSessionOptions } from "./session-options.js";
 
-/** Gets tokens without a person. */
+/** Obtains tokens without a person. */
 export interface Acquirer {
-  /** Finds the authorization server, and remembers what the challenge asked for. */
+  /** Finds the authorization server, and remembers the challenge. */
   discover(challenge: ResourceChallenge, signal?: AbortSignal): Promise<AuthorizationServer>;
-  /** Tokens of this server. Rejects with TOKEN_REFUSED, or ISSUER_CHANGED where the tool server no longer names it. */
+  /** Requests tokens. Rejects with TOKEN_REFUSED, or with ISSUER_CHANGED if the tool server no longer names this server. */
   acquire(server: AuthorizationServer): Promise<TokenRecord>;
 }
 
@@ -48,11 +48,11 @@ export function createAcquirer(
         configured: options.scopes ?? [],
         resourceScopes: discovery.resourceScopes,
         previous: [],
-        // No refresh token is wanted where a new token can be had at any time.
+        // No refresh token is needed, because a new token can be requested at any time.
         server: { scopes: undefined },
       });
       const client = (await clients.find(server))?.client;
-      const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge?.wantsProof === true;
+      const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge?.requiresProof === true;
       const key = isBound ? await createProofKey(context) : undefined;
       const form = await machineGrantForm(context, grant, { server, resource: discovery.resource }, scopes);
       const tokens = tokensOf(await requestTokens(context, { server, client, form, key }));

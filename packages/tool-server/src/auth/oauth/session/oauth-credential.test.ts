@@ -21,7 +21,7 @@ describeCredentialContract("OAuth", async (secrets) => {
   };
 });
 
-test("[TS-SEC-6] requests carry nothing until there is a token, and then Bearer in the header", async () => {
+test("[TS-SEC-6] requests carry no token until there is one, and then a Bearer header", async () => {
   const world = await createOAuthWorld();
   const { credential } = world.credential({}, world.person);
   expect(await credential.headers()).toEqual({});
@@ -41,7 +41,7 @@ test("[TS-SEC-6] requests carry nothing until there is a token, and then Bearer 
   });
 });
 
-describe("a 401 without a challenge of OAuth", () => {
+describe("a 401 without an OAuth challenge", () => {
   async function startKeyServer(challenge: Record<string, string>): Promise<string> {
     const { url } = await startHostileServer(({ url }, response) =>
       response.writeHead(url === "/mcp" ? 401 : 404, challenge).end("X-Api-Key is missing"),
@@ -60,8 +60,8 @@ describe("a 401 without a challenge of OAuth", () => {
       status: 401,
       attempts: 1,
       code: "UNAUTHORIZED",
-      reason: "The server responded with 401, and does not say how to sign in.",
-      advice: "If it wants an API key, give the entry a header for that. If it takes OAuth: wirescope login notes",
+      reason: "401 Unauthorized: the server does not say how to sign in.",
+      advice: "If it needs an API key, configure a header for it. If it supports OAuth: wirescope login notes",
     });
   });
 
@@ -71,7 +71,7 @@ describe("a 401 without a challenge of OAuth", () => {
     expect(await callTool({ url }, world.credential({ url }).credential)).toMatchObject({ code: "SIGN_IN_NEEDED" });
   });
 
-  test("gives a command that is safe to paste, whatever the name of the server", async () => {
+  test("the advice to sign in is safe to paste for any server name", async () => {
     const world = await createOAuthWorld();
     const url = await startKeyServer({});
     const { advice } = await callTool({ url }, world.credential({ url, server: "notes; id" }).credential);
@@ -79,7 +79,7 @@ describe("a 401 without a challenge of OAuth", () => {
   });
 });
 
-test("other headers of the entry go along, and Authorization has one owner", async () => {
+test("other headers of the entry are sent too, and Authorization must not be configured", async () => {
   const world = await createOAuthWorld();
   const session = world.session();
   await session.signIn(world.person);
@@ -90,8 +90,8 @@ test("other headers of the entry go along, and Authorization has one owner", asy
   }
 });
 
-describe("[TS-OAUTH-11] more permissions", () => {
-  test("are asked for with those of before, and named", async () => {
+describe("[TS-OAUTH-11] additional scopes", () => {
+  test("additional scopes are requested together with the previous ones, and named", async () => {
     const world = await createOAuthWorld();
     const { credential } = world.credential({}, world.person);
     await callTool(world.tool, credential);
@@ -105,7 +105,7 @@ describe("[TS-OAUTH-11] more permissions", () => {
     expect(world.authorization.count("/register")).toBe(1);
   });
 
-  test("need a person, who is told which", async () => {
+  test("additional scopes need a person, and the error names them", async () => {
     const world = await createOAuthWorld();
     await world.session().signIn(world.person);
     world.tool.neededScope = "notes:write";
@@ -114,7 +114,7 @@ describe("[TS-OAUTH-11] more permissions", () => {
     expect(call.reason).toContain("notes:write");
   });
 
-  test("that nobody was there to be asked for are asked for at the next sign-in, once", async () => {
+  test("scopes that were needed while no person was present are requested at the next sign-in, once", async () => {
     const world = await createOAuthWorld();
     const session = world.session();
     await session.signIn(world.person);
@@ -130,7 +130,7 @@ describe("[TS-OAUTH-11] more permissions", () => {
     expect(world.asked[2]?.scopes).not.toContain("notes:write");
   });
 
-  test("that were asked for and not granted are not asked for again", async () => {
+  test("scopes that were requested but not granted are not requested again", async () => {
     const world = await createOAuthWorld();
     world.tool.challengedScope = "admin";
     const { credential } = world.credential({}, world.person);
@@ -145,7 +145,7 @@ describe("[TS-OAUTH-11] more permissions", () => {
     expect(world.asked).toEqual([]);
   });
 
-  test("that never end are no longer asked for", async () => {
+  test("a server that demands more and more scopes is refused", async () => {
     const world = await createOAuthWorld();
     const { credential } = world.credential({}, world.person);
     await callTool(world.tool, credential);
@@ -155,7 +155,7 @@ describe("[TS-OAUTH-11] more permissions", () => {
     expect(world.asked).toHaveLength(5);
   });
 
-  test("of several calls at once are asked for once", async () => {
+  test("scopes of concurrent calls are requested once", async () => {
     const world = await createOAuthWorld();
     const { credential } = world.credential({}, world.person);
     await callTool(world.tool, credential);
@@ -167,7 +167,7 @@ describe("[TS-OAUTH-11] more permissions", () => {
 });
 
 describe("another authorization server than before", () => {
-  test("[TS-D-OAUTH-1] asks the user; nothing of the old one is shown to it (CVE-2026-104850)", async () => {
+  test("[TS-D-OAUTH-1] another authorization server than before needs confirmation, and gets nothing of the old one (CVE-2026-104850)", async () => {
     const world = await createOAuthWorld();
     const evil = await startHostileAuthorizationServer();
     const { credential, session } = world.credential({}, world.person);
@@ -183,7 +183,7 @@ describe("another authorization server than before", () => {
     await evil.close();
   });
 
-  test("is used once the user confirms it, with a registration and tokens of its own", async () => {
+  test("another authorization server is used once the user confirms it, with its own registration and tokens", async () => {
     const world = await createOAuthWorld();
     const next = await startHostileAuthorizationServer();
     await world.session().signIn(world.person);
@@ -205,7 +205,7 @@ describe("another authorization server than before", () => {
     await next.close();
   });
 
-  test("that only an attacker names never gets a refresh token", async () => {
+  test("an authorization server an authorization server an authorization server an authorization server that only an attacker names never gets a refresh token", async () => {
     const world = await createOAuthWorld();
     const clock = createFakeClock(Date.now());
     const limits = { requestMs: 1e9, discoveryMs: 1e9 };
@@ -232,14 +232,14 @@ test("[TS-SEC-7] profiles, servers, urls and tenants share no tokens (CVE-2026-5
   expect(await currentToken(world.session())).toBeDefined();
 });
 
-test("a failed sign-in is not begun again by itself for a while", async () => {
+test("a failed sign-in is not started again automatically for a while", async () => {
   const world = await createOAuthWorld(["redirect-denied"]);
   const { credential } = world.credential({}, world.person);
   for (let call = 0; call < 4; call += 1) expect((await callTool(world.tool, credential)).status).toBe(401);
   expect(world.asked).toHaveLength(1);
 });
 
-test("[TS-SEC-5] no secret is in an error, an event or a description, even where the server echoes it", async () => {
+test("[TS-SEC-5] no secret is in an error, an event or a description, even if the server echoes it", async () => {
   const world = await createOAuthWorld(["token-echo", "registration-secret"]);
   const clock = createFakeClock(Date.now());
   const { credential, session } = world.credential({ clock, limits: { requestMs: 1e9, discoveryMs: 1e9 } });
@@ -267,7 +267,7 @@ test("[TS-SEC-5] no secret is in an error, an event or a description, even where
   }
 });
 
-test("tokens and client secrets are known as secrets before they are kept", async () => {
+test("tokens and client secrets are registered as secrets before they are stored", async () => {
   const world = await createOAuthWorld(["registration-secret"]);
   const kept: string[] = [];
   const vault: Vault = {

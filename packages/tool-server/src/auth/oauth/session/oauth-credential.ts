@@ -1,6 +1,12 @@
 import { setMaxListeners } from "node:events";
 import type { CredentialDescription, OAuthDescription } from "../../../connection-info.js";
-import { type Credential, credentialClosed, type Refusal, type RefusalDecision } from "../../credentials/credential.js";
+import {
+  type Credential,
+  credentialClosed,
+  type Refusal,
+  type RefusalDecision,
+  statusText,
+} from "../../credentials/credential.js";
 import {
   createHeaderFields,
   describeHeader,
@@ -14,41 +20,41 @@ import type { SignIn } from "../sign-in/sign-in.js";
 import { createProof, proofKeyOf } from "../tokens/proof-key.js";
 import type { HeldToken } from "../tokens/token-store.js";
 import type { OAuthSession } from "./oauth-session.js";
-import { createRefusalPolicy, mostNonces } from "./refusal-policy.js";
+import { createRefusalPolicy, maxNonces } from "./refusal-policy.js";
 
 /** The OAuth session that a credential takes its tokens from. */
 export interface OAuthCredentialOptions {
-  /** Shared with whoever else signs in or out there; it is not closed with the credential. */
+  /** Shared with others that sign in or out; it is not closed with the credential. */
   readonly session: OAuthSession;
-  /** Who asks a person, where one has just done something and waits. Default: nobody is asked, and no browser opens. */
+  /** Asks a person to sign in, if one is waiting. Default: nobody is asked, and no browser opens. */
   readonly signIn?: SignIn | undefined;
-  /** The command by which a person signs in, for errors. Default: `wirescope login` and the name of the server. */
+  /** The command with which a person signs in, for errors. Default: `wirescope login` and the name of the server. */
   readonly login?: string | undefined;
-  /** Other headers of the entry, such as one that chooses a tenant; none of them is Authorization. */
+  /** Other headers of the entry, such as one that selects a tenant; not Authorization. */
   readonly headers?: readonly HeaderSource[] | undefined;
 }
 
 /**
- * Signs in by OAuth. Requests carry the token that the session has, renewed before it expires, and nothing where there is none: whether
- * a server wants to know who asks is for it to say. At 401 the token is renewed once; where that is not possible, and where a
- * permission is lacking, a person is asked, if there is one to ask. Tokens that are bound to a key go with a new proof, and so in a
- * new object, each time.
+ * Authenticates with OAuth. Requests carry the token of the session, renewed before it expires; without one they carry nothing, and the
+ * server decides whether that is enough. After a 401 the token is renewed once; if that fails, or if a scope is missing, a person
+ * is asked, if there is one. Tokens that are bound to a key are sent with a new proof, and therefore in a new object,
+ * each time.
  *
- * Throws as `createHeaderFields` does, and a TypeError where a header is Authorization. Its headers reject where a renewal failed for
- * a reason that may pass: SERVER_UNREACHABLE, SERVER_FAILED, TOKEN_REFUSED, or a failure of the vault.
+ * Throws as `createHeaderFields` does, and a TypeError if a header is Authorization. Its headers reject if a renewal failed for a
+ * transient reason: SERVER_UNREACHABLE, SERVER_FAILED, TOKEN_REFUSED, or an error of the vault.
  */
 export function createOAuthCredential(options: OAuthCredentialOptions): Credential {
   const { session, headers: sources = [] } = options;
   const { context } = session;
   const { server } = context;
   if (sources.some(({ name }) => /^(authorization|dpop)$/i.test(name))) {
-    throw new TypeError("An entry that signs in by OAuth has no Authorization header of its own.");
+    throw new TypeError("An entry that uses OAuth cannot have an Authorization header.");
   }
   const fixed = createHeaderFields(sources, `The headers of the server ${JSON.stringify(server)}`);
   const policy = createRefusalPolicy(session, options.signIn, options.login);
   const carried = new WeakMap<HeaderFields, HeldToken>();
   const life = new AbortController();
-  // Each request that is under way listens to it.
+  // Each running request listens to it.
   setMaxListeners(0, life.signal);
   const working = new Set<Promise<unknown>>();
   let bearer: { readonly revision: string; readonly fields: HeaderFields } | undefined;
@@ -77,11 +83,11 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     return bearer.fields;
   };
 
-  /** Does something that `dispose` waits for, and that ends with it. */
+  /** Runs a task that `dispose` aborts and waits for. */
   const during = async <T>(signal: AbortSignal | undefined, task: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     if (life.signal.aborted) throw credentialClosed(server);
     signal?.throwIfAborted();
-    // Not AbortSignal.any: it would stay with a signal that lives long.
+    // Not AbortSignal.any: it would stay referenced by a long-lived signal.
     const both = new AbortController();
     const stop = (): void => both.abort(signal?.reason);
     const end = (): void => both.abort(life.signal.reason);
@@ -106,8 +112,8 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     if (challenge.error === "use_dpop_nonce" && dpopNonce !== undefined && token?.record.tokenType === "DPoP") {
       const isNew = nonce !== dpopNonce;
       nonce = dpopNonce;
-      if (isNew && attempt <= mostNonces) return { action: "retry" };
-      return giveUp(`The server responded with ${status}: it wants a nonce, and does not accept the one that it gave.`);
+      if (isNew && attempt <= maxNonces) return { action: "retry" };
+      return giveUp(`${statusText(status)}: the server demands a DPoP nonce, and rejects the one that it sent.`);
     }
     return policy.decide({ status, attempt, challenge, token }, signal);
   };
@@ -123,7 +129,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
         }
         return bearerFields(token);
       }),
-    // Most requests: no promise and no signal for each.
+    // For most requests: avoids a promise and a signal for each.
     headersNow() {
       if (life.signal.aborted) throw credentialClosed(server);
       const token = session.cachedToken();
@@ -132,7 +138,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     },
     environment: () => ({}),
     async refused(refusal) {
-      if (!isRefusal(refusal.status)) return giveUp(`HTTP ${refusal.status} is not about the credential.`);
+      if (!isRefusal(refusal.status)) return giveUp(`HTTP ${refusal.status} does not concern the credential.`);
       if (life.signal.aborted) return giveUp("The credential was disposed of.");
       return during(refusal.signal, (signal) => decide(refusal, signal));
     },
@@ -140,7 +146,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
       const oauth = session.describe();
       const scheme = oauth.tokenType;
       const own = oauth.isSignedIn ? [{ name: "Authorization", from: "oauth", scheme, variables: [] } as const] : [];
-      // Before the vault was read, nothing is known: "not signed in" would be a guess.
+      // Before the vault was read, the state is unknown: "not signed in" would be a guess.
       const isKnown = oauth.isSignedIn || session.cachedToken() !== undefined;
       return {
         kind: "oauth",
@@ -160,7 +166,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
   };
 }
 
-/** How a sign-in by OAuth is, in one line. */
+/** The state of an OAuth sign-in, in one line. */
 export function oauthSummary({ isSignedIn, issuer }: Pick<OAuthDescription, "isSignedIn" | "issuer">): string {
   return `OAuth, ${isSignedIn ? "signed in" : "not signed in"}${issuer === undefined ? "" : ` with ${issuer}`}`;
 }

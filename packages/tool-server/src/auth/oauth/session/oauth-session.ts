@@ -6,7 +6,7 @@ import { type ClientStore, createClientStore } from "../clients/client-store.js"
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { discoverIssuer } from "../discovery/discover.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
-import { mostScopes, unionOf } from "../discovery/scopes.js";
+import { maxScopes, unionOf } from "../discovery/scopes.js";
 import type { OAuthContext } from "../oauth-context.js";
 import type { SignIn } from "../sign-in/sign-in.js";
 import { createTokenRenewer } from "../tokens/renewal.js";
@@ -178,7 +178,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       return active === undefined ? null : active.tokens.cached();
     },
     requestScopesLater(scopes) {
-      pendingScopes = unionOf(pendingScopes, scopes).slice(0, mostScopes);
+      pendingScopes = unionOf(pendingScopes, scopes).slice(0, maxScopes);
     },
     async signIn(signIn, signInOptions = {}, signal) {
       if (isClosed) throw credentialClosed(context.server);

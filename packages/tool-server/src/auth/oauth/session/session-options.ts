@@ -14,13 +14,13 @@ import type { MachineGrant } from "../tokens/machine-grant.js";
 export interface OAuthSessionOptions {
   /** The name of the tool server. */
   readonly server: string;
-  /** Its url, with its variables put in. */
+  /** Its url, with its variables substituted. */
   readonly url: string;
   /** The user's profile: profiles share no tokens. */
   readonly profile: string;
-  /** What chooses the tenant; default none. */
+  /** The tenant. Default: none. */
   readonly tenant?: string | undefined;
-  /** Where tokens rest. */
+  /** Stores the tokens. */
   readonly vault: Vault;
   readonly http: HttpClient;
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
@@ -28,31 +28,31 @@ export interface OAuthSessionOptions {
   readonly limits?: Partial<OAuthLimits> | undefined;
   /** Whether http is accepted for a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
-  /** The authorization server to use, whatever the tool server names; exactly as that publishes its issuer. */
+  /** The issuer of the authorization server to use, exactly as published, regardless of what the tool server names. */
   readonly issuer?: string | undefined;
-  /** A client that was registered by hand. Default: a metadata document, or a registration. */
+  /** A client that was registered manually. Default: a metadata document, or a registration. */
   readonly client?: ConfiguredClient | undefined;
-  /** The url of a client-id metadata document, for servers that take one. */
+  /** The url of a client-id metadata document, for servers that support it. */
   readonly clientMetadataUrl?: string | undefined;
-  /** The permissions to ask for where the tool server's challenge names none. Default: those of its metadata. */
+  /** The scopes to request if the tool server's challenge names none. Default: those of its metadata. */
   readonly scopes?: readonly string[] | undefined;
   readonly redirect?: RedirectOptions | undefined;
   /** A way to get tokens without a person. Default: a person signs in. */
   readonly grant?: MachineGrant | undefined;
-  /** Whether to bind tokens to a key (DPoP) though the tool server does not ask for it. Default false. */
+  /** Whether to bind tokens to a key (DPoP) although the tool server does not require it. Default false. */
   readonly bindsTokens?: boolean | undefined;
-  /** Told of each step. Must not throw. */
+  /** Called for each step. Must not throw. */
   readonly onEvent?: ((event: OAuthEvent) => void) | undefined;
   /** Publishes operations that take time. Default: nothing is published. */
   readonly track?: TrackOperation | undefined;
 }
 
-/** What the steps of OAuth work with. Throws a TypeError where the url is none. */
+/** The context of the OAuth steps. Throws a TypeError if the url is invalid. */
 export function contextOf(options: Omit<OAuthSessionOptions, "profile" | "vault">): OAuthContext {
   const { server, http, secrets, clock = systemClock, limits, allowInsecureLoopback = false, grant, issuer } = options;
   const url = new URL(options.url);
   url.hash = "";
-  // Where the user says to go, we go: the judge is about where others send us.
+  // Configured urls are trusted; the judge restricts the urls of others.
   const named = [issuer, grant?.kind === "enterprise" ? grant.provider.tokenEndpoint : undefined];
   const trusted = named.flatMap((text) => parseUrl(text ?? "") ?? []);
   return {
@@ -69,11 +69,11 @@ export function contextOf(options: Omit<OAuthSessionOptions, "profile" | "vault"
   };
 }
 
-/** The place in the vault for an item of an issuer; the issuer is empty for what is kept before one is known. */
+/** The vault key for an item of an issuer; the issuer is empty for items that exist before it is known. */
 export function vaultKeyOf(options: OAuthSessionOptions, issuer: string, item: SessionItem): VaultKey {
   const { profile, server, tenant = "" } = options;
   return { profile, server, resource: new URL(options.url).href, issuer, tenant, item };
 }
 
-/** What rests in the vault for a session. The last is only a name to lock. */
+/** What a session stores in the vault. The last is only the name of a lock. */
 export type SessionItem = "issuer" | "client" | "tokens" | "sign-in";

@@ -3,34 +3,34 @@ import { ToolServerError } from "../../../errors.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { type Discovery, discover } from "../discovery/discover.js";
-import { askForChallenge, parseResourceChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
+import { parseResourceChallenge, probeChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
 import { scopesBeyond, selectScopes, unionOf } from "../discovery/scopes.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import type { SignIn, SignInReason } from "../sign-in/sign-in.js";
 import { createConfirmOrigin } from "../sign-in/sign-in-context.js";
-import { performSignIn } from "../sign-in/sign-in-flow.js";
+import { runSignInFlow } from "../sign-in/sign-in-flow.js";
 import { createProofKey } from "../tokens/proof-key.js";
 import type { TokenManager } from "../tokens/token-manager.js";
 import { type HeldToken, isExpired, scopesOf, type TokenRecord } from "../tokens/token-store.js";
 import { type IssuerStore, issuerChanged } from "./issuer-store.js";
 import { type OAuthSessionOptions, type SessionItem, vaultKeyOf } from "./session-options.js";
 
-/** What a sign-in is for. */
+/** Options of one sign-in. */
 export interface SignInOptions {
-  /** What the tool server asked for. Default: it is asked, without a token. */
+  /** What the tool server asked for. Default: a request without a token finds out. */
   readonly challenge?: ResourceChallenge | undefined;
-  /** More permissions to ask for, beside those that the server names. */
+  /** Scopes to request in addition to those that the server names. */
   readonly scopes?: readonly string[] | undefined;
-  /** Default "asked": then a person is asked in any case; else not where another process has signed in in the meantime. */
+  /** Default "asked": a person is always asked; otherwise not if another process has signed in meanwhile. */
   readonly reason?: SignInReason | undefined;
-  /** Default: with a browser, unless the authorization server can only do the other. */
+  /** Default: with a browser, unless the authorization server supports only devices. */
   readonly way?: "browser" | "device" | undefined;
-  /** The token that was refused. */
+  /** The refused token. */
   readonly refused?: HeldToken | undefined;
 }
 
-/** The parts of a session that a sign-in works on. */
+/** The parts of a session that a sign-in uses. */
 export interface SessionParts {
   readonly context: OAuthContext;
   readonly options: OAuthSessionOptions;
@@ -42,58 +42,64 @@ export interface SessionParts {
   readonly tokensOf: (issuer: string) => TokenManager;
 }
 
-/** So long is waited for another process before it is told of. */
+/** How long to wait for another process before that is reported. */
 const quietWaitMs = 300;
 
-/** Lets a person sign in, one at a time for all processes, and keeps what it gives. */
+/** Lets a person sign in, one at a time across processes, and saves the tokens. */
 export async function runSignIn(
   parts: SessionParts,
   signIn: SignIn,
-  wish: SignInOptions,
+  signInOptions: SignInOptions,
   signal: AbortSignal,
 ): Promise<HeldToken> {
   const { context, options } = parts;
   const { track = untracked } = context;
   const key = vaultKeyOf(options, "", "sign-in");
   try {
-    return await track("sign-in", wish.reason ?? "asked", (setOutcome) =>
-      inTurn(context, options.vault, key, () => signInAlone(parts, signIn, wish, signal, setOutcome), signal),
+    return await track("sign-in", signInOptions.reason ?? "asked", (setOutcome) =>
+      withSignInLock(
+        context,
+        options.vault,
+        key,
+        () => signInLocked(parts, signIn, signInOptions, signal, setOutcome),
+        signal,
+      ),
     );
   } catch (error) {
     const why = error instanceof Error ? error.message : "unknown";
-    tellEvent(context, "sign-in-failed", `The sign-in failed: ${why}`, "error");
+    reportEvent(context, "sign-in-failed", `The sign-in failed: ${why}`, "error");
     throw error;
   }
 }
 
-async function signInAlone(
+async function signInLocked(
   parts: SessionParts,
   signIn: SignIn,
-  wish: SignInOptions,
+  signInOptions: SignInOptions,
   signal: AbortSignal,
   setOutcome: SetOutcome,
 ): Promise<HeldToken> {
   const { context, options, clients, issuers, tokens, tokensOf } = parts;
-  const { reason = "asked", refused } = wish;
+  const { reason = "asked", refused } = signInOptions;
   if (reason !== "asked") {
     const other = await (await tokens({ isFresh: true }))?.reload();
-    if (other !== undefined && isEnough(context, other, refused, wish.challenge)) {
+    if (other !== undefined && isEnough(context, other, refused, signInOptions.challenge)) {
       setOutcome({ outcome: "adopted" });
       return other;
     }
   }
-  const told = wish.challenge === undefined ? await askForChallenge(context, signal) : undefined;
-  const challenge = told ?? wish.challenge ?? parseResourceChallenge(undefined);
+  const probed = signInOptions.challenge === undefined ? await probeChallenge(context, signal) : undefined;
+  const challenge = probed ?? signInOptions.challenge ?? parseResourceChallenge(undefined);
   const { vault } = options;
   const setAside = (item: SessionItem, issuer = ""): Promise<void> => vault.setAside(vaultKeyOf(options, issuer, item));
-  // A sign-in replaces what is damaged, and would fail at it for ever otherwise.
+  // A sign-in replaces damaged entries; otherwise it would always fail.
   const pin = await readable(
     () => issuers.read(),
     () => setAside("issuer"),
   );
   const discovery = await discover(context, {
     resourceMetadata: challenge.resourceMetadata,
-    isAsked: told?.isAsked,
+    isSignInRequired: probed?.isSignInRequired,
     knownIssuer: pin?.issuer,
     pinnedIssuer: options.issuer,
     signal,
@@ -123,24 +129,24 @@ async function signInAlone(
     previous: discovery.changedFrom === undefined ? previousScopes : [],
     server,
   });
-  const scopes = unionOf(selected, wish.scopes ?? []);
+  const scopes = unionOf(selected, signInOptions.scopes ?? []);
   const way =
-    wish.way ??
+    signInOptions.way ??
     (server.authorizationEndpoint === undefined && server.deviceEndpoint !== undefined ? "device" : "browser");
-  const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge.wantsProof;
-  tellEvent(
+  const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge.requiresProof;
+  reportEvent(
     context,
     "sign-in-started",
-    `A person is asked to sign in with ${server.issuer}, for ${scopes.join(" ") || "its own choice of permissions"}.`,
+    `Asking a person to sign in with ${server.issuer}, scopes: ${scopes.join(" ") || "chosen by the server"}.`,
   );
-  const record = await withinTime(context, signal, async (limited) =>
-    performSignIn(
+  const record = await withTimeLimit(context, signal, async (limited) =>
+    runSignInFlow(
       {
         context,
         discovery,
         clients,
         signIn,
-        // Who names the authorization server in the configuration trusts what it publishes.
+        // The user configured the authorization server, and so trusts its metadata.
         confirmOrigin:
           options.issuer === undefined
             ? createConfirmOrigin(context, server.issuer, signIn, confirmed)
@@ -158,11 +164,11 @@ async function signInAlone(
   );
   await issuers.write({ issuer: server.issuer, confirmedOrigins: [...confirmed], requestedScopes: scopes });
   const held = await manager.save(record);
-  tellEvent(context, "sign-in-done", doneText(record));
+  reportEvent(context, "sign-in-done", doneText(record));
   return held;
 }
 
-/** What the vault has; undefined if it is damaged, after `onDamaged` dealt with that. */
+/** Reads the vault; undefined if the entry is damaged, after `onDamaged`. */
 async function readable<T>(read: () => Promise<T>, onDamaged: () => Promise<void>): Promise<T | undefined> {
   try {
     return await read();
@@ -173,7 +179,7 @@ async function readable<T>(read: () => Promise<T>, onDamaged: () => Promise<void
   }
 }
 
-/** Whether a token is another than the one that was refused, and has the time and the permissions that are needed. */
+/** Whether a token differs from the refused one, has not expired, and has the required scopes. */
 function isEnough(
   { clock }: OAuthContext,
   { record, revision }: HeldToken,
@@ -191,34 +197,34 @@ async function confirmIssuer(
   signIn: SignIn,
   signal: AbortSignal,
 ): Promise<void> {
-  // The user said so in the configuration.
+  // The user configured it.
   if (changedFrom === undefined || issuer === server.issuer) return;
   const failure = issuerChanged(context, changedFrom, server.issuer);
   const change = { server: context.server, from: changedFrom, to: server.issuer };
   if (!((await signIn.confirmIssuer?.(change, signal)) ?? false)) throw failure;
 }
 
-async function withinTime<T>(
+async function withTimeLimit<T>(
   context: OAuthContext,
   signal: AbortSignal,
   task: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { clock, limits } = context;
   const limit = new AbortController();
-  const callOff = clock.after(limits.signInMs, () => {
+  const cancelTimer = clock.after(limits.signInMs, () => {
     const problem = `nobody signed in within ${limits.signInMs / 1000} s.`;
-    const advice = "Sign in again; if the browser cannot reach this machine, paste the address that it ends at.";
+    const advice = "Sign in again; if the browser cannot reach this machine, paste the address of its last page.";
     limit.abort(oauthFailure(context, "SIGN_IN_FAILED", { problem, advice }));
   });
   try {
     return await task(AbortSignal.any([signal, limit.signal]));
   } finally {
-    callOff();
+    cancelTimer();
   }
 }
 
-/** Runs a task under a lock, and tells where another process makes it wait. */
-async function inTurn<T>(
+/** Runs a task under a lock, and reports if another process holds it. */
+async function withSignInLock<T>(
   context: OAuthContext,
   vault: Vault,
   key: VaultKey,
@@ -230,13 +236,13 @@ async function inTurn<T>(
   } catch (error) {
     if (!ToolServerError.is(error, "VAULT_LOCKED")) throw error;
   }
-  tellEvent(context, "sign-in-waiting", "Another process lets somebody sign in to this server; waiting for it.");
+  reportEvent(context, "sign-in-waiting", "Another process is signing in to this server; waiting for it.");
   return vault.withLock(key, task, { signal, waitMs: context.limits.signInMs });
 }
 
 function doneText({ identity, expiresAt, refreshToken }: TokenRecord): string {
   const who = identity === undefined ? "" : ` as ${identity}`;
-  const until = expiresAt === undefined ? "" : ` The token is good until ${new Date(expiresAt).toISOString()}.`;
+  const until = expiresAt === undefined ? "" : ` The token expires at ${new Date(expiresAt).toISOString()}.`;
   const renewal = refreshToken === undefined ? " There is no refresh token, so it is used until it is refused." : "";
   return `Signed in${who}.${until}${renewal}`;
 }

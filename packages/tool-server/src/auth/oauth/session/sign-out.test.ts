@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Vault } from "../../vault/vault.js";
 import { callTool, createOAuthWorld, currentToken } from "../oauth-world.test.helper.js";
 
-test("[TS-OAUTH-8] a sign-out revokes both tokens, wipes them, and proves that the old one is refused", async () => {
+test("[TS-OAUTH-8] a sign-out revokes and deletes both tokens, and checks that the old one is refused", async () => {
   const world = await createOAuthWorld();
   const { credential, session } = world.credential();
   const { record } = await session.signIn(world.person);
@@ -25,7 +25,7 @@ test("[TS-OAUTH-8] a sign-out revokes both tokens, wipes them, and proves that t
   expect(await session.signOut()).toMatchObject({ wiped: [], proof: { kind: "nothing" } });
 });
 
-test("where tokens cannot be revoked, they are wiped all the same, and it is told that the old one is still accepted", async () => {
+test("tokens that cannot be revoked are deleted, and the report says that the old one is still accepted", async () => {
   const world = await createOAuthWorld(["revocation-absent"]);
   const session = world.session();
   const { record } = await session.signIn(world.person);
@@ -36,7 +36,7 @@ test("where tokens cannot be revoked, they are wiped all the same, and it is tol
   expect(await currentToken(world.session())).toBeUndefined();
 });
 
-test("where the authorization server does not answer, tokens are wiped all the same", async () => {
+test("tokens are deleted even if the authorization server does not respond", async () => {
   const world = await createOAuthWorld();
   await world.session().signIn(world.person);
   await world.authorization.close();
@@ -46,7 +46,7 @@ test("where the authorization server does not answer, tokens are wiped all the s
   await world.tool.close();
 });
 
-test("what another process wrote is wiped as well, and another tenant's is not", async () => {
+test("tokens of another process are deleted too, but not those of another tenant", async () => {
   const world = await createOAuthWorld();
   const session = world.session();
   await session.signIn(world.person);
@@ -70,7 +70,7 @@ test("after a sign-out, the same session can sign in again, with the same regist
   expect(world.authorization.count("/register")).toBe(1);
 });
 
-test("tokens that are written while others are wiped are revoked and wiped as well", async () => {
+test("tokens that are written during a sign-out are revoked and deleted too", async () => {
   const world = await createOAuthWorld();
   await world.session().signIn(world.person);
   const late = "access-that-came-late";

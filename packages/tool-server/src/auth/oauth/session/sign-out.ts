@@ -2,7 +2,7 @@ import type { VaultKey } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { formRequest, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
 import { createProof, proofKeyOf } from "../tokens/proof-key.js";
 import { createTokenStore, type TokenRecord, tokenLockWaitMs } from "../tokens/token-store.js";
@@ -16,8 +16,8 @@ export interface SignOutParts {
 }
 
 /**
- * Ends the sign-in to a tool server: revokes the tokens of every issuer where that can be done, wipes them whatever comes, also those that
- * another process wrote in the meantime, and tries the last access token once. The client and the pinned issuer stay.
+ * Signs out of a tool server: revokes the tokens of every issuer if it supports that, deletes them in any case, including those that
+ * another process wrote meanwhile, and sends the last access token once. The client and the pinned issuer stay.
  */
 export async function signOut(parts: SignOutParts, signal?: AbortSignal): Promise<SignOutReport> {
   const { context, options } = parts;
@@ -46,12 +46,12 @@ export async function signOut(parts: SignOutParts, signal?: AbortSignal): Promis
   const text =
     wiped.length === 0
       ? "Nobody was signed in."
-      : `Signed out; the old token is ${proof.kind === "unclear" ? "in doubt" : proof.kind}.`;
-  tellEvent(context, "signed-out", text, proof.kind === "accepted" ? "warning" : "info");
+      : `Signed out; the old token is ${proof.kind === "unclear" ? "in an unknown state" : proof.kind}.`;
+  reportEvent(context, "signed-out", text, proof.kind === "accepted" ? "warning" : "info");
   return { server: context.server, wiped, proof, problems };
 }
 
-/** The refresh token first: where it goes, many servers take its access tokens with it. */
+/** The refresh token first: many servers revoke its access tokens with it. */
 async function revokeAll(
   { context, clients, serverOf }: SignOutParts,
   issuer: string,
@@ -75,7 +75,7 @@ function isSame(a: VaultKey, b: VaultKey): boolean {
   return (Object.keys(b) as (keyof VaultKey)[]).every((part) => a[part] === b[part]);
 }
 
-/** Sends an old token to its own tool server once more, with a ping, to see that it is refused. Never rejects. */
+/** Sends an old token to its own tool server, with a ping, to check that it is refused. Never rejects. */
 async function proveRefusal(
   context: OAuthContext,
   { accessToken, tokenType, proofKey, expiresAt }: TokenRecord,
@@ -85,7 +85,7 @@ async function proveRefusal(
   try {
     const key = proofKey === undefined ? undefined : await proofKeyOf(context, proofKey);
     const proof = key === undefined ? undefined : await createProof(context, key, { method: "POST", url, accessToken });
-    const answer = await http.send({
+    const response = await http.send({
       method: "POST",
       url,
       headers: {
@@ -98,26 +98,26 @@ async function proveRefusal(
       headersTimeoutMs: limits.requestMs,
       signal,
     });
-    answer.discard();
-    const { status } = answer;
+    response.discard();
+    const { status } = response;
     if (status === 401) return { kind: "refused", status };
-    // What the server makes of the ping itself does not matter: it looked beyond the token.
+    // The response to the ping does not matter: the server accepted the token.
     if (status < 500 && status !== 403 && status !== 429 && (status < 300 || status >= 400))
       return { kind: "accepted", status, until: expiresAt };
-    return { kind: "unclear", reason: `The server answered ${status}.` };
+    return { kind: "unclear", reason: `The server responded with status ${status}.` };
   } catch (error) {
     return { kind: "unclear", reason: error instanceof Error ? error.message : "unknown" };
   }
 }
 
-/** What became of a token at its authorization server. */
+/** The result of revoking a token. */
 export type RevocationResult =
   | { readonly kind: "revoked" }
-  /** The server revokes no tokens, or none of this kind. */
+  /** The server does not revoke tokens of this kind. */
   | { readonly kind: "unsupported" }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** Revokes a token (RFC 7009). Never rejects: a sign-out goes on, whatever the server says. */
+/** Revokes a token (RFC 7009). Never rejects: a sign-out continues in any case. */
 async function revokeToken(
   context: OAuthContext,
   server: AuthorizationServer,
@@ -131,30 +131,30 @@ async function revokeToken(
     const form = new URLSearchParams({ token, token_type_hint: hint });
     const headers = client === undefined ? {} : await authenticateClient(context, server, client, form);
     const request = formRequest(server.revocationEndpoint, form, "a revocation", headers);
-    const answer = await sendOAuthRequest(context, request, signal);
-    if (answer.status >= 200 && answer.status < 300) return { kind: "revoked" };
-    const { code, text } = peerErrorOf(context, answer);
+    const response = await sendOAuthRequest(context, request, signal);
+    if (response.status >= 200 && response.status < 300) return { kind: "revoked" };
+    const { code, text } = peerErrorOf(context, response);
     return code === "unsupported_token_type" ? { kind: "unsupported" } : { kind: "failed", reason: text };
   } catch (error) {
     return { kind: "failed", reason: error instanceof Error ? error.message : "unknown" };
   }
 }
 
-/** What a sign-out did. Holds no secret. */
+/** The result of a sign-out. Contains no secret. */
 export interface SignOutReport {
   readonly server: string;
-  /** Each set of tokens that was found; none where nobody was signed in. */
+  /** Each set of tokens that was found; empty if nobody was signed in. */
   readonly wiped: readonly WipedTokens[];
-  /** Whether an access token that was found is still accepted by the tool server. */
+  /** Whether the tool server still accepts an old access token. */
   readonly proof: SignOutProof;
-  /** What could not be read, and so could not be wiped: one line each. */
+  /** Entries that could not be read, and so not deleted: one line each. */
   readonly problems: readonly string[];
 }
 
 /** The tokens that a sign-out deleted. */
 export interface WipedTokens {
   readonly issuer: string;
-  /** Undefined where there was none. */
+  /** Undefined if there was none. */
   readonly refreshToken: RevocationResult | undefined;
   readonly accessToken: RevocationResult;
 }
@@ -163,9 +163,9 @@ export interface WipedTokens {
 export type SignOutProof =
   /** The tool server refused it. */
   | { readonly kind: "refused"; readonly status: number }
-  /** The tool server still takes it, until it expires, where that is known; in milliseconds since the epoch. */
+  /** The tool server still accepts it, until it expires, if that is known; in milliseconds since the epoch. */
   | { readonly kind: "accepted"; readonly status: number; readonly until: number | undefined }
-  /** The answer says neither. */
+  /** The response says neither. */
   | { readonly kind: "unclear"; readonly reason: string }
   /** There was no token to try. */
   | { readonly kind: "nothing" };

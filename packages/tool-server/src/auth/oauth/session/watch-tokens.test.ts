@@ -18,7 +18,7 @@ async function openTwice(): Promise<readonly [Vault, Vault]> {
   return vaults;
 }
 
-test("[TS-D-OAUTH-6] a session notices that another process signs in, renews the token and signs out, and uses what is there", async () => {
+test("[TS-D-OAUTH-6] a session notices that another process signs in, renews the token and signs out, and uses the new tokens", async () => {
   const world = await createOAuthWorld();
   const [here, there] = await openTwice();
   const watching = world.session({ vault: here });
@@ -43,7 +43,7 @@ test("[TS-D-OAUTH-6] a session notices that another process signs in, renews the
   stop();
 });
 
-test("the pause after a failed renewal does not hold for tokens of another process", async () => {
+test("the pause after a failed renewal does not apply to tokens of another process", async () => {
   const world = await createOAuthWorld(["refresh-failing"]);
   const [here, there] = await openTwice();
   const watching = world.session({ vault: here });
@@ -57,7 +57,7 @@ test("the pause after a failed renewal does not hold for tokens of another proce
   expect(watching.describe().pausedUntil).toBeUndefined();
 });
 
-test("what another process writes during a sign-in does not bring back the authorization server that the sign-in leaves", async () => {
+test("a write of another process during a sign-in does not restore the previous authorization server", async () => {
   const world = await createOAuthWorld();
   const other = await createOAuthWorld();
   const [here, there] = await openTwice();

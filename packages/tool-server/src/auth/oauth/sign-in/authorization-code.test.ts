@@ -8,26 +8,31 @@ import { createAuthorizationAttempt, processAuthorizationResponse } from "./auth
 import type { SignIn } from "./sign-in.js";
 
 const client = { kind: "configured", clientId: "us", authentication: "none" } as const;
-const wish = { redirectUri: "http://127.0.0.1:1/callback", resource: "https://h/mcp", scopes: ["a", "b"] };
+const parameters = { redirectUri: "http://127.0.0.1:1/callback", resource: "https://h/mcp", scopes: ["a", "b"] };
 
 describe("the authorization request", () => {
-  test("has PKCE with S256, a state, the resource and the scopes, each once, whatever the endpoint brings along", async () => {
+  test("an authorization request has PKCE with S256, a state, the resource and the scopes, each once, regardless of the endpoint's query", async () => {
     const world = await createOAuthWorld();
     const { context } = world.session();
     const { server } = await discover(context);
     const endpoint = new URL(
       "https://as.example/authorize?tenant=x&state=fixed&response_type=token&code_challenge_method=plain",
     );
-    const attempt = createAuthorizationAttempt(context, { ...server, authorizationEndpoint: endpoint }, client, wish);
+    const attempt = createAuthorizationAttempt(
+      context,
+      { ...server, authorizationEndpoint: endpoint },
+      client,
+      parameters,
+    );
     expect(Object.fromEntries(attempt.url.searchParams)).toEqual({
       tenant: "x",
       response_type: "code",
       client_id: "us",
-      redirect_uri: wish.redirectUri,
+      redirect_uri: parameters.redirectUri,
       code_challenge: expect.stringMatching(/^[\w-]{43}$/),
       code_challenge_method: "S256",
       state: attempt.state,
-      resource: wish.resource,
+      resource: parameters.resource,
       scope: "a b",
     });
     expect([...attempt.url.searchParams.keys()]).toHaveLength(9);
@@ -37,7 +42,7 @@ describe("the authorization request", () => {
   });
 
   test.each(["pkce-absent", "pkce-plain"] as Quirk[])(
-    "is not made where the server does not offer S256 (%s)",
+    "no authorization request is created if the server does not support S256 (%s)",
     async (quirk) => {
       const world = await createOAuthWorld([quirk]);
       await expect(world.session().signIn(world.person)).rejects.toMatchObject({
@@ -48,13 +53,18 @@ describe("the authorization request", () => {
     },
   );
 
-  test("holds nothing that a shell would act on (CVE-2025-6514, CVE-2026-51997)", async () => {
+  test("an authorization request contains no shell characters (CVE-2025-6514, CVE-2026-51997)", async () => {
     const world = await createOAuthWorld();
     const { context } = world.session();
     const { server } = await discover(context);
     const endpoint = new URL("https://as.example/authorize?x=$(calc)&y=`id`;|<>\"'&z=%24%28a%29");
     const hostile = { ...client, clientId: "$(touch /tmp/x)`id`\"'|&" };
-    const { url } = createAuthorizationAttempt(context, { ...server, authorizationEndpoint: endpoint }, hostile, wish);
+    const { url } = createAuthorizationAttempt(
+      context,
+      { ...server, authorizationEndpoint: endpoint },
+      hostile,
+      parameters,
+    );
     expect(url.href).toMatch(/^https:\/\/as\.example\/authorize\?[A-Za-z0-9\-._~%&=+*]*$/);
   });
 });
@@ -77,12 +87,12 @@ describe("the authorization response", () => {
   test.each([
     ["code=c", {}, "its state differs"],
     ["state=S&code=c", {}, "its state differs"],
-    ["state=s&code=c", { sendsIssuer: true }, "does not say who gave it"],
-    ["state=s&code=c&iss=", {}, "was given by"],
-    ["state=s&code=c&iss=https://as.example/t/", {}, "was given by"],
-    ["state=s&code=c&iss=https://AS.example/t", {}, "was given by"],
-    ["state=s&code=c&iss=https://as.example:443/t", {}, "was given by"],
-    ["state=s&code=c&iss=https://as.example/%2574", {}, "was given by"],
+    ["state=s&code=c", { sendsIssuer: true }, "does not name its issuer"],
+    ["state=s&code=c&iss=", {}, "is from"],
+    ["state=s&code=c&iss=https://as.example/t/", {}, "is from"],
+    ["state=s&code=c&iss=https://AS.example/t", {}, "is from"],
+    ["state=s&code=c&iss=https://as.example:443/t", {}, "is from"],
+    ["state=s&code=c&iss=https://as.example/%2574", {}, "is from"],
     ["state=s&code=c&code=d", {}, "code twice"],
     ["state=s&code=c&iss=https://as.example/t&iss=https://evil.example", {}, "iss twice"],
     ["state=s", {}, "neither a code nor an error"],
@@ -112,7 +122,7 @@ describe("the authorization response", () => {
     expect(world.authorization.count("/token")).toBe(0);
   });
 
-  test("an answer with another state is not used, and the time of the person runs out", async () => {
+  test("a response with another state is not used, and the sign-in times out", async () => {
     const world = await createOAuthWorld(["redirect-wrong-state"]);
     const clock = createFakeClock(Date.now());
     const failed = expect(world.session({ clock }).signIn(world.person)).rejects.toMatchObject({
@@ -125,7 +135,7 @@ describe("the authorization response", () => {
     expect(world.authorization.count("/token")).toBe(0);
   });
 
-  test("a pasted answer with another state is refused at once", async () => {
+  test("a pasted response with another state is rejected at once", async () => {
     const world = await createOAuthWorld(["redirect-wrong-state"]);
     const remote: SignIn = {
       begin: async ({ way }) => ({
@@ -138,7 +148,7 @@ describe("the authorization response", () => {
     });
   });
 
-  test("[TS-OAUTH-4] who says no is told what to do, and what the server says is made harmless", async () => {
+  test("[TS-OAUTH-4] a denied sign-in is reported with advice, and the text of the server is sanitized", async () => {
     const world = await createOAuthWorld(["redirect-denied"]);
     await expect(world.session().signIn(world.person)).rejects.toMatchObject({
       code: "SIGN_IN_FAILED",
@@ -171,7 +181,7 @@ describe("[TS-OAUTH-9] scopes", () => {
     expect(selectScopes({ ...choice, ...given })).toEqual(scopes);
   });
 
-  test("are read as RFC 6749 writes them, within limits", () => {
+  test("scopes are parsed as in RFC 6749, within limits", () => {
     expect(parseScopes("a  b a https://x/y")).toEqual(["a", "b", "https://x/y"]);
     expect(parseScopes('a"b c\\d \u0007 ok')).toEqual(["ok"]);
     expect(parseScopes(Array.from({ length: 500 }, (_, n) => `s${n}`).join(" "))).toHaveLength(64);

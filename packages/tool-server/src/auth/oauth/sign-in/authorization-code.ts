@@ -6,48 +6,48 @@ import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 
-/** What is recorded before the browser is sent away, and what its answer is held against. */
+/** An authorization request, and what its response is compared with. */
 export interface AuthorizationAttempt {
-  /** Where the person signs in. https, parsed and written anew: safe to hand to a program as one argument. */
+  /** Where the person signs in. https, parsed and encoded again: safe to pass to a program as one argument. */
   readonly url: URL;
-  /** The issuer whose metadata was used, exactly as it was published. */
+  /** The issuer whose metadata was used, exactly as published. */
   readonly issuer: string;
-  /** Whether an answer has to name its issuer. */
+  /** Whether a response must contain its issuer. */
   readonly sendsIssuer: boolean;
   readonly state: string;
   readonly codeVerifier: string;
   readonly redirectUri: string;
 }
 
-export interface AuthorizationWish {
+export interface AuthorizationParameters {
   readonly redirectUri: string;
-  /** What the token is for (RFC 8707). */
+  /** The resource of the token (RFC 8707). */
   readonly resource: string;
   readonly scopes: readonly string[];
-  /** The thumbprint of the key that the tokens will be bound to (RFC 9449, section 10). */
+  /** The thumbprint of the key to bind the tokens to (RFC 9449, section 10). */
   readonly keyThumbprint?: string | undefined;
 }
 
-/** Begins an authorization with PKCE (S256) and a state. Throws AUTHORIZATION_SERVER_INVALID if the server does not support it. */
+/** Creates an authorization request with PKCE (S256) and a state. Throws AUTHORIZATION_SERVER_INVALID if the server does not support it. */
 export function createAuthorizationAttempt(
   context: OAuthContext,
   server: AuthorizationServer,
   client: OAuthClient,
-  wish: AuthorizationWish,
+  wanted: AuthorizationParameters,
 ): AuthorizationAttempt {
-  const { redirectUri, resource, scopes, keyThumbprint } = wish;
+  const { redirectUri, resource, scopes, keyThumbprint } = wanted;
   const { authorizationEndpoint, issuer, sendsIssuer } = server;
   if (authorizationEndpoint === undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
-      problem: "its authorization server has no authorization endpoint, so nobody can sign in with a browser there.",
-      advice: "Sign in by device, if it offers that, or ask its operator.",
+      problem: "its authorization server has no authorization endpoint, so a sign-in with a browser is not possible.",
+      advice: "Sign in by device, if it is supported, or ask its operator.",
     });
   }
   if (!server.offersPkce) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
       problem:
-        "its authorization server does not offer PKCE with S256 (code_challenge_methods_supported), so a stolen code could be used.",
-      advice: "Its operator has to switch it on.",
+        "its authorization server does not support PKCE with S256 (code_challenge_methods_supported), so a stolen code could be used.",
+      advice: "Ask its operator to enable it.",
     });
   }
   const codeVerifier = randomBytes(32).toString("base64url");
@@ -62,12 +62,12 @@ export function createAuthorizationAttempt(
     state,
     resource,
     ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
-    // OpenID Connect (11) gives offline access only where the person was asked for consent.
+    // OpenID Connect (section 11) gives offline access only with the consent of the person.
     ...(scopes.includes("offline_access") ? { prompt: "consent" } : {}),
     ...(keyThumbprint === undefined ? {} : { dpop_jkt: keyThumbprint }),
   };
   const url = new URL(authorizationEndpoint);
-  // To set one writes the whole query anew, so that everything in it is encoded.
+  // Setting a parameter encodes the complete query again.
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return { url, issuer, sendsIssuer, state, codeVerifier, redirectUri };
 }
@@ -75,8 +75,8 @@ export function createAuthorizationAttempt(
 type Expected = Pick<AuthorizationAttempt, "state" | "issuer" | "sendsIssuer">;
 
 /**
- * The code that an authorization response carries. Its state and then its issuer (RFC 9207) are compared, as they are, before anything
- * else of it is believed or shown. Throws SIGN_IN_FAILED where they differ, or where it carries an error.
+ * The code of an authorization response. Its state and then its issuer (RFC 9207) are compared exactly, before anything
+ * else in it is used or shown. Throws SIGN_IN_FAILED if they differ, or if it is an error response.
  */
 export function processAuthorizationResponse(
   context: OAuthContext,
@@ -89,17 +89,16 @@ export function processAuthorizationResponse(
     oauthFailure(context, "SIGN_IN_FAILED", { problem, advice });
   for (const name of ["state", "iss", "code", "error"]) {
     if (parameters.getAll(name).length > 1)
-      throw failed(`the response to the sign-in has ${name} twice, and was not used.`);
+      throw failed(`the sign-in response contains ${name} twice, and was rejected.`);
   }
   if (!isStateOf(expected, parameters)) {
-    throw failed(`the response belongs to another sign-in (its state differs), and was not used.`);
+    throw failed(`the response belongs to another sign-in (its state differs), and was rejected.`);
   }
   const issuer = parameters.get("iss");
   if (issuer === null ? expected.sendsIssuer : issuer !== expected.issuer) {
-    const what =
-      issuer === null ? "does not say who gave it" : `was given by ${JSON.stringify(peerText(context, issuer))}`;
+    const what = issuer === null ? "does not name its issuer" : `is from ${JSON.stringify(peerText(context, issuer))}`;
     throw failed(
-      `the response to the sign-in ${what}, and ${JSON.stringify(expected.issuer)} was asked. It was not used: a server may be passing itself off as another.`,
+      `the sign-in response ${what}, but ${JSON.stringify(expected.issuer)} was expected. It was rejected: one server may be impersonating another.`,
       "Report this to the operator of the server.",
     );
   }
@@ -110,11 +109,11 @@ export function processAuthorizationResponse(
     const parts = { problem: `the sign-in was refused: "${said}".`, advice: adviceOf(error) };
     throw oauthFailure(context, "SIGN_IN_FAILED", parts, { details: { said } });
   }
-  if (code === null || code === "") throw failed("the response to the sign-in carries neither a code nor an error.");
+  if (code === null || code === "") throw failed("the sign-in response contains neither a code nor an error.");
   return code;
 }
 
-/** Whether a response belongs to the attempt. */
+/** Whether a response belongs to a request. */
 export function isStateOf({ state }: Pick<Expected, "state">, parameters: URLSearchParams): boolean {
   return parameters.get("state") === state;
 }
@@ -124,7 +123,7 @@ function adviceOf(error: string): string {
     case "access_denied":
       return "Sign in again and allow it, or ask an administrator whether this client needs approval.";
     case "invalid_scope":
-      return "The permissions that were asked for are not known there: set them in the configuration.";
+      return "The server does not know the requested scopes: set others in the configuration.";
     case "unauthorized_client":
       return "The client has to be approved by an administrator, or registered again.";
     case "server_error":
@@ -135,21 +134,21 @@ function adviceOf(error: string): string {
   }
 }
 
-const longestPaste = 16_384;
+const maxPasteLength = 16_384;
 
 /**
- * The parameters of a redirect URL that a person copied from the address bar of a browser which could not reach this machine;
- * its query alone does as well. Throws SIGN_IN_FAILED where it is the url of something else.
+ * The parameters of a redirect URL that a person copied from the address bar of a browser that cannot reach this machine. Its
+ * query is enough. Throws SIGN_IN_FAILED if it is another url.
  */
 export function parsePastedRedirect(context: OAuthContext, pasted: string, redirectUri: string): URLSearchParams {
-  const text = pasted.trim().slice(0, longestPaste);
+  const text = pasted.trim().slice(0, maxPasteLength);
   const query = /^(?:\?|(?=(?:code|error|state|iss)=))(\S+)$/.exec(text)?.[1];
   if (query !== undefined) return new URLSearchParams(query);
   const expected = new URL(redirectUri);
   const url = parseUrl(text);
   if (url?.origin === expected.origin && url.pathname === expected.pathname) return url.searchParams;
   throw oauthFailure(context, "SIGN_IN_FAILED", {
-    problem: `what was pasted is not the address that the browser was sent to, which begins with ${redirectUri}?.`,
-    advice: "Copy it whole, or sign in again.",
+    problem: `the pasted address is not the redirect of this sign-in, which starts with ${redirectUri}?.`,
+    advice: "Copy the complete address, or sign in again.",
   });
 }

@@ -6,11 +6,11 @@ import { type CallbackReceiver, openCallbackReceiver } from "./callback-receiver
 import type { SignIn, SignInRequest } from "./sign-in.js";
 import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 
-/** Lets a person sign in with a browser, by an authorization code with PKCE. Rejects with SIGN_IN_FAILED, and as its steps do. */
+/** Lets a person sign in with a browser, using an authorization code with PKCE. Rejects with SIGN_IN_FAILED, and as its steps do. */
 export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcome> {
   const { context, discovery, clients, redirect, signal } = flow;
   const { server, resource } = discovery;
-  // First of all: also the question whether a client is still known goes to that endpoint.
+  // First, because the check whether a client is still registered uses that endpoint too.
   if (server.authorizationEndpoint !== undefined) await flow.confirmOrigin(server.authorizationEndpoint, signal);
   const known = await clients.find(server);
   const receiver = await openCallbackReceiver(context, {
@@ -19,7 +19,7 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
   });
   try {
     const { client } = await clientFor(flow, known, receiver.redirectUri);
-    const attempt = createAuthorizationAttempt(context, server, client, wishOf(flow, receiver.redirectUri));
+    const attempt = createAuthorizationAttempt(context, server, client, parametersOf(flow, receiver.redirectUri));
     const request: SignInRequest = {
       server: context.server,
       issuer: server.issuer,
@@ -29,8 +29,9 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
       way: { kind: "browser", url: attempt.url.href, redirectUri: receiver.redirectUri },
       vault: flow.vault,
     };
-    const answer = await answerTo(flow.signIn, request, receiver, attempt.state, signal);
-    const parameters = typeof answer === "string" ? parsePastedRedirect(context, answer, receiver.redirectUri) : answer;
+    const redirected = await waitForRedirect(flow.signIn, request, receiver, attempt.state, signal);
+    const parameters =
+      typeof redirected === "string" ? parsePastedRedirect(context, redirected, receiver.redirectUri) : redirected;
     const code = processAuthorizationResponse(context, attempt, parameters);
     const form = codeGrant(attempt, code, resource);
     return { client, outcome: await requestTokens(context, { server, client, form, key: flow.key, signal }) };
@@ -39,7 +40,7 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
   }
 }
 
-/** The client to sign in with, for a redirect URI that stands. One that is not known any more is registered again, once. */
+/** The client for a redirect URI that is bound. A client that is no longer known is registered again, once. */
 async function clientFor(
   flow: SignInContext,
   known: KnownClient | undefined,
@@ -53,15 +54,15 @@ async function clientFor(
     await clients.keepRedirect(server, client, redirectUri);
     return known;
   }
-  // The configuration wants another redirect than the one that was registered.
+  // The configured redirect differs from the registered one.
   if (known.redirectUri !== redirectUri) return clients.register(server, redirectUri, signal);
-  const probe = createAuthorizationAttempt(context, server, client, wishOf(flow, redirectUri));
+  const probe = createAuthorizationAttempt(context, server, client, parametersOf(flow, redirectUri));
   if (!(await isClientDead(context, probe.url, signal))) return known;
   await clients.drop(server, client);
   return clients.register(server, redirectUri, signal);
 }
 
-function wishOf(
+function parametersOf(
   { discovery, scopes, key }: SignInContext,
   redirectUri: string,
 ): {
@@ -73,8 +74,8 @@ function wishOf(
   return { redirectUri, resource: discovery.resource, scopes, keyThumbprint: key?.thumbprint };
 }
 
-/** What comes first: the answer of the browser, or the address that the person pasted. */
-async function answerTo(
+/** The first to arrive: the response of the browser, or the address that the person pasted. */
+async function waitForRedirect(
   signIn: SignIn,
   request: SignInRequest,
   receiver: CallbackReceiver,
@@ -91,7 +92,7 @@ async function answerTo(
     asked.catch(() => undefined);
     return await Promise.race([received, asked]);
   } finally {
-    over.abort(new DOMException("The sign-in is over.", "AbortError"));
+    over.abort(new DOMException("The sign-in has ended.", "AbortError"));
   }
 }
 

@@ -13,15 +13,26 @@ async function open(options: RedirectOptions = {}, server = "notes"): Promise<Ca
 
 const never = new AbortController().signal;
 
-test("the first answer with the right state is received, and no second one", async () => {
+test("the first response with the right state is received, and no second one", async () => {
   const receiver = await open();
   const received = receiver.receive("s1", never);
-  const answers = await Promise.all([1, 2, 3].map((n) => fetch(`${receiver.redirectUri}?state=s1&code=c${n}`)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
+  const responses = await Promise.all([1, 2, 3].map((n) => fetch(`${receiver.redirectUri}?state=s1&code=c${n}`)));
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
   expect((await received).get("code")).toMatch(/^c[123]$/);
 });
 
-test("answers with another state, or none, are refused and change nothing", async () => {
+test.each([
+  ["code=c", "Signed in to notes", "You can close this tab."],
+  ["error=access_denied", "Sign-in failed", "The reason is shown where you started the sign-in to notes."],
+])("the page for a response with %s says whether the sign-in succeeded", async (query, heading, text) => {
+  const receiver = await open();
+  const received = receiver.receive("s1", never);
+  const html = await (await fetch(`${receiver.redirectUri}?state=s1&${query}`)).text();
+  expect(html).toContain(`<h1>${heading}</h1>\n<p>${text}</p>`);
+  await received;
+});
+
+test("responses with another state, or none, are rejected and change nothing", async () => {
   const receiver = await open();
   const received = receiver.receive("s1", never);
   for (const query of ["?state=s2&code=evil", "?code=evil", "", "?error=access_denied&state="]) {
@@ -31,12 +42,12 @@ test("answers with another state, or none, are refused and change nothing", asyn
   expect((await received).get("code")).toBe("good");
 });
 
-test("before anybody waits, nothing is received", async () => {
+test("no response is received before a caller waits", async () => {
   const receiver = await open();
   expect((await fetch(`${receiver.redirectUri}?state=&code=x`)).status).toBe(400);
 });
 
-test("other paths, methods and hosts are refused, also those of a name that was made to point here (CVE-2025-66414)", async () => {
+test("other paths, methods and hosts are rejected, including DNS rebinding (CVE-2025-66414)", async () => {
   const receiver = await open();
   const received = receiver.receive("s1", never);
   const { port } = new URL(receiver.redirectUri);
@@ -47,9 +58,9 @@ test("other paths, methods and hosts are refused, also those of a name that was 
     const request = httpRequest(
       `${receiver.redirectUri}?state=s1&code=x`,
       { headers: { host: `evil.example:${port}` } },
-      (answer) => {
-        answer.resume();
-        resolve(answer.statusCode);
+      (response) => {
+        response.resume();
+        resolve(response.statusCode);
       },
     );
     request.on("error", reject).end();
@@ -59,25 +70,25 @@ test("other paths, methods and hosts are refused, also those of a name that was 
   expect((await received).get("code")).toBe("good");
 });
 
-test("the page runs nothing, loads nothing, and shows nothing of a peer (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
+test("the callback page runs nothing, loads nothing, and shows nothing from a peer (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
   const receiver = await open({}, `<script>alert("name")</script>`);
   void receiver.receive("s1", never);
   const script = encodeURIComponent("<script>alert(1)</script>");
   for (const query of [`?state=${script}&error=${script}`, `?state=s1&code=${script}&error_description=${script}`]) {
-    const answer = await fetch(`${receiver.redirectUri}${query}`);
-    const html = await answer.text();
+    const response = await fetch(`${receiver.redirectUri}${query}`);
+    const html = await response.text();
     expect(html).not.toContain("<script");
     expect(html).not.toContain("alert(1)");
-    expect(answer.headers.get("content-security-policy")).toMatch(
+    expect(response.headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; style-src 'sha256-[^']+'; .*frame-ancestors 'none'$/,
     );
-    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
-    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.get("referrer-policy")).toBe("no-referrer");
+    expect(response.headers.get("cache-control")).toBe("no-store");
   }
 });
 
-test("who gives up gets their reason, and what comes later is refused", async () => {
+test("a caller that gives up gets its reason, and later responses are rejected", async () => {
   const receiver = await open();
   const controller = new AbortController();
   const reason = new Error("enough");
@@ -87,7 +98,7 @@ test("who gives up gets their reason, and what comes later is refused", async ()
   expect((await fetch(`${receiver.redirectUri}?state=s1&code=x`)).status).toBe(400);
 });
 
-test("it listens on loopback addresses alone, on both where it goes by localhost", async () => {
+test("the callback receiver listens on loopback addresses only, on both for localhost", async () => {
   const numeric = await open();
   const named = await open({ host: "localhost" });
   const reaches = (host: string, port: number): Promise<boolean> =>
@@ -102,7 +113,7 @@ test("it listens on loopback addresses alone, on both where it goes by localhost
   expect(named.redirectUri).toBe(`http://localhost:${portOf(named)}/callback`);
 });
 
-test("a port that somebody holds on the other address of localhost is in use", async (context) => {
+test("a port that is bound on the other address of localhost is in use", async (context) => {
   // A port that is free on ::1 may be in use on 127.0.0.1, by another test for example: then the next one is tried.
   for (let attempt = 0; attempt < 20; attempt += 1) {
     const squatter = createServer();
@@ -114,17 +125,17 @@ test("a port that somebody holds on the other address of localhost is in use", a
     const address = squatter.address();
     const port = typeof address === "object" ? (address?.port ?? 0) : 0;
     const failure = await open({ host: "localhost", port }).catch((error: unknown) => error);
-    if (failure instanceof Error && failure.message.includes(`the port ${port} of 127.0.0.1`)) continue;
+    if (failure instanceof Error && failure.message.includes(`port ${port} of 127.0.0.1`)) continue;
     expect(failure).toMatchObject({
       code: "SIGN_IN_FAILED",
-      message: expect.stringContaining(`the port ${port} of ::1`),
+      message: expect.stringContaining(`port ${port} of ::1`),
     });
     return;
   }
   expect.unreachable("none of 20 ports that were free on ::1 was free on 127.0.0.1");
 });
 
-test("once it is closed, the port is free", async () => {
+test("closing the callback receiver frees the port", async () => {
   const receiver = await open();
   const half = connect(Number(new URL(receiver.redirectUri).port), "127.0.0.1");
   half.on("error", () => undefined);

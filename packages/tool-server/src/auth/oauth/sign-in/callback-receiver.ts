@@ -2,35 +2,35 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { parseUrl } from "../../../url.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { isStateOf } from "./authorization-code.js";
 
-/** Where the browser comes back to. */
+/** The redirect URI of a sign-in. */
 export interface RedirectOptions {
-  /** The host of the redirect URI: some authorization servers know only one of the two. Default 127.0.0.1. */
+  /** The host of the redirect URI: some authorization servers accept only one of the two. Default 127.0.0.1. */
   readonly host?: "127.0.0.1" | "localhost" | undefined;
-  /** The port of the redirect URI. Default: one that is free, which is kept with the registration. */
+  /** The port of the redirect URI. Default: a free one, which is stored with the registration. */
   readonly port?: number | undefined;
 }
 
-/** Listens on this machine for the answer to one sign-in. */
+/** Listens on this machine for the response to one sign-in. */
 export interface CallbackReceiver {
   readonly redirectUri: string;
   /**
-   * Resolves with the first answer that has this state; the receiver is of no use afterwards. Answers with another state are
-   * refused and do not count: anybody's page can send a browser here. Rejects with the signal's reason.
+   * Resolves with the first response that has this state, and receives nothing afterwards. Responses with another state are
+   * rejected: any page can send a browser here. Rejects with the signal's reason.
    */
   receive(state: string, signal: AbortSignal): Promise<URLSearchParams>;
   close(): Promise<void>;
 }
 
 const callbackPath = "/callback";
-const longestUrl = 16_384;
+const maxUrlLength = 16_384;
 
 /**
- * Binds the port of a redirect URI, on loopback addresses alone. Rejects with SIGN_IN_FAILED that names the port where it
- * is in use.
+ * Binds the port of a redirect URI, on loopback addresses only. Rejects with SIGN_IN_FAILED, which names the port, if it is in
+ * use.
  */
 export async function openCallbackReceiver(
   context: OAuthContext,
@@ -38,42 +38,39 @@ export async function openCallbackReceiver(
 ): Promise<CallbackReceiver> {
   let wanted: { readonly state: string; readonly resolve: (parameters: URLSearchParams) => void } | undefined;
 
-  const answer = (
+  const respond = (
     request: IncomingMessage,
     authority: string,
     whenShown: (then: () => void) => void,
   ): [number, CallbackPage] => {
     const { method, url = "", headers } = request;
-    // A name that was made to point here by others has another Host.
-    if (headers.host !== authority) return [403, callbackPage("Not here", "This address is for sign-ins alone.")];
-    const target = url.length > longestUrl ? undefined : parseUrl(url, `http://${authority}`);
+    // A DNS rebinding attack has another Host header.
+    if (headers.host !== authority) return [403, callbackPage("Forbidden", "This address is only for sign-ins.")];
+    const target = url.length > maxUrlLength ? undefined : parseUrl(url, `http://${authority}`);
     if (method !== "GET" || target === undefined) {
-      return [400, callbackPage("Not understood", "This address is for sign-ins alone.")];
+      return [400, callbackPage("Bad request", "This address is only for sign-ins.")];
     }
     const { pathname, searchParams } = target;
-    if (pathname !== callbackPath) return [404, callbackPage("Nothing here", "This address is for sign-ins alone.")];
+    if (pathname !== callbackPath) return [404, callbackPage("Not found", "This address is only for sign-ins.")];
     if (wanted === undefined || !isStateOf(wanted, searchParams)) {
-      tellEvent(
+      reportEvent(
         context,
         "callback-refused",
-        "An answer came that does not belong to the sign-in (its state differs).",
+        "Rejected a response that does not belong to the sign-in (its state differs).",
         "warning",
       );
       return [
         400,
-        callbackPage("Not your sign-in", "This answer does not belong to a sign-in that is under way. Begin again."),
+        callbackPage("Not your sign-in", "This response does not belong to the current sign-in. Start again."),
       ];
     }
     const { resolve } = wanted;
     wanted = undefined;
     whenShown(() => resolve(searchParams));
-    return [
-      200,
-      callbackPage(
-        "Answer received",
-        `The sign-in to ${context.server} continues where you started it. You can close this page.`,
-      ),
-    ];
+    const page = searchParams.has("error")
+      ? callbackPage("Sign-in failed", `The reason is shown where you started the sign-in to ${context.server}.`)
+      : callbackPage(`Signed in to ${context.server}`, "You can close this tab.");
+    return [200, page];
   };
 
   const servers: Server[] = [];
@@ -87,14 +84,14 @@ export async function openCallbackReceiver(
     );
   };
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    // A browser that goes away is no error of ours: from Node 24 on, one that nobody hears would end the process.
+    // A browser that disconnects is not an error: since Node 24, an unhandled one would end the process.
     request.on("error", () => {});
-    const [status, page] = answer(request, `${host}:${bound}`, (then) => response.once("close", then));
+    const [status, page] = respond(request, `${host}:${bound}`, (then) => response.once("close", then));
     response.writeHead(status, page.headers).end(request.method === "HEAD" ? "" : page.html);
   };
 
   let bound = port;
-  // "localhost" may mean either; who holds the other one would get the answer in our place.
+  // "localhost" may resolve to either; another program on the other address would receive the response.
   for (const address of host === "localhost" ? ["127.0.0.1", "::1"] : ["127.0.0.1"]) {
     const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000, maxHeaderSize: 32_768 }, serve);
     try {
@@ -148,8 +145,8 @@ function cannotListen(context: OAuthContext, address: string, port: number, erro
     context,
     "SIGN_IN_FAILED",
     {
-      problem: `the port ${port} of ${address}, which its sign-in comes back to, ${why}.`,
-      advice: "End that program, or configure another port for the redirect, which registers the client again.",
+      problem: `port ${port} of ${address}, the redirect of its sign-in, ${why}.`,
+      advice: "Stop that program, or configure another redirect port, which registers the client again.",
     },
     { cause: error },
   );
@@ -161,13 +158,13 @@ function errnoOf(error: unknown): string | undefined {
 
 const style = "body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:32rem;padding:0 1rem}";
 
-/** A page, and the headers that keep it from being anything else. */
+/** A page and its headers. */
 interface CallbackPage {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The page that a browser is shown at the end of a sign-in. It runs no script, loads nothing, and says nothing that a peer sent. */
+/** The last page of a sign-in. It runs no script, loads nothing, and shows nothing from a peer. */
 function callbackPage(heading: string, text: string): CallbackPage {
   const html = `<!doctype html>
 <html lang="en">

@@ -13,9 +13,9 @@ interface DeviceWorld {
   signIn(signIn?: SignIn): Promise<unknown>;
 }
 
-/** An authorization server with nothing but a device flow: the token endpoint gives its answers one after the other, the last for ever. */
+/** An authorization server with nothing but a device flow: the token endpoint gives its responses one after the other, the last for ever. */
 async function createDeviceWorld(
-  answers: readonly (readonly [number, object])[],
+  responses: readonly (readonly [number, object])[],
   device: object = {},
 ): Promise<DeviceWorld> {
   const world = await createOAuthWorld();
@@ -39,7 +39,7 @@ async function createDeviceWorld(
       return [200, { ...code, ...device }];
     }
     polls.push(clock.now() - begun);
-    return answers[Math.min(polls.length, answers.length) - 1] ?? [500, {}];
+    return responses[Math.min(polls.length, responses.length) - 1] ?? [500, {}];
   });
   world.tool.authorizationServers = [issuer];
   const shown: SignIn = {
@@ -74,7 +74,7 @@ async function createDeviceWorld(
 const pending = [400, { error: "authorization_pending" }] as const;
 const tokens = [200, { access_token: "device-token", token_type: "Bearer", expires_in: 60 }] as const;
 
-test("the code is shown, and the server is asked as seldom as it wants until there are tokens", async () => {
+test("the device code is shown, and the server is polled at its interval until there are tokens", async () => {
   const { signIn, polls, asked, world } = await createDeviceWorld([pending, pending, tokens]);
   expect(await signIn()).toMatchObject({ record: { accessToken: "device-token" } });
   expect(asked[0]?.way).toMatchObject({
@@ -87,14 +87,14 @@ test("the code is shown, and the server is asked as seldom as it wants until the
   expect(world.secrets.redact("the-device-code")).not.toContain("the-device-code");
 });
 
-test("who is told to slow down asks less often from then on", async () => {
+test("slow_down increases the polling interval", async () => {
   const { signIn, polls } = await createDeviceWorld([[400, { error: "slow_down" }], pending, tokens]);
   await signIn();
   expect((polls[1] ?? 0) - (polls[0] ?? 0)).toBeGreaterThanOrEqual(10_000);
   expect((polls[2] ?? 0) - (polls[1] ?? 0)).toBeGreaterThanOrEqual(10_000);
 });
 
-test("a server in trouble is asked less often, and not given up", async () => {
+test("a failing server is polled less often, but polling continues", async () => {
   const { signIn, polls } = await createDeviceWorld([[503, {}], tokens]);
   await signIn();
   expect((polls[1] ?? 0) - (polls[0] ?? 0)).toBeGreaterThanOrEqual(10_000);
@@ -104,12 +104,12 @@ test.each([
   [[[400, { error: "access_denied" }]], {}, "denied"],
   [[[400, { error: "expired_token" }]], {}, "in time"],
   [[pending], { expires_in: 12 }, "in time"],
-] as const)("%j with %j ends the sign-in", async (answers, device, words) => {
-  const { signIn } = await createDeviceWorld(answers, device);
+] as const)("%j with %j ends the sign-in", async (responses, device, words) => {
+  const { signIn } = await createDeviceWorld(responses, device);
   await expect(signIn()).rejects.toMatchObject({ code: "SIGN_IN_FAILED", message: expect.stringContaining(words) });
 });
 
-test("who declines ends the wait", async () => {
+test("a person who declines ends the polling", async () => {
   const { signIn, polls } = await createDeviceWorld([pending]);
   await expect(signIn({ begin: () => Promise.reject(new Error("not now")) })).rejects.toMatchObject({
     code: "SIGN_IN_FAILED",
@@ -122,13 +122,13 @@ test.each([
   [{ verification_uri: "http://as.example/enter" }, "AUTHORIZATION_SERVER_INVALID"],
   [{ verification_uri: "javascript:alert(1)" }, "AUTHORIZATION_SERVER_INVALID"],
   [{ user_code: undefined }, "SIGN_IN_FAILED"],
-] as const)("a device answer with %j is not shown to anybody (CVE-2026-108716)", async (device, code) => {
+] as const)("a device response with %j is not shown to anybody (CVE-2026-108716)", async (device, code) => {
   const { signIn, asked } = await createDeviceWorld([tokens], device);
   await expect(signIn()).rejects.toMatchObject({ code });
   expect(asked).toEqual([]);
 });
 
-test("a code that would drive a terminal is made harmless", async () => {
+test("control characters in a device code are removed", async () => {
   const { signIn, asked } = await createDeviceWorld([tokens], { user_code: "\u001b[2JAB" });
   await signIn();
   expect(asked[0]?.way).toMatchObject({ userCode: "\\x1b[2JAB" });

@@ -3,12 +3,12 @@ import { sleep } from "../../../wait.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
-import { isPassingFailure, oauthFailure, peerText } from "../oauth-errors.js";
+import { isTransientFailure, oauthFailure, peerText } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
 import {
   formRequest,
-  isPassingStatus,
-  type OAuthAnswer,
+  isTransientStatus,
+  type OAuthResponse,
   peerErrorOf,
   sendOAuthRequest,
 } from "../requests/oauth-request.js";
@@ -16,7 +16,7 @@ import { deviceCodeGrant, requestTokens, type TokenOutcome } from "../tokens/tok
 import { openCallbackReceiver } from "./callback-receiver.js";
 import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 
-/** What a device authorization endpoint gave (RFC 8628, section 3.2). */
+/** A device authorization response (RFC 8628, section 3.2). */
 export interface DeviceAuthorization {
   readonly deviceCode: string;
   readonly userCode: string;
@@ -29,8 +29,8 @@ export interface DeviceAuthorization {
 
 const defaultIntervalMs = 5000;
 const slowDownMs = 5000;
-const longestIntervalMs = 60_000;
-const longestLifeMs = 1_800_000;
+const maxIntervalMs = 60_000;
+const maxLifetimeMs = 1_800_000;
 
 /** Lets a person sign in on any device, with a code. Rejects with SIGN_IN_FAILED, and as its steps do. */
 export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome> {
@@ -38,27 +38,27 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
   const { server, resource } = discovery;
   if (server.deviceEndpoint === undefined) {
     throw oauthFailure(context, "SIGN_IN_FAILED", {
-      problem: "its authorization server has no sign-in by device.",
-      advice: "Sign in with a browser, and paste the address that it ends at.",
+      problem: "its authorization server does not support sign-in by device.",
+      advice: "Sign in with a browser, and paste the address of its last page.",
     });
   }
   const client = await clientFor(flow);
   const form = new URLSearchParams({ resource, ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }) });
   const headers = await authenticateClient(context, server, client, form);
-  const answer = await sendOAuthRequest(
+  const response = await sendOAuthRequest(
     context,
     formRequest(server.deviceEndpoint, form, "a device code", headers),
     signal,
   );
-  const { error } = answer.json ?? {};
+  const { error } = response.json ?? {};
   if (error === "invalid_client") {
     const failure = oauthFailure(context, "TOKEN_REFUSED", {
-      problem: `its device endpoint does not know this client (${peerErrorOf(context, answer).text}).`,
-      advice: "Register the client with its operator, and put the client id into the configuration.",
+      problem: `its device endpoint does not know this client (${peerErrorOf(context, response).text}).`,
+      advice: "Register the client with its operator, and set the client id in the configuration.",
     });
     return { client, outcome: { kind: "refused", error, failure } };
   }
-  const authorization = processDeviceAuthorization(context, answer);
+  const authorization = processDeviceAuthorization(context, response);
   const over = new AbortController();
   const both = AbortSignal.any([signal, over.signal]);
   const { url, completeUrl, userCode, expiresAt } = authorization;
@@ -76,47 +76,50 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
       },
       both,
     );
-    // Who declines ends the wait; who was merely shown the code does not.
+    // A person who declines ends the wait; showing the code does not.
     const declined = begun.then(() => new Promise<never>(() => undefined));
     const polled = poll(flow, { server, client, authorization, signal: both });
     polled.catch(() => undefined);
     return { client, outcome: await Promise.race([polled, declined]) };
   } finally {
-    over.abort(new DOMException("The sign-in is over.", "AbortError"));
+    over.abort(new DOMException("The sign-in has ended.", "AbortError"));
   }
 }
 
-/** Reads the answer of a device authorization endpoint. Throws SIGN_IN_FAILED, or SERVER_FAILED where it may pass. */
-export function processDeviceAuthorization(context: OAuthContext, answer: OAuthAnswer): DeviceAuthorization {
-  const { status, json } = answer;
+/** Parses a device authorization response. Throws SIGN_IN_FAILED, or SERVER_FAILED if it is transient. */
+export function processDeviceAuthorization(context: OAuthContext, response: OAuthResponse): DeviceAuthorization {
+  const { status, json } = response;
   const deviceCode = stringOf(json?.device_code);
   if (deviceCode !== undefined) context.secrets.add(deviceCode);
   const userCode = stringOf(json?.user_code);
   const verification = stringOf(json?.verification_uri) ?? stringOf(json?.verification_url);
   if (status !== 200 || json === undefined || deviceCode === undefined || userCode === undefined) {
-    const { text, said } = peerErrorOf(context, answer);
-    const code = isPassingStatus(status) ? "SERVER_FAILED" : "SIGN_IN_FAILED";
-    const parts = { problem: `its device endpoint gave no code (${text}).`, advice: "Sign in with a browser instead." };
+    const { text, said } = peerErrorOf(context, response);
+    const code = isTransientStatus(status) ? "SERVER_FAILED" : "SIGN_IN_FAILED";
+    const parts = {
+      problem: `its device endpoint issued no code (${text}).`,
+      advice: "Sign in with a browser instead.",
+    };
     throw oauthFailure(context, code, parts, { details: { said } });
   }
   const url = parseEndpoint(verification, context);
   if (typeof url === "string") {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
-      problem: `the page for its device code cannot be used: ${url}.`,
+      problem: `the verification page of its device code is invalid: ${url}.`,
       advice: "Sign in with a browser instead.",
     });
   }
   const complete = parseEndpoint(json.verification_uri_complete, context);
   const { expires_in: lifetime, interval } = json;
-  const lifeMs = typeof lifetime === "number" && lifetime > 0 ? lifetime * 1000 : longestLifeMs;
+  const lifeMs = typeof lifetime === "number" && lifetime > 0 ? lifetime * 1000 : maxLifetimeMs;
   return {
     deviceCode,
     userCode: peerText(context, userCode, 50),
     url: url.href,
     completeUrl: typeof complete === "string" ? undefined : complete.href,
-    expiresAt: context.clock.now() + Math.min(lifeMs, longestLifeMs),
+    expiresAt: context.clock.now() + Math.min(lifeMs, maxLifetimeMs),
     intervalMs:
-      typeof interval === "number" && interval > 0 ? Math.min(interval * 1000, longestIntervalMs) : defaultIntervalMs,
+      typeof interval === "number" && interval > 0 ? Math.min(interval * 1000, maxIntervalMs) : defaultIntervalMs,
   };
 }
 
@@ -138,16 +141,16 @@ async function poll(flow: SignInContext, { server, client, authorization, signal
     try {
       const outcome = await requestTokens(context, { server, client, form, key, signal });
       if (outcome.kind === "tokens") return outcome;
-      if (outcome.error === "slow_down") intervalMs = Math.min(intervalMs + slowDownMs, longestIntervalMs);
+      if (outcome.error === "slow_down") intervalMs = Math.min(intervalMs + slowDownMs, maxIntervalMs);
       else if (outcome.error === "expired_token") throw expired(context);
       else if (outcome.error === "access_denied") {
         const parts = { problem: "the sign-in was denied.", advice: "Sign in again and allow it." };
         throw oauthFailure(context, "SIGN_IN_FAILED", parts);
       } else if (outcome.error !== "authorization_pending") return outcome;
     } catch (error) {
-      if (!isPassingFailure(error)) throw error;
-      // RFC 8628 (3.5) asks for fewer tries where the connection fails.
-      intervalMs = Math.min(intervalMs * 2, longestIntervalMs);
+      if (!isTransientFailure(error)) throw error;
+      // RFC 8628 (section 3.5) asks for fewer attempts if the connection fails.
+      intervalMs = Math.min(intervalMs * 2, maxIntervalMs);
     }
   }
 }
@@ -157,7 +160,7 @@ function expired(context: OAuthContext): Error {
   return oauthFailure(context, "SIGN_IN_FAILED", parts);
 }
 
-/** The client to sign in with. A registration names a redirect even here, so that it serves a browser later. */
+/** The client to sign in with. A registration has a redirect URI even here, so that it works with a browser later. */
 async function clientFor({ context, discovery, clients, redirect, signal }: SignInContext): Promise<OAuthClient> {
   const known = await clients.find(discovery.server);
   if (known !== undefined) return known.client;

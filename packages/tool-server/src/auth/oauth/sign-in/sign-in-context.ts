@@ -10,7 +10,7 @@ import type { TokenOutcome } from "../tokens/token-request.js";
 import type { RedirectOptions } from "./callback-receiver.js";
 import type { SignIn, SignInRequest } from "./sign-in.js";
 
-/** What one sign-in of a person works with, whichever way it goes. */
+/** What one sign-in uses, with a browser or by device. */
 export interface SignInContext {
   readonly context: OAuthContext;
   readonly discovery: Discovery;
@@ -20,28 +20,28 @@ export interface SignInContext {
   readonly scopes: readonly string[];
   readonly newScopes: readonly string[];
   readonly reason: SignInRequest["reason"];
-  /** The key that the tokens are to be bound to, if any. */
+  /** The key to bind the tokens to, if any. */
   readonly key: ProofKey | undefined;
   readonly redirect: RedirectOptions;
   readonly vault: VaultDescription;
-  /** Aborts when the time of the person is over, or the caller gave up. */
+  /** Aborts when the time limit of the sign-in is reached, or the caller gave up. */
   readonly signal: AbortSignal;
 }
 
-/** What a sign-in ended with, and the client that it went by. */
+/** The result of a sign-in, and its client. */
 export interface SignInOutcome {
   readonly client: OAuthClient;
   readonly outcome: TokenOutcome;
 }
 
-/** Makes sure that a person may be sent to a page. Rejects with AUTHORIZATION_ORIGIN_UNCONFIRMED. */
+/** Checks that a person may be sent to a page. Rejects with AUTHORIZATION_ORIGIN_UNCONFIRMED. */
 export type ConfirmOrigin = (page: URL, signal: AbortSignal) => Promise<void>;
 
 /**
  * Lets a person decide about a sign-in page that is not at the issuer's own origin. A hostile authorization server can
  * name the page of an honest one: the person signs in there in good faith, and the hostile server gets the result (OAuth 2.0
- * Security Best Current Practice, RFC 9700, section 4.4). `confirmed` are origins that the user agreed to; one that is
- * confirmed now is added.
+ * Security Best Current Practice, RFC 9700, section 4.4). `confirmed` are the origins that the user confirmed; new ones are
+ * added.
  */
 export function createConfirmOrigin(
   context: OAuthContext,
@@ -58,7 +58,7 @@ export function createConfirmOrigin(
         context,
         "AUTHORIZATION_ORIGIN_UNCONFIRMED",
         {
-          problem: `its authorization server ${peerText(context, issuer)} wants you to sign in at another origin, ${origin}, and nobody confirmed that. A hostile server does this to get at your account at ${origin}.`,
+          problem: `its authorization server ${peerText(context, issuer)} asks you to sign in at another origin, ${origin}, which nobody confirmed. A hostile server does this to get access to your account at ${origin}.`,
           advice: `If you know that both belong together, confirm it: ${commandLine("login", server, "--authorization-origin", origin)}`,
         },
         { details: { foreignOrigin } },

@@ -8,10 +8,10 @@ import { signInByDevice } from "./device-sign-in.js";
 import type { SignInContext } from "./sign-in-context.js";
 
 /**
- * Lets a person sign in, and gives the tokens. A registration that turns out dead on the way is replaced, and the sign-in begins
- * once more. Rejects with SIGN_IN_FAILED, TOKEN_REFUSED, and as the steps do.
+ * Lets a person sign in, and resolves with the tokens. If the registration turns out to be dead, it is replaced, and the sign-in
+ * starts once more. Rejects with SIGN_IN_FAILED, TOKEN_REFUSED, and as its steps do.
  */
-export async function performSignIn(flow: SignInContext, way: "browser" | "device"): Promise<TokenRecord> {
+export async function runSignInFlow(flow: SignInContext, way: "browser" | "device"): Promise<TokenRecord> {
   const { context, discovery, clients, key, scopes } = flow;
   for (let isSecond = false; ; isSecond = true) {
     const { client, outcome } = await stepsOf(flow, way);
@@ -36,7 +36,7 @@ export async function performSignIn(flow: SignInContext, way: "browser" | "devic
   }
 }
 
-/** The steps of a way; whatever a person or a program between fails with is a failed sign-in. */
+/** The steps of one way; other errors, of a person or a program in between, become SIGN_IN_FAILED. */
 async function stepsOf(flow: SignInContext, way: "browser" | "device"): ReturnType<typeof signInByBrowser> {
   try {
     return await (way === "browser" ? signInByBrowser(flow) : signInByDevice(flow));

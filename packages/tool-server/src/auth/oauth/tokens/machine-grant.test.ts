@@ -4,15 +4,15 @@ import { createFakeClock } from "../../../fake-clock.test.helper.js";
 import { type IssuerAnswer, startBareIssuer } from "../bare-issuer.test.helper.js";
 import { callTool, createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
 
-/** A token endpoint that answers as the test says, with its metadata. */
+/** A token endpoint that responds as the test says, with its metadata. */
 async function startTokenEndpoint(
-  answers: (request: LoggedRequest) => IssuerAnswer,
+  responses: (request: LoggedRequest) => IssuerAnswer,
 ): Promise<{ readonly issuer: string; readonly requests: LoggedRequest[] }> {
   const requests: LoggedRequest[] = [];
   const issuer = await startBareIssuer((request, self) => {
     if (request.path.startsWith("/.well-known/")) return [200, { issuer: self, token_endpoint: `${self}/token` }];
     requests.push(request);
-    return answers(request);
+    return responses(request);
   });
   return { issuer, requests };
 }
@@ -24,7 +24,7 @@ async function worldWith(issuer: string, tokens: ReadonlySet<string>): Promise<O
   return world;
 }
 
-test("a workload shows the identity that its platform gives it, anew each time", async () => {
+test("a workload requests a new assertion from its platform for each token", async () => {
   const { issuer, requests } = await startTokenEndpoint(() => [
     200,
     { access_token: `w-${requests.length}`, token_type: "Bearer", expires_in: 60 },
@@ -55,7 +55,7 @@ test("a workload shows the identity that its platform gives it, anew each time",
   expect(world.secrets.redact("platform-jwt-1")).not.toContain("platform-jwt-1");
 });
 
-test("a workload that is refused is not tried in another way", async () => {
+test("a refused workload does not fall back to another grant", async () => {
   const { issuer, requests } = await startTokenEndpoint(() => [400, { error: "unauthorized_client" }]);
   const world = await worldWith(issuer, new Set());
   const { credential } = world.credential(
@@ -67,7 +67,7 @@ test("a workload that is refused is not tried in another way", async () => {
   expect(world.asked).toEqual([]);
 });
 
-test("an organization's identity provider grants access for who signed in with it", async () => {
+test("an organization's identity provider grants access for a person who signed in with it", async () => {
   const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "e-1", token_type: "Bearer" }]);
   const provider = await startTokenEndpoint(() => [
     200,
@@ -101,9 +101,9 @@ test.each([
   [[400, { error: "access_denied" }], "TOKEN_REFUSED"],
   [[503, {}], "SERVER_FAILED"],
   [[200, { access_token: "x", issued_token_type: "urn:ietf:params:oauth:token-type:access_token" }], "TOKEN_REFUSED"],
-] as const)("what an identity provider does not grant (%j) is not asked for elsewhere", async (answer, code) => {
+] as const)("what an identity provider does not grant (%j) is not asked for elsewhere", async (response, code) => {
   const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "e-1" }]);
-  const provider = await startTokenEndpoint(() => answer);
+  const provider = await startTokenEndpoint(() => response);
   const world = await worldWith(issuer, new Set(["e-1"]));
   const grant = {
     kind: "enterprise",
@@ -115,7 +115,7 @@ test.each([
   expect(requests).toEqual([]);
 });
 
-test("a machine whose tool server names another authorization server than before does not show itself there", async () => {
+test("a machine client does not authenticate at another authorization server than before", async () => {
   const first = await startTokenEndpoint(() => [200, { access_token: "m-1", expires_in: 60 }]);
   const second = await startTokenEndpoint(() => [200, { access_token: "m-2" }]);
   const world = await worldWith(first.issuer, new Set(["m-1", "m-2"]));

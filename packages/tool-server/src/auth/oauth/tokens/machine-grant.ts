@@ -10,28 +10,28 @@ import type { Discovery } from "../discovery/discover.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
-import { formRequest, isPassingStatus, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
+import { formRequest, isTransientStatus, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
 import { assertionGrant, clientCredentialsGrant, type GrantForm } from "./token-request.js";
 
-/** A way to get tokens without a person at a browser. */
+/** A way to get tokens without a person. */
 export type MachineGrant =
   /** The configured client acts for itself. */
   | { readonly kind: "client-credentials" }
-  /** A workload shows the identity that its platform gave it (RFC 7523); asked for anew each time. */
+  /** A workload proves its identity with an assertion of its platform (RFC 7523); requested for each token. */
   | { readonly kind: "workload"; readonly assertion: () => Promise<string> }
   /** An organization's identity provider grants access for a person who signed in with it (ID-JAG). */
   | { readonly kind: "enterprise"; readonly provider: IdentityProvider; readonly idToken: () => Promise<string> };
 
 /** An identity provider that exchanges tokens, and the client that it knows. */
 export interface IdentityProvider {
-  /** Where it exchanges tokens; https. */
+  /** Its token exchange endpoint; https. */
   readonly tokenEndpoint: string;
   /** Its issuer, for a client that signs. Default: the origin of the endpoint. */
   readonly issuer?: string | undefined;
   readonly client: ConfiguredClient;
 }
 
-/** The token request of a grant. Rejects with TOKEN_REFUSED where the identity provider grants nothing. */
+/** The token request of a grant. Rejects with TOKEN_REFUSED if the identity provider refuses. */
 export async function machineGrantForm(
   context: OAuthContext,
   grant: MachineGrant,
@@ -51,7 +51,7 @@ export async function machineGrantForm(
   return assertionGrant(assertion, resource, scopes);
 }
 
-interface AssertionWish {
+interface AssertionParameters {
   readonly audience: string;
   readonly resource: string;
   readonly scopes: readonly string[];
@@ -59,17 +59,16 @@ interface AssertionWish {
 
 const tokenType = "urn:ietf:params:oauth:token-type:";
 
-/** Exchanges a person's identity token for an assertion that another authorization server takes (RFC 8693). */
+/** Exchanges a person's identity token for an assertion that another authorization server accepts (RFC 8693). */
 async function requestAssertion(
   context: OAuthContext,
   { tokenEndpoint, issuer, client: configured }: IdentityProvider,
   idToken: string,
-  { audience, resource, scopes }: AssertionWish,
+  { audience, resource, scopes }: AssertionParameters,
 ): Promise<string> {
   context.secrets.add(idToken);
   const url = parseEndpoint(tokenEndpoint, context);
-  if (typeof url === "string")
-    throw new TypeError(`The token endpoint of the identity provider cannot be used: ${url}.`);
+  if (typeof url === "string") throw new TypeError(`The token endpoint of the identity provider is invalid: ${url}.`);
   const { clientId, clientSecret } = configured;
   if (clientSecret !== undefined) context.secrets.add(clientSecret);
   const key = readClientKey(configured);
@@ -85,8 +84,8 @@ async function requestAssertion(
     ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
   });
   const headers = await authenticateClient(context, { issuer: issuer ?? url.origin }, client, form);
-  const answer = await sendOAuthRequest(context, formRequest(url, form, "an assertion", headers));
-  const { status, json } = answer;
+  const response = await sendOAuthRequest(context, formRequest(url, form, "an assertion", headers));
+  const { status, json } = response;
   const assertion = stringOf(json?.access_token);
   if (assertion !== undefined) context.secrets.add(assertion);
   if (status === 200 && assertion !== undefined && json?.error === undefined) {
@@ -102,12 +101,12 @@ async function requestAssertion(
       { details: { status } },
     );
   }
-  const { text, said } = peerErrorOf(context, answer);
+  const { text, said } = peerErrorOf(context, response);
   throw oauthFailure(
     context,
-    isPassingStatus(status) ? "SERVER_FAILED" : "TOKEN_REFUSED",
+    isTransientStatus(status) ? "SERVER_FAILED" : "TOKEN_REFUSED",
     {
-      problem: `its identity provider grants no access (${text}).`,
+      problem: `its identity provider refused access (${text}).`,
       advice: "Sign in there again, or ask an administrator for access.",
     },
     { details: { status, said } },

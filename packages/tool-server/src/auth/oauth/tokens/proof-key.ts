@@ -10,23 +10,23 @@ import type { JWK } from "jose";
 import { type JsonObject, stringOf } from "../../../json-object.js";
 import type { OAuthContext } from "../oauth-context.js";
 
-/** A key that tokens are bound to (DPoP, RFC 9449): who has the token alone cannot use it. */
+/** A key that tokens are bound to (DPoP, RFC 9449): a stolen token cannot be used without it. */
 export interface ProofKey {
   readonly privateKey: KeyObject;
   readonly publicJwk: JWK;
   readonly thumbprint: string;
 }
 
-/** The one algorithm that proofs are signed with; every server that binds tokens takes it. */
+/** The only signing algorithm of proofs; every server that binds tokens supports it. */
 const proofAlgorithm = "ES256";
 
-/** A new key, whose secret part is made known to the registry. */
+/** A new key. Its private part is added to the secrets. */
 export async function createProofKey(context: Pick<OAuthContext, "secrets">): Promise<ProofKey> {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   return keyOf(context, privateKey);
 }
 
-/** A key as it rests in a vault. */
+/** A key in its stored form. */
 export function proofKeyToJson({ privateKey }: ProofKey): JsonObject {
   const { kty, crv, x, y, d } = privateKey.export({ format: "jwk" });
   return Object.fromEntries(
@@ -34,7 +34,7 @@ export function proofKeyToJson({ privateKey }: ProofKey): JsonObject {
   ) as JsonObject;
 }
 
-/** The key that was kept; undefined where it is none. */
+/** Parses a stored key; undefined if it is invalid. */
 export async function proofKeyOf(
   context: Pick<OAuthContext, "secrets">,
   json: JsonObject,
@@ -52,13 +52,13 @@ export async function proofKeyOf(
 export interface ProofSubject {
   readonly method: string;
   readonly url: URL;
-  /** What the server demanded to see in the next proof. */
+  /** The nonce that the server demanded. */
   readonly nonce?: string | undefined;
-  /** The token that the proof goes with; none at the token endpoint. */
+  /** The token that is sent with the proof; none at the token endpoint. */
   readonly accessToken?: string | undefined;
 }
 
-/** A proof for one request; never to be sent twice. */
+/** A proof for one request; it must not be sent twice. */
 export async function createProof(
   { clock }: Pick<OAuthContext, "clock">,
   { privateKey, publicJwk }: ProofKey,
@@ -70,7 +70,7 @@ export async function createProof(
     ...(nonce === undefined ? {} : { nonce }),
     ...(accessToken === undefined ? {} : { ath: createHash("sha256").update(accessToken).digest("base64url") }),
   };
-  // Loaded late: few sign anything, and every start would wait for it.
+  // Loaded on demand: few clients sign, and loading it would slow down every start.
   const { SignJWT } = await import("jose");
   return new SignJWT(claims)
     .setProtectedHeader({ typ: "dpop+jwt", alg: proofAlgorithm, jwk: publicJwk })

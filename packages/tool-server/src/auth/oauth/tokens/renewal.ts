@@ -2,18 +2,18 @@ import { backOffMs } from "../../../back-off.js";
 import type { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
-import { isPassingFailure, oauthFailure } from "../oauth-errors.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
 import { proofKeyOf } from "./proof-key.js";
 import { refreshGrant, requestTokens } from "./token-request.js";
 import type { TokenRecord } from "./token-store.js";
 
-/** What a try to renew tokens ended with. */
+/** The result of one attempt to renew tokens. */
 export type Renewal =
   | { readonly kind: "tokens"; readonly record: TokenRecord }
   /** The refresh token will never be accepted again. */
   | { readonly kind: "dead"; readonly failure: ToolServerError }
-  /** It was not accepted, for a reason that may or may not stay. */
+  /** It was refused, for a reason that may be temporary or not. */
   | { readonly kind: "refused"; readonly failure: ToolServerError };
 
 export interface RenewalOptions extends Pick<OAuthContext, "secrets" | "clock" | "onEvent"> {
@@ -22,40 +22,40 @@ export interface RenewalOptions extends Pick<OAuthContext, "secrets" | "clock" |
 
 const tries = 3;
 const firstPauseMs = 500;
-const longestPauseMs = 4000;
+const maxPauseMs = 4000;
 
 /**
- * Renews tokens, and tries again a few times where that failed for a reason that may pass, or was refused without a clear word.
- * Rejects with the last failure where it may still pass.
+ * Renews tokens, and retries a few times after a transient failure or a refusal without a clear reason. Rejects with the last
+ * failure if it is transient.
  */
-export async function renewPatiently(options: RenewalOptions, record: TokenRecord): Promise<Renewal> {
+export async function renewWithRetries(options: RenewalOptions, record: TokenRecord): Promise<Renewal> {
   const { clock, renew } = options;
-  tellEvent(options, "refresh-started", "The token is renewed.");
+  reportEvent(options, "refresh-started", "Renewing the token.");
   for (let tried = 1; ; tried += 1) {
     let failure: ToolServerError;
     try {
       const renewal = await renew(record);
       if (renewal.kind === "tokens") {
         const until =
-          renewal.record.expiresAt === undefined ? "" : ` It is good until ${timeText(renewal.record.expiresAt)}.`;
-        tellEvent(options, "refreshed", `The token was renewed.${until}`);
+          renewal.record.expiresAt === undefined ? "" : ` It expires at ${timeText(renewal.record.expiresAt)}.`;
+        reportEvent(options, "refreshed", `Renewed the token.${until}`);
         return renewal;
       }
       failure = renewal.failure;
       if (renewal.kind === "dead" || tried === tries) {
-        tellEvent(options, "tokens-dropped", `The token cannot be renewed: ${failure.message}`, "warning");
+        reportEvent(options, "tokens-dropped", `Cannot renew the token: ${failure.message}`, "warning");
         return renewal;
       }
     } catch (error) {
-      if (!isPassingFailure(error)) throw error;
+      if (!isTransientFailure(error)) throw error;
       failure = error;
       if (tried === tries) {
-        tellEvent(options, "refresh-failed", failure.message, "warning");
+        reportEvent(options, "refresh-failed", failure.message, "warning");
         throw failure;
       }
     }
-    const pauseMs = backOffMs(tried, firstPauseMs, longestPauseMs);
-    tellEvent(options, "refresh-failed", `${failure.message} It is tried again in ${pauseMs / 1000} s.`, "warning");
+    const pauseMs = backOffMs(tried, firstPauseMs, maxPauseMs);
+    reportEvent(options, "refresh-failed", `${failure.message} Retrying in ${pauseMs / 1000} s.`, "warning");
     await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
   }
 }
@@ -66,7 +66,7 @@ function timeText(ms: number): string {
 
 const again = "Sign in again.";
 
-/** Renews the tokens of an issuer by their refresh token, at the endpoint that this issuer names and nowhere else. */
+/** Renews the tokens of an issuer with their refresh token, only at the endpoint of this issuer. */
 export function createTokenRenewer(
   context: OAuthContext,
   clients: ClientStore,
@@ -76,7 +76,7 @@ export function createTokenRenewer(
     const server = await serverOf();
     const client = await clients.byId(server, record.clientId);
     if (record.refreshToken === undefined || (client === undefined && record.clientId !== "")) {
-      const problem = "the client that its tokens were given to is no longer known here.";
+      const problem = "the client of its tokens is no longer known.";
       return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: again }) };
     }
     const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
@@ -89,7 +89,7 @@ export function createTokenRenewer(
         record: {
           ...record,
           ...tokens,
-          // Who sends no new one means the old one.
+          // Without a new refresh token, the old one stays valid.
           refreshToken: tokens.refreshToken ?? record.refreshToken,
           scopes: tokens.scopes ?? record.scopes,
           identity: tokens.identity ?? record.identity,
@@ -98,7 +98,7 @@ export function createTokenRenewer(
     }
     const { error, failure } = outcome;
     if (error === "invalid_grant") return { kind: "dead", failure };
-    // Tokens of a client that is gone are gone with it.
+    // The tokens of a deleted client are invalid too.
     if (error === "invalid_client" && client !== undefined && (await clients.drop(server, client)))
       return { kind: "dead", failure };
     return { kind: "refused", failure };

@@ -3,9 +3,9 @@ import { type SetOutcome, untracked } from "../../../diagnostics.js";
 import { describeProblem, ToolServerError } from "../../../errors.js";
 import { createSingleFlight } from "../../../single-flight.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
-import { type OAuthContext, tellEvent } from "../oauth-context.js";
-import { isPassingFailure, oauthFailure } from "../oauth-errors.js";
-import { type Renewal, renewPatiently } from "./renewal.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
+import { type Renewal, renewWithRetries } from "./renewal.js";
 import {
   createTokenStore,
   type HeldToken,
@@ -119,7 +119,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       unsaved = undefined;
     }
     if (found !== undefined && found.revision !== stale && !isDue(found.record, clock.now())) {
-      tellEvent(options, "token-adopted", "Another process already renewed the token.");
+      reportEvent(options, "token-adopted", "Another process already renewed the token.");
       failure = undefined;
       setOutcome({ outcome: "adopted" });
       return adopt(found);
@@ -131,14 +131,14 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
         setOutcome(isOther ? { outcome: "adopted" } : { outcome: "failed", code: "SIGN_IN_NEEDED" });
         return isOther ? found : undefined;
       }
-      tellEvent(options, "refresh-started", "Requesting a new token.");
+      reportEvent(options, "refresh-started", "Requesting a new token.");
       const record = await acquire();
-      tellEvent(options, "refreshed", "Obtained a new token.");
+      reportEvent(options, "refreshed", "Obtained a new token.");
       return write(record, found?.revision);
     }
     // The old refresh token may be invalid once the new one was issued, so make sure first that there is space for it.
     const renewal = await store.reserve(async (put) => {
-      const given = await renewPatiently(options, found.record);
+      const given = await renewWithRetries(options, found.record);
       return given.kind === "tokens" ? write(given.record, found.revision, put) : given;
     });
     if (!("kind" in renewal)) return renewal;
@@ -243,7 +243,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
 
 /** Whether a failed renewal is retried after a pause. */
 function isTransient(error: unknown): error is ToolServerError {
-  return isPassingFailure(error) || ToolServerError.is(error, "TOKEN_REFUSED");
+  return isTransientFailure(error) || ToolServerError.is(error, "TOKEN_REFUSED");
 }
 
 function pausedFailure(

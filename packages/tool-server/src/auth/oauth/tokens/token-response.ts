@@ -1,29 +1,29 @@
 import { type JsonObject, type JsonValue, stringOf } from "../../../json-object.js";
 import { parseScopes } from "../discovery/scopes.js";
 import type { OAuthContext } from "../oauth-context.js";
-import type { OAuthAnswer } from "../requests/oauth-request.js";
+import type { OAuthResponse } from "../requests/oauth-request.js";
 
-/** What a token endpoint gave. */
+/** The tokens of a token response. */
 export interface TokenSet {
   readonly accessToken: string;
   readonly tokenType: "Bearer" | "DPoP";
   readonly refreshToken: string | undefined;
-  /** When the access token expires, in milliseconds since the epoch; undefined where nobody said. */
+  /** When the access token expires, in milliseconds since the epoch; undefined if unknown. */
   readonly expiresAt: number | undefined;
   readonly obtainedAt: number;
-  /** The permissions that were granted; undefined where they are those that were asked for. */
+  /** The granted scopes; undefined if they are the requested ones. */
   readonly scopes: readonly string[] | undefined;
-  /** What the server says of who signed in: the claims of its identity token, which came straight from it. */
+  /** The person who signed in, from the claims of the identity token, which was received directly from the server. */
   readonly identity: string | undefined;
 }
 
 /**
- * The tokens in an answer, or why it has none. All that is secret in it is made known first. An expiry counts from
- * `requestedAt`, so that it is never taken for later than it is.
+ * Parses a token response, or says why it contains no tokens. Its secrets are added to the registry first. The expiry counts from
+ * `requestedAt`, so that it is never too late.
  */
 export function parseTokens(
   { secrets }: Pick<OAuthContext, "secrets">,
-  { status, json }: OAuthAnswer,
+  { status, json }: OAuthResponse,
   requestedAt: number,
 ): TokenSet | string {
   for (const name of ["access_token", "refresh_token", "id_token"]) {
@@ -31,10 +31,10 @@ export function parseTokens(
     if (secret !== undefined) secrets.add(secret);
   }
   if (status !== 200 && status !== 201) return `status ${status}`;
-  if (json === undefined) return "its answer is no JSON object";
+  if (json === undefined) return "its response is not a JSON object";
   const accessToken = stringOf(json.access_token);
-  if (accessToken === undefined) return "its answer has no access_token";
-  if (!/^[\x21-\x7e]+$/.test(accessToken)) return "its access_token has characters that no header can carry";
+  if (accessToken === undefined) return "its response has no access_token";
+  if (!/^[\x21-\x7e]+$/.test(accessToken)) return "its access_token contains characters that are invalid in a header";
   const tokenType = tokenTypeOf(stringOf(json.token_type) ?? "bearer");
   if (tokenType === undefined) return "its token_type is neither Bearer nor DPoP";
   const lifetimeMs = lifetimeOf(json.expires_in);
@@ -53,7 +53,7 @@ function tokenTypeOf(text: string): TokenSet["tokenType"] | undefined {
   return (["Bearer", "DPoP"] as const).find((type) => type.toLowerCase() === text.toLowerCase());
 }
 
-/** In milliseconds; a lifetime of nothing or less is as good as unknown. Some servers write the number as a text. */
+/** In milliseconds; a lifetime of zero or less counts as unknown. Some servers send a string. */
 function lifetimeOf(value: JsonValue | undefined): number | undefined {
   const seconds = typeof value === "string" && /^\d{1,12}$/.test(value) ? Number(value) : value;
   return typeof seconds === "number" && seconds > 0 && seconds < 1e12 ? seconds * 1000 : undefined;

@@ -5,7 +5,7 @@ import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import type { TokenSet } from "./token-response.js";
 
-/** Tokens as they rest in a vault, and the writing that they are of. */
+/** Tokens in a vault, and their revision. */
 export interface HeldToken {
   readonly record: TokenRecord;
   readonly revision: string;
@@ -17,11 +17,11 @@ export interface TokenStore {
   /** Resolves once they are durable. */
   write(record: TokenRecord): Promise<HeldToken>;
   /**
-   * Makes sure that there is space for new tokens, then runs `task`, which gets how to write them. Rejects before the task if there
-   * is none.
+   * Makes sure that there is space for new tokens, then runs `task` with a function that writes them. Rejects before the task if there
+   * is no space.
    */
   reserve<T>(task: (write: (record: TokenRecord) => Promise<HeldToken>) => Promise<T>): Promise<T>;
-  /** Deletes them where they still are the ones that are meant. */
+  /** Deletes these tokens, unless they were replaced. */
   remove(held: HeldToken): Promise<boolean>;
 }
 
@@ -38,8 +38,8 @@ export function createTokenStore(
     const record = tokenRecordOf(context, value);
     if (record !== undefined) return { record, revision };
     throw oauthFailure(context, "VAULT_UNREADABLE", {
-      problem: "the tokens in the vault are of a form that this version does not know.",
-      advice: "Sign out and in again, or use the version that wrote them.",
+      problem: "the tokens in the vault have an unknown format.",
+      advice: "Sign out and in again, or use the version of Wirescope that wrote them.",
     });
   };
   const write = async (record: TokenRecord, put: (json: JsonObject) => Promise<VaultEntry>): Promise<HeldToken> => {
@@ -64,15 +64,15 @@ export function createTokenStore(
   };
 }
 
-/** Tokens as they are kept, with what is needed to renew them. */
+/** Tokens as stored, with what is needed to renew them. */
 export interface TokenRecord extends TokenSet {
-  /** The client that they were given to; empty where there was none. */
+  /** The client of the tokens; empty if there is none. */
   readonly clientId: string;
-  /** What they are for (RFC 8707), as it was asked for. */
+  /** Their resource (RFC 8707), as requested. */
   readonly resource: string;
-  /** The permissions that were asked for. */
+  /** The requested scopes. */
   readonly requestedScopes: readonly string[];
-  /** The key that they are bound to, with its secret part. */
+  /** The key that they are bound to, with its private part. */
   readonly proofKey: JsonObject | undefined;
 }
 
@@ -86,7 +86,7 @@ export function tokenRecordToJson(record: TokenRecord): JsonObject {
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
-/** The record that was kept, its secrets made known; undefined where it is of another form. */
+/** Parses stored tokens, and adds them to the secrets; undefined if the format is unknown. */
 function tokenRecordOf({ secrets }: Pick<OAuthContext, "secrets">, json: JsonObject): TokenRecord | undefined {
   const accessToken = stringOf(json.accessToken);
   const refreshToken = stringOf(json.refreshToken);
@@ -111,7 +111,7 @@ function tokenRecordOf({ secrets }: Pick<OAuthContext, "secrets">, json: JsonObj
   };
 }
 
-/** The permissions that a token has, as far as anybody said: those granted, else those asked for. */
+/** The scopes of a token: the granted ones if known, otherwise the requested ones. */
 export function scopesOf({
   scopes,
   requestedScopes,
@@ -119,21 +119,21 @@ export function scopesOf({
   return scopes ?? requestedScopes;
 }
 
-/** So long before its expiry a token is renewed: a request takes its time, and clocks differ. */
-const longestMarginMs = 60_000;
-/** A token is taken for good at least so long after it came, whatever it says: else each request would renew it. */
-const leastKeptMs = 2000;
+/** A token is renewed this long before it expires, because requests take time and clocks differ. */
+const maxMarginMs = 60_000;
+/** A token is used at least this long, whatever its expiry; otherwise each request would renew it. */
+const minKeptMs = 2000;
 
 type Times = Pick<TokenSet, "expiresAt" | "obtainedAt">;
 
-/** Whether it is time to renew a token: in the last fifth of its life, one minute at most. Never where its expiry is unknown. */
+/** Whether to renew a token: in the last fifth of its lifetime, at most one minute before it expires. Never if its expiry is unknown. */
 export function isDue({ expiresAt, obtainedAt }: Times, now: number): boolean {
   if (expiresAt === undefined) return false;
-  const marginMs = Math.min(longestMarginMs, (expiresAt - obtainedAt) / 5);
-  return now >= Math.max(expiresAt - marginMs, obtainedAt + leastKeptMs);
+  const marginMs = Math.min(maxMarginMs, (expiresAt - obtainedAt) / 5);
+  return now >= Math.max(expiresAt - marginMs, obtainedAt + minKeptMs);
 }
 
-/** Whether a token's time is over. */
+/** Whether a token has expired. */
 export function isExpired({ expiresAt }: Times, now: number): boolean {
   return expiresAt !== undefined && now >= expiresAt;
 }
