@@ -7,6 +7,8 @@ export interface SingleFlight<T> {
   join(signal?: AbortSignal): Promise<T>;
   /** Begins a run that goes on though nobody waits for it, unless one is under way. Its failure is not reported here. */
   begin(): void;
+  /** Whether there is a run that a caller would join. */
+  readonly isRunning: boolean;
   /** Aborts the run under way, lets nobody join any more, and resolves when nothing runs. */
   close(reason: Error): Promise<void>;
 }
@@ -65,6 +67,9 @@ export function createSingleFlight<T>(task: (signal: AbortSignal) => Promise<T>)
     begin() {
       if (closedBy !== undefined || flight !== undefined) return;
       depart().wanted += 1;
+    },
+    get isRunning() {
+      return flight !== undefined;
     },
     async close(reason) {
       closedBy ??= reason;

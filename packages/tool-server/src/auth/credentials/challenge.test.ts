@@ -32,8 +32,17 @@ test.each<[string, unknown[]]>([
   ['Bearer error="a", error="b"', [["bearer", { error: "b" }]]],
   // A parameter without a scheme before it belongs to nothing.
   [",, Bearer", [["bearer", {}]]],
+  // A token68 (RFC 9110, section 11.2) belongs to its scheme, and is not a scheme of its own.
+  ["Negotiate YIIabc+d/e==", [["negotiate", {}]]],
+  [
+    'Negotiate YII=, Bearer realm="a"',
+    [
+      ["negotiate", {}],
+      ["bearer", { realm: "a" }],
+    ],
+  ],
   ["", []],
-])("[TS-ERR-2] the challenge %s is read as RFC 9110 has it", (header, expected) => {
+])("[TS-ERR-2] the challenge %s is parsed as RFC 9110 defines it", (header, expected) => {
   expect(read(header)).toEqual(expected);
 });
 

@@ -12,6 +12,7 @@ const maxChallengeLength = 8192;
 
 // Sticky patterns, matched at the current position; each consumes at least one character, so parsing terminates.
 const parameter = /([!#$%&'*+.^_`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s",]*))/y;
+const token68 = /[ \t]+[\w.~+/-]+=*[ \t]*(?=,|$)/y;
 const word = /[!#$%&'*+.^_`|~\w/=-]+/y;
 
 /** Parses the challenges of a WWW-Authenticate header (RFC 9110, section 11.6.1); skips what it cannot parse. */
@@ -38,7 +39,11 @@ export function parseChallenges(header: string): Challenge[] {
     }
     const scheme = take(word)?.[0];
     if (scheme === undefined) at += 1;
-    else challenges.push({ scheme: scheme.toLowerCase(), parameters: new Map(), resourceMetadata: [] });
+    else {
+      challenges.push({ scheme: scheme.toLowerCase(), parameters: new Map(), resourceMetadata: [] });
+      // Credentials in place of parameters, such as `Negotiate YII=`.
+      take(token68);
+    }
   }
   return challenges;
 }

@@ -306,6 +306,33 @@ describe("loops", () => {
     expect(world.asked).toHaveLength(1);
   });
 
+  test("(10) a sign-in after an abandoned one asks its own person, and not that of the abandoned one", async () => {
+    const world = await createOAuthWorld();
+    const session = world.session();
+    const gone = new AbortController();
+    gone.abort(new Error("gone before it started"));
+    const nobody: SignIn = { begin: () => Promise.reject(new Error("asked the wrong person")) };
+    await expect(session.signIn(nobody, {}, gone.signal)).rejects.toThrow("gone before it started");
+    expect(session.isSigningIn).toBe(false);
+
+    const leaving = new AbortController();
+    const { promise: isAsked, resolve: onAsked } = withResolvers();
+    const leaver: SignIn = {
+      begin(_, signal) {
+        onAsked();
+        return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
+    };
+    const left = session.signIn(leaver, {}, leaving.signal);
+    await isAsked;
+    leaving.abort(new Error("gone while it ran"));
+    const next = session.signIn(world.person);
+    await expect(left).rejects.toThrow("gone while it ran");
+    expect((await next).record.accessToken).toMatch(/^access-/);
+    expect(world.asked).toHaveLength(1);
+    expect(session.isSigningIn).toBe(false);
+  });
+
   test("(11) without a person, no sign-in starts, and no client is registered", async () => {
     const world = await createOAuthWorld();
     const { credential } = world.credential();
@@ -338,7 +365,7 @@ describe("redirects", () => {
     try {
       await expect(session.signIn(world.person)).rejects.toMatchObject({
         code: "SIGN_IN_FAILED",
-        message: expect.stringContaining(`the port ${port} of 127.0.0.1`),
+        message: expect.stringContaining(`port ${port} of 127.0.0.1`),
       });
     } finally {
       await new Promise((resolve) => squatter.close(resolve));
@@ -359,8 +386,8 @@ describe("redirects", () => {
     const world = await createOAuthWorld();
     const remote: SignIn = {
       async begin({ way }) {
-        const answer = await fetch(way.url, { redirect: "manual" });
-        return { pasted: ` ${answer.headers.get("location")} ` };
+        const response = await fetch(way.url, { redirect: "manual" });
+        return { pasted: ` ${response.headers.get("location")} ` };
       },
     };
     expect((await world.session().signIn(remote)).record.accessToken).toMatch(/^access-/);
@@ -371,7 +398,7 @@ describe("redirects", () => {
     const mistaken: SignIn = { begin: async () => ({ pasted: "https://as.example/authorize?code=x" }) };
     await expect(world.session().signIn(mistaken)).rejects.toMatchObject({
       code: "SIGN_IN_FAILED",
-      message: expect.stringContaining("which begins with http://127.0.0.1:"),
+      message: expect.stringContaining("which starts with http://127.0.0.1:"),
     });
   });
 });
@@ -473,3 +500,11 @@ describe("registration", () => {
     expect(world.authorization.requests.find(({ path }) => path === "/authorize")?.query.has("scope")).toBe(false);
   });
 });
+
+function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

@@ -157,7 +157,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     const before = active?.tokens.state.held?.revision;
     const issuer = await readIssuer();
     // A sign-in of this session may be about to change the issuer, and adopts its own tokens.
-    if (signingIn !== undefined || isClosed) return undefined;
+    if (signingIn?.isRunning || isClosed) return undefined;
     isPinRead = true;
     const found = issuer === undefined ? undefined : tokensOf(issuer);
     await found?.reload();
@@ -170,7 +170,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     context,
     isMachine: acquirer !== undefined,
     get isSigningIn() {
-      return signingIn !== undefined;
+      return signingIn?.isRunning ?? false;
     },
     tokens,
     cachedToken() {
@@ -183,19 +183,21 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     async signIn(signIn, signInOptions = {}, signal) {
       if (isClosed) throw credentialClosed(context.server);
       if (acquirer !== undefined) throw new TypeError("This server signs in without a person.");
-      // The options of the first caller apply to all that join.
-      signingIn ??= createSingleFlight(async (abort) => {
-        const parts = { context, options, clients, issuers, tokens, tokensOf };
-        const scopes = unionOf(signInOptions.scopes ?? [], pendingScopes);
-        try {
+      signal?.throwIfAborted();
+      // The options of the first caller apply to all that join. A sign-in that all callers abandoned is not joined: it would
+      // ask the person of a caller that has left.
+      if (!signingIn?.isRunning) {
+        const abandoned = signingIn;
+        signingIn = createSingleFlight(async (abort) => {
+          await abandoned?.close(credentialClosed(context.server));
+          const parts = { context, options, clients, issuers, tokens, tokensOf };
+          const scopes = unionOf(signInOptions.scopes ?? [], pendingScopes);
           const held = await runSignIn(parts, signIn, { ...signInOptions, scopes }, abort);
           // Including scopes that were not granted: the call that needs them reports that, and no later sign-in requests them again.
           pendingScopes = [];
           return held;
-        } finally {
-          signingIn = undefined;
-        }
-      });
+        });
+      }
       return signingIn.join(signal);
     },
     async signOut(signal) {
