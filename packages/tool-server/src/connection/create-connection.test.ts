@@ -55,7 +55,7 @@ describe("connecting", () => {
     expect(states).toEqual(["CONNECTING", "READY"]);
   });
 
-  test("connects at once where it is told to", async () => {
+  test("connects at once if it is eager", async () => {
     const { connection } = setUp({ isEager: true });
     expect(connection.state).toBe("CONNECTING");
     await connection.connect();

@@ -106,7 +106,7 @@ export function createConnection(options: ConnectionOptions): Connection {
    * Makes a call over the current or the next session, and repeats it once if that is safe. Every kind of call is counted,
    * checked and repeated here.
    */
-  const perform = async <Result>(
+  const runCall = async <Result>(
     method: string,
     signal: Cancellation | undefined,
     timeoutMs: number,
@@ -172,7 +172,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         : clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
     let stopIdle = (): void => {};
     try {
-      return await perform(method, own, timeoutMs, (session) => {
+      return await runCall(method, own, timeoutMs, (session) => {
         const wait = (): void => {
           stopIdle();
           stopIdle = afterSilence({ timeoutMs, isPersonAsked, clock }, () =>
@@ -198,7 +198,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 
   const send = (forwarded: Call, request: ForwardedRequest): Promise<JsonObject> =>
-    perform(request.method, forwarded, idleTimeoutMs, (session) => session.send(forwarded, request));
+    runCall(request.method, forwarded, idleTimeoutMs, (session) => session.send(forwarded, request));
 
   publish("connection:opened", info);
   if (isEager) keeper.begin();

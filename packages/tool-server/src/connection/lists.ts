@@ -46,7 +46,7 @@ export function listMethods(call: Connection["call"]): Lists {
   };
 }
 
-/** Hears of changed lists in both eras of the protocol. Nothing is fetched: who wants the list asks for it. */
+/** Reports changed lists in both eras of the protocol. Nothing is fetched: callers request a list when they need it. */
 export function listChangeHandlers(onChanged: (list: ChangedList) => void): NonNullable<ClientOptions["listChanged"]> {
   const handler = (list: ChangedList): { autoRefresh: false; debounceMs: number; onChanged: () => void } => ({
     autoRefresh: false,
@@ -60,7 +60,7 @@ const resubscribe = { firstMs: 1000, maxMs: 60_000 };
 
 /**
  * In the newer era changes come over a subscription, which nobody opens again when it breaks. This does, with pauses that
- * grow, unless the server says that it has none. `onUnreachable` is told where the server is not there any more. Returns how
+ * grow, unless the server says that it has none. `onUnreachable` is called if the server is no longer reachable. Returns how
  * to stop.
  */
 export function watchSubscription(
@@ -95,7 +95,7 @@ export function watchSubscription(
 
 type Filter = Parameters<Client["listen"]>[0];
 
-/** What a server of the newer era says that it tells of; undefined where that is nothing. */
+/** The list changes that a server of the newer era announces; undefined if there are none. */
 function filterOf(client: Client): Filter | undefined {
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
   const filter: Filter = {

@@ -152,7 +152,7 @@ describe("a request that is sent for a call", () => {
     expect(connection.state).toBe("READY");
   });
 
-  test("has its progress told, and the responses of other calls are not its own", async () => {
+  test("gets its progress, and no response of another call", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const slow = callTool(connection, "wait");
@@ -173,7 +173,7 @@ describe("a request that is sent for a call", () => {
     expect(error).toMatchObject({ code: "CALL_REFUSED", details: { rpcCode: -32_601 } });
   });
 
-  test("that is cancelled rejects at once, and the server is told", async () => {
+  test("that is cancelled rejects at once, and the server is notified", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const cancelled = new Promise((resolve) => {

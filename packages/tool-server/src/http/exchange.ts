@@ -49,7 +49,7 @@ export interface ExchangeOwner {
 type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * One request and its response over one connection: what undici reports as the exchange goes on (`onRequest…` and `onResponse…`),
+ * One request and its response over one connection: what undici reports during the exchange (`onRequest…` and `onResponse…`),
  * and what the caller reads.
  */
 export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {

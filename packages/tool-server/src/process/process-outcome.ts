@@ -72,7 +72,7 @@ function describeAbsence({ what, path, searched }: NotStarted & { kind: "not-fou
   return searched.length === 0 ? `was not found (${where})` : "was not found";
 }
 
-/** The folders in which a command was searched for, as a sentence; empty if there are none. */
+/** The folders in which a command was searched, as a sentence; empty if none was. */
 export function describeSearch(outcome: NotStarted): string {
   if (outcome.kind !== "not-found" || outcome.searched.length === 0) return "";
   return `PATH searched: ${pathText(outcome.searched.join(":"))}.`;

@@ -4,7 +4,7 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { shellWord } from "../command-line.js";
 import type { NotStarted } from "./process-outcome.js";
 
-/** The file that a command names, or why there is none that can be run. */
+/** The file that a command names, or why it cannot be run. */
 type ResolvedCommand = { readonly kind: "found"; readonly path: string } | NotStarted;
 
 /**

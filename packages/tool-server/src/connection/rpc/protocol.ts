@@ -52,7 +52,7 @@ export interface Envelope {
   readonly logLevel: LogLevel | undefined;
 }
 
-/** Whether parameters claim to be of the newer era: by the version in their `_meta`, whatever the rest is like. */
+/** Whether parameters claim to be of the newer era: by the version in their `_meta`, regardless of the rest. */
 export function hasEnvelope(params: JsonObject | undefined): boolean {
   const meta = metaOf(params);
   return meta !== undefined && metaKeys.protocolVersion in meta;

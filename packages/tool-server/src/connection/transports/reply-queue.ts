@@ -3,7 +3,7 @@ import { ToolServerError } from "../../errors.js";
 
 /**
  * Bounds what a server can make this side hold by sending requests without taking the responses to them. While the queue is
- * full, the transport reads nothing from that server. What one read brought is still answered, so the queue can exceed its
+ * full, the transport reads nothing from that server. Requests of one read still get their responses, so the queue can exceed its
  * limit by the requests that fit into one read.
  */
 export interface ReplyQueue {

@@ -86,13 +86,13 @@ export function parseEndpoint({ server, url, secrets }: NetworkContext, text: st
   const subject = `The server ${JSON.stringify(server)} (${url.origin})`;
   const endpoint = parseUrl(text, url);
   if (endpoint === undefined) {
-    const problem = `${subject} wants messages to be posted to what is not a url.`;
+    const problem = `${subject} sent an endpoint for messages that is not a URL.`;
     throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the server." });
   }
   if (endpoint.origin !== url.origin || endpoint.username !== "" || endpoint.password !== "") {
     const origin = endpoint.origin === "null" ? endpoint.protocol : endpoint.origin;
     const where = origin === url.origin ? "a url with a user in it" : printableText(secrets.redact(origin), 200);
-    const problem = `${subject} wants messages to be posted to ${where}, where its headers must not go.`;
+    const problem = `${subject} sent an endpoint for messages at ${where}, which must not get its headers.`;
     const advice =
       "Write the url of the server itself into the configuration, or correct the address that the server gives.";
     throw new ToolServerError("REDIRECT_REFUSED", { problem, advice });

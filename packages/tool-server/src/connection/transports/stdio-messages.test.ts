@@ -38,7 +38,7 @@ describe("what a child writes", () => {
     expect(await wordsOf(join(folder, "ended"))).toEqual(["orderly"]);
   });
 
-  test("beside messages is told once, escaped, and borne", async () => {
+  test("between messages is reported once, escaped, and tolerated", async () => {
     const { transport, messages, published } = await startShell(
       `printf 'Listening \\033[1mnow\\n\\nSecond line\\n'; while read line; do echo "debug: got it"; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; done`,
     );
@@ -52,7 +52,7 @@ describe("what a child writes", () => {
     expect(transport.strays()).toBe("");
   });
 
-  test("in place of a response stands in the failure", async () => {
+  test("instead of a response is in the failure", async () => {
     const { transport, failure } = await startShell(
       'echo "usage: server [--port n]"; echo "  --port"; read line; exit 2',
     );

@@ -139,7 +139,7 @@ describe("a child that ends", () => {
     expect((await failure()).message).toContain("check that command and args start one");
   });
 
-  test("by a signal, is told by it", async () => {
+  test("by a signal, is reported with the signal", async () => {
     const { failure } = await startShell("kill -s SEGV $$");
     expect(await failure()).toMatchObject({ details: { exit: { kind: "signalled", signal: "SIGSEGV" } } });
   });

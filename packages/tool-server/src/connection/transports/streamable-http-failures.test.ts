@@ -51,7 +51,7 @@ describe("a status that is a failure", () => {
     expect(failure.message).not.toContain(secret);
   });
 
-  test("with a body that never ends is told all the same", async () => {
+  test("with a body that never ends is still reported", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       (_, response) => response.writeHead(500, { "content-type": "text/plain" }).write("half a word"),
@@ -65,7 +65,7 @@ describe("a status that is a failure", () => {
     await vi.waitFor(() => expect(started.server.sockets.size).toBe(0), waiting);
   });
 
-  test("with a body of megabytes is told by its start, and the rest is not read", async () => {
+  test("with a body of megabytes is reported with its start, and the rest is not read", async () => {
     const started = await startTransport((_, response) =>
       response.writeHead(500, { "content-type": "text/plain" }).end("y".repeat(50 * 1024 * 1024)),
     );

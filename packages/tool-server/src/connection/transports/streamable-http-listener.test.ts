@@ -69,7 +69,7 @@ describe("the stream of what a server says unasked", () => {
     }
   });
 
-  test("that a server responses with 404 from the start does not exist, and the session goes on", async () => {
+  test("that a server rejects with 404 from the start does not exist, and the session goes on", async () => {
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && response.writeHead(404).end()),
     );
@@ -120,7 +120,7 @@ describe("the stream of what a server says unasked", () => {
     expect(started.transport.failure).toMatchObject({ code: "SERVER_UNREACHABLE" });
   });
 
-  test("that is refused is told, and ends nothing", async () => {
+  test("that is rejected is reported, and ends nothing", async () => {
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && response.writeHead(403).end()),
     );

@@ -211,7 +211,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       for (const counts of published.sockets.values()) expect(counts).toMatchObject({ opened: 1, closed: 1 });
     });
 
-    test("no secret that the server tells is in what is told of it", async () => {
+    test("no secret that the server makes known is in its errors", async () => {
       const { transport, call, kill, closings, end, published } = await begin();
       const told: unknown[] = [];
       transport.onerror = (error) => told.push(error);

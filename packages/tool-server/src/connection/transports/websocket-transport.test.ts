@@ -70,7 +70,7 @@ describe("the end of a WebSocket", () => {
     }
   });
 
-  test("tells what the server said escaped, and without secrets", async () => {
+  test("reports the server's reason escaped and redacted", async () => {
     const secret = "s3cr3t-t0ken";
     const server = await serveWebSockets((socket) => socket.close(1011, `\u001b[31m bad ${secret}`));
     const { transport, failure, published } = prepareWebSocket(server, { secret });

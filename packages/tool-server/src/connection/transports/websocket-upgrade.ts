@@ -14,7 +14,7 @@ export const subprotocol = "mcp";
 const closeTimeoutMs = 1000;
 
 /** The response to the upgrade: 101 if the WebSocket is open. */
-export interface UpgradeAnswer {
+export interface UpgradeResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
 }
@@ -27,10 +27,10 @@ export interface UpgradeOptions {
 }
 
 /**
- * Opens a socket and asks for the upgrade. Resolves with the response, whatever its status. Rejects with SERVER_UNREACHABLE,
+ * Opens a socket and asks for the upgrade. Resolves with the response of any status. Rejects with SERVER_UNREACHABLE,
  * with NOT_A_TOOL_SERVER if the response violates the protocol, and with the signal's reason.
  */
-export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<UpgradeAnswer> {
+export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<UpgradeResponse> {
   const { http, clock, limits, server } = context;
   const { headers, signal, onOpen } = options;
   // Loaded on demand, because few configurations have such a server.
@@ -56,23 +56,23 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
     closeTimeout: closeTimeoutMs,
   };
   const webSocket = new WebSocket(url, [subprotocol], settings);
-  let answered: UpgradeAnswer | undefined;
+  let accepted: UpgradeResponse | undefined;
   let onAbort = (): void => {};
   let cancel = (): void => {};
   try {
-    return await new Promise<UpgradeAnswer>((resolve, reject) => {
+    return await new Promise<UpgradeResponse>((resolve, reject) => {
       onAbort = () => reject(signal.reason);
       signal.addEventListener("abort", onAbort, { once: true });
       cancel = clock.after(limits.connectMs, () => reject(tooSlow(server, limits.connectMs)));
       webSocket.on("error", (error) => reject(upgradeFailure(context, error)));
       webSocket.on("upgrade", (response) => {
-        answered = { status: 101, headers: headersOf(response) };
+        accepted = { status: 101, headers: headersOf(response) };
         // RFC 6455 allows a server to choose none, and many do; `ws` would reject that.
         response.headers["sec-websocket-protocol"] ??= subprotocol;
       });
       webSocket.on("open", () => {
         onOpen(webSocket, socket);
-        resolve(answered ?? { status: 101, headers: {} });
+        resolve(accepted ?? { status: 101, headers: {} });
       });
       webSocket.on("unexpected-response", (_request, response) => {
         resolve({ status: response.statusCode ?? 0, headers: headersOf(response) });
