@@ -9,8 +9,8 @@ export const configurationFileName = ".mcp.json";
 const maxBytes = 4 * 1_048_576;
 
 /**
- * Finds the configuration: in `pluginRoot` where one is given, else in `directory` and, inside a git repository, in those
- * above it up to the repository's root. Throws CONFIGURATION_UNREADABLE with the folders that were looked at.
+ * Finds the configuration file: in `pluginRoot` if it is given, otherwise in `directory` and, inside a git repository, in its parents
+ * up to the root of the repository. Throws CONFIGURATION_UNREADABLE with the folders that were searched.
  */
 export async function findConfigurationFile(directory: string, pluginRoot?: string): Promise<string> {
   const folders = pluginRoot === undefined ? await upToRepository(resolve(directory)) : [resolve(pluginRoot)];

@@ -65,7 +65,7 @@ const idSizes = [20, 32];
 const [isExtended, lengthMask] = [0x4000, 0x0fff];
 
 /**
- * Whether the index of the repository that holds `file` contains it, so that commits do too, whatever `.gitignore` says; undefined outside
+ * Whether the index of the repository of `file` contains it, so that commits contain it too, even if `.gitignore` lists it; undefined outside
  * a repository, or if the index cannot be read. Only reads it: git itself would run programs that the repository's configuration names.
  */
 export async function isTrackedByGit(file: string): Promise<boolean | undefined> {

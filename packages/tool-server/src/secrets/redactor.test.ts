@@ -163,7 +163,7 @@ describe("a scope", () => {
 });
 
 describe("the cost of redaction", () => {
-  const text = "A sentence of an ordinary length, as it stands in a log. ".repeat(200);
+  const text = "A sentence of an ordinary length, as found in a log. ".repeat(200);
   const timeOf = (secrets: Pick<SecretRegistry, "redact">): number => {
     const times = Array.from({ length: 15 }, () => {
       const start = performance.now();

@@ -3,7 +3,7 @@ import { isCredentialHeader, isSecretName, isTenantHeader } from "./secret-names
 
 describe("the name of a variable, an argument or a header", () => {
   test.each(["API_KEY", "githubToken", "db-pwd", "DB_PWD", "pwd", "DATABASE_URL", "Authorization"])(
-    "tells a secret: %s",
+    "suggests a secret: %s",
     (name) => {
       expect(isSecretName(name)).toBe(true);
     },

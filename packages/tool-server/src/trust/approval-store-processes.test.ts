@@ -91,16 +91,16 @@ test("[TS-D-TRUST-4] a process killed at any moment leaves a valid file with eve
         console.log("s" + i);
       }
     `);
-    const told: string[] = [];
-    for (let count = 0; count <= round; count += 1) told.push((await lines.next()).value);
+    const confirmed: string[] = [];
+    for (let count = 0; count <= round; count += 1) confirmed.push((await lines.next()).value);
     // A whole approval takes some milliseconds, so that each round ends it at another moment of one.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 6));
     child.kill("SIGKILL");
     await ended(child);
-    for (let line = await lines.next(); line.done !== true; line = await lines.next()) told.push(line.value);
+    for (let line = await lines.next(); line.done !== true; line = await lines.next()) confirmed.push(line.value);
     const servers = (await store.list()).map(({ server }) => server);
-    expect(servers).toEqual(expect.arrayContaining(told));
-    expect(servers.length - kept - told.length).toBeOneOf([0, 1]);
+    expect(servers).toEqual(expect.arrayContaining(confirmed));
+    expect(servers.length - kept - confirmed.length).toBeOneOf([0, 1]);
     kept = servers.length;
   }
   await store.approve({ ...subject, server: "last" });

@@ -91,7 +91,7 @@ test.each([
   ["https://\u00fc${A}.example.com", "https://xn--${A}-zsa.example.com"],
 ])("[TS-D-TRUST-2] the origin of %s is shown in normalized form", (url, origin) => {
   expect(describeForApproval(entryOf({ type: "http", url })).origin).toMatch(
-    // The digits of Punycode depend on what stands in place of the variable.
+    // The digits of Punycode depend on the replacement of the variable.
     new RegExp(`^${origin.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace("zsa", "\\w+")}$`),
   );
 });

@@ -396,7 +396,7 @@ describe("a policy", () => {
     await symlink(join(path, ".mcp.json"), join(trap.path, ".mcp.json"));
     const configurationPath = join(trap.path, ".mcp.json");
     const rule = [{ configuration: trap.path }];
-    // A link in an allowed folder does not make what it leads to allowed; in a denied one it is denied.
+    // A link in an allowed folder does not allow its target; a link in a denied folder is denied.
     expect(inShort(await judge(mail, { configurationPath, policy: policyOf({ allow: rule }) }))).toBe("new");
     expect(inShort(await judge(mail, { configurationPath, policy: policyOf({ deny: rule }) }))).toBe("denied by deny");
     await rename(path, `${path}-moved`);

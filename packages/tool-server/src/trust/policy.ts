@@ -12,13 +12,13 @@ import { quoteText } from "./quoted-text.js";
 /** When stdio servers and helpers run in the sandbox. */
 export type SandboxRule = "auto" | "required" | "off";
 
-/** What a rule is about. All that it names must hold. */
+/** The conditions of a rule. All of them must match. */
 export interface PolicyRule {
-  /** Entries that lead to this origin. */
+  /** Entries with this origin. */
   readonly url?: OriginPattern | undefined;
-  /** stdio entries with this command: its path or name, as it is written in the entry. */
+  /** Stdio entries with this command: its path or name, as written in the entry. */
   readonly command?: string | undefined;
-  /** What the arguments begin with. */
+  /** The first arguments. */
   readonly args: readonly string[];
   /** The variables that an allowed entry may set for its process; others are not allowed. */
   readonly env: readonly string[];
@@ -26,17 +26,17 @@ export interface PolicyRule {
   readonly helper: boolean;
   /** Whether an allowed entry has to run in the sandbox; false allows `"sandbox": false` as well. */
   readonly sandbox: boolean;
-  /** This entry with these files, and no other: a digest. */
+  /** The digest of exactly one entry and its files. */
   readonly fingerprint?: string | undefined;
   /** Configurations at or below this absolute path. */
   readonly configuration?: string | undefined;
-  /** Told to who is refused. */
+  /** Shown to a user whose entry is denied. */
   readonly reason?: string | undefined;
-  /** Where the rule stands in the file. */
+  /** The line of the rule in the file. */
   readonly line: number;
 }
 
-/** What a team has decided for its users. */
+/** The policy of a team or machine. */
 export interface TrustPolicy {
   /** The file that contains it. */
   readonly path: string;

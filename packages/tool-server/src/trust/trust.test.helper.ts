@@ -7,22 +7,22 @@ import { parseConfiguration } from "../config/parse-configuration.js";
 import { type ApprovalSubject, approvalSubject } from "./approval.js";
 import { fingerprintEntry } from "./fingerprint-entry.js";
 
-/** The entry that a value of JSON is, by the reader of configurations. */
+/** Parses a value as an entry. */
 export function entryOf(value: unknown, name = "s"): Entry {
   return entryOfText(`{${JSON.stringify(name)}: ${JSON.stringify(value)}}`);
 }
 
-/** The first entry of a text, also where something is wrong with it. */
+/** Parses a configuration and returns its first entry, even if it has errors. */
 export function entryOfText(text: string): Entry {
   const [entry] = parseConfiguration(text, { allowInsecureLoopback: true }).entries;
-  if (entry === undefined) throw new Error(`There is no entry in ${text}`);
+  if (entry === undefined) throw new Error(`No entry in ${text}`);
   return entry;
 }
 
-/** A folder for one test, gone when the test is. */
+/** A folder that is removed after the test. */
 export interface TestFolder {
   readonly path: string;
-  /** Writes a file, with its folders, and tells where it is. */
+  /** Writes a file and its folders, and returns its path. */
   write(name: string, text: string, mode?: number): Promise<string>;
 }
 
@@ -35,14 +35,14 @@ export async function createFolder(): Promise<TestFolder> {
       const file = join(path, name);
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, text, { mode });
-      // The mask of the process takes bits from the mode above.
+      // The umask of the process may have removed bits from the mode.
       await chmod(file, mode);
       return file;
     },
   };
 }
 
-/** What an approval of an entry would be of, in a plugin whose configuration is `.mcp.json`. */
+/** What an approval of an entry covers, in a folder with a `.mcp.json`. */
 export async function subjectOf(entry: Entry, root: string): Promise<ApprovalSubject> {
   return approvalSubject(entry, await fingerprintEntry(entry, { pluginRoot: root }), join(root, ".mcp.json"), root);
 }
