@@ -23,7 +23,8 @@ const parts = {
   ],
   credentials: ["packages/tool-server/src/auth/credentials"],
   why: ["packages/tool-server/src/why", "{*,walk/*}.ts"],
-  // Judges facts and does nothing else: its own tests have no server to wait for.
+  // Pure functions of evidence: their tests have no server to wait for.
+  causes: ["packages/tool-server/src/causes"],
   rank: ["packages/tool-server/src/why/rank"],
 };
 

@@ -21,14 +21,14 @@ export interface ExplainableServers {
   readonly file: string;
   readonly configuration: Configuration;
   readonly secrets: SecretRegistry;
-  /** Where to print what came of it: it takes out the secrets that became known. */
+  /** Prints with the known secrets redacted. */
   readonly io: Io;
-  /** Walks a server. Nobody is asked for trust: what is not trusted is told of. Rejects with SERVER_UNKNOWN. */
+  /** Diagnoses a server. It does not prompt for approval, but reports an entry that is not trusted. Rejects with SERVER_UNKNOWN. */
   explain(server: string): Promise<Explanation>;
   close(): void;
 }
 
-/** The options that a walk takes. */
+/** The options of a diagnosis. */
 export type ExplainValues = Pick<
   OptionValues<typeof serverOptions>,
   | "config"
@@ -43,10 +43,10 @@ export type ExplainValues = Pick<
   | "debug"
 >;
 
-/** The time that a walk has, in answers. */
-const answersInAWalk = 6;
+/** The timeout of a whole diagnosis, as a multiple of that of one response. */
+const responsesPerDiagnosis = 6;
 
-/** Reads the configuration that the options name. Nothing of it acts yet. */
+/** Reads the configuration that the options name. Nothing in it runs yet. */
 export async function openExplainableServers(values: ExplainValues, io: Io): Promise<ExplainableServers> {
   const { file, pluginRoot, configuration, secrets } = await loadConfiguration(values);
   const envFiles = values["env-file"].map((each) => resolve(each));
@@ -75,7 +75,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
         ca,
         sandbox: sandboxSettings(io),
         responseMs,
-        totalMs: responseMs === undefined ? undefined : answersInAWalk * responseMs,
+        totalMs: responseMs === undefined ? undefined : responsesPerDiagnosis * responseMs,
         allowInsecureLoopback: values["allow-insecure-loopback"],
         commandArguments: configurationArguments(values),
         signInArguments: signInArguments(values),
@@ -95,24 +95,24 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   };
 }
 
-/** What another command needs to mean the same server. */
+/** The arguments with which another command refers to the same server. */
 function configurationArguments(values: ExplainValues): string[] {
   const { config, "plugin-root": root } = values;
   return [
     ...(config === undefined ? [] : ["--config", config]),
     ...(root === undefined ? [] : ["--plugin-root", root]),
-    // With other variables its url may lead elsewhere.
+    // Other variables may make another url.
     ...values["env-file"].flatMap((file) => ["--env-file", file]),
     ...(values["allow-insecure-loopback"] ? ["--allow-insecure-loopback"] : []),
   ];
 }
 
-/** And the same tokens. */
+/** The arguments for the same tokens. */
 function signInArguments({ profile, vault }: ExplainValues): string[] {
   return [...(profile === undefined ? [] : ["--profile", profile]), ...(vault === undefined ? [] : ["--vault", vault])];
 }
 
-/** A file as people name it here. */
+/** A file as shown to users: relative to the working directory, if it is inside. */
 function nameOf(file: string): string {
   const short = relative(process.cwd(), file);
   return short.startsWith("..") ? file : short;

@@ -11,7 +11,7 @@ import type { ResponseHeaders } from "../../http/http-client.js";
 import type { NetworkContext } from "./transport.js";
 
 /** A request that was refused with 401 or 403. */
-export interface RefusedRequest extends Pick<Refusal, "status" | "sent" | "attempt" | "signal"> {
+interface RefusedExchange extends Pick<Refusal, "status" | "sent" | "attempt" | "signal"> {
   /** The headers of the response. */
   readonly received: ResponseHeaders;
 }
@@ -24,7 +24,7 @@ const maxCausesInMessage = 3;
  * of the credential. Rejects with the likeliest causes if it failed for good: with the code of the credential, otherwise
  * UNAUTHORIZED or FORBIDDEN.
  */
-async function handleRefusal(context: NetworkContext, request: RefusedRequest): Promise<void> {
+async function handleRefusal(context: NetworkContext, request: RefusedExchange): Promise<void> {
   const { server, url, info, credential, secrets, report, clock } = context;
   const { status, sent, attempt, received, signal } = request;
   const refusal: Refusal = {

@@ -114,6 +114,19 @@ describe("a refusal", () => {
     expect(started.server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(["POST /mcp"]);
   });
 
+  test("[TS-ERR-2] has the problem, the evidence and the advice of its likeliest cause, each apart", async () => {
+    const headers = { "www-authenticate": 'Bearer error="invalid_token", error_description="The token expired"' };
+    const started = await startTransport((_request, response) => response.writeHead(401, headers).end(), {
+      headers: [{ Authorization: "Bearer t0k3n-of-ada" }],
+    });
+    const failure = await started.fail("initialize");
+    expect(failure.details.causes?.[0]).toMatchObject({ code: "token-expired", weight: 0.9 });
+    expect(failure.problem).toMatch(/The server says that the token has expired\.$/);
+    expect(failure.evidence).toBe("The challenge says: invalid_token: The token expired.");
+    expect(failure.advice).toBe("Get a new credential and set API_TOKEN.");
+    expect(failure.details.refusal).toMatchObject({ status: 401, challenge: { error: "invalid_token" } });
+  });
+
   test("[TS-D-AUTH-1] with 403 is FORBIDDEN, and with what the server says", async () => {
     const headers = { "www-authenticate": 'Bearer error="insufficient_scope", scope="files:write"' };
     const started = await startTransport((_, response) => response.writeHead(403, headers).end(), {

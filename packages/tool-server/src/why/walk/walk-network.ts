@@ -17,10 +17,10 @@ import { createRecordingClient, type RecordedExchange, type RecordingClient } fr
 import type { Walk } from "./walk.js";
 
 type NetworkResolved = Exclude<ResolvedEntry, { readonly type: "stdio" }>;
-type Seen = Pick<WalkEvidence, "helper" | "network" | "attempt" | "alternative" | "oauth" | "offer">;
+type NetworkWalk = Pick<WalkEvidence, "helper" | "network" | "attempt" | "alternative" | "oauth" | "offer">;
 
 /** Walks to a server on the network as far as possible: helper, host, HTTP, credential, protocol. */
-export async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<Seen> {
+export async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<NetworkWalk> {
   const url = new URL(resolved.url);
   let prepared: PreparedCredential = { credential: createNoCredential({ server: resolved.name }) };
   const describe = () => (prepared.credential ?? createNoCredential({ server: resolved.name })).describe();
