@@ -29,25 +29,26 @@ const form = {
   required: ["name"],
 };
 
-/** A server whose tool asks the client for a name, in the way of its era, as often as it is told. */
+/** A server whose tool asks the client for a name, in the form of its era, a given number of times. */
 const makeAsking: MakeServer = (era) => {
   const server = new McpServer({ name: "asking", version: "1.0.0" }, { capabilities: { tools: {} } });
   server.registerTool("greet", { inputSchema: z.object({ times: z.number() }) }, async ({ times }, context) => {
     if (era === "legacy") {
       const names: string[] = [];
       for (let time = 1; time <= times; time += 1) {
-        const answer = await context.mcpReq.send(
+        const response = await context.mcpReq.send(
           { method: "elicitation/create", params: { mode: "form", message: `Who? ${time}`, requestedSchema: form } },
           { timeout: 20_000 },
         );
-        names.push(answer.action === "accept" ? String(answer.content?.name) : answer.action);
+        names.push(response.action === "accept" ? String(response.content?.name) : response.action);
       }
       return { content: [{ type: "text", text: `Hello ${names.join(", ")}` }] };
     }
     const { inputResponses, requestState } = context.mcpReq;
     const known = JSON.parse(requestState<string>() ?? "[]") as string[];
-    const answer = inputResponses?.name as { action: string; content?: { name?: string } } | undefined;
-    if (answer !== undefined) known.push(answer.action === "accept" ? String(answer.content?.name) : answer.action);
+    const response = inputResponses?.name as { action: string; content?: { name?: string } } | undefined;
+    if (response !== undefined)
+      known.push(response.action === "accept" ? String(response.content?.name) : response.action);
     if (known.length < times) return ask(known);
     return { content: [{ type: "text", text: `Hello ${known.join(", ")}` }] };
   });
@@ -66,10 +67,10 @@ function ask(known: readonly string[]): InputRequiredResult {
   });
 }
 
-const answering = { capabilities: { elicitation: { form: {} } } };
+const eliciting = { capabilities: { elicitation: { form: {} } } };
 
-/** Answers each question with a name of its own. */
-function answerAs(name: string): (client: Client) => void {
+/** Responds to each question with this name. */
+function respondAs(name: string): (client: Client) => void {
   let count = 0;
   return (client) =>
     client.setRequestHandler("elicitation/create", async () => {
@@ -83,10 +84,10 @@ async function startAsking(era: "legacy" | "modern"): Promise<TestGateway> {
   return startTestGateway({ asking: { type: "http", url } });
 }
 
-describe.each(["legacy", "modern"] as const)("a server of the %s era asks during a call", (era) => {
-  test.each(["legacy", "modern"] as const)("and a client of the %s era answers", async (mode) => {
+describe.each(["legacy", "modern"] as const)("a %s server asks a question during a call", (era) => {
+  test.each(["legacy", "modern"] as const)("and a %s client responds", async (mode) => {
     const gateway = await startAsking(era);
-    const client = await connect(gateway, mode, answering, answerAs("Ada"));
+    const client = await connect(gateway, mode, eliciting, respondAs("Ada"));
     for (const [times, text] of [
       [1, "Hello Ada1"],
       [3, "Hello Ada2, Ada3, Ada4"],
@@ -96,7 +97,7 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era asks during
     }
   });
 
-  test("and a client of SDK 1.x answers", async () => {
+  test("and a client of SDK 1.x responds", async () => {
     const gateway = await startAsking(era);
     const client = await connectOld(gateway, { elicitation: {} }, (old) => {
       old.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { name: "Grace" } }));
@@ -105,11 +106,11 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era asks during
     expect(textOf(result)).toBe("Hello Grace");
   });
 
-  test("each of many clients is asked about its own call alone", async () => {
+  test("and each of many clients is asked only about its own call", async () => {
     const gateway = await startAsking(era);
     const names = Array.from({ length: 12 }, (_, index) => `client-${index}-`);
     const clients = await Promise.all(
-      names.map((name, index) => connect(gateway, index % 2 === 0 ? "modern" : "legacy", answering, answerAs(name))),
+      names.map((name, index) => connect(gateway, index % 2 === 0 ? "modern" : "legacy", eliciting, respondAs(name))),
     );
     const texts = await Promise.all(
       clients.map(async (client) => textOf(await client.callTool({ name: "asking__greet", arguments: { times: 2 } }))),
@@ -117,29 +118,26 @@ describe.each(["legacy", "modern"] as const)("a server of the %s era asks during
     expect(texts).toEqual(names.map((name) => `Hello ${name}1, ${name}2`));
   });
 
-  test.each(["legacy", "modern"] as const)(
-    "and a client of the %s era that cannot answer is not asked",
-    async (mode) => {
-      const gateway = await startAsking(era);
-      const client = await connect(gateway, mode);
-      const outcome = await client.callTool({ name: "asking__greet", arguments: { times: 1 } }).then(
-        (result) => `${result.isError} ${textOf(result)}`,
-        (error: Error) => error.message,
-      );
-      expect(outcome).not.toContain("Hello");
-      expect(outcome).toMatch(/does not support|capabilit/);
-    },
-  );
+  test.each(["legacy", "modern"] as const)("and a %s client without the capability is not asked", async (mode) => {
+    const gateway = await startAsking(era);
+    const client = await connect(gateway, mode);
+    const outcome = await client.callTool({ name: "asking__greet", arguments: { times: 1 } }).then(
+      (result) => `${result.isError} ${textOf(result)}`,
+      (error: Error) => error.message,
+    );
+    expect(outcome).not.toContain("Hello");
+    expect(outcome).toMatch(/does not support|capabilit/);
+  });
 });
 
-describe("over one wire that all calls share", () => {
+describe("over a connection that all calls share", () => {
   const start = () => startTestGateway({ all: { command: process.execPath, args: [everything, "stdio"] } });
   const long = { name: "all__trigger-long-running-operation", arguments: { duration: 20, steps: 2 } };
   const asking = { name: "all__trigger-elicitation-request", arguments: {} };
   const decline = (client: Client): void =>
     client.setRequestHandler("elicitation/create", async () => ({ action: "decline" }));
 
-  /** Begins a call that goes on until it is called off. */
+  /** Starts a call that runs until it is cancelled. */
   async function begin(gateway: TestGateway, client: Client): Promise<() => Promise<void>> {
     const controller = new AbortController();
     const call = client.callTool(long, { signal: controller.signal }).catch(() => {});
@@ -150,19 +148,19 @@ describe("over one wire that all calls share", () => {
     };
   }
 
-  test("a question is for the one call in flight whose client could answer", async () => {
+  test("a question goes to the only call in flight whose client supports it", async () => {
     const gateway = await start();
     const end = await begin(gateway, await connect(gateway, "legacy"));
-    const client = await connect(gateway, "modern", answering, decline);
+    const client = await connect(gateway, "modern", eliciting, decline);
     expect(textOf(await client.callTool(asking))).toContain("declined");
     await end();
   });
 
-  test("a question that could be for two calls is for none, and its server is told why", async () => {
+  test("a question that could belong to two calls is rejected, and the error gives the reason", async () => {
     const gateway = await start();
-    const other = await connect(gateway, "legacy", answering, decline);
+    const other = await connect(gateway, "legacy", eliciting, decline);
     const end = await begin(gateway, other);
-    const client = await connect(gateway, "modern", answering, decline);
+    const client = await connect(gateway, "modern", eliciting, decline);
     const result = await client.callTool(asking);
     expect(result.isError).toBe(true);
     expect(textOf(result)).toMatch(/2 calls are in flight, and on this connection nothing identifies the one/);
@@ -171,7 +169,7 @@ describe("over one wire that all calls share", () => {
   });
 });
 
-describe("a call that waits for a client of the newer era", () => {
+describe("a call that waits for input from a modern client", () => {
   const meta = {
     _meta: {
       [metaKeys.protocolVersion]: "2026-07-28",
@@ -179,21 +177,21 @@ describe("a call that waits for a client of the newer era", () => {
     },
   };
   const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call" };
-  interface Answer {
+  interface CallResponse {
     readonly result?: { resultType: string; requestState: string; inputRequests: object; content: { text: string }[] };
     readonly error?: { readonly code: number };
   }
-  const call = async (gateway: TestGateway, more: object = {}, name = "asking__greet"): Promise<Answer> => {
+  const call = async (gateway: TestGateway, more: object = {}, name = "asking__greet"): Promise<CallResponse> => {
     const params = { name, arguments: { times: 1 }, ...meta, ...more };
     const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
-    return (await post(gateway, message, { ...headers, "mcp-name": name })).json() as Promise<Answer>;
+    return (await post(gateway, message, { ...headers, "mcp-name": name })).json() as Promise<CallResponse>;
   };
   const startWaiting = async (limits: Partial<GatewayLimits> = {}) => {
     const url = await serveLegacy(makeAsking);
     return startTestGateway({ asking: { type: "http", url }, echo: { type: "http", url } }, { limits });
   };
 
-  test("goes on with the answer, once", async () => {
+  test("continues with the response, once", async () => {
     const gateway = await startWaiting();
     const { result } = await call(gateway);
     expect(result).toMatchObject({
@@ -206,14 +204,14 @@ describe("a call that waits for a client of the newer era", () => {
     expect((await call(gateway, more)).error?.code).toBe(-32_602);
   });
 
-  test("is asked again where the answer is missing", async () => {
+  test("asks again if the response is missing", async () => {
     const gateway = await startWaiting();
     const first = await call(gateway);
     const again = await call(gateway, { inputResponses: {}, requestState: first.result?.requestState });
     expect(again.result).toMatchObject({ resultType: "input_required", inputRequests: first.result?.inputRequests });
   });
 
-  test("is not found by another call, nor by a state that was made up", async () => {
+  test("is not found by another call, nor by an invented state", async () => {
     const gateway = await startWaiting();
     const { result } = await call(gateway);
     const more = { inputResponses: {}, requestState: result?.requestState };
@@ -222,14 +220,14 @@ describe("a call that waits for a client of the newer era", () => {
     expect((await call(gateway, more)).result?.resultType).toBe("input_required");
   });
 
-  test("is called off where the client does not come back", async () => {
+  test("is cancelled if the client does not return", async () => {
     const gateway = await startWaiting({ inputMs: 50 });
     const { result } = await call(gateway);
     await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(0);
     expect((await call(gateway, { requestState: result?.requestState })).error?.code).toBe(-32_602);
   });
 
-  test("has no room beside so many", async () => {
+  test("is refused if the limit of parked calls is reached", async () => {
     const gateway = await startWaiting({ parkedCalls: 1 });
     expect((await call(gateway)).result?.resultType).toBe("input_required");
     expect((await call(gateway)).error?.code).toBe(-32_000);
@@ -237,7 +235,7 @@ describe("a call that waits for a client of the newer era", () => {
   });
 });
 
-test("arguments that a tool wants as headers are held against them, and sent on as headers", async () => {
+test("arguments that a tool declares as headers are compared with the headers, and forwarded as headers", async () => {
   const seen: unknown[] = [];
   // What the protocol adds to schemas is not in the types of schemas.
   const region = { type: "string" as const, "x-mcp-header": "Region" };

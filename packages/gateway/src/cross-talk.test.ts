@@ -10,7 +10,7 @@ const clientCount = 8;
 const callsEach = 2;
 const callCount = clientCount * callsEach;
 
-/** Holds whoever comes until so many are there; the last who came goes first. */
+/** Holds callers until a number of them have arrived; the last one is released first. */
 function gatherAll(count: number): () => Promise<void> {
   const waiting: (() => void)[] = [];
   return () =>
@@ -20,7 +20,7 @@ function gatherAll(count: number): () => Promise<void> {
     });
 }
 
-/** Answers, tells progress and asks with the mark of its caller, while all other calls are in flight too. */
+/** Responds, reports progress and asks with the mark of its caller, while all other calls are in flight. */
 function makeMarking(): MakeServer {
   const gather = gatherAll(callCount);
   return (era) => {
@@ -36,7 +36,7 @@ function makeMarking(): MakeServer {
         await gather();
       }
       if (era === "modern") return { content: [{ type: "text", text: mark }] };
-      const answer = await context.mcpReq.send({
+      const reply = await context.mcpReq.send({
         method: "elicitation/create",
         params: {
           mode: "form",
@@ -45,13 +45,13 @@ function makeMarking(): MakeServer {
         },
       });
       await gather();
-      return { content: [{ type: "text", text: `${mark} ${answer.content?.mark}` }] };
+      return { content: [{ type: "text", text: `${mark} ${reply.content?.mark}` }] };
     });
     return server;
   };
 }
 
-test("every answer, progress and question of many calls at once carries the mark of its own caller (CVE-2026-111770, CVE-2026-25536)", async () => {
+test("every response, progress and question of many concurrent calls reaches its own caller (CVE-2026-111770, CVE-2026-25536)", async () => {
   const gateway = await startTestGateway({
     old: { type: "http", url: await serveLegacy(makeMarking()) },
     new: { type: "http", url: await serveModern(makeMarking()) },
@@ -81,7 +81,7 @@ test("every answer, progress and question of many calls at once carries the mark
             : { name: `${server}__mark`, arguments: { mark } };
         const result = await client.callTool(params, {
           onprogress: ({ message }) => {
-            // The client itself tells of each round in which it was asked.
+            // The client itself reports each round in which it was asked.
             if (message?.startsWith("Fulfilling input")) return;
             progress += 1;
             if (message !== mark) seen.push(`${mark} heard ${message}`);
@@ -98,7 +98,7 @@ test("every answer, progress and question of many calls at once carries the mark
   expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0, 0]);
 });
 
-test("what a server says on the stream of a call that is over is for nobody", async () => {
+test("messages on the stream of an ended call reach no client", async () => {
   const say = (text: string): string =>
     JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "error", data: text } });
   const question = { jsonrpc: "2.0", id: 7, method: "elicitation/create", params: { message: "late" } };
@@ -107,10 +107,10 @@ test("what a server says on the stream of a call that is over is for nobody", as
     "tools/call"({ id, params }, response) {
       const isHeld = (params?.arguments as { isHeld?: boolean } | undefined)?.isHeld === true;
       response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
-      const answer = eventOf(`{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}`);
-      if (isHeld) late = () => response.end(answer);
+      const reply = eventOf(`{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}`);
+      if (isHeld) late = () => response.end(reply);
       // In one piece, so that none is cut off from the others.
-      else response.end(`${answer}${eventOf(say("late"))}${eventOf(JSON.stringify(question))}`);
+      else response.end(`${reply}${eventOf(say("late"))}${eventOf(JSON.stringify(question))}`);
       return undefined;
     },
   });

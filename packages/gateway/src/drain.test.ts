@@ -9,7 +9,7 @@ import { modernListener, serve, serveModern } from "./tool-servers.test.helper.j
 const patient = { listMs: patience.timeout };
 const call = (name: string) => ({ name, arguments: {} });
 const form = { type: "object" as const, properties: {} };
-const answering = { capabilities: { elicitation: { form: {} } } };
+const eliciting = { capabilities: { elicitation: { form: {} } } };
 const deferred = (): { readonly promise: Promise<void>; resolve(): void } => {
   let resolve = (): void => {};
   const promise = new Promise<void>((done) => {
@@ -35,8 +35,8 @@ async function ready({ gateway }: TestGateway): Promise<void> {
   await expect.poll(() => gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
 }
 
-describe.each(["legacy", "modern"] as const)("a call in flight of a server of the %s era that is changed", (era) => {
-  test("goes on to its end, with progress, while new calls reach the new one at once", async () => {
+describe.each(["legacy", "modern"] as const)("a call in flight on a %s server that is changed", (era) => {
+  test("continues, with progress, while new calls reach the replacement at once", async () => {
     const [old, fresh] = [await serveHolding("old", era), await serveHolding("new", era)];
     const gateway = await startTestGateway({ hold: old.entry }, { limits: patient });
     await ready(gateway);
@@ -53,8 +53,8 @@ describe.each(["legacy", "modern"] as const)("a call in flight of a server of th
     await expect.poll(() => heard, patience).toEqual([7]);
     expect(objectsOf(gateway)).toEqual(before.map((count) => count + 1));
     const { channel } = await gateway.gateway.registry.getTopChannels();
-    const told = channel.flatMap(({ data }) => data?.trace?.events.map(({ description }) => description) ?? []);
-    expect(told.join("\n")).toMatch(/changed in the configuration\. Its 1 calls in flight have 600 s to end/);
+    const trace = channel.flatMap(({ data }) => data?.trace?.events.map(({ description }) => description) ?? []);
+    expect(trace.join("\n")).toMatch(/changed in the configuration\. Its 1 calls in flight have 600 s to end/);
     old.held[0]?.release();
     expect(textOf(await first)).toBe("old");
 
@@ -62,12 +62,12 @@ describe.each(["legacy", "modern"] as const)("a call in flight of a server of th
     await expect.poll(() => [...old.sockets].every(({ destroyed }) => destroyed), patience).toBe(true);
     fresh.held[0]?.release();
     expect(textOf(await second)).toBe("new");
-    // The end of the old one is not told as if it were the new one's.
+    // The end of the old one is not reported as that of the new one.
     const states = gateway.events.flatMap((event) => (event.kind === "server-state" ? event.state : []));
     expect(states).not.toContain("SHUTDOWN");
   });
 
-  test("is called off at its server where its client does so, and then nothing is left of the old one", async () => {
+  test("is cancelled on its server if its client cancels it, and then nothing of the old server remains", async () => {
     const old = await serveHolding("old", era);
     const gateway = await startTestGateway({ hold: old.entry }, { limits: patient });
     await ready(gateway);
@@ -85,7 +85,7 @@ describe.each(["legacy", "modern"] as const)("a call in flight of a server of th
   });
 });
 
-test("reloads in a row leave each call with the server that it was made of", async () => {
+test("consecutive reloads leave each call with its own server", async () => {
   const servers = [
     await serveHolding("0", "modern"),
     await serveHolding("1", "modern"),
@@ -108,14 +108,14 @@ test("reloads in a row leave each call with the server that it was made of", asy
   await expect.poll(() => objectsOf(gateway), patience).toEqual([1, 1]);
 });
 
-test("a process that is removed, and added again meanwhile, lives until its client has answered its question", async () => {
+test("a process that is removed, and added again meanwhile, runs until its client has responded to its question", async () => {
   const gateway = await startTestGateway({ pipes }, { limits: patient });
-  const { promise: isAnswered, resolve: answer } = deferred();
+  const { promise: hasResponded, resolve: respond } = deferred();
   let questions = 0;
-  const client = await connect(gateway, "legacy", answering, (prepared) =>
+  const client = await connect(gateway, "legacy", eliciting, (prepared) =>
     prepared.setRequestHandler("elicitation/create", async () => {
       questions += 1;
-      await isAnswered;
+      await hasResponded;
       return { action: "accept", content: {} };
     }),
   );
@@ -130,7 +130,7 @@ test("a process that is removed, and added again meanwhile, lives until its clie
   const fresh = await pidOf("pipes__pid");
   expect(fresh).not.toBe(old);
   expect(isAlive(old)).toBe(true);
-  answer();
+  respond();
   expect(await asking).toBe(old);
   await expect.poll(() => isAlive(old), patience).toBe(false);
   expect(await pidOf("pipes__pid")).toBe(fresh);
@@ -141,7 +141,7 @@ describe("a call that does not end in time", () => {
   const changed = /"slow" was changed in the configuration during tools\/call\. .* within 50 ms .* drainMs/;
 
   test.each(["legacy", "modern"] as const)(
-    "is ended with the reason, and its server of the %s era told; the new one is not touched",
+    "is cancelled with the reason, also on its %s server; the replacement is not affected",
     async (era) => {
       const [old, fresh] = [await serveHolding("old", era), await serveHolding("new", era)];
       const gateway = await startTestGateway({ slow: old.entry }, { limits });
@@ -163,7 +163,7 @@ describe("a call that does not end in time", () => {
     },
   );
 
-  test("takes the process of a server that never answers with it", async () => {
+  test("ends the process of a server that never responds", async () => {
     const gateway = await startTestGateway({ slow: pipes }, { limits });
     const client = await connect(gateway, "modern");
     const pid = Number(textOf(await client.callTool(call("slow__pid"))));
@@ -177,7 +177,7 @@ describe("a call that does not end in time", () => {
 
   const ask = {
     method: "elicitation/create",
-    params: { mode: "form", message: "Go on?", requestedSchema: form },
+    params: { mode: "form", message: "Continue?", requestedSchema: form },
   } as const;
   const serveAsking = () =>
     serveModern(() => {
@@ -191,12 +191,12 @@ describe("a call that does not end in time", () => {
     ["modern", "over pipes", async () => pipes],
     ["legacy", "of the newer era", async () => ({ type: "http", url: await serveAsking() })],
   ] as const)(
-    "is told the reason also where a client of the %s era is being asked by a server %s",
+    "fails with the reason even while a %s client is asked a question by a server %s",
     async (mode, _, entry) => {
       const gateway = await startTestGateway({ slow: await entry() }, { limits });
       const isEnded = () => gateway.events.some((event) => event.kind === "call" && event.outcome === "error");
       const asked = deferred();
-      const client = await connect(gateway, mode, answering, (prepared) =>
+      const client = await connect(gateway, mode, eliciting, (prepared) =>
         prepared.setRequestHandler("elicitation/create", async () => {
           asked.resolve();
           await expect.poll(isEnded, patience).toBe(true);
@@ -211,7 +211,7 @@ describe("a call that does not end in time", () => {
   );
 });
 
-test("closing the gateway ends what drains too, and leaves neither object nor process", async () => {
+test("closing the gateway also closes draining servers, and leaves neither object nor process", async () => {
   const old = await serveHolding("old", "legacy");
   const gateway = await startTestGateway({ hold: old.entry, pipes }, { limits: patient });
   const client = await connect(gateway, "legacy");
@@ -230,7 +230,7 @@ test("closing the gateway ends what drains too, and leaves neither object nor pr
   expect(isAlive(pid)).toBe(false);
 });
 
-test("a call that was still being looked up when its server was removed is refused, and says so", async () => {
+test("a call whose server is removed during the lookup is refused with that reason", async () => {
   const [isListed, isRead] = [deferred(), deferred()];
   let reads = 0;
   const listener = modernListener(() => {

@@ -8,7 +8,7 @@ export interface CallerFacts {
   readonly session: string | undefined;
 }
 
-/** What happens in a gateway, for a log or an audit. Holds no secret, and no arguments unless `tellsArguments` is set. */
+/** What happens in a gateway, for a log or an audit. Holds no secret, and no arguments unless `logsArguments` is set. */
 export type GatewayEvent =
   | ({
       readonly kind: "call";

@@ -1,6 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { McpServer } from "@modelcontextprotocol/server";
 import { channelPrefix, type TraceEvent } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -17,7 +16,7 @@ async function deadPort(): Promise<number> {
   return port;
 }
 
-/** A server that takes requests and never answers. */
+/** A server that takes requests and never responds. */
 async function silentServer(): Promise<string> {
   return `http://127.0.0.1:${await serve(() => {})}/mcp`;
 }
@@ -26,10 +25,10 @@ const listMs = 1500;
 
 describe("a dead and a silent server", () => {
   test("are omitted from lists, which is reported once in an event and in the trace, and do not delay other servers", async () => {
-    const stories: TraceEvent[] = [];
-    const hear = (message: unknown): void => void stories.push(message as TraceEvent);
-    subscribe(`${channelPrefix}trace`, hear);
-    onTestFinished(() => void unsubscribe(`${channelPrefix}trace`, hear));
+    const traces: TraceEvent[] = [];
+    const onTrace = (message: unknown): void => void traces.push(message as TraceEvent);
+    subscribe(`${channelPrefix}trace`, onTrace);
+    onTestFinished(() => void unsubscribe(`${channelPrefix}trace`, onTrace));
     const gateway = await startTestGateway(
       {
         dead: { type: "http", url: `http://127.0.0.1:${await deadPort()}/mcp` },
@@ -49,12 +48,12 @@ describe("a dead and a silent server", () => {
         (event) => event.kind === "omitted" && event.server === server && event.list === "tools/list",
       );
     for (const server of ["dead", "silent", "gone"]) expect(isOmitted(server), server).toBe(true);
-    const told = stories.filter(({ text }) => text.startsWith("Omitted from tools/list"));
-    expect(new Set(told.map(({ subject }) => ("name" in subject ? subject.name : "")))).toEqual(
+    const omissions = traces.filter(({ text }) => text.startsWith("Omitted from tools/list"));
+    expect(new Set(omissions.map(({ subject }) => ("name" in subject ? subject.name : "")))).toEqual(
       new Set(["dead", "silent", "gone"]),
     );
 
-    // The silent one has had its time; whoever asks now does not wait for it again.
+    // The time limit of the silent one is over: later clients do not wait for it again.
     const startedAt = performance.now();
     for (let time = 0; time < 5; time += 1) await client.listTools(undefined, { cacheMode: "refresh" });
     expect(textOf(await client.callTool({ name: "good__echo", arguments: { text: "a" } }))).toBe("good: a");

@@ -74,7 +74,7 @@ function makeRich(mark: string, made: McpServer[] = []): MakeServer {
   };
 }
 
-/** Where the tool `wait` runs, and where it was called off. */
+/** Where the tool `wait` runs, and where it was cancelled. */
 const waiting = new Set<string>();
 const cancelled = new Set<string>();
 
@@ -88,8 +88,8 @@ async function startRich(era: Era, mark = "rich", made: McpServer[] = []): Promi
   return startTestGateway({ [mark]: { type: "http", url } });
 }
 
-describe.each(pairs)("through the gateway from a server of the %s era to a client of the %s era", (era, mode) => {
-  test("resources and templates are listed, and read by the uris that the server gave them", async () => {
+describe.each(pairs)("through the gateway from a %s server to a %s client", (era, mode) => {
+  test("resources and templates are listed, and read by the URIs of the server", async () => {
     const client = await connect(await startRich(era), mode);
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual(["notes://rich/all", "shared://everywhere", "wirescope://status"]);
@@ -100,7 +100,7 @@ describe.each(pairs)("through the gateway from a server of the %s era to a clien
     expect(await read("notes://rich/7/text")).toMatchObject({ text: "note 7 of rich" });
   });
 
-  test("prompts are listed and got, and arguments of both are completed", async () => {
+  test("prompts are listed and returned, and arguments of prompts and templates are completed", async () => {
     const client = await connect(await startRich(era), mode);
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name }) => name)).toEqual(["rich__greeting"]);
@@ -118,7 +118,7 @@ describe.each(pairs)("through the gateway from a server of the %s era to a clien
     expect(ofTemplate.completion.values).toEqual(["41", "42"]);
   });
 
-  test("progress comes while a call runs, to who asked for it", async () => {
+  test("progress is sent during a call, to the client that requested it", async () => {
     const client = await connect(await startRich(era), mode);
     const seen: unknown[] = [];
     const result = await client.callTool(
@@ -130,7 +130,7 @@ describe.each(pairs)("through the gateway from a server of the %s era to a clien
     expect(textOf(await client.callTool({ name: "rich__count", arguments: { to: 2 } }))).toBe("rich counted to 2");
   });
 
-  test("who calls a request off has the server told", async () => {
+  test("cancelling a request cancels it on the server", async () => {
     const mark = `wait-${era}-${mode}`;
     const gateway = await startRich(era, mark);
     const client = await connect(gateway, mode);
@@ -146,7 +146,7 @@ describe.each(pairs)("through the gateway from a server of the %s era to a clien
     expect(outcome).toMatchObject({ outcome: "cancelled" });
   });
 
-  test("a resource that a tool speaks of is read from the server of the tool, though no list has it", async () => {
+  test("a resource that a tool mentions is read from its server, even if no list contains it", async () => {
     const gateway = await startTestGateway({
       first: { type: "http", url: await (era === "legacy" ? serveLegacy : serveModern)(makeRich("first")) },
       second: { type: "http", url: await (era === "legacy" ? serveLegacy : serveModern)(makeRich("second")) },
@@ -158,7 +158,7 @@ describe.each(pairs)("through the gateway from a server of the %s era to a clien
     expect(read).toMatchObject({ server: "second", name: "hidden://second" });
   });
 
-  test("a list that changes at a server is told to clients that listen", async () => {
+  test("subscribed clients are notified of a changed list", async () => {
     const made: McpServer[] = [];
     const gateway = await startRich(era, "rich", made);
     const changed: string[] = [];
@@ -228,8 +228,8 @@ describe("log messages", () => {
   );
 });
 
-describe("resources of one uri at two servers", () => {
-  test("are offered by uris that lead to each", async () => {
+describe("resources with the same URI on two servers", () => {
+  test("are listed with URIs that identify their server", async () => {
     const gateway = await startTestGateway({
       one: { type: "http", url: await serveLegacy(makeRich("one")) },
       "two words": { type: "http", url: await serveModern(makeRich("two")) },
@@ -270,7 +270,7 @@ describe("subscriptions to a resource", () => {
   );
 });
 
-test("what the servers say of their use is told with the servers' names", async () => {
+test("the instructions of all servers are sent with the names of the servers", async () => {
   const gateway = await startRich("legacy");
   await settled(gateway);
   const client = await connect(gateway, "legacy");

@@ -4,7 +4,7 @@ import { connect, connectOld, pluginOf, startTestGateway, textOf } from "./gatew
 import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 describe("tools", () => {
-  test("of servers of both eras are one list, for clients of both eras", async () => {
+  test("of legacy and modern servers are one list, for legacy and modern clients", async () => {
     const gateway = await startTestGateway({
       old: { type: "http", url: await serveLegacy(makeEcho("old")) },
       new: { type: "http", url: await serveModern(makeEcho("new")) },
@@ -22,7 +22,7 @@ describe("tools", () => {
 });
 
 describe("events", () => {
-  test("tell of each call without its arguments", async () => {
+  test("report each call without its arguments", async () => {
     const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
     const client = await connect(gateway, "legacy");
     await client.callTool({ name: "echo__echo", arguments: { text: "a private matter" } });
@@ -43,15 +43,15 @@ describe("events", () => {
     expect(gateway.events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["server-state", "session-opened"]));
   });
 
-  test("tell the arguments where they are asked for", async () => {
+  test("contain the arguments if logsArguments is set", async () => {
     const entries = { echo: { type: "http", url: await serveModern(makeEcho("echo")) } };
     const gateway = await startTestGateway(entries, { logsArguments: true });
     const client = await connect(gateway, "modern");
-    await client.callTool({ name: "echo__echo", arguments: { text: "told" } });
-    expect(gateway.events).toContainEqual(expect.objectContaining({ arguments: { text: "told" } }));
+    await client.callTool({ name: "echo__echo", arguments: { text: "logged" } });
+    expect(gateway.events).toContainEqual(expect.objectContaining({ arguments: { text: "logged" } }));
   });
 
-  test("that throw, or hold a secret, change nothing and tell none", async () => {
+  test("are redacted, and a listener that throws changes nothing", async () => {
     const secrets = createSecretRegistry();
     secrets.add("s3cret-of-a-server");
     const seen: unknown[] = [];
@@ -60,7 +60,7 @@ describe("events", () => {
       secrets,
       onEvent(event) {
         seen.push(event);
-        throw new Error("who watches");
+        throw new Error("The listener fails.");
       },
     });
     const client = await connect(gateway, "modern");
@@ -74,7 +74,7 @@ describe("events", () => {
   });
 });
 
-test("each server gets its own secrets, and none of another", async () => {
+test("each server receives its own secrets and none of another server", async () => {
   const seen: Record<string, string> = {};
   const serveSeeing = async (name: string): Promise<string> => {
     const listener = modernListener(makeEcho(name));

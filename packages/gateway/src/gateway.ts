@@ -57,7 +57,7 @@ export interface Gateway extends AsyncDisposable {
   readonly endpoint: string | undefined;
   /** The target for Channelz clients; undefined if it does not listen. */
   readonly address: string | undefined;
-  /** The token that requests must carry; undefined if there is none, or it is in a file. */
+  /** The token that requests must carry; undefined if no token is required, or it is in a file. */
   readonly token: string | undefined;
   /** The additional token for administration requests that change something. */
   readonly adminToken: string;

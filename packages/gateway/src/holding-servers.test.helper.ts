@@ -3,7 +3,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { type MakeServer, modernListener, serve, serveLegacy } from "./tool-servers.test.helper.js";
 
-/** A call that a server has taken and not answered yet. */
+/** A call that a server has received, without a response so far. */
 export interface Held {
   readonly signal: AbortSignal;
   progress(progress: number): Promise<void>;
@@ -11,7 +11,7 @@ export interface Held {
 }
 
 export interface Holding {
-  /** What leads to it, in a configuration. */
+  /** Its entry in a configuration. */
   readonly entry: { readonly type: string; readonly url: string };
   /** The calls that it has taken. */
   readonly held: readonly Held[];
@@ -19,7 +19,7 @@ export interface Holding {
   readonly sockets: ReadonlySet<Socket>;
 }
 
-/** A server whose tool answers who it is, once it is let go. */
+/** A server whose tool responds with its name once it is released. */
 export async function serveHolding(mark: string, era: "legacy" | "modern"): Promise<Holding> {
   const held: Held[] = [];
   const sockets = new Set<Socket>();
@@ -50,7 +50,7 @@ export async function serveHolding(mark: string, era: "legacy" | "modern"): Prom
   return { entry: { type: "http", url: `http://127.0.0.1:${port}/mcp` }, held, sockets };
 }
 
-/** A server over pipes. It tells its pid, at once or once the client has answered a question; or it never answers. */
+/** A stdio server. It returns its pid, at once or after the client has responded to a question; or it never responds. */
 const program = `
 const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
 const result = { content: [{ type: "text", text: String(process.pid) }] };
@@ -67,10 +67,10 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
   } else if (tool === "pid") say({ id, result });
   else if (tool === "ask") {
     asking = id;
-    const params = { mode: "form", message: "Go on?", requestedSchema: schema };
+    const params = { mode: "form", message: "Continue?", requestedSchema: schema };
     say({ id: "question", method: "elicitation/create", params });
   } else if (id === "question") say({ id: asking, result });
-  else if (id !== undefined && tool !== "never") say({ id, error: { code: -32601, message: "There is none." } });
+  else if (id !== undefined && tool !== "never") say({ id, error: { code: -32601, message: "Method not found." } });
 });`;
 export const pipes: { readonly command: string; readonly args: readonly string[]; readonly sandbox: false } = {
   command: process.execPath,

@@ -31,7 +31,7 @@ const modern = (method: string, params: object, headers: Record<string, string> 
 
 const deep = `${"[".repeat(500_000)}${"]".repeat(500_000)}`;
 
-test("a message that is nested too deeply is refused, and goes to no server", async () => {
+test("a message that is nested too deeply is refused and not forwarded", async () => {
   const server = await serveRaw();
   const gateway = await startTestGateway({ raw: server.entry });
   const session = await begin(gateway);
@@ -50,7 +50,7 @@ test.each([
   ["version", { clientInfo: { name: "a", version: long } }],
   ["capabilities", { capabilities: { elicitation: { form: {}, more: long } } }],
   ["version of the protocol", { protocolVersion: long }],
-])("a client begins no session with a %s that would be kept for long", async (_, changes) => {
+])("refuses initialize with a %s that is too long to keep", async (_, changes) => {
   const gateway = await startTestGateway({});
   const response = await post(gateway, initialize(changes));
   expect(await response.json()).toMatchObject({ error: { code: -32_602, message: /16384 characters/ } });
@@ -61,17 +61,17 @@ test.each([
   expect(fine.headers.get("mcp-session-id")).not.toBeNull();
 });
 
-describe("resources that are watched", () => {
-  test("are bounded in number and length for one session, and free when they are watched no more", async () => {
+describe("resource subscriptions", () => {
+  test("are limited in number and length for one session, and can be replaced after unsubscribing", async () => {
     const server = await serveRaw();
     const gateway = await startTestGateway({ raw: server.entry });
     await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
     const [input, output] = [new PassThrough(), new PassThrough()];
     gateway.gateway.serveStdio(input, output);
-    const answers = new Map<unknown, unknown>();
+    const responses = new Map<unknown, unknown>();
     const onLine = (line: string): void => {
-      const answer = JSON.parse(line) as { id?: unknown };
-      if (answer.id !== undefined) answers.set(answer.id, answer);
+      const response = JSON.parse(line) as { id?: unknown };
+      if (response.id !== undefined) responses.set(response.id, response);
     };
     const lines = createLineReader(1_000_000, onLine, () => {});
     output.on("data", (chunk: Buffer) => lines.push(chunk));
@@ -81,8 +81,8 @@ describe("resources that are watched", () => {
         last += 1;
         input.write(`${JSON.stringify({ jsonrpc: "2.0", id: last, method, params: { uri } })}\n`);
       }
-      await expect.poll(() => answers.size, patience).toBe(last);
-      return answers.get(last);
+      await expect.poll(() => responses.size, patience).toBe(last);
+      return responses.get(last);
     };
     input.write(`${JSON.stringify(initialize())}\n`);
     for (let first = 0; first < 1000; first += 200) {
@@ -102,7 +102,7 @@ describe("resources that are watched", () => {
     });
   });
 
-  test("one whose wish was refused takes nothing from another who has it", async () => {
+  test("a refused subscription does not end that of another client", async () => {
     let isRefused = true;
     const server = await serveRaw({
       "resources/subscribe"({ id }, response) {
@@ -150,25 +150,25 @@ describe("resources that are watched", () => {
   });
 });
 
-test("what a client makes up is told in events, and in words, only by its beginning", async () => {
+test("strings of a client are truncated in events and error messages", async () => {
   const gateway = await startTestGateway({});
   const session = await begin(gateway);
-  const answers = [];
+  const responses = [];
   for (const [method, params] of [
     [long, {}],
     ["tools/call", { name: long }],
     ["resources/read", { uri: long }],
   ] as const) {
-    answers.push(await (await post(gateway, { jsonrpc: "2.0", id: long, method, params }, session)).json());
+    responses.push(await (await post(gateway, { jsonrpc: "2.0", id: long, method, params }, session)).json());
   }
-  const words = answers.map((answer) => (answer as { error: { message: string } }).error.message.length);
-  expect(Math.max(...words)).toBeLessThan(400);
+  const lengths = responses.map((response) => (response as { error: { message: string } }).error.message.length);
+  expect(Math.max(...lengths)).toBeLessThan(400);
   const calls = gateway.events.filter(({ kind }) => kind === "call");
   expect(calls).toHaveLength(3);
   for (const event of calls) expect(JSON.stringify(event).length).toBeLessThan(15_000);
 });
 
-test("who asks over pipes and does not read is not read either, and gets every answer once it reads", async () => {
+test("a stdio client that does not read is not read from, and receives every response once it reads", async () => {
   const text = "x".repeat(1_000_000);
   const server = await serveRaw({ "tools/call": () => JSON.stringify({ content: [{ type: "text", text }] }) });
   const { gateway } = await startTestGateway({ raw: server.entry }, { listen: false });
@@ -185,16 +185,16 @@ test("who asks over pipes and does not read is not read either, and gets every a
   }
   expect(called()).toBeLessThan(calls);
   expect(output.writableLength + output.readableLength).toBeLessThan(calls * 500_000);
-  const answered = new Set<string>();
+  const received = new Set<string>();
   createInterface({ input: output }).on("line", (line) => {
-    // Besides, it is told of lists that changed.
+    // It is also notified of changed lists.
     const id = /^.{0,30}"id":([^,]+),/.exec(line)?.[1];
-    if (id !== undefined) answered.add(id);
+    if (id !== undefined) received.add(id);
   });
-  await expect.poll(() => answered.size, patience).toBe(calls + 1);
+  await expect.poll(() => received.size, patience).toBe(calls + 1);
 });
 
-test("a session does not follow its client to another request: neither another's id nor a made-up one is found", async () => {
+test("a session is not found by the id of another client, nor by an invented one", async () => {
   const gateway = await startTestGateway({}, { listen: { token: false } });
   const session = await begin({ ...gateway, token: "of-the-first" });
   const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
@@ -210,7 +210,7 @@ test("a session does not follow its client to another request: neither another's
   const chosen = await post(gateway, initialize(), { "mcp-session-id": "chosen" });
   expect(chosen.status).toBe(400);
   expect(await statusOf("of-the-first", "chosen")).toBe(404);
-  // Nobody goes on where another left off.
+  // No client can continue the session of another.
   const headers = { authorization: "Bearer of-the-second", accept: "text/event-stream", "last-event-id": "1" };
   const status = await new Promise((resolve, reject) => {
     const request = httpRequest(gateway.endpoint, { headers: { ...headers, "mcp-session-id": id } }, (response) => {

@@ -14,7 +14,7 @@ const initialize = {
 };
 const events = { "content-type": "text/event-stream" };
 
-/** Says something before it answers, on the stream of the call. */
+/** Sends a message before it responds, on the stream of the call. */
 const sayingFirst =
   (text: (token: unknown) => string): RawMethod =>
   ({ id, params }, response) => {
@@ -24,7 +24,7 @@ const sayingFirst =
     return undefined;
   };
 
-describe.each<Mode>(["legacy", "modern"])("what is nested too deeply to be written again (%s)", (mode) => {
+describe.each<Mode>(["legacy", "modern"])("what is nested too deeply to be serialized (%s)", (mode) => {
   test.each<[string, Record<string, RawMethod>, RegExp | undefined]>([
     ["a result", { "tools/call": () => `{"content":[],"x":${abyss}}` }, /nested too deeply/],
     [
@@ -102,7 +102,7 @@ test.each([
   expect(gateway.events).toContainEqual(expect.objectContaining({ kind: "omitted", server: "hostile" }));
 });
 
-test("of tools with one name the first is offered, so that clients do not refuse the whole list", async () => {
+test("of tools with the same name only the first is offered, because clients would reject the list", async () => {
   const tool = (name: string, description: string): string =>
     JSON.stringify({ name, description, inputSchema: { type: "object" } });
   const twice = await serveRaw({ "tools/list": () => `{"tools":[${tool("a", "first")},${tool("a", "second")}]}` });
@@ -152,7 +152,7 @@ test.each<Mode>(["legacy", "modern"])(
       const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "hostile__echo", arguments: {} } };
       const text = await (await post(gateway, call, session)).text();
       expect(text.match(/elicitation\/create/g)).toHaveLength(32);
-      // The client is told that nobody waits for it any more.
+      // The client is notified that the questions are cancelled.
       expect(text.match(/notifications\/cancelled/g)).toHaveLength(32);
       expect(text).toContain('"result":{"content":[]}');
     }
@@ -163,7 +163,7 @@ test.each<Mode>(["legacy", "modern"])(
   },
 );
 
-test("a uri that a server makes too long is not kept", async () => {
+test("a URI of a server that is too long is not kept", async () => {
   const uriOf = (length: number): string => `x:${"y".repeat(length)}`;
   const content = [100, 10_000].map((length) => ({ type: "resource_link", uri: uriOf(length), name: "a" }));
   const speaking = await serveRaw({ "tools/call": () => JSON.stringify({ content }) });
@@ -176,7 +176,7 @@ test("a uri that a server makes too long is not kept", async () => {
   await expect(client.readResource({ uri: uriOf(10_000) })).rejects.toThrow(/No server has the resource "x:y{198}…"/);
 });
 
-test("what a server says of its use is passed on as far as others have room beside it", async () => {
+test("long instructions of a server are truncated", async () => {
   const capabilities = {};
   const instructions = "x".repeat(1_000_000);
   const talker = await serveRaw({
@@ -270,6 +270,6 @@ test("truncates a page with more tools than a function takes arguments, and repo
   const hostile = await serveRaw({ "tools/list": () => `{"tools":[${tools}]}` });
   const gateway = await startTestGateway({ hostile: hostile.entry });
   await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(0);
-  const told = gateway.events.flatMap((event) => (event.kind === "omitted" ? [event.reason] : []));
-  expect(told).toEqual([expect.stringMatching(/^tools "t0", "t1", .* and 19990 more have no input schema/)]);
+  const reasons = gateway.events.flatMap((event) => (event.kind === "omitted" ? [event.reason] : []));
+  expect(reasons).toEqual([expect.stringMatching(/^tools "t0", "t1", .* and 19990 more have no input schema/)]);
 });

@@ -2,8 +2,7 @@
 export { openAdminConnection } from "./admin/connect-admin.js";
 export { approvalFromMessage } from "./admin/messages/approval-message.js";
 export { explanationFromMessage } from "./admin/messages/explanation-message.js";
-export { failureFromMessage } from "./admin/messages/failure-message.js";
-export { type ServerReport, serverFromMessage } from "./admin/messages/server-message.js";
+export { failureFromMessage, type ServerReport, serverFromMessage } from "./admin/messages/server-message.js";
 export { promptFromMessage, signOutFromMessage } from "./admin/messages/sign-in-message.js";
 export type { Gateway } from "./gateway.js";
 export type { PluginServers } from "./servers/plugin-servers.js";

@@ -22,7 +22,7 @@ describe("closing", () => {
     return { gateway, waiting };
   }
 
-  test("lets a call in flight end, takes nothing new, and leaves no port open", async () => {
+  test("waits for a call in flight, accepts nothing new, and leaves no port open", async () => {
     const { gateway, waiting } = await startHolding();
     const client = await connect(gateway, "legacy");
     const held = client.callTool({ name: "hold__hold", arguments: {} });
@@ -37,7 +37,7 @@ describe("closing", () => {
     await expect(fetch(`${gateway.url}/healthz`)).rejects.toThrow();
   });
 
-  test("calls off what does not end in time", async () => {
+  test("cancels calls that do not end in time", async () => {
     const { gateway, waiting } = await startHolding();
     const client = await connect(gateway, "modern");
     const held = client.callTool({ name: "hold__hold", arguments: {} });
@@ -49,7 +49,7 @@ describe("closing", () => {
 });
 
 describe("after many clients", () => {
-  test("nothing is left of them: no session, stream, call, socket or object of the registry", async () => {
+  test("no session, stream, call, socket or registry object remains", async () => {
     const registry = createRegistry();
     const gateway = await startTestGateway(
       {
@@ -113,7 +113,7 @@ describe("after many clients", () => {
     expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0]);
   });
 
-  test("a gateway that is closed leaves nothing in the registry, and no child", async () => {
+  test("a closed gateway leaves nothing in the registry, and no child process", async () => {
     const registry = createRegistry();
     const gateway = await runGateway({
       plugins: [pluginOf({ all: { command: process.execPath, args: [everything, "stdio"] } })],

@@ -46,7 +46,7 @@ const begin = async (gateway: TestGateway, name = "raw") => {
   return { status: response.status, session: { "mcp-session-id": response.headers.get("mcp-session-id") ?? "" } };
 };
 
-test("one client has so many requests in flight, and others are not held up by it", async () => {
+test("limits the requests in flight of one client, and does not delay others", async () => {
   const { gateway, running, release } = await startHolding({ clientConcurrency: 2 });
   const { session } = await begin(gateway, "greedy");
   const hold = (id: number) =>
@@ -75,7 +75,7 @@ async function expectRate(rate: number, send: (id: number) => Promise<readonly n
   expect(admitted).toBeLessThanOrEqual(2 * rate + Math.ceil(elapsedS * rate) + 1);
 }
 
-test("one client sends so many requests in a second", async () => {
+test("limits the requests per second of one client", async () => {
   const gateway = await startTestGateway({}, { limits: { clientRate: 5 } });
   const { session } = await begin(gateway);
   await expectRate(5, async (id) => [(await post(gateway, { jsonrpc: "2.0", id, method: "ping" }, session)).status]);
@@ -110,7 +110,7 @@ function modernRequest(
   return { message: { jsonrpc: "2.0", id, method, params: { ...params, _meta } }, headers };
 }
 
-test("clientRate counts requests to listen as well", async () => {
+test("clientRate also counts subscriptions", async () => {
   const gateway = await startTestGateway({}, { limits: { clientRate: 1 } });
   await expectRate(1, async (id) => {
     const { message, headers } = modernRequest(id, "subscriptions/listen", {
@@ -161,7 +161,7 @@ test("at the session limit the session that has been idle longest is closed, and
   expect((await Promise.all([held, heldToo])).map(({ status }) => status)).toEqual([200, 200]);
 });
 
-test("a session that nobody uses ends, and one that is used does not", async () => {
+test("an idle session is closed, and one in use is not", async () => {
   const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 300 } });
   const [used, left] = [await begin(gateway, "used"), await begin(gateway, "left")];
   const ping = (session: Record<string, string>) => post(gateway, { jsonrpc: "2.0", id: 3, method: "ping" }, session);
@@ -212,7 +212,7 @@ test("sessions whose requests have arrived are not idle, even if this process wa
   expect(new Set(statuses())).toEqual(new Set(["200"]));
 });
 
-test("limits that are none are a TypeError", () => {
+test("an invalid limit is a TypeError", () => {
   expect(() => completeLimits({ sesions: 1 } as object)).toThrow(TypeError);
   expect(() => completeLimits({ sessions: 0 })).toThrow(/must be greater than 0/);
   expect(completeLimits({ sessions: 5 })).toMatchObject({ sessions: 5, listMs: 5000 });

@@ -10,10 +10,10 @@ export interface RawMessage {
   readonly error?: { readonly code: number; readonly message: string } | undefined;
 }
 
-/** Answers one method: with a text of JSON for its result, or by itself on the response. */
+/** Handles one method: returns its result as JSON, or writes to the response itself. */
 export type RawMethod = (message: RawMessage, response: ServerResponse) => string | undefined;
 
-/** A server of the older era that answers with what it is told to, whatever that is. */
+/** A legacy server with arbitrary responses. */
 export interface RawServer {
   readonly entry: { readonly type: "http"; readonly url: string };
   /** What the gateway sent. */

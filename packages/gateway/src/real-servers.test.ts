@@ -23,16 +23,16 @@ const sampled = {
 };
 const roots = { roots: [{ uri: "file:///a/root", name: "a root" }] };
 
-function answer(client: Client): void {
+function respond(client: Client): void {
   client.setRequestHandler("elicitation/create", async () => elicited);
   client.setRequestHandler("sampling/createMessage", async () => sampled);
   client.setRequestHandler("roots/list", async () => roots);
 }
 
-/** The three kinds of clients, each of which answers what servers ask. */
+/** The three kinds of clients, each of which responds to questions of servers. */
 const clients: Readonly<Record<string, (gateway: TestGateway) => Promise<Client>>> = {
-  "SDK 2.x, newer era": (gateway) => connect(gateway, "modern", { capabilities }, answer),
-  "SDK 2.x, older era": (gateway) => connect(gateway, "legacy", { capabilities }, answer),
+  "SDK 2.x, modern": (gateway) => connect(gateway, "modern", { capabilities }, respond),
+  "SDK 2.x, legacy": (gateway) => connect(gateway, "legacy", { capabilities }, respond),
   "SDK 1.x": async (gateway) =>
     (await connectOld(gateway, capabilities, (client) => {
       client.setRequestHandler(ElicitRequestSchema, async () => elicited);
@@ -60,10 +60,10 @@ describe.each(["stdio", "http", "sse"] as const)("the reference server over %s",
 
       const progress: number[] = [];
       const long = { name: "all__trigger-long-running-operation", arguments: { duration: 0.2, steps: 2 } };
-      // A step of the server has a total. One without is the SDK's own: it tells each time that it gives a call its input, and
+      // A step of the server has a total. One without is the SDK's own: it reports each time that it gives a call its input, and
       // this server asks for the roots a moment after it was begun, which may be during this call.
-      const onprogress = (told: { progress: number; total?: number }) => {
-        if (told.total !== undefined) progress.push(told.progress);
+      const onprogress = (update: { progress: number; total?: number }) => {
+        if (update.total !== undefined) progress.push(update.progress);
       };
       // The one client takes a schema in between.
       const request = client as unknown as {

@@ -6,7 +6,7 @@ import { connect, patience, pluginOf, startTestGateway, textOf } from "./gateway
 import type { PluginServers } from "./servers/plugin-servers.js";
 import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
-test("what did not change goes on, what changed is begun anew, what is gone ends, and clients are told", async () => {
+test("unchanged servers keep their connection, changed ones restart, removed ones end, and clients are notified", async () => {
   let release = (): void => {};
   let initialized = 0;
   const makeHold = () => {
@@ -62,15 +62,15 @@ test("what did not change goes on, what changed is begun anew, what is gone ends
   });
 });
 
-test("a variable that an entry uses is part of it, and so are the tools that are offered", async () => {
+test("a changed variable or tool filter of an entry is applied by a reload", async () => {
   const reference = `\${MARK}`;
   const entries = { all: { command: process.execPath, args: [everything, "stdio"], env: { MARK: reference } } };
   const plugin = (MARK: string) => pluginOf(entries, { variables: { PATH: process.env.PATH, MARK } });
   const gateway = await startTestGateway({}, { plugins: [plugin("first")] });
   const changedBy = async (...args: Parameters<typeof gateway.gateway.reload>): Promise<readonly string[]> => {
     await gateway.gateway.reload(...args);
-    const told = gateway.events.findLast(({ kind }) => kind === "reloaded");
-    return told?.kind === "reloaded" ? told.changed : [];
+    const event = gateway.events.findLast(({ kind }) => kind === "reloaded");
+    return event?.kind === "reloaded" ? event.changed : [];
   };
   expect(await changedBy([plugin("first")])).toEqual([]);
   expect(await changedBy([plugin("second")])).toEqual(["all"]);
@@ -82,7 +82,7 @@ test("a variable that an entry uses is part of it, and so are the tools that are
   );
 });
 
-test("where two plugins have a server of one name, the first is used, and that is told", async () => {
+test("if two configurations define a server of the same name, the first is used, and that is reported", async () => {
   const [first, second] = [await serveModern(makeEcho("first")), await serveModern(makeEcho("second"))];
   const plugins = [first, second].map((url) => pluginOf({ same: { type: "http", url } }));
   const gateway = await startTestGateway({}, { plugins });
@@ -93,7 +93,7 @@ test("where two plugins have a server of one name, the first is used, and that i
   });
 });
 
-test("[TS-SEC-7] a token that is rotated is sent with every call after the reload, and the old one never again", async () => {
+test("[TS-SEC-7] a rotated token is sent with every call after the reload, and the old one never again", async () => {
   const tokens: (string | undefined)[] = [];
   const listener = modernListener(makeEcho("api"));
   const port = await serve((request, response) => {
@@ -126,7 +126,7 @@ test("[TS-SEC-7] a token that is rotated is sent with every call after the reloa
   expect(secrets.redact("token-of-november token-of-december")).toBe("[redacted] [redacted]");
 });
 
-test("an entry that may not act is told as such, and tried again when it may", async () => {
+test("an entry that is not trusted is reported, and opened again after its approval", async () => {
   const url = await serveModern(makeEcho("shy"));
   let isTrusted = false;
   const assertTrusted = async () => {
@@ -149,7 +149,7 @@ test("an entry that may not act is told as such, and tried again when it may", a
 });
 
 test.each(["legacy", "modern"] as const)(
-  "what clients of the %s era asked a server to tell is asked of the one that takes its place",
+  "subscriptions of %s clients are sent to the server that replaces theirs",
   async (era) => {
     const asked: string[] = [];
     const uri = "notes://all";
@@ -182,13 +182,15 @@ test.each(["legacy", "modern"] as const)(
       await client.listen({ resourceSubscriptions: [uri] });
     }
     const subscriptions = era === "legacy" ? ["warning", uri] : [uri];
-    await expect.poll(() => [...asked].sort(), patience).toEqual(subscriptions.map((wish) => `before ${wish}`).sort());
+    await expect
+      .poll(() => [...asked].sort(), patience)
+      .toEqual(subscriptions.map((subscription) => `before ${subscription}`).sort());
     asked.length = 0;
     const heardByNew = era === "legacy" ? ["added warning"] : [];
     await gateway.gateway.reload([pluginOf({ notes: await entryOf("after"), added: await entryOf("added") })]);
     await expect
       .poll(() => [...asked].sort(), patience)
-      .toEqual([...heardByNew, ...subscriptions.map((wish) => `after ${wish}`)].sort());
+      .toEqual([...heardByNew, ...subscriptions.map((subscription) => `after ${subscription}`)].sort());
     if (era === "modern") return;
     asked.length = 0;
     await client.unsubscribeResource({ uri });
@@ -197,7 +199,7 @@ test.each(["legacy", "modern"] as const)(
 );
 
 test.each(["legacy", "modern"] as const)(
-  "a subscription of a client of the %s era that a server has not confirmed when it is replaced is sent to the new one",
+  "a subscription of a %s client that is not confirmed when its server is replaced is sent to the replacement",
   async (era) => {
     const uri = "notes://all";
     const asked: string[] = [];

@@ -10,25 +10,25 @@ function rolesOf(node: TreeNode | undefined): Set<string | undefined> {
   );
 }
 
-describe("the pages of state", () => {
-  test("it is there at once, and ready when each server has connected or failed", async () => {
-    let answer: (() => void) | undefined;
+describe("health and metrics", () => {
+  test("/healthz responds at once, and /readyz when each server has connected or failed", async () => {
+    let respond: (() => void) | undefined;
     const port = await serve((_, response) => {
-      answer = () => void response.writeHead(500).end();
+      respond = () => void response.writeHead(500).end();
     });
     const { url } = await startTestGateway({ slow: { type: "http", url: `http://127.0.0.1:${port}/mcp` } });
     const status = async (path: string) => (await fetch(`${url}${path}`)).status;
     expect(await status("/healthz")).toBe(200);
     expect(await status("/readyz")).toBe(503);
-    await expect.poll(() => typeof answer, patience).toBe("function");
+    await expect.poll(() => typeof respond, patience).toBe("function");
     expect(await status("/readyz")).toBe(503);
-    answer?.();
+    respond?.();
     await expect.poll(() => status("/readyz"), patience).toBe(200);
     expect((await fetch(`${url}/healthz`, { method: "POST" })).status).toBe(405);
     expect(await (await fetch(`${url}/readyz`)).text()).toBe("ready\n");
   });
 
-  test("Prometheus reads what passed, by method, server and outcome", async () => {
+  test("/metrics counts calls by method, server and outcome", async () => {
     const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
     const client = await connect(gateway, "modern");
     await client.callTool({ name: "echo__echo", arguments: { text: "a" } });
@@ -60,7 +60,7 @@ describe("the pages of state", () => {
 });
 
 describe("Channelz, on the same port and behind the same guard", () => {
-  test("shows the servers behind as channels, and the gateway as a server with its sockets and calls", async () => {
+  test("shows tool servers as channels, and the gateway as a server with its sockets and calls", async () => {
     const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
     const client = await connect(gateway, "modern");
     await client.callTool({ name: "echo__echo", arguments: { text: "a" } });

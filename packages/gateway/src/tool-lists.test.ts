@@ -12,7 +12,7 @@ function makeFiles(): McpServer {
   return server;
 }
 
-test("what is denied is neither offered nor called, and a reload changes that on the same connection", async () => {
+test("a denied tool is neither offered nor called, and a reload changes the filter on the same connection", async () => {
   let initialized = 0;
   const url = await serveLegacy(() => {
     initialized += 1;
@@ -40,7 +40,7 @@ test("what is denied is neither offered nor called, and a reload changes that on
   expect(initialized).toBe(1);
 });
 
-test("a list of a server that is not there, and a pattern that matches nothing, are told once", async () => {
+test("reports a filter for an unknown server, and a pattern that matches no tool, once", async () => {
   const made: McpServer[] = [];
   const url = await serveLegacy(() => {
     const server = makeFiles();
@@ -64,8 +64,8 @@ test("a list of a server that is not there, and a pattern that matches nothing, 
       { ...patience, interval: 200 },
     )
     .toBeGreaterThan(2);
-  const told = gateway.events.flatMap((event) => (event.kind === "defect" ? [event.reason] : []));
-  expect(told).toEqual([
+  const reasons = gateway.events.flatMap((event) => (event.kind === "defect" ? [event.reason] : []));
+  expect(reasons).toEqual([
     'The tool filter for server "mail" has no effect: the server does not exist. Servers: files.',
     'No tool of server "files" matches "raed_file" in its tool filter. Check the names of its tools and correct the filter.',
   ]);

@@ -27,7 +27,7 @@ export async function serve(handler: RequestListener): Promise<number> {
 /** Makes servers of the SDK, with what the tests need of one. */
 export type MakeServer = (era: "legacy" | "modern") => McpServer;
 
-/** What answers requests as a server of the SDK that speaks the newer era. */
+/** A request handler that is a modern server of the SDK. */
 export function modernListener(make: MakeServer): RequestListener {
   const handler = createMcpHandler(() => make("modern"), { legacy: "reject" });
   onTestFinished(() => handler.close());
@@ -84,7 +84,7 @@ export function makeEcho(mark: string): MakeServer {
 }
 
 /** Says on standard error on which port a server listens: these cannot be asked for it. */
-const tellPort = `data:text/javascript,${encodeURIComponent(`
+const printPort = `data:text/javascript,${encodeURIComponent(`
 import { subscribe } from "node:diagnostics_channel";
 subscribe("tracing:net.server.listen:asyncEnd", ({ server }) => {
   process.stderr.write("[[port " + server.address()?.port + "]]");
@@ -92,7 +92,7 @@ subscribe("tracing:net.server.listen:asyncEnd", ({ server }) => {
 
 /** Starts the reference server behind HTTP, until the test ends; resolves with its port. */
 export function startEverything(behind: "streamableHttp" | "sse"): Promise<number> {
-  const child = spawn(process.execPath, ["--import", tellPort, everything, behind], {
+  const child = spawn(process.execPath, ["--import", printPort, everything, behind], {
     env: { ...process.env, PORT: "0" },
     stdio: ["pipe", "ignore", "pipe"],
   });

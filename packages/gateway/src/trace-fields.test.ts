@@ -6,13 +6,13 @@ const other = "00-11111111111111111111111111111111-2222222222222222-00";
 const { read } = createTraceFieldReader(["tracecontext"]);
 const both = createTraceFieldReader(["tracecontext", "baggage"]);
 
-describe("what a request says of its trace", () => {
-  test("is nothing where it says nothing", () => {
+describe("the trace fields of a request", () => {
+  test("are undefined if the request has none", () => {
     expect(read({}, undefined)).toBeUndefined();
     expect(read({ _meta: { progressToken: 1 } }, { accept: "*/*" })).toBeUndefined();
   });
 
-  test("is what its _meta says, before its headers", () => {
+  test("are read from _meta before the headers", () => {
     const headers = { traceparent: other, tracestate: "b=2" };
     expect(read({ _meta: { traceparent: parent } }, headers)).toEqual({ traceparent: parent });
     expect(read({}, headers)).toEqual({ traceparent: other, tracestate: "b=2" });
@@ -28,24 +28,24 @@ describe("what a request says of its trace", () => {
     ["a version that is none", parent.replace("00-", "ff-")],
     ["more than version 00 has", `${parent}-more`],
     ["another line", `${parent}\r\nx-evil: 1`],
-  ])("is nothing where the parent is %s", (_, traceparent) => {
+  ])("are undefined if the parent is %s", (_, traceparent) => {
     expect(read({ _meta: { traceparent, tracestate: "a=1" } }, undefined)).toBeUndefined();
   });
 
-  test("is what is known of it where its version is newer", () => {
+  test("drop the fields of a newer version", () => {
     expect(read({ _meta: { traceparent: `${parent.replace("00-", "01-")}-what-is-to-come` } }, undefined)).toEqual({
       traceparent: parent,
     });
   });
 
-  test("has no state that a header cannot hold", () => {
+  test("have no state that a header cannot contain", () => {
     expect(read({ _meta: { traceparent: parent, tracestate: "a=\n1" } }, undefined)).toEqual({ traceparent: parent });
     expect(read({ _meta: { traceparent: parent, tracestate: `a=${"1".repeat(600)}` } }, undefined)).toEqual({
       traceparent: parent,
     });
   });
 
-  test("has baggage only where that is asked for", () => {
+  test("have baggage only if it is enabled", () => {
     const params = { _meta: { traceparent: parent, baggage: "user=alice" } };
     expect(read(params, undefined)).toEqual({ traceparent: parent });
     expect(both.read(params, undefined)).toEqual({ traceparent: parent, baggage: "user=alice" });
@@ -53,7 +53,7 @@ describe("what a request says of its trace", () => {
     expect(both.read(params, { baggage: "user=bob" })?.baggage).toBe("user=alice");
   });
 
-  test("is nothing where nothing is to be passed on", () => {
+  test("are undefined if propagation is disabled", () => {
     expect(createTraceFieldReader([]).read({ _meta: { traceparent: parent } }, undefined)).toBeUndefined();
   });
 });

@@ -15,7 +15,7 @@ export type Propagator = "tracecontext" | "baggage";
 
 /** Reads the trace fields of requests. */
 export interface TraceFieldReader {
-  /** The fields to forward: from `_meta`, or else from the headers. Undefined if there are none. */
+  /** The fields to forward: from `_meta`, or else from the headers. Undefined if the request has none. */
   read(params: JsonObject, headers: Fields | undefined): TraceFields | undefined;
   /** The trace context in the `_meta` or the headers of a request. */
   contextIn(source: Fields | undefined): TraceFields | undefined;

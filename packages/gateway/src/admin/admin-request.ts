@@ -3,7 +3,7 @@ import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
 import { FailureSchema } from "../gen/wirescope/v1/admin_pb.js";
 import { adminHeader } from "./client/admin-header.js";
-import { failureToMessage } from "./messages/failure-message.js";
+import { failureToMessage } from "./messages/server-message.js";
 
 /** Statuses by what the caller can do. All other codes concern the server or the connection to it: UNAVAILABLE. */
 const statuses: Partial<Record<ToolServerErrorCode, Code>> = {
@@ -83,4 +83,30 @@ export function pageOf<Item extends { readonly name: string }>(
   const items = all.slice(last + 1, last + 1 + size);
   const isLast = last + 1 + size >= all.length;
   return { items, nextPageToken: isLast ? "" : (items.at(-1)?.name ?? "") };
+}
+
+/**
+ * Redacts every string of a message, in place, and returns it. `isKept` names fields whose exact value is needed, such as a URL that
+ * the user has to open.
+ */
+export function redactMessage<T extends object>(
+  message: T,
+  redact: (text: string) => string,
+  isKept: (field: string) => boolean = () => false,
+): T {
+  const fields = message as Record<string, unknown>;
+  for (const [field, value] of Object.entries(fields)) {
+    if (field === "$typeName" || field === "case" || isKept(field)) continue;
+    if (typeof value === "string") fields[field] = redact(value);
+    else if (Array.isArray(value)) {
+      fields[field] = value.map((item: unknown) =>
+        typeof item === "string" ? redact(item) : redactWithin(item, redact, isKept),
+      );
+    } else redactWithin(value, redact, isKept);
+  }
+  return message;
+}
+
+function redactWithin(value: unknown, redact: (text: string) => string, isKept: (field: string) => boolean): unknown {
+  return typeof value === "object" && value !== null ? redactMessage(value, redact, isKept) : value;
 }

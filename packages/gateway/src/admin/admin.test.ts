@@ -34,7 +34,7 @@ const secret = "s3cret-of-the-ledger-0123456789";
 async function startThree(): Promise<TestAdmin> {
   const refusing = await serve((_, response) => void response.writeHead(401).end(`You sent Bearer ${secret}`));
   const entries = {
-    // It says of itself what it was told in confidence.
+    // It states its own secret as its name.
     echo: { type: "http", url: await serveModern(makeEcho(`echo ${secret}`)) },
     ledger: {
       type: "http",
@@ -53,7 +53,7 @@ async function listed({ admin }: Pick<TestAdmin, "admin">): Promise<Record<strin
 }
 
 describe("ListServers", () => {
-  test("[TS-D-ADMIN-1] tells of each server how it is, how it signs in and where Channelz shows it, without a secret", async () => {
+  test("[TS-D-ADMIN-1] lists the state, authentication and Channelz id of each server, without a secret", async () => {
     const world = await startThree();
     await expect
       .poll(async () => Object.values(await listed(world)).map(({ state }) => state), patience)
@@ -79,11 +79,11 @@ describe("ListServers", () => {
       channelId: 0n,
     });
     expect(unset?.authentication).toBeUndefined();
-    const told = JSON.stringify([echo, ledger, unset], (_, value) => (typeof value === "bigint" ? `${value}` : value));
-    expect(told).not.toContain(secret);
+    const text = JSON.stringify([echo, ledger, unset], (_, value) => (typeof value === "bigint" ? `${value}` : value));
+    expect(text).not.toContain(secret);
   });
 
-  test("comes in pages, in the order of the configuration", async () => {
+  test("returns pages in the order of the configuration", async () => {
     const url = "http://127.0.0.1:1/mcp";
     const names = ["c", "a", "b"];
     const { admin } = await startTestAdmin(Object.fromEntries(names.map((name) => [name, { type: "http", url }])));
@@ -102,42 +102,42 @@ describe("ListServers", () => {
 });
 
 describe("WatchServers", () => {
-  /** What is told, as it comes. */
+  /** The messages of a watcher. */
   function watch({ admin }: TestAdmin): {
-    told: { servers: Record<string, Server>; removed: string[] }[];
+    messages: { servers: Record<string, Server>; removed: string[] }[];
     end(): void;
   } {
     const leaving = new AbortController();
-    const told: { servers: Record<string, Server>; removed: string[] }[] = [];
+    const messages: { servers: Record<string, Server>; removed: string[] }[] = [];
     const ended = (async () => {
       for await (const { servers, removed } of admin.watchServers({}, { signal: leaving.signal })) {
-        told.push({ servers: Object.fromEntries(servers.map((server) => [server.name, server])), removed });
+        messages.push({ servers: Object.fromEntries(servers.map((server) => [server.name, server])), removed });
       }
     })().catch(() => {});
     onTestFinished(async () => {
       leaving.abort();
       await ended;
     });
-    return { told, end: () => leaving.abort() };
+    return { messages, end: () => leaving.abort() };
   }
 
-  test("[TS-D-ADMIN-2] tells the whole first, then each change, what is new and what is gone", async () => {
+  test("[TS-D-ADMIN-2] sends all servers first, then each change, added and removed servers", async () => {
     const url = await serveModern(makeEcho("echo"));
     const world = await startTestAdmin({ echo: { type: "http", url }, old: { type: "http", url } });
     await expect.poll(async () => (await listed(world)).old?.toolCount, patience).toBe(1);
-    const { told } = watch(world);
-    await expect.poll(() => told.length, patience).toBeGreaterThan(0);
-    expect(Object.keys(told[0]?.servers ?? {})).toEqual(["echo", "old"]);
+    const { messages } = watch(world);
+    await expect.poll(() => messages.length, patience).toBeGreaterThan(0);
+    expect(Object.keys(messages[0]?.servers ?? {})).toEqual(["echo", "old"]);
     await world.gateway.reload([pluginOf({ echo: { type: "http", url }, fresh: { type: "http", url } })]);
-    const last = (name: string) => told.findLast(({ servers }) => servers[name] !== undefined)?.servers[name];
-    await expect.poll(() => told.flatMap(({ removed }) => removed), patience).toEqual(["old"]);
+    const last = (name: string) => messages.findLast(({ servers }) => servers[name] !== undefined)?.servers[name];
+    await expect.poll(() => messages.flatMap(({ removed }) => removed), patience).toEqual(["old"]);
     await expect.poll(() => last("fresh")?.toolCount, patience).toBe(1);
     expect(last("fresh")?.state).toBe(ConnectivityState.READY);
-    // What did not change is not told again.
-    expect(told.filter(({ servers }) => servers.echo !== undefined)).toHaveLength(1);
+    // An unchanged server is not sent again.
+    expect(messages.filter(({ servers }) => servers.echo !== undefined)).toHaveLength(1);
   });
 
-  test("ends with the gateway, and says so", async () => {
+  test("ends when the gateway shuts down, with a status that says so", async () => {
     const { gateway, admin } = await startTestAdmin({});
     const stream = admin.watchServers({})[Symbol.asyncIterator]();
     expect((await stream.next()).value?.servers).toEqual([]);
@@ -146,7 +146,7 @@ describe("WatchServers", () => {
     await expect(next).resolves.toMatchObject({ done: true });
   });
 
-  test("is left without a trace: who goes makes room", async () => {
+  test("frees its place when a watcher leaves", async () => {
     const { admin } = await startTestAdmin({});
     const leaving = new AbortController();
     setMaxListeners(0, leaving.signal);
@@ -164,7 +164,7 @@ describe("WatchServers", () => {
 });
 
 describe("Explain", () => {
-  test("connects a server that it finds to work, without waiting for the next attempt", async () => {
+  test("reconnects a server that works now, without waiting for the next attempt", async () => {
     let isRefusing = true;
     const listener = modernListener(makeEcho("echo"));
     const port = await serve((request, response) => {
@@ -192,7 +192,7 @@ describe("Explain", () => {
 describe("the guard", () => {
   const path = "/wirescope.v1.AdminService/ListServers";
 
-  test("[TS-D-ADMIN-3] wants the token, by every protocol", async () => {
+  test("[TS-D-ADMIN-3] requires the token over every protocol", async () => {
     const { url, token } = await startTestAdmin({});
     const interceptors: Interceptor[] = [
       (next) => (request) => {
@@ -214,7 +214,7 @@ describe("the guard", () => {
     await expect(connectAdmin(url, { token }).listServers({})).resolves.toMatchObject({ servers: [] });
   });
 
-  test("[TS-D-ADMIN-3] refuses names and pages that are not its own", async () => {
+  test("[TS-D-ADMIN-3] refuses foreign Host and Origin headers", async () => {
     const { url, token } = await startTestAdmin({});
     const status = (headers: Record<string, string>): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
@@ -266,8 +266,8 @@ describe("the guard", () => {
   );
 });
 
-describe("callers of other kinds", () => {
-  test("over TLS, a private authority is trusted where it is given", async () => {
+describe("clients of other kinds", () => {
+  test("over TLS, a private CA is trusted if it is given", async () => {
     const pem = (name: string): string =>
       readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");
     const tls = { cert: pem("server"), key: pem("server-key") };
@@ -276,7 +276,7 @@ describe("callers of other kinds", () => {
     await expect(connectAdmin(url, { token }).listServers({})).rejects.toThrow(/certificate/);
   });
 
-  test("[TS-D-ADMIN-5] grpc-js reads it by gRPC", async () => {
+  test("[TS-D-ADMIN-5] grpc-js can call it over gRPC", async () => {
     const world = await startThree();
     const proto = fileURLToPath(new URL("../../../../proto", import.meta.url));
     const loaded = loadSync("wirescope/v1/admin.proto", { includeDirs: [proto], enums: String, longs: String });
@@ -287,14 +287,14 @@ describe("callers of other kinds", () => {
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${world.token}`);
     const names = await new Promise((resolve, reject) => {
-      client.listServers({}, metadata, (error: Error | null, answer: { servers: { name: string }[] }) =>
-        error === null ? resolve(answer.servers.map(({ name }) => name)) : reject(error),
+      client.listServers({}, metadata, (error: Error | null, response: { servers: { name: string }[] }) =>
+        error === null ? resolve(response.servers.map(({ name }) => name)) : reject(error),
       );
     });
     expect(names).toEqual(["echo", "ledger", "unset"]);
   });
 
-  test("[TS-D-ADMIN-5] the client of browsers reads it through fetch, streams too", async () => {
+  test("[TS-D-ADMIN-5] the browser client calls it through fetch, including streams", async () => {
     const { url, token } = await startTestAdmin({ a: { type: "http", url: "http://127.0.0.1:1/mcp" } });
     const admin = createAdminClient({ url: `${url}/`, token });
     expect((await admin.listServers({})).servers.map(({ name }) => name)).toEqual(["a"]);
@@ -307,7 +307,7 @@ describe("callers of other kinds", () => {
 });
 
 describe("a failure", () => {
-  test("has a status, the code of the gateway, and what to do", async () => {
+  test("has a status, the code of the gateway, and advice", async () => {
     const { admin } = await startTestAdmin({ echo: { command: everything } });
     const error = await admin.reconnect({ server: "echoo" }).catch((caught: unknown) => caught);
     expect(String(error)).toMatch(

@@ -20,8 +20,8 @@ const results = {
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method } = JSON.parse(line);
   const result = results[method];
-  const answer = result === undefined ? { error: { code: -32601, message: "no" } } : { result };
-  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, ...answer }) + "\\n");
+  const response = result === undefined ? { error: { code: -32601, message: "no" } } : { result };
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, ...response }) + "\\n");
 });
 `;
   writeFileSync(join(folder, "server.mjs"), program);
@@ -41,7 +41,7 @@ async function startUnapproved(plugin: ApprovedPlugin): Promise<TestAdmin> {
 const notWhatWasShown = /\[aborted\] Server "tools" has changed since it was shown.*Review it again/;
 
 describe("an approval", () => {
-  test("[TS-D-ADMIN-6] is of what was shown: it lets the server start at once, for clients that are there", async () => {
+  test("[TS-D-ADMIN-6] applies to what was shown, and starts the server at once for connected clients", async () => {
     const plugin = createApprovedPlugin();
     const world = await startUnapproved(plugin);
     const { admin } = world;
@@ -67,7 +67,7 @@ describe("an approval", () => {
     });
   });
 
-  test("[TS-D-ADMIN-6] is refused where a file or the entry has changed since it was shown, and the change is told", async () => {
+  test("[TS-D-ADMIN-6] is refused if a file or the entry has changed since it was shown, and the change is reported", async () => {
     const plugin = createApprovedPlugin();
     const { admin, gateway } = await startUnapproved(plugin);
     const { fingerprint } = await admin.getApproval({ server: "tools" });
@@ -89,7 +89,7 @@ describe("an approval", () => {
   });
 });
 
-test("[TS-D-TRUST-10] a variable that leads a url elsewhere asks again after a reload, and the approval shown for one origin is of no other", async () => {
+test("[TS-D-TRUST-10] a variable that changes the origin of a URL requires a new approval after a reload", async () => {
   const plugin = createApprovedPlugin();
   const [first, second] = [await serveModern(makeEcho("first")), await serveModern(makeEcho("second"))];
   const leadingTo = (url: string): PluginServers =>
@@ -113,7 +113,7 @@ test("[TS-D-TRUST-10] a variable that leads a url elsewhere asks again after a r
   await expect.poll(() => gateway.servers()[0]?.state, patience).toBe("READY");
 });
 
-test("[TS-D-ADMIN-7] Explain walks a server with what the gateway knows: its values, its approvals, its last failure", async () => {
+test("[TS-D-ADMIN-7] Explain diagnoses a server with the variables, approvals and last failure of the gateway", async () => {
   const plugin = createApprovedPlugin();
   const { admin } = await startUnapproved(plugin);
   const untrusted = await admin.explain({ server: "tools" });
@@ -124,7 +124,7 @@ test("[TS-D-ADMIN-7] Explain walks a server with what the gateway knows: its val
   });
   const { fingerprint } = await admin.getApproval({ server: "tools" });
   await admin.approve({ server: "tools", fingerprint });
-  // Who asks at once shares one walk.
+  // Concurrent callers share one diagnosis.
   const [well, same] = await Promise.all([admin.explain({ server: "tools" }), admin.explain({ server: "tools" })]);
   expect(well).toMatchObject({ well: true, causes: [] });
   expect(same).toEqual(well);

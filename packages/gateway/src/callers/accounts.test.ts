@@ -5,7 +5,7 @@ import { createAccounts } from "./accounts.js";
 const p = { principal: "p", rateKey: "p" };
 const accounts = () => createAccounts(completeLimits());
 
-test("a client is known by the beginning of its name, and nothing else of that is kept", () => {
+test("a long client name is truncated, and the rest of it is not kept in memory", () => {
   const { shared, create } = accounts();
   const collect = globalThis.gc as () => void;
   collect();
@@ -19,7 +19,7 @@ test("a client is known by the beginning of its name, and nothing else of that i
   expect(kept.flat().map(({ label }) => label.length)).toEqual(kept.flat().map(() => 100));
 });
 
-test("requests of one principal under one name share an account, and others have theirs", () => {
+test("requests with the same principal and name share an account, and others do not", () => {
   const { shared } = accounts();
   const first = shared(p, { name: "a", version: "1" });
   expect(shared(p, { name: "a", version: "1" })).toBe(first);

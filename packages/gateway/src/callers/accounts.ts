@@ -1,7 +1,6 @@
 import type { Implementation } from "@wirescope/tool-server/internal";
 import type { ClientAccount, ClientCall } from "../client-call.js";
-import type { GatewayLimits } from "../limits.js";
-import { createRates, type Rates } from "../rates.js";
+import { createRates, type GatewayLimits, type Rates } from "../limits.js";
 
 /** The sender of a request, identified without relying on what the client states. */
 export interface Requester {

@@ -15,59 +15,59 @@ function startCall() {
 }
 
 /** A request of the client, and what it hears. */
-function listen(): { outlet: Outlet; told: () => readonly unknown[] } {
+function listen(): { outlet: Outlet; received: () => readonly unknown[] } {
   const heard: RpcMessage[] = [];
   const outlet: Outlet = { isOpen: true, send: (message) => void heard.push(message), respond() {}, end() {} };
-  return { outlet, told: () => heard.map((message) => ("params" in message ? message.params : undefined)) };
+  return { outlet, received: () => heard.map((message) => ("params" in message ? message.params : undefined)) };
 }
 
 const legOf = (call: ReturnType<typeof startCall>["call"], outlet: Outlet, token: number | undefined) =>
   new Promise<CallOutcome | InputRequests>((resolve) => call.leg(outlet, token, resolve));
 
-test("what a server tells between two legs of a call is told in the next, by its token, and nothing twice", async () => {
+test("notifications between two legs of a call are sent in the next leg, with its token, and none twice", async () => {
   const { call, server, finish } = startCall();
   const progress = (step: number) =>
     server.notify("notifications/progress", { progress: step, progressToken: server.progressToken });
   const first = listen();
   const asked = legOf(call, first.outlet, 3);
   progress(1);
-  const answer = server.ask("roots/list", undefined);
+  const response = server.ask("roots/list", undefined);
   expect(await asked).toEqual({ questions: { "ask-1": { method: "roots/list" } } });
   progress(2);
   server.notify("notifications/message", { level: "info", data: "between" });
   const second = listen();
   call.respond({ "ask-1": { roots: [] } });
   const done = legOf(call, second.outlet, 4);
-  expect(await answer).toEqual({ roots: [] });
+  expect(await response).toEqual({ roots: [] });
   progress(3);
   finish("whole");
   expect(await done).toEqual({ result: { text: "whole" } });
-  expect(first.told()).toEqual([{ progress: 1, progressToken: 3 }]);
-  expect(second.told()).toEqual([
+  expect(first.received()).toEqual([{ progress: 1, progressToken: 3 }]);
+  expect(second.received()).toEqual([
     { progress: 2, progressToken: 4 },
     { level: "info", data: "between" },
     { progress: 3, progressToken: 4 },
   ]);
 });
 
-test("between two legs the last of what is told is kept, and no progress for a leg that wants none", async () => {
+test("between two legs the latest notifications are kept, and progress is dropped for a leg without a token", async () => {
   const { call, server, finish } = startCall();
   const asked = legOf(call, listen().outlet, 3);
-  const answer = server.ask("roots/list", undefined);
+  const response = server.ask("roots/list", undefined);
   await asked;
   for (let step = 1; step <= 40; step += 1) server.notify("notifications/message", { level: "info", data: step });
   server.notify("notifications/progress", { progress: 1, progressToken: 3 });
   const second = listen();
   call.respond({ "ask-1": { roots: [] } });
   const done = legOf(call, second.outlet, undefined);
-  await answer;
+  await response;
   finish("whole");
   await done;
-  expect(second.told()).toHaveLength(31);
-  expect(second.told().at(-1)).toEqual({ level: "info", data: 40 });
+  expect(second.received()).toHaveLength(31);
+  expect(second.received().at(-1)).toEqual({ level: "info", data: 40 });
 });
 
-test("between two legs a server cannot make the gateway keep more than a bound", async () => {
+test("between two legs a server cannot make the gateway keep more than the limit", async () => {
   const { call, server, finish } = startCall();
   const large = "x".repeat(200_000);
   const asked = legOf(call, listen().outlet, 3);
@@ -81,10 +81,10 @@ test("between two legs a server cannot make the gateway keep more than a bound",
   expect(await legOf(call, second.outlet, 4)).toMatchObject({
     fault: { message: expect.stringContaining("The call waits for input from the client") },
   });
-  expect(second.told()).toEqual([1, large, 2].map((data) => ({ level: "info", data })));
+  expect(second.received()).toEqual([1, large, 2].map((data) => ({ level: "info", data })));
 });
 
-test("calls are parked while their questions fit into the bound of all together", () => {
+test("calls are parked while their questions fit into the common limit", () => {
   const parked = createParkedCalls({ max: 9, timeoutMs: 60_000 });
   const { call } = startCall();
   const half = 128 * 1024 * 1024;

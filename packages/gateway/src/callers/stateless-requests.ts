@@ -15,8 +15,7 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { ClientAccount, RequestHeaders } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
-import type { Hub } from "../dispatch/hub.js";
-import { methodNotFound } from "../dispatch/hub.js";
+import { type Hub, methodNotFound } from "../dispatch/hub.js";
 import type { Outlet } from "./outlet.js";
 import type { ParkedCalls } from "./parked-calls.js";
 import { type InputRequests, StatelessCall } from "./stateless-call.js";

@@ -1,6 +1,5 @@
 import { quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
-import { maxNameLength } from "../servers/exposed-name.js";
-import { type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
+import { maxNameLength, type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
 
 interface Kinds {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall, WatchedResource } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
-import { parsePrefixedUri, prefixedUri, templateFit } from "./resource-uri.js";
+import { literalFit } from "../servers/tool-filter.js";
 
 /** Reads a resource from the server that has it. */
 export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<JsonObject> {
@@ -159,4 +159,28 @@ function bestFit(all: readonly GatewayServer[], uri: string): GatewayServer | un
     }
   }
   return best;
+}
+
+const scheme = "wirescope://";
+
+/** A URI that identifies a resource of a server, even if another server has one with the same URI. */
+export function prefixedUri(server: string, uri: string): string {
+  return `${scheme}${encodeURIComponent(server)}/${uri}`;
+}
+
+/** The parts of a prefixed URI; undefined if it is not prefixed. */
+export function parsePrefixedUri(text: string): { readonly server: string; readonly uri: string } | undefined {
+  if (!text.startsWith(scheme)) return undefined;
+  const end = text.indexOf("/", scheme.length);
+  if (end < 0) return undefined;
+  try {
+    return { server: decodeURIComponent(text.slice(scheme.length, end)), uri: text.slice(end + 1) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** How well a URI fits a template (RFC 6570): the number of literal characters; undefined if it does not fit. */
+export function templateFit(template: string, uri: string): number | undefined {
+  return literalFit(template.split(/\{[^{}]*\}/), uri);
 }

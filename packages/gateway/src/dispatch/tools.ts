@@ -1,7 +1,6 @@
 import { type Era, isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
-import { exposedName } from "../servers/exposed-name.js";
-import { definitionsOf, type Offered } from "../servers/offered.js";
+import { definitionsOf, exposedName, type Offered } from "../servers/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.js";
 import type { GatewayServer } from "../servers/server.js";
 import { findKnown, findOffered } from "./find-offered.js";

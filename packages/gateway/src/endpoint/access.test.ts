@@ -53,7 +53,7 @@ async function startWithTokenFile(token: string): Promise<TestGateway & { change
 
 describe("the guard", () => {
   test.each(["/mcp", "/sse", "/messages", "/metrics", "/nowhere", "/rpc.channelz.v1.Channelz/GetServers"])(
-    "wants the token at %s, and says so with a challenge (CVE-2025-49596)",
+    "requires the token at %s, and sends a challenge (CVE-2025-49596)",
     async (path) => {
       const { url, token } = await startTestGateway({});
       for (const authorization of [undefined, "Bearer wrong", `Basic ${token}`]) {
@@ -68,12 +68,12 @@ describe("the guard", () => {
     },
   );
 
-  test.each(["/healthz", "/readyz"])("lets everybody on this machine ask for %s", async (path) => {
+  test.each(["/healthz", "/readyz"])("allows %s without a token", async (path) => {
     const { url } = await startTestGateway({});
     expect((await fetch(`${url}${path}`)).status).toBe(200);
   });
 
-  test("refuses names and pages that are not its own, also where there is no token (CVE-2025-66414)", async () => {
+  test("refuses foreign Host and Origin headers, even without a token (CVE-2025-66414)", async () => {
     const { url } = await startTestGateway({}, { listen: { token: false } });
     const headers = { "content-type": "application/json" };
     expect(await statusOf(`${url}/mcp`, { ...headers, host: "evil.example" })).toBe(403);
@@ -82,13 +82,13 @@ describe("the guard", () => {
     expect(await statusOf(`${url}/mcp`, headers)).toBe(400);
   });
 
-  test("a token is made where none is given, and is never the same", async () => {
+  test("creates a different token for each gateway if none is given", async () => {
     const [first, second] = [await startTestGateway({}), await startTestGateway({})];
     expect(first.token).toMatch(/^[\w-]{32}$/);
     expect(first.token).not.toBe(second.token);
   });
 
-  test("another address needs TLS, and TLS a token", async () => {
+  test("requires TLS and a token on another address", async () => {
     const options = { plugins: [], secrets: createSecretRegistry() };
     const tls = { cert: certificate("server"), key: certificate("server-key") };
     await expect(runGateway({ ...options, listen: { host: "0.0.0.0" } })).rejects.toMatchObject({
@@ -117,7 +117,7 @@ describe("the guard", () => {
 });
 
 describe("a session", () => {
-  test("belongs to who began it: another token does not find it, by any method (CVE-2026-52869)", async () => {
+  test("belongs to the client that started it: another token does not find it, by any method (CVE-2026-52869)", async () => {
     const { endpoint, change } = await startWithTokenFile("token-of-the-first");
     const first = { endpoint, token: "token-of-the-first" };
     const second = { endpoint, token: "token-of-the-second" };
@@ -135,7 +135,7 @@ describe("a session", () => {
     expect((await post(first, ping, session)).status).toBe(200);
   });
 
-  test("belongs to who opened its stream: another token posts nothing into it (CVE-2026-52869)", async () => {
+  test("belongs to the client that opened its stream: another token cannot post to it (CVE-2026-52869)", async () => {
     const { url, change } = await startWithTokenFile("token-of-the-first");
     const stream = await fetch(`${url}/sse`, {
       headers: { authorization: "Bearer token-of-the-first", accept: "text/event-stream" },
@@ -153,7 +153,7 @@ describe("a session", () => {
 });
 
 test.each(["HTTP/1.1", "HTTP/2"])(
-  "a session belongs to who began it, by certificate too: another of the same authorities does not find it over %s (CVE-2026-52869)",
+  "a session belongs to the certificate that started it: another certificate of the same CA does not find it over %s (CVE-2026-52869)",
   async (version) => {
     const tls = {
       cert: certificate("server"),
@@ -167,7 +167,7 @@ test.each(["HTTP/1.1", "HTTP/2"])(
       key: certificate(`${name}-key`),
     });
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
-    const overHttp1 = (name: string, body: object, more: Record<string, string>): Promise<Answer> =>
+    const overHttp1 = (name: string, body: object, more: Record<string, string>): Promise<SessionResponse> =>
       new Promise((resolve, reject) => {
         const options = { ...as(name), method: "POST", headers: { ...headers, ...more } };
         const request = httpsRequest(gateway.endpoint, options, (response) => {
@@ -177,7 +177,7 @@ test.each(["HTTP/1.1", "HTTP/2"])(
         request.on("error", reject);
         request.end(JSON.stringify(body));
       });
-    const overHttp2 = (name: string, body: object, more: Record<string, string>): Promise<Answer> =>
+    const overHttp2 = (name: string, body: object, more: Record<string, string>): Promise<SessionResponse> =>
       new Promise((resolve, reject) => {
         const connection = connectHttp2(gateway.url, as(name)).on("error", reject);
         const stream = connection.request({ ":method": "POST", ":path": "/mcp", ...headers, ...more });
@@ -197,12 +197,12 @@ test.each(["HTTP/1.1", "HTTP/2"])(
   },
 );
 
-interface Answer {
+interface SessionResponse {
   readonly status: number | undefined;
   readonly session: string;
 }
 
-test("a call that waits for input belongs to who made it: another does not go on with it (CVE-2026-52869)", async () => {
+test("a call that waits for input belongs to its client: another cannot continue it (CVE-2026-52869)", async () => {
   const server = await serveRaw({
     "tools/call"(_, response) {
       const params = { message: "Who?", requestedSchema: { type: "object", properties: {} } };
@@ -211,7 +211,7 @@ test("a call that waits for input belongs to who made it: another does not go on
       return undefined;
     },
   });
-  // Without a token the guard lets both in, and what they bring tells them apart all the same.
+  // Without a token the guard accepts both, and their headers still distinguish them.
   const gateway = await startTestGateway({ raw: server.entry }, { listen: { token: false } });
   const call = async (token: string, more: object): Promise<{ result?: { requestState?: string }; error?: object }> => {
     const _meta = {
@@ -233,7 +233,7 @@ test("a call that waits for input belongs to who made it: another does not go on
 });
 
 describe("the token of a client", () => {
-  test("goes to no server, nor do its cookies and other headers (token passthrough)", async () => {
+  test("is not forwarded to a server, nor are its cookies and other headers (token passthrough)", async () => {
     const seen: unknown[] = [];
     const port = await serve((request, response) => {
       seen.push(request.headers);
@@ -267,12 +267,12 @@ describe("the token of a client", () => {
       method: "tools/call",
       params: { name: "raw__echo", arguments: {}, _meta: { own: 1 } },
     };
-    const answer = await post(gateway, call, {
+    const response = await post(gateway, call, {
       "mcp-session-id": session,
       cookie: "a=b",
       "x-api-key": "key-of-the-client",
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     const text = JSON.stringify(seen);
     expect(text).toContain("tools/call");
     for (const secret of [gateway.token, session, "a=b", "key-of-the-client"]) expect(text).not.toContain(secret);

@@ -12,14 +12,14 @@ type Way = (typeof ways)[number];
 const page = "https://page.example";
 const limits = { messageBytes: 3000 };
 
-/** What a client is told, without what differs by nature: the time, how the end of the body is told, and what becomes of the connection. */
-interface Told {
+/** What a client receives, without what necessarily differs: the time, the framing of the body, and the fate of the connection. */
+interface Received {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: string;
 }
 
-type Sent = (body: unknown, headers?: Record<string, string>) => Promise<Told>;
+type Sent = (body: unknown, headers?: Record<string, string>) => Promise<Received>;
 
 interface Asked {
   readonly method?: string;
@@ -39,7 +39,7 @@ beforeEach(async () => {
   onTestFinished(() => agent.destroy());
 });
 
-/** Does what the arguments say: tells progress before it answers, or never answers. */
+/** Follows its arguments: reports progress before it responds, or never responds. */
 function callTool({ id, params }: RawMessage, response: ServerResponse): string | undefined {
   const { arguments: { text = "" } = {}, _meta: { progressToken } = {} } = params as {
     readonly arguments?: { readonly text?: string };
@@ -50,15 +50,17 @@ function callTool({ id, params }: RawMessage, response: ServerResponse): string 
   if (text !== "progress") return result;
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const progress of [1, 2]) {
-    const told = { progressToken, progress, message: "schön 😀" };
-    response.write(eventOf(JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: told })));
+    const progressParams = { progressToken, progress, message: "schön 😀" };
+    response.write(
+      eventOf(JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: progressParams })),
+    );
   }
   response.end(eventOf(`{"jsonrpc":"2.0","id":${id},"result":${result}}`));
   return undefined;
 }
 
 /** Sends a request on a connection that is kept alive. */
-function ask(way: Way, { method = "POST", headers = {}, body = "", signal }: Asked): Promise<Told> {
+function ask(way: Way, { method = "POST", headers = {}, body = "", signal }: Asked): Promise<Received> {
   const hasLength = way === "content-length";
   const framing: Record<string, string> = hasLength || method !== "POST" ? {} : { "transfer-encoding": "chunked" };
   return new Promise((resolve, reject) => {
@@ -83,7 +85,7 @@ function ask(way: Way, { method = "POST", headers = {}, body = "", signal }: Ask
 
 const byNature = ["date", "connection", "keep-alive", "content-length", "transfer-encoding"];
 
-function namedHeaders({ headers }: IncomingMessage): Told["headers"] {
+function namedHeaders({ headers }: IncomingMessage): Received["headers"] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !byNature.includes(name)));
 }
 
@@ -119,19 +121,19 @@ const initialize = request("initialize", {
 });
 
 /** Sends the same in both framings, expects the same responses, and returns them. */
-async function both(say: (way: Way) => Promise<Record<string, Told>>): Promise<Record<string, Told>> {
+async function both(say: (way: Way) => Promise<Record<string, Received>>): Promise<Record<string, Received>> {
   const [withLength, inChunks] = [await say(ways[0]), await say(ways[1])];
   expect(withLength).toEqual(inChunks);
   return withLength;
 }
 
 /** The status of each, with the type of what it says. */
-function outlineOf(told: Record<string, Told>): Record<string, string> {
-  const outline = ({ status, headers, body }: Told): string =>
+function outlineOf(received: Record<string, Received>): Record<string, string> {
+  const outline = ({ status, headers, body }: Received): string =>
     [status, headers["content-type"] ?? "-", /"code":(-\d+)/.exec(body)?.[1] ?? (body === "" ? "empty" : "ok")].join(
       " ",
     );
-  return Object.fromEntries(Object.entries(told).map(([name, one]) => [name, outline(one)]));
+  return Object.fromEntries(Object.entries(received).map(([name, one]) => [name, outline(one)]));
 }
 
 /** How often the server behind was asked to call something off. */
@@ -140,15 +142,15 @@ const held = (): number =>
   server.seen.filter(({ params }) => (params?.arguments as { text?: string } | undefined)?.text === "hold").length;
 
 test("a legacy session gets the same responses for bodies with a length and for chunked bodies, from start to end", async () => {
-  const told = await both(async (way) => {
+  const received = await both(async (way) => {
     const send = senderOf(way);
     const begun = await send(initialize);
     const session = { "mcp-session-id": String(begun.headers["mcp-session-id"]) };
     expect(session["mcp-session-id"]).toMatch(/^[\w-]{32}$/);
-    const steps: Record<string, Told> = {
+    const steps: Record<string, Received> = {
       initialize: { ...begun, headers: { ...begun.headers, "mcp-session-id": "one" } },
       initialized: await send({ jsonrpc: "2.0", method: "notifications/initialized" }, session),
-      answer: await send({ jsonrpc: "2.0", id: 1, result: {} }, session),
+      response: await send({ jsonrpc: "2.0", id: 1, result: {} }, session),
       list: await send(request("tools/list"), session),
       call: await send(call("schön 😀", "ü"), session),
       progress: await send(call("progress", 8, { _meta: { progressToken: "p" } }), session),
@@ -164,17 +166,17 @@ test("a legacy session gets the same responses for bodies with a length and for 
       { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "h" } },
       session,
     );
-    steps["called off"] = await pending;
+    steps.cancelled = await pending;
     await expect.poll(cancelled, patience).toBe(before[1] + 1);
     steps.delete = await ask(way, { method: "DELETE", headers: { ...usualHeaders(), ...session } });
     agent.destroy();
     steps.ended = await send(request("tools/list"), session);
     return steps;
   });
-  expect(outlineOf(told)).toEqual({
+  expect(outlineOf(received)).toEqual({
     initialize: "200 application/json ok",
     initialized: "202 - empty",
-    answer: "202 - empty",
+    response: "202 - empty",
     list: "200 application/json ok",
     call: "200 application/json ok",
     progress: "200 text/event-stream ok",
@@ -183,16 +185,16 @@ test("a legacy session gets the same responses for bodies with a length and for 
     again: "400 application/json -32600",
     "other version": "400 application/json -32000",
     cancel: "202 - empty",
-    "called off": "200 text/event-stream empty",
+    cancelled: "200 text/event-stream empty",
     delete: "200 - empty",
     ended: "404 application/json -32001",
   });
-  expect(JSON.parse(told.call?.body ?? "")).toMatchObject({
+  expect(JSON.parse(received.call?.body ?? "")).toMatchObject({
     id: "ü",
     result: { content: [{ text: "said: schön 😀" }] },
   });
-  expect(told.progress?.body.match(/"progress":\d/g)).toEqual(['"progress":1', '"progress":2']);
-  expect(told.progress?.body).toContain("schön 😀");
+  expect(received.progress?.body.match(/"progress":\d/g)).toEqual(['"progress":1', '"progress":2']);
+  expect(received.progress?.body).toContain("schön 😀");
 });
 
 const version = "2026-07-28";
@@ -206,9 +208,9 @@ const named = (method: string) => ({ "mcp-protocol-version": version, "mcp-metho
 const calling = { ...named("tools/call"), "mcp-name": "raw__echo" };
 
 test("a modern client gets the same responses for both framings, and a call it abandons is cancelled", async () => {
-  const told = await both(async (way) => {
+  const received = await both(async (way) => {
     const send = senderOf(way);
-    const steps: Record<string, Told> = {
+    const steps: Record<string, Received> = {
       discover: await send(request("server/discover", { _meta: meta() }), named("server/discover")),
       list: await send(request("tools/list", { _meta: meta() }), named("tools/list")),
       call: await send(call("schön 😀", "ü", { _meta: meta() }), calling),
@@ -220,7 +222,7 @@ test("a modern client gets the same responses for both framings, and a call it a
       "other method": await send(call("x", 9, { _meta: meta() }), { ...calling, "mcp-method": "tools/list" }),
       "no method": await send(request("no/such", { _meta: meta() }), named("no/such")),
       "no envelope": await send(call("x", 9), calling),
-      "an answer": await send({ jsonrpc: "2.0", id: 1, result: {} }, named("x")),
+      "a response": await send({ jsonrpc: "2.0", id: 1, result: {} }, named("x")),
     };
     const before = [held(), cancelled()] as const;
     const leaving = new AbortController();
@@ -232,7 +234,7 @@ test("a modern client gets the same responses for both framings, and a call it a
     await expect.poll(cancelled, patience).toBe(before[1] + 1);
     return steps;
   });
-  expect(outlineOf(told)).toEqual({
+  expect(outlineOf(received)).toEqual({
     discover: "200 application/json ok",
     list: "200 application/json ok",
     call: "200 application/json ok",
@@ -241,13 +243,13 @@ test("a modern client gets the same responses for both framings, and a call it a
     "other method": "400 application/json -32020",
     "no method": "404 application/json -32601",
     "no envelope": "400 application/json -32602",
-    "an answer": "400 application/json -32000",
+    "a response": "400 application/json -32000",
   });
 });
 
 describe("a refused request", () => {
   test("gets the same HTTP or JSON-RPC error in both framings", async () => {
-    const told = await both(async (way) => {
+    const received = await both(async (way) => {
       const send = senderOf(way);
       return {
         "no session": await send(request("tools/list")),
@@ -265,7 +267,7 @@ describe("a refused request", () => {
         "too large in bytes": await send(request("ping", { a: "€".repeat(1000) })),
       };
     });
-    expect(outlineOf(told)).toEqual({
+    expect(outlineOf(received)).toEqual({
       "no session": "400 application/json -32000",
       "wrong session": "404 application/json -32001",
       "no JSON": "400 application/json -32700",
@@ -283,7 +285,7 @@ describe("a refused request", () => {
   });
 
   test("gets the same response from the guard in both framings, and a page of an allowed origin may read it", async () => {
-    const told = await both(async (way) => {
+    const received = await both(async (way) => {
       const send = senderOf(way);
       const from = senderOf(way, { origin: page });
       return {
@@ -296,7 +298,7 @@ describe("a refused request", () => {
         "a page with bad JSON": await from("{"),
       };
     });
-    const read = Object.values(told).map(({ status, headers }) => [
+    const read = Object.values(received).map(({ status, headers }) => [
       status,
       headers["www-authenticate"],
       headers["access-control-allow-origin"],
@@ -310,7 +312,7 @@ describe("a refused request", () => {
       [401, "Bearer", page],
       [400, undefined, page],
     ]);
-    expect(told["a page"]?.headers["access-control-expose-headers"]).toMatch(/mcp-session-id/i);
+    expect(received["a page"]?.headers["access-control-expose-headers"]).toMatch(/mcp-session-id/i);
   });
 });
 

@@ -70,3 +70,12 @@ export function readBody(request: HttpRequest, limitBytes: number, then: (text: 
   request.on("data", onData);
   request.on("end", onEnd);
 }
+
+/** The headers of a request, by name in lower case. */
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** One header, trimmed. */
+export function headerOf(headers: RequestHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value.trim() : value?.[0]?.trim();
+}

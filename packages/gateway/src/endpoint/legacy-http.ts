@@ -10,10 +10,8 @@ import type { Session } from "../callers/session.js";
 import { headerMismatch } from "../servers/param-headers.js";
 import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import type { HttpRequest, HttpResponse } from "./http-exchange.js";
-import { accepts } from "./http-exchange.js";
+import { accepts, type HttpRequest, type HttpResponse, headerOf } from "./http-exchange.js";
 import { createHttpOutlet, httpError, refuse, sendJson } from "./http-outlet.js";
-import { headerOf } from "./modern-headers.js";
 
 /** Handles a message of a legacy client: `initialize` starts a session, and everything else requires one. */
 export function serveLegacyPost(

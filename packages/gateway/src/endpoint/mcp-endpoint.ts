@@ -1,9 +1,16 @@
 import { hasEnvelope, isModernVersion, parseMessage, type ReadMessage } from "@wirescope/tool-server/internal";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { accepts, type HttpHandler, type HttpRequest, type HttpResponse, isJson, readBody } from "./http-exchange.js";
+import {
+  accepts,
+  type HttpHandler,
+  type HttpRequest,
+  type HttpResponse,
+  headerOf,
+  isJson,
+  readBody,
+} from "./http-exchange.js";
 import { httpError, refuse } from "./http-outlet.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
-import { headerOf } from "./modern-headers.js";
 import { serveModernPost } from "./modern-http.js";
 import { createTurnQueue } from "./turn-queue.js";
 

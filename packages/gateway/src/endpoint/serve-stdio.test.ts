@@ -60,8 +60,8 @@ async function connectOver(
   return client;
 }
 
-describe.each<Mode>(["legacy", "modern"])("over pipes, in the %s era", (mode) => {
-  test("tools of servers of both eras are used", async () => {
+describe.each<Mode>(["legacy", "modern"])("over stdio, as a %s client", (mode) => {
+  test("calls tools of legacy and modern servers", async () => {
     const pipes = await open({
       old: { type: "http", url: await serveLegacy(makeEcho("old")) },
       new: { type: "http", url: await serveModern(makeEcho("new")) },
@@ -79,7 +79,7 @@ describe.each<Mode>(["legacy", "modern"])("over pipes, in the %s era", (mode) =>
     await pipes.closed;
   });
 
-  test("progress comes, questions are answered, and a call is called off", async () => {
+  test("receives progress, responds to questions, and cancels a call", async () => {
     let isWaiting = false;
     let cancelled = false;
     const url = await serveLegacy(() => {
@@ -87,11 +87,11 @@ describe.each<Mode>(["legacy", "modern"])("over pipes, in the %s era", (mode) =>
       server.registerTool("ask", { inputSchema: z.object({}) }, async (_, context) => {
         const progressToken = context.mcpReq._meta?.progressToken ?? 0;
         await context.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress: 1 } });
-        const answer = await context.mcpReq.send({
+        const reply = await context.mcpReq.send({
           method: "elicitation/create",
           params: { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } },
         });
-        return { content: [{ type: "text", text: answer.action }] };
+        return { content: [{ type: "text", text: reply.action }] };
       });
       server.registerTool("wait", { inputSchema: z.object({}) }, (_, context) => {
         isWaiting = true;
@@ -111,7 +111,7 @@ describe.each<Mode>(["legacy", "modern"])("over pipes, in the %s era", (mode) =>
     const progress: number[] = [];
     const result = await client.callTool(
       { name: "rich__ask", arguments: {} },
-      { onprogress: (told) => void progress.push(told.progress) },
+      { onprogress: (update) => void progress.push(update.progress) },
     );
     expect(textOf(result)).toBe("decline");
     expect(progress).toContain(1);
@@ -124,7 +124,7 @@ describe.each<Mode>(["legacy", "modern"])("over pipes, in the %s era", (mode) =>
     await expect.poll(() => cancelled, patience).toBe(true);
   });
 
-  test("changed lists are told", async () => {
+  test("is notified of changed lists", async () => {
     const made: McpServer[] = [];
     const url = await serveLegacy(() => {
       const server = makeEcho("echo")("legacy");
@@ -143,7 +143,7 @@ describe.each<Mode>(["legacy", "modern"])("over pipes, in the %s era", (mode) =>
   });
 });
 
-test("what is no message is told as such, and the rest is served", async () => {
+test("an invalid line gets an error, and the others are served", async () => {
   const { input, lines } = await open({}, { limits: { messageBytes: 1000 } });
   input.write('not json\n{"a":1}\n\n');
   input.write(`{"x":"${"y".repeat(2000)}"}\n`);
@@ -157,7 +157,7 @@ test("what is no message is told as such, and the rest is served", async () => {
   ]);
 });
 
-test("a client that ends its input is gone, and its call is called off", async () => {
+test("a client that ends its input is disconnected, and its call is cancelled", async () => {
   let isRunning = false;
   let aborted = false;
   const url = await serveModern(() => {

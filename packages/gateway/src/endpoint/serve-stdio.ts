@@ -20,7 +20,7 @@ import type { Outlet } from "../callers/outlet.js";
 import type { Session } from "../callers/session.js";
 import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { unsupportedVersion } from "./modern-headers.js";
+import { unsupportedVersion } from "./modern-http.js";
 
 /** A client that is served over stdio. */
 export interface StdioClient {

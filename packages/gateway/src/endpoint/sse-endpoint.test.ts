@@ -23,7 +23,7 @@ async function connectSse({ url, token }: TestGateway, prepare = (_: Client): vo
   return client;
 }
 
-test("a client of the transport that was before uses tools", async () => {
+test("a client of the HTTP+SSE transport calls tools", async () => {
   const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
   const client = await connectSse(gateway);
   expect(textOf(await client.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
@@ -37,18 +37,18 @@ test("a client of the transport that was before uses tools", async () => {
   expect(textOf(await old.callTool({ name: "echo__echo", arguments: { text: "b" } }))).toBe("echo: b");
 });
 
-test("progress comes over its stream, and so do questions and changed lists", async () => {
+test("progress, questions and changed lists are sent over its stream", async () => {
   const made: McpServer[] = [];
   const url = await serveLegacy(() => {
     const server = new McpServer({ name: "rich", version: "1" }, { capabilities: { tools: { listChanged: true } } });
     server.registerTool("ask", { inputSchema: z.object({}) }, async (_, context) => {
       const progressToken = context.mcpReq._meta?.progressToken ?? 0;
       await context.mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress: 1 } });
-      const answer = await context.mcpReq.send({
+      const reply = await context.mcpReq.send({
         method: "elicitation/create",
         params: { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } },
       });
-      return { content: [{ type: "text", text: answer.action }] };
+      return { content: [{ type: "text", text: reply.action }] };
     });
     made.push(server);
     return server;
@@ -62,14 +62,14 @@ test("progress comes over its stream, and so do questions and changed lists", as
     });
   });
   const progress: number[] = [];
-  const onprogress = (told: { progress: number }): void => void progress.push(told.progress);
+  const onprogress = (update: { progress: number }): void => void progress.push(update.progress);
   expect(textOf(await client.callTool({ name: "rich__ask", arguments: {} }, { onprogress }))).toBe("decline");
   expect(progress).toEqual([1]);
   made[0]?.registerTool("more", { inputSchema: z.object({}) }, () => ({ content: [] }));
   await expect.poll(() => changes, patience).toBeGreaterThan(0);
 });
 
-test("a session ends with its stream, and messages need one", async () => {
+test("a session ends with its stream, and messages require one", async () => {
   const gateway = await startTestGateway({});
   const { url, token } = gateway;
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -83,7 +83,7 @@ test("a session ends with its stream, and messages need one", async () => {
   await expect.poll(() => gateway.events.filter(({ kind }) => kind === "session-closed").length, patience).toBe(1);
 });
 
-test("there are so many streams at once, and one that ended makes room", async () => {
+test("limits the open streams, and a closed one frees its place", async () => {
   const gateway = await startTestGateway({}, { limits: { sessions: 2 } });
   const open = async (): Promise<{ status: number; end(): Promise<void> | undefined }> => {
     const headers = { authorization: `Bearer ${gateway.token}`, accept: "text/event-stream" };

@@ -11,8 +11,7 @@ import type { Outlet } from "../callers/outlet.js";
 import type { Session } from "../callers/session.js";
 import { beginSession, newSessionId } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import type { HttpHandler, HttpRequest, HttpResponse } from "./http-exchange.js";
-import { accepts, isJson, readBody } from "./http-exchange.js";
+import { accepts, type HttpHandler, type HttpRequest, type HttpResponse, isJson, readBody } from "./http-exchange.js";
 import { httpError, refuse } from "./http-outlet.js";
 
 /** One client of the HTTP+SSE transport. */

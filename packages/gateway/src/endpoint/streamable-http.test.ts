@@ -30,15 +30,15 @@ const call = (id: number | string, text = "hello") => ({
   params: { name: "echo__echo", arguments: { text } },
 });
 
-/** What an answer is, in one line. */
-async function told(response: Response): Promise<unknown[]> {
+/** Status, error code and id of a response. */
+async function summaryOf(response: Response): Promise<unknown[]> {
   const text = await response.text();
   const body = text === "" ? undefined : (JSON.parse(text) as { id?: unknown; error?: { code: number } });
   return [response.status, body?.error?.code, body?.id];
 }
 
-describe("the older era", () => {
-  test("begins with a handshake in the version asked for, and a session", async () => {
+describe("a legacy client", () => {
+  test("gets the requested version and a session from initialize", async () => {
     const gateway = await start();
     const response = await post(gateway, initialize);
     expect(response.status).toBe(200);
@@ -59,26 +59,26 @@ describe("the older era", () => {
     ["2024-11-05", "2024-11-05"],
     ["1999-01-01", "2025-11-25"],
     ["2026-07-28", "2025-11-25"],
-  ])("who asks for %s gets %s", async (asked, given) => {
+  ])("gets the requested version if it is supported (%s: %s)", async (asked, given) => {
     const gateway = await start();
     const response = await post(gateway, { ...initialize, params: { ...initialize.params, protocolVersion: asked } });
     expect(await response.json()).toMatchObject({ result: { protocolVersion: given } });
   });
 
-  test("answers with JSON where nothing comes before the answer", async () => {
+  test("gets JSON if no message precedes the response", async () => {
     const gateway = await start();
     const response = await post(gateway, call("a"), await begin(gateway));
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toMatchObject({ id: "a", result: { content: [{ text: "echo: hello" }] } });
   });
 
-  test("a request needs a session, and one that is not there is not found", async () => {
+  test("needs an existing session", async () => {
     const gateway = await start();
-    expect(await told(await post(gateway, call(1)))).toEqual([400, -32_000, 1]);
-    expect(await told(await post(gateway, call(1), { "mcp-session-id": "none" }))).toEqual([404, -32_001, 1]);
+    expect(await summaryOf(await post(gateway, call(1)))).toEqual([400, -32_000, 1]);
+    expect(await summaryOf(await post(gateway, call(1), { "mcp-session-id": "none" }))).toEqual([404, -32_001, 1]);
   });
 
-  test("a session that was ended is not found, and ends what listens to it", async () => {
+  test("does not find a closed session, whose stream has ended", async () => {
     // Without servers, so that no list changes meanwhile and nothing may arrive.
     const gateway = await startTestGateway({});
     const session = await begin(gateway);
@@ -87,41 +87,41 @@ describe("the older era", () => {
     expect(stream.status).toBe(200);
     expect((await fetch(gateway.endpoint, { method: "DELETE", headers })).status).toBe(200);
     expect(await stream.text()).toBe("");
-    expect(await told(await post(gateway, call(1), session))).toEqual([404, -32_001, 1]);
+    expect(await summaryOf(await post(gateway, call(1), session))).toEqual([404, -32_001, 1]);
     expect((await fetch(gateway.endpoint, { method: "DELETE", headers })).status).toBe(404);
   });
 
-  test("a version that is not of the session's era is refused, and one that is passes", async () => {
+  test("is refused with a modern version header, and accepted with a legacy one", async () => {
     const gateway = await start();
     const session = await begin(gateway);
     const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
     const withVersion = (version: string) => post(gateway, ping, { ...session, "mcp-protocol-version": version });
-    expect(await told(await withVersion("1999-01-01"))).toEqual([400, -32_000, 2]);
-    expect(await told(await withVersion("2025-06-18"))).toEqual([200, undefined, 2]);
+    expect(await summaryOf(await withVersion("1999-01-01"))).toEqual([400, -32_000, 2]);
+    expect(await summaryOf(await withVersion("2025-06-18"))).toEqual([200, undefined, 2]);
   });
 
-  test("notifications and answers are taken with 202", async () => {
+  test("gets 202 for notifications and responses", async () => {
     const gateway = await start();
     const session = await begin(gateway);
     const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
-    expect(await told(await post(gateway, initialized, session))).toEqual([202, undefined, undefined]);
-    expect(await told(await post(gateway, { jsonrpc: "2.0", id: 9, result: {} }, session))).toEqual([
+    expect(await summaryOf(await post(gateway, initialized, session))).toEqual([202, undefined, undefined]);
+    expect(await summaryOf(await post(gateway, { jsonrpc: "2.0", id: 9, result: {} }, session))).toEqual([
       202,
       undefined,
       undefined,
     ]);
   });
 
-  test("a method that is not there is an error of the method, with 200", async () => {
+  test("gets a JSON-RPC error with status 200 for an unknown method", async () => {
     const gateway = await start();
     const session = await begin(gateway);
-    expect(await told(await post(gateway, { jsonrpc: "2.0", id: 3, method: "no/such" }, session))).toEqual([
+    expect(await summaryOf(await post(gateway, { jsonrpc: "2.0", id: 3, method: "no/such" }, session))).toEqual([
       200, -32_601, 3,
     ]);
   });
 });
 
-describe("the newer era", () => {
+describe("a modern client", () => {
   const meta = (more: object = {}) => ({
     _meta: {
       [metaKeys.protocolVersion]: "2026-07-28",
@@ -138,7 +138,7 @@ describe("the newer era", () => {
   const without = (name: keyof typeof headers) =>
     Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name));
 
-  test("a request is served by itself, without a handshake or a session", async () => {
+  test("needs neither initialize nor a session", async () => {
     const gateway = await start();
     const response = await post(gateway, modernCall(), headers);
     expect(response.status).toBe(200);
@@ -155,7 +155,7 @@ describe("the newer era", () => {
     });
   });
 
-  test("says what it is when asked", async () => {
+  test("can call server/discover", async () => {
     const gateway = await start();
     const discover = { jsonrpc: "2.0", id: 1, method: "server/discover", params: meta() };
     const response = await post(gateway, discover, { ...without("mcp-name"), "mcp-method": "server/discover" });
@@ -172,57 +172,61 @@ describe("the newer era", () => {
   });
 
   test.each<[string, Record<string, string>, object, number]>([
-    ["the header of the version is absent", without("mcp-protocol-version"), modernCall(), -32_020],
-    ["the header of the method is absent", without("mcp-method"), modernCall(), -32_020],
-    ["the header of the name is absent", without("mcp-name"), modernCall(), -32_020],
+    ["the header of the version is missing", without("mcp-protocol-version"), modernCall(), -32_020],
+    ["the header of the method is missing", without("mcp-method"), modernCall(), -32_020],
+    ["the header of the name is missing", without("mcp-name"), modernCall(), -32_020],
     ["the version differs", { ...headers, "mcp-protocol-version": "2025-11-25" }, modernCall(), -32_020],
     ["the method differs", { ...headers, "mcp-method": "tools/list" }, modernCall(), -32_020],
     ["the name differs", { ...headers, "mcp-name": "other" }, modernCall(), -32_020],
     ["the name is broken base64", { ...headers, "mcp-name": "=?base64?a?=" }, modernCall(), -32_020],
     ["the capabilities are missing", headers, modernCall({ [metaKeys.clientCapabilities]: undefined }), -32_602],
-    ["the version is no text", headers, modernCall({ [metaKeys.protocolVersion]: 1 }), -32_602],
+    ["the version is not a string", headers, modernCall({ [metaKeys.protocolVersion]: 1 }), -32_602],
     ["the client is not described", headers, modernCall({ [metaKeys.clientInfo]: "x" }), -32_602],
-    ["there is nothing of it in the body", headers, call("m"), -32_602],
+    ["the body has no envelope", headers, call("m"), -32_602],
     [
-      "the version is not spoken",
+      "the version is not supported",
       { ...headers, "mcp-protocol-version": "2027-01-01" },
       modernCall({ [metaKeys.protocolVersion]: "2027-01-01" }),
       -32_022,
     ],
-  ])("where %s, it is refused with 400", async (_, sent, message, code) => {
+  ])("is refused with 400 if %s", async (_, sent, message, code) => {
     const gateway = await start();
-    expect(await told(await post(gateway, message, sent))).toEqual([400, code, "m"]);
+    expect(await summaryOf(await post(gateway, message, sent))).toEqual([400, code, "m"]);
   });
 
-  test("the name may be wrapped in base64", async () => {
+  test("may encode the name header in base64", async () => {
     const gateway = await start();
     const wrapped = `=?base64?${Buffer.from("echo__echo").toString("base64")}?=`;
-    expect(await told(await post(gateway, modernCall(), { ...headers, "mcp-name": wrapped }))).toEqual([
+    expect(await summaryOf(await post(gateway, modernCall(), { ...headers, "mcp-name": wrapped }))).toEqual([
       200,
       undefined,
       "m",
     ]);
   });
 
-  test.each(["ping", "logging/setLevel", "resources/subscribe", "no/such"])("%s is not there: 404", async (method) => {
+  test.each(["ping", "logging/setLevel", "resources/subscribe", "no/such"])("gets 404 for %s", async (method) => {
     const gateway = await start();
     const message = { jsonrpc: "2.0", id: 1, method, params: meta() };
-    expect(await told(await post(gateway, message, { ...without("mcp-name"), "mcp-method": method }))).toEqual([
+    expect(await summaryOf(await post(gateway, message, { ...without("mcp-name"), "mcp-method": method }))).toEqual([
       404, -32_601, 1,
     ]);
   });
 
-  test("the handshake of the older era in a version of the newer is a contradiction", async () => {
+  test("is refused if it sends initialize with a modern version", async () => {
     const gateway = await start();
-    expect(await told(await post(gateway, initialize, { "mcp-protocol-version": "2026-07-28" }))).toEqual([
+    expect(await summaryOf(await post(gateway, initialize, { "mcp-protocol-version": "2026-07-28" }))).toEqual([
       400, -32_020, 1,
     ]);
   });
 
-  test("an unknown tool is an error of the method, with 200", async () => {
+  test("gets a JSON-RPC error with status 200 for an unknown tool", async () => {
     const gateway = await start();
     const message = { ...modernCall(), params: { ...modernCall().params, name: "no" } };
-    expect(await told(await post(gateway, message, { ...headers, "mcp-name": "no" }))).toEqual([200, -32_602, "m"]);
+    expect(await summaryOf(await post(gateway, message, { ...headers, "mcp-name": "no" }))).toEqual([
+      200,
+      -32_602,
+      "m",
+    ]);
   });
 });
 
@@ -236,7 +240,7 @@ describe("HTTP", () => {
       415,
       { method: "POST", body: "{}", headers: { "content-type": "text/plain" } },
     ],
-    ["an answer that can only be JSON", 406, { method: "POST", body: "{}", headers: { accept: "application/json" } }],
+    ["a client that accepts only JSON", 406, { method: "POST", body: "{}", headers: { accept: "application/json" } }],
     ["a stream that can only be JSON", 406, { method: "GET", headers: { accept: "application/json" } }],
     ["a body that is not JSON", 400, { method: "POST", body: "{" }],
     ["a body that is no message", 400, { method: "POST", body: '{"a":1}' }],
@@ -253,7 +257,7 @@ describe("HTTP", () => {
     expect(await response.json()).toMatchObject({ jsonrpc: "2.0", id: null, error: { message: expect.any(String) } });
   });
 
-  test("a body that does not say how large it is, is refused once it is too large", async () => {
+  test("a body without a length is refused once it exceeds the limit", async () => {
     const gateway = await startSmall();
     const status = await new Promise((resolve, reject) => {
       const request = httpRequest(
@@ -273,13 +277,13 @@ describe("HTTP", () => {
     expect(status).toBe(413);
   });
 
-  test("what is nowhere is 404", async () => {
+  test("an unknown path is 404", async () => {
     const gateway = await startSmall();
     const response = await fetch(`${gateway.url}/nowhere`, { headers: { authorization: `Bearer ${gateway.token}` } });
     expect(response.status).toBe(404);
   });
 
-  test("a client that goes away in the middle of its body leaves nothing behind", async () => {
+  test("a client that disconnects during its body leaves nothing behind", async () => {
     const gateway = await startSmall();
     const socket = connectSocket(Number(new URL(gateway.url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());

@@ -65,7 +65,7 @@ test("new connections are accepted while many requests of others are waiting", a
   await expect.poll(() => openedBefore, patience).toBeLessThan(200);
 });
 
-test("a client that goes away while its initialize waits gets no session", async () => {
+test("a client that disconnects while its initialize waits gets no session", async () => {
   let opened = 0;
   let leave = (): void => {};
   const gateway = await startTestGateway(
@@ -88,7 +88,7 @@ test("a client that goes away while its initialize waits gets no session", async
   expect(opened).toBe(99);
 });
 
-test("a task that comes while others wait runs after them, and none is lost", async () => {
+test("a task that is added while others wait runs after them, and none is lost", async () => {
   const turns = createTurnQueue(2);
   const order: string[] = [];
   const run = (name: string): void => {

@@ -34,7 +34,7 @@ const corsRequestHeaders = [
   "tracestate",
 ];
 
-/** The token for these options; undefined if there is none, or it is in a file. */
+/** The token for these options; undefined if no token is required, or it is in a file. */
 export function tokenOf({ token, tokenFile }: GatewayListenOptions): string | undefined {
   if (token === false || tokenFile !== undefined) return token === false ? undefined : token;
   return token ?? createToken();

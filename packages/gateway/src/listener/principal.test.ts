@@ -12,7 +12,7 @@ const certificate = (name: string): string =>
 
 const as = (name: string) => ({ rejectUnauthorized: false, cert: certificate(name), key: certificate(`${name}-key`) });
 
-/** A server that answers each request with whose it is; returns its port. */
+/** A server that responds with the principal of each request; returns its port. */
 async function servePrincipals(): Promise<number> {
   const requesterOf = createRequesters(true);
   const tls = { cert: certificate("server"), key: certificate("server-key") };
@@ -55,7 +55,7 @@ test.each([
   ["HTTP/1.1", overHttp1],
   ["HTTP/2", overHttp2],
 ])(
-  "over %s requests are told apart by certificate and by token, and a connection's certificate is read once",
+  "over %s requests are distinguished by certificate and token, and a connection's certificate is read once",
   async (_, connect) => {
     const read = vi.spyOn(TLSSocket.prototype, "getPeerCertificate");
     onTestFinished(() => read.mockRestore());

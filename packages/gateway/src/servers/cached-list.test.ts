@@ -56,7 +56,7 @@ function setUp(ttlMs = Number.POSITIVE_INFINITY) {
 }
 
 describe("a list", () => {
-  test("is loaded once for all who ask together, and then kept", async () => {
+  test("is loaded once for concurrent callers, and then cached", async () => {
     const { list, loads, changes, timers } = setUp();
     const asked = [list.get(), list.get(), list.get()];
     expect(loads).toHaveLength(1);
@@ -66,7 +66,7 @@ describe("a list", () => {
     expect([loads.length, changes(), timers.size]).toEqual([1, 1, 0]);
   });
 
-  test("is loaded again when it may have changed, and what is known is used meanwhile", async () => {
+  test("is loaded again when it may have changed, and the cached one is used meanwhile", async () => {
     const { list, loads, changes } = setUp();
     void list.get();
     await loads[0]?.resolve(["a"]);
@@ -81,7 +81,7 @@ describe("a list", () => {
     expect(changes()).toBe(2);
   });
 
-  test("that changed while it was loaded is loaded once more", async () => {
+  test("that changed while it was loaded is loaded again", async () => {
     const { list, loads } = setUp();
     void list.get();
     list.invalidate();
@@ -90,7 +90,7 @@ describe("a list", () => {
     expect(loads).toHaveLength(2);
   });
 
-  test("holds as long as it says", async () => {
+  test("is cached for its time to live", async () => {
     const { list, loads, pass } = setUp(1000);
     void list.get();
     await loads[0]?.resolve(["a"]);
@@ -104,7 +104,7 @@ describe("a list", () => {
 });
 
 describe("a slow server", () => {
-  test("keeps the first who ask waiting for a while, nobody after them, and is told of when it comes", async () => {
+  test("delays only the first callers, and reports a change when its list arrives", async () => {
     const { list, loads, unavailable, changes, pass } = setUp();
     const first = list.get();
     await pass(60);
@@ -117,7 +117,7 @@ describe("a slow server", () => {
     expect([list.known, changes()]).toEqual([["late"], 1]);
   });
 
-  test("of which something is known is told with that", async () => {
+  test("is represented by its cached list", async () => {
     const { list, loads, pass } = setUp();
     void list.get();
     await loads[0]?.resolve(["a"]);
@@ -129,7 +129,7 @@ describe("a slow server", () => {
 });
 
 describe("a server that fails", () => {
-  test("is left out, which is told, and asked again the next time", async () => {
+  test("is omitted and reported, and asked again the next time", async () => {
     const { list, loads, unavailable, changes } = setUp();
     void list.get();
     await loads[0]?.resolve(["a"]);
@@ -142,7 +142,7 @@ describe("a server that fails", () => {
     expect(loads).toHaveLength(3);
   });
 
-  test("is forgotten when it is gone", async () => {
+  test("has no cached list after clear", async () => {
     const { list, loads, changes } = setUp();
     void list.get();
     await loads[0]?.resolve(["a"]);

@@ -21,7 +21,7 @@ test("declarations are found along properties, at any depth", () => {
   expect(paramHeadersOf({ type: "object" })).toEqual([]);
 });
 
-describe("a schema is not allowed that declares", () => {
+describe("a schema is rejected that declares", () => {
   test.each<[string, object]>([
     ["at the root", { "x-mcp-header": "A" }],
     ["in items", { properties: { a: { type: "array", items: region } } }],
@@ -44,7 +44,7 @@ describe("headers and arguments", () => {
     () =>
       assertParamHeaders(declared, given, headers);
 
-  test("agree", () => {
+  test("are accepted if they are equal", () => {
     expect(check({ "mcp-param-region": "eu", "mcp-param-zone": "7" })).not.toThrow();
     expect(check({ "mcp-param-region": "eu", "mcp-param-zone": "7.0" })).not.toThrow();
     expect(check({}, {})).not.toThrow();
@@ -57,15 +57,18 @@ describe("headers and arguments", () => {
     ["one is another", { "mcp-param-region": "us", "mcp-param-zone": "7" }],
     ["a number is another", { "mcp-param-region": "eu", "mcp-param-zone": "8" }],
     ["the wrapping is broken", { "mcp-param-region": "=?base64?x?=", "mcp-param-zone": "7" }],
-  ])("disagree where %s", (_, headers) => {
+  ])("are rejected if %s", (_, headers) => {
     expect(check(headers)).toThrow(expect.objectContaining({ code: -32_020, status: 400 }));
   });
 
-  test.each(["plain", " spaced ", "größe", "=?base64?x?=", "", "line\nbreak"])("%j survives the way", (text) => {
-    const [header = ""] = Object.values(buildParamHeaders(declared, { region: text }));
-    expect(header).toMatch(/^[\x20-\x7e]*$/);
-    // What stands around a value is lost on the way.
-    expect(header).toBe(header.trim());
-    expect(decodeHeaderText(header)).toBe(text);
-  });
+  test.each(["plain", " spaced ", "größe", "=?base64?x?=", "", "line\nbreak"])(
+    "%j survives encoding and decoding",
+    (text) => {
+      const [header = ""] = Object.values(buildParamHeaders(declared, { region: text }));
+      expect(header).toMatch(/^[\x20-\x7e]*$/);
+      // What stands around a value is lost on the way.
+      expect(header).toBe(header.trim());
+      expect(decodeHeaderText(header)).toBe(text);
+    },
+  );
 });

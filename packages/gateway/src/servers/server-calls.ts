@@ -1,8 +1,7 @@
 import { type Clock, ToolServerError } from "@wirescope/tool-server";
 import { describeDuration, noResponse, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
-import type { GatewayLimits } from "../limits.js";
-import { createRates } from "../rates.js";
+import { createRates, type GatewayLimits } from "../limits.js";
 
 /** What a reload did to a server. */
 export type Departure = "changed" | "removed";

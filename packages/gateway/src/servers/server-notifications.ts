@@ -2,7 +2,7 @@ import type { MessageOrigin } from "@wirescope/tool-server";
 import { isLevelAtLeast, isLogLevel, type JsonObject } from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
-import { createRates } from "../rates.js";
+import { createRates } from "../limits.js";
 import type { CallsInFlight } from "./server-calls.js";
 import type { ListKind } from "./server-lists.js";
 

@@ -29,7 +29,7 @@ function patternOf(text: string): (name: string) => boolean {
 }
 
 /**
- * Matches a text that starts with the first literal, ends with the last, and contains the others in order. Returns the number of
+ * Matches a string that starts with the first literal, ends with the last, and contains the others in order. Returns the number of
  * matched characters; undefined if it does not match. Runs in linear time.
  */
 export function literalFit(literals: readonly string[], text: string): number | undefined {

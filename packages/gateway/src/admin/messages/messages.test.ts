@@ -11,13 +11,12 @@ import {
   SignOutResponseSchema,
 } from "../../gen/wirescope/v1/admin_pb.js";
 import { explanationFromMessage, explanationToMessage } from "./explanation-message.js";
-import { failureFromMessage, failureToMessage } from "./failure-message.js";
-import { serverFromMessage, serverToMessage } from "./server-message.js";
+import { failureFromMessage, failureToMessage, serverFromMessage, serverToMessage } from "./server-message.js";
 import { promptFromMessage, promptToMessage, signOutFromMessage, signOutToMessage } from "./sign-in-message.js";
 
 const identity = (text: string): string => text;
 
-test("a failure arrives with the parts of its message and what a person has to confirm", () => {
+test("a failure keeps the parts of its message and what the user has to confirm", () => {
   const parts = {
     subject: 'The server "a" cannot be used.',
     problem: "It moved.",
@@ -37,13 +36,13 @@ test("a failure arrives with the parts of its message and what a person has to c
   expect(received?.message).toBe(sent.message);
 });
 
-test("a failure of a gateway that does not send the parts has its message as the problem", () => {
+test("a failure without message parts has its message as the problem", () => {
   const message = create(FailureSchema, { code: "SIGN_IN_NEEDED", message: "Sign in." });
   expect(failureFromMessage(message)).toMatchObject({ message: "Sign in.", problem: "Sign in.", advice: "" });
   expect(failureFromMessage(create(FailureSchema, { message: "It failed." }))).toBeUndefined();
 });
 
-test("an explanation arrives as it was sent", () => {
+test("an explanation survives conversion to a message and back", () => {
   const note = {
     code: "variable-unset",
     problem: "KEY is not set.",
@@ -71,7 +70,7 @@ const proofs: readonly SignOutReport["proof"][] = [
   { kind: "nothing" },
 ];
 
-test.each(proofs)("the report of a sign-out arrives as it was sent ($kind)", (proof) => {
+test.each(proofs)("a sign-out report survives conversion to a message and back ($kind)", (proof) => {
   const report: SignOutReport = {
     server: "a",
     wiped: [
@@ -85,7 +84,7 @@ test.each(proofs)("the report of a sign-out arrives as it was sent ($kind)", (pr
   expect(signOutFromMessage("a", fromBinary(SignOutResponseSchema, bytes))).toEqual(report);
 });
 
-test("a server arrives with how it is signed in to and why it fails", () => {
+test("a server keeps its authentication and its failure", () => {
   const error = new ToolServerError("UNAUTHORIZED", { problem: "It responded 401.", advice: "Sign in." });
   const oauth = {
     isSignedIn: true,
@@ -124,7 +123,7 @@ test("a server arrives with how it is signed in to and why it fails", () => {
   });
 });
 
-test("what a person has to do to sign in arrives as it was sent", () => {
+test("a sign-in prompt survives conversion to a message and back", () => {
   const request = {
     server: "a",
     issuer: "https://a.example",

@@ -1,11 +1,12 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { ToolServerError } from "@wirescope/tool-server";
+import { ToolServerError, type ToolServerErrorCode } from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
   type AuthenticationSchema,
   ConnectivityState,
+  type Failure,
   type FailureSchema,
   type OAuthState,
   type OAuthStateSchema,
@@ -14,7 +15,6 @@ import {
 } from "../../gen/wirescope/v1/admin_pb.js";
 import type { ServerFailure, ServerStatus } from "../../servers/server.js";
 import { authMethods, connectivityStates, nameOf, transports } from "./enums.js";
-import { failureFromMessage, failureToMessage } from "./failure-message.js";
 
 /** What a message contains in addition to the status. */
 export interface ServerContext {
@@ -128,4 +128,44 @@ export function timeOf<Name extends string>(
   ms: number | undefined,
 ): { readonly [Key in Name]?: Timestamp } {
   return ms === undefined ? {} : ({ [name]: timestampFromMs(ms) } as { readonly [Key in Name]: Timestamp });
+}
+
+/** A failure as a message. */
+export function failureToMessage(
+  error: ToolServerError,
+  redact: (text: string) => string,
+): MessageInitShape<typeof FailureSchema> {
+  const { issuerChange, foreignOrigin, unsetVariables = [] } = error.details;
+  return {
+    code: error.code,
+    message: redact(error.message),
+    subject: redact(error.subject),
+    problem: redact(error.problem),
+    evidence: redact(error.evidence),
+    advice: redact(error.advice),
+    unsetVariables: [...unsetVariables],
+    ...(issuerChange && { issuerChange: { from: redact(issuerChange.from), to: redact(issuerChange.to) } }),
+    ...(foreignOrigin && {
+      foreignOrigin: { issuer: redact(foreignOrigin.issuer), origin: redact(foreignOrigin.origin) },
+    }),
+  };
+}
+
+/** The failure that a message holds; undefined if the gateway has no code for it. */
+export function failureFromMessage(message: Failure, cause?: unknown): ToolServerError | undefined {
+  if (message.code === "") return undefined;
+  const { subject, problem, evidence, advice, issuerChange, foreignOrigin, unsetVariables } = message;
+  return new ToolServerError(
+    message.code as ToolServerErrorCode,
+    // A gateway of an older version sends the message alone.
+    problem === "" ? { problem: message.message, advice: "" } : { subject, problem, evidence, advice },
+    {
+      ...(cause === undefined ? {} : { cause }),
+      details: {
+        ...(unsetVariables.length > 0 && { unsetVariables }),
+        ...(issuerChange && { issuerChange: { from: issuerChange.from, to: issuerChange.to } }),
+        ...(foreignOrigin && { foreignOrigin: { issuer: foreignOrigin.issuer, origin: foreignOrigin.origin } }),
+      },
+    },
+  );
 }

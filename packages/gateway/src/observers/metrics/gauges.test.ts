@@ -17,7 +17,7 @@ function end(subject: ConnectionInfo, how: Pick<CredentialEnding, "outcome" | "c
   ended.publish({ operation: { subject, kind: "refresh", cause: "renewal" }, ...how, durationMs: 1 });
 }
 
-test("refreshes are counted by server, outcome and code, and those of other gateways are not", () => {
+test("counts refreshes by server, outcome and code, and ignores those of other gateways", () => {
   const [notes, others] = [infoOf("notes"), infoOf("notes")];
   const counts = countCredentialOperations((info) => info === notes);
   end(notes, { outcome: "done" });
@@ -35,7 +35,7 @@ test("refreshes are counted by server, outcome and code, and those of other gate
   ]);
 });
 
-test("servers that come and go without end do not fill the memory, and none is left out of the count", () => {
+test("the number of series is limited while servers come and go, and every operation is counted", () => {
   const counts = countCredentialOperations(({ name }) => name.startsWith("server-"));
   for (let number = 0; number < 3000; number += 1) end(infoOf(`server-${number}`), { outcome: "done" });
   end(infoOf("server-7"), { outcome: "done" });
@@ -45,14 +45,14 @@ test("servers that come and go without end do not fill the memory, and none is l
   expect(values[7]?.value).toBe(2);
 });
 
-test("a gateway that is gone is not kept for its counts", async () => {
+test("the counter does not keep a discarded gateway in memory", async () => {
   // In a function of its own, for this one keeps what it saw.
   const begin = (): void => void countCredentialOperations(() => true).values();
   begin();
   expect(ended.hasSubscribers).toBe(true);
   await vi.waitFor(() => {
     globalThis.gc?.();
-    // Whoever is gone leaves the channel when it is used next.
+    // A discarded counter unsubscribes at the next message.
     end(infoOf("notes"), { outcome: "done" });
     expect(ended.hasSubscribers).toBe(false);
   }, patience);

@@ -20,7 +20,7 @@ const infoOf = (name: string): ConnectionInfo => ({
 });
 const notes = infoOf("notes");
 
-interface Told {
+interface RecordedSpan {
   readonly name: string;
   readonly parent: string | undefined;
   readonly links: string[];
@@ -28,11 +28,11 @@ interface Told {
 }
 
 /** Notes the spans that are made; the id of each is its number. */
-function createTracer(): { tracer: Tracer; told: Told[]; start(name: string, context?: Context): Span } {
-  const told: Told[] = [];
+function createTracer(): { tracer: Tracer; spans: RecordedSpan[]; start(name: string, context?: Context): Span } {
+  const spans: RecordedSpan[] = [];
   const startSpan = (name: string, _: unknown, context: Context): Span => {
-    const one: Told = { name, parent: trace.getSpanContext(context)?.spanId, links: [], isEnded: false };
-    const spanContext: SpanContext = { traceId: "1".repeat(32), spanId: String(told.push(one)), traceFlags: 1 };
+    const one: RecordedSpan = { name, parent: trace.getSpanContext(context)?.spanId, links: [], isEnded: false };
+    const spanContext: SpanContext = { traceId: "1".repeat(32), spanId: String(spans.push(one)), traceFlags: 1 };
     const span = {
       spanContext: () => spanContext,
       isRecording: () => !one.isEnded,
@@ -51,19 +51,19 @@ function createTracer(): { tracer: Tracer; told: Told[]; start(name: string, con
   };
   return {
     tracer: { startSpan } as unknown as Tracer,
-    told,
+    spans,
     start: (name, context = ROOT_CONTEXT) => startSpan(name, undefined, context),
   };
 }
 
 function startWatch() {
-  const { tracer, told, start } = createTracer();
+  const { tracer, spans, start } = createTracer();
   const spanParents = new AsyncLocalStorage<SpanParent | undefined>();
   const requests = createRequestSpans();
   const watch = createCredentialSpans({ spans: { tracer, spanParents, requests }, duration: undefined });
   onTestFinished(watch.close);
   watch.watch((name) => name === "notes");
-  return { told, start, spanParents, requests, watch };
+  return { spans, start, spanParents, requests, watch };
 }
 
 /** Does something as a tool server does: `work` is its part. */
@@ -78,8 +78,8 @@ function operate(
   channels["credential:ended"].publish({ operation, ...outcome, durationMs: 1 });
 }
 
-test("parts stand below the operation that they are of, and that below the request that it is done for", () => {
-  const { told, start, spanParents } = startWatch();
+test("a part is a child of its operation, and the operation a child of the request that caused it", () => {
+  const { spans, start, spanParents } = startWatch();
   const call = start("call");
   const place = createSpanParent(trace.setSpan(ROOT_CONTEXT, call));
   spanParents.run(place, () => {
@@ -87,7 +87,7 @@ test("parts stand below the operation that they are of, and that below the reque
     place.enter(notes, trace.setSpan(ROOT_CONTEXT, start("ask")));
     operate("step-up", () => operate("sign-in", () => operate("registration")));
   });
-  expect(told.map(({ name, parent }) => [name, parent])).toEqual([
+  expect(spans.map(({ name, parent }) => [name, parent])).toEqual([
     ["call", undefined],
     ["wirescope.refresh", "1"],
     ["wirescope.discovery", "2"],
@@ -98,8 +98,8 @@ test("parts stand below the operation that they are of, and that below the reque
   ]);
 });
 
-test("what outlives a request or an operation that began it stands below nothing", () => {
-  const { told, start, spanParents } = startWatch();
+test("an operation that outlives its cause has no parent", () => {
+  const { spans, start, spanParents } = startWatch();
   const place = createSpanParent(trace.setSpan(ROOT_CONTEXT, start("call")));
   let later = (): void => {};
   spanParents.run(place, () => {
@@ -110,14 +110,14 @@ test("what outlives a request or an operation that began it stands below nothing
     place.end();
     operate("refresh");
   });
-  expect(told.slice(2).map(({ name, parent }) => [name, parent])).toEqual([
+  expect(spans.slice(2).map(({ name, parent }) => [name, parent])).toEqual([
     ["wirescope.discovery", undefined],
     ["wirescope.refresh", undefined],
   ]);
 });
 
-test("requests over the same connection are linked to a refresh, not to its parts, nor where they have ended", () => {
-  const { told, start, requests, watch } = startWatch();
+test("requests in flight on the same connection are linked to a refresh, but not to its parts, nor after they have ended", () => {
+  const { spans, start, requests, watch } = startWatch();
   const [before, other, over, during] = ["before", "other", "over", "during"].map((name) => start(name)) as [
     Span,
     Span,
@@ -134,8 +134,8 @@ test("requests over the same connection are linked to a refresh, not to its part
     watch.link(notes, during);
   });
   watch.link(notes, start("after"));
-  const refresh = String(told.findIndex(({ name }) => name === "wirescope.refresh") + 1);
-  expect(Object.fromEntries(told.map(({ name, links }) => [name, links]))).toMatchObject({
+  const refresh = String(spans.findIndex(({ name }) => name === "wirescope.refresh") + 1);
+  expect(Object.fromEntries(spans.map(({ name, links }) => [name, links]))).toMatchObject({
     before: [refresh],
     other: [],
     over: [],
@@ -144,16 +144,16 @@ test("requests over the same connection are linked to a refresh, not to its part
   });
 });
 
-test("what is done for servers of others is not followed, and what is under way at the end is ended", () => {
-  const { told, watch } = startWatch();
+test("operations of foreign servers are not recorded, and open spans are ended on close", () => {
+  const { spans, watch } = startWatch();
   operate("refresh", undefined, infoOf("others"));
-  expect(told).toEqual([]);
+  expect(spans).toEqual([]);
   operate("refresh", () => watch.close());
-  expect(told).toMatchObject([{ name: "wirescope.refresh", isEnded: true }]);
+  expect(spans).toMatchObject([{ name: "wirescope.refresh", isEnded: true }]);
   expect([channels["credential:started"].hasSubscribers, channels["credential:ended"].hasSubscribers]).toEqual([
     false,
     false,
   ]);
   operate("refresh");
-  expect(told).toHaveLength(1);
+  expect(spans).toHaveLength(1);
 });

@@ -17,7 +17,7 @@ import type { TraceFields } from "../../trace-fields.js";
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const tracestate = "vendor=abc";
 
-/** A server whose tool tells the `_meta` that came with the call. */
+/** A server whose tool returns the `_meta` of the call. */
 function makeMirror(): McpServer {
   const server = new McpServer({ name: "mirror", version: "1.0.0" });
   server.registerTool("meta", { inputSchema: z.object({}) }, (_, { mcpReq }) => ({
@@ -29,7 +29,7 @@ function makeMirror(): McpServer {
 /** The same over pipes, as a program that needs nothing. */
 const pipedMirror = `
 let text = "";
-const answer = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
+const response = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
 process.stdin.on("data", (chunk) => {
   text += chunk;
   for (let end = text.indexOf("\\n"); end >= 0; end = text.indexOf("\\n")) {
@@ -37,9 +37,9 @@ process.stdin.on("data", (chunk) => {
     text = text.slice(end + 1);
     if (method === "initialize") {
       const serverInfo = { name: "piped", version: "1.0.0" };
-      answer(id, { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo });
-    } else if (method === "tools/list") answer(id, { tools: [{ name: "meta", inputSchema: { type: "object" } }] });
-    else if (method === "tools/call") answer(id, { content: [{ type: "text", text: JSON.stringify(params._meta) }] });
+      response(id, { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo });
+    } else if (method === "tools/list") response(id, { tools: [{ name: "meta", inputSchema: { type: "object" } }] });
+    else if (method === "tools/call") response(id, { content: [{ type: "text", text: JSON.stringify(params._meta) }] });
     else if (id !== undefined) {
       const error = { code: -32601, message: "Method not found" };
       process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, error }) + "\\n");
@@ -78,8 +78,8 @@ async function metaAt(world: World, mode: Mode, server: string, _meta: Record<st
   return JSON.parse(textOf(await client.callTool({ name: `${server}__meta`, arguments: {}, _meta })));
 }
 
-describe("a trace that a client names, without anybody to take spans", () => {
-  test("is named to servers of each era and over pipes, by clients of each era", async () => {
+describe("the trace context of a client, without a tracer provider", () => {
+  test("is forwarded from legacy and modern clients to legacy, modern and stdio servers", async () => {
     const world = await startWorld();
     for (const mode of ["modern", "legacy"] as const) {
       for (const server of ["modern", "legacy", "piped"]) {
@@ -90,7 +90,7 @@ describe("a trace that a client names, without anybody to take spans", () => {
     }
   });
 
-  test("is passed on where only the headers name it", async () => {
+  test("is forwarded if only the headers contain it", async () => {
     const world = await startWorld();
     const envelope = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -99,8 +99,8 @@ describe("a trace that a client names, without anybody to take spans", () => {
     const params = { name: "modern__meta", arguments: {}, _meta: envelope };
     const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": params.name };
     const request = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
-    const answer = await post(world, request, { ...headers, traceparent, baggage: "user=alice" });
-    const text = await answer.text();
+    const response = await post(world, request, { ...headers, traceparent, baggage: "user=alice" });
+    const text = await response.text();
     const json = text.startsWith("{") ? text : text.slice(text.indexOf("data: ") + 6);
     const meta = JSON.parse(textOf(JSON.parse(json).result));
     expect(meta.traceparent).toBe(traceparent);
@@ -109,7 +109,7 @@ describe("a trace that a client names, without anybody to take spans", () => {
     expect(world.headers()).not.toHaveProperty("baggage");
   });
 
-  test("is not passed on where it is none, and the call is made all the same", async () => {
+  test("is not forwarded if it is invalid, and the call succeeds", async () => {
     const world = await startWorld();
     const meta = await metaAt(world, "legacy", "modern", { traceparent: "no\r\nx-evil: 1", tracestate });
     expect(meta).not.toHaveProperty("traceparent");
@@ -118,7 +118,7 @@ describe("a trace that a client names, without anybody to take spans", () => {
     expect(world.headers()).not.toHaveProperty("x-evil");
   });
 
-  test("comes with its baggage only where that is asked for", async () => {
+  test("is forwarded with baggage only if that is enabled", async () => {
     const given = { traceparent, baggage: "user=alice" };
     const without = await startWorld();
     expect(await metaAt(without, "modern", "modern", given)).not.toHaveProperty("baggage");
@@ -127,7 +127,7 @@ describe("a trace that a client names, without anybody to take spans", () => {
     expect(world.headers().baggage).toBe("user=alice");
   });
 
-  test("stays with the gateway where nothing is to be passed on", async () => {
+  test("is not forwarded if propagation is disabled", async () => {
     const world = await startWorld({ telemetry: { propagators: [] } });
     expect(await metaAt(world, "modern", "piped", { traceparent })).not.toHaveProperty("traceparent");
     expect(await metaAt(world, "legacy", "legacy", { traceparent })).not.toHaveProperty("traceparent");

@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exposedName, exposedPrefix } from "./exposed-name.js";
+import { exposedName, exposedPrefix } from "./offered.js";
 
 test.each([
   ["github", "create_issue", "github__create_issue"],
   ["my-server", "a-b_c", "my-server__a-b_c"],
   ["a", "b__c", "a__b__c"],
   ["a", "_b", "a___b"],
-])("%s and %s are %s", (server, name, exposed) => {
+])("server %s and tool %s become %s", (server, name, exposed) => {
   expect(exposedName(server, name)).toBe(exposed);
 });
 
-describe("a name that cannot stand as it is ends with a hash", () => {
+describe("a name that does not fit the rules ends with a hash", () => {
   test.each([
     ["a server with another character", "my server", "tool"],
     ["a tool with another character", "server", "a.b/c"],
@@ -29,7 +29,7 @@ describe("a name that cannot stand as it is ends with a hash", () => {
 const letters = fc.constantFrom("a", "b", "_", "-", ".", "é", "0");
 const word = fc.array(letters, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(""));
 
-test("no two pairs have the same name, and each fits clients", () => {
+test("every pair has its own name, which clients accept", () => {
   fc.assert(
     fc.property(word, word, word, word, (server, name, otherServer, otherName) => {
       const exposed = exposedName(server, name);
@@ -41,7 +41,7 @@ test("no two pairs have the same name, and each fits clients", () => {
   );
 });
 
-test("unprefixed, a name is as it is where it can be", () => {
+test("unprefixed, a name is unchanged if clients accept it", () => {
   expect(exposedName("server", "tool", true)).toBe("tool");
   expect(exposedName("server", "a b", true)).toMatch(/^server__a_b_[0-9a-f]{10}$/);
 });

@@ -1,17 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { parsePrefixedUri, prefixedUri, templateFit } from "./resource-uri.js";
+import { parsePrefixedUri, prefixedUri, templateFit } from "./resources.js";
 
 test.each([
   ["plain", "file:///a/b"],
   ["two words", "custom://x?y=z#f"],
   ["a/b", "notes"],
-])("of %s, %s can be taken apart again", (server, uri) => {
+])("the prefixed URI of server %s and %s can be parsed", (server, uri) => {
   expect(parsePrefixedUri(prefixedUri(server, uri))).toEqual({ server, uri });
 });
 
-test.each(["file:///a", "wirescope://", "wirescope://server", "wirescope://%ZZ/a"])("%s is not one", (text) => {
-  expect(parsePrefixedUri(text)).toBeUndefined();
-});
+test.each(["file:///a", "wirescope://", "wirescope://server", "wirescope://%ZZ/a"])(
+  "%s is not a prefixed URI",
+  (text) => {
+    expect(parsePrefixedUri(text)).toBeUndefined();
+  },
+);
 
 describe("a template", () => {
   test.each([
@@ -35,12 +38,12 @@ describe("a template", () => {
     expect(templateFit(template, uri)).toBeUndefined();
   });
 
-  test("fits better the more of it is in the uri", () => {
+  test("fits better the more literal characters match", () => {
     const uri = "notes://7/text";
     expect(templateFit("notes://{id}/text", uri)).toBeGreaterThan(templateFit("notes://{rest}", uri) ?? 0);
   });
 
-  test("takes no longer for a uri that is made to be slow", () => {
+  test("matches in linear time, even for a hostile URI", () => {
     const startedAt = performance.now();
     expect(templateFit("{a}x".repeat(200), "x".repeat(100_000).concat("y"))).toBeUndefined();
     expect(performance.now() - startedAt).toBeLessThan(1000);
