@@ -58,6 +58,12 @@ describe("a dead and a silent server", () => {
     for (let time = 0; time < 5; time += 1) await client.listTools(undefined, { cacheMode: "refresh" });
     expect(textOf(await client.callTool({ name: "good__echo", arguments: { text: "a" } }))).toBe("good: a");
     expect(performance.now() - startedAt).toBeLessThan(5 * listMs);
+    // Each reason is reported once for each list, not for each request.
+    const reported = gateway.events.flatMap((event) =>
+      event.kind === "omitted" ? [`${event.server} ${event.list}: ${event.reason}`] : [],
+    );
+    expect(reported).toEqual([...new Set(reported)]);
+    expect(reported).toContain("silent tools/list: no response in 1.5 s; it will be added once it responds.");
     // Those that failed are tried again now and then.
     const states = () => gateway.gateway.servers().map(({ name, state }) => [name, state]);
     await expect.poll(states, patience).toEqual([
