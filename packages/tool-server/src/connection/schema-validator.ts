@@ -13,12 +13,16 @@ export function createSchemaValidator(): SchemaValidator {
   let validator: SchemaValidator | undefined;
   return {
     getValidator(schema) {
-      validator ??= new (
-        load(
-          "@modelcontextprotocol/client/validators/ajv",
-        ) as typeof import("@modelcontextprotocol/client/validators/ajv")
-      ).AjvJsonSchemaValidator();
+      validator ??= createValidator();
       return validator.getValidator(schema);
     },
   };
+}
+
+function createValidator(): SchemaValidator {
+  // In two statements: TypeScript 7 drops the parentheses of `new (load(…) as …).Class()`, and that calls the class without `new`.
+  const validators: typeof import("@modelcontextprotocol/client/validators/ajv") = load(
+    "@modelcontextprotocol/client/validators/ajv",
+  );
+  return new validators.AjvJsonSchemaValidator();
 }
