@@ -133,7 +133,7 @@ export function allWell(count: number, asked: number, received: number): BothEnd
   return agreed([count, count, 0], [count, count, 0], asked, received);
 }
 
-/** All that both ends say after one call that failed, in streams that ended as is told. */
+/** All that both ends say after one call that failed, in streams that ended as given. */
 export function oneFailed(streams: Outcomes, asked: number, received: number): BothEnds {
   return agreed([1, 0, 1], streams, asked, received);
 }

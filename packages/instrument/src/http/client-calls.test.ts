@@ -70,7 +70,7 @@ describe("calls", () => {
     await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
   });
 
-  test("whose answer nobody wants to hear are over when it has arrived", async () => {
+  test("whose response is not read end when it has arrived", async () => {
     const server = await hello();
     const agent = keepAlive();
     const silent = request({ host: "127.0.0.1", port: portOf(server), agent });
@@ -82,7 +82,7 @@ describe("calls", () => {
     await eventually(async () => expect(callsOf((await channelsOf(registry))[0]!)).toEqual([2, 2, 0]));
   });
 
-  test("that are answered before they are asked to the end are over when both is done", async () => {
+  test("whose response ends before the request end when both are done", async () => {
     const server = await listening(createServer((_asked, response) => response.writeHead(413).end("enough")));
     const asked = request({ host: "127.0.0.1", port: portOf(server), method: "POST", agent: keepAlive() });
     asked.write("half");
@@ -99,7 +99,7 @@ describe("calls", () => {
     expect([socket?.data?.messagesSent, socket?.data?.messagesReceived]).toEqual([1n, 1n]);
   });
 
-  test("that open a tunnel are in flight until it ends; one that is refused is answered", async () => {
+  test("that open a tunnel are in flight until it ends; a refused one gets a response", async () => {
     const server = await listening(createServer());
     server.on("connect", (asked: IncomingMessage, socket: Socket) => {
       if (asked.url === "refused:1") socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");

@@ -15,7 +15,7 @@ interface Opened {
 }
 
 /**
- * The connection of a socket, observed from now on if it was not before. Undefined where there is nothing to show: the
+ * The connection of a socket, observed from now on if it was not before. Undefined if there is nothing to show: the
  * socket has had its end, or the channel has.
  */
 export function connectionOf(
@@ -30,7 +30,7 @@ export function connectionOf(
   return connection;
 }
 
-/** A client is about to destroy this socket of its own accord: what it gives as the error is no failure of the connection. */
+/** A client is about to destroy this socket itself: the error that it passes is no failure of the connection. */
 export function abandonConnection(socket: (Socket & Opened) | null | undefined): void {
   socket?.[connectionKey]?.abandon();
 }
@@ -46,7 +46,7 @@ export class ClientConnection implements ExchangeHolder {
   /** Where it is tried to connect, or is connected. */
   #subchannel: ClientSubchannel | undefined;
   #handle: SocketHandle | undefined;
-  /** HTTP/1.1 has one exchange at a time on a connection, and Node does not ask before it is answered. */
+  /** HTTP/1.1 has one exchange at a time on a connection, and Node sends no request before the response. */
   #exchange: ExchangeTracker | undefined;
   #cause: string | undefined;
   #isAbandoned = false;
@@ -108,14 +108,14 @@ export class ClientConnection implements ExchangeHolder {
   readonly #onAttempt = (ip: string, port: number): void => this.#tryAt(addressText({ ip, port }));
 
   readonly #onAttemptFailed = (ip: string, port: number, _family: number, error?: Error): void => {
-    // The first attempt goes unseen where the look-up answers at once.
+    // The first attempt is not seen if the look-up returns at once.
     if (this.#subchannel === undefined) this.#onAttempt(ip, port);
     this.#subchannel?.connectivity.fail(causeOf(error));
     this.#subchannel = undefined;
   };
 
   readonly #onAttemptTimeout = (ip: string, port: number, family: number): void => {
-    this.#onAttemptFailed(ip, port, family, new Error("no answer in time, so the next address is tried"));
+    this.#onAttemptFailed(ip, port, family, new Error("no response in time, so the next address is tried"));
   };
 
   readonly #onReady = (): void => {

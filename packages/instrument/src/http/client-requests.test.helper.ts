@@ -11,7 +11,7 @@ import type { Channel, Registry, Subchannel } from "@wirescope/channelz";
 import { onTestFinished } from "vitest";
 import { listening } from "../sockets/connections.test.helper.js";
 
-/** A server that greets whoever asks, until the test ends. */
+/** A server that greets its clients, until the test ends. */
 export function hello(): Promise<Server> {
   return listening(createServer((_asked, response) => response.end("hello")));
 }
@@ -23,7 +23,7 @@ export function keepAlive(options: ConstructorParameters<typeof Agent>[0] = {}):
   return agent;
 }
 
-/** Waits for the end of a request, in good order or not; answers with its error. */
+/** Waits for the end of a request, successful or not; returns its error. */
 export async function ended(asked: ClientRequest): Promise<Error | undefined> {
   let failure: Error | undefined;
   asked.on("error", (error) => {

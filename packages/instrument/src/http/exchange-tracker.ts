@@ -89,7 +89,7 @@ export class ExchangeTracker {
     return this.#counters;
   }
 
-  /** On a server: a request came, to be answered with this response. */
+  /** On a server: a request came, which gets this response. */
   serve(socket: SocketHandle, request: IncomingMessage, response: OutgoingMessage): void {
     this.#socket = socket;
     socket.remoteStreamStarted();
@@ -102,7 +102,7 @@ export class ExchangeTracker {
       this.#question = questionShapeOf(headers);
       this.#followIncoming(request, this.#question);
     }
-    // Plain HTTP is answered by plain HTTP; only an answer to a call has a shape that must be looked for.
+    // The response to plain HTTP is plain HTTP; only the response to a call has a shape to look for.
     if (this.#question === "whole") this.#knowSentShape("whole");
     this.follow(response);
   }
@@ -140,7 +140,7 @@ export class ExchangeTracker {
     socket.remoteStreamStarted();
   }
 
-  /** On a client: the same, if the server agreed; else this is the whole answer. */
+  /** On a client: the same, if the server agreed; otherwise this is the whole response. */
   tunneled(response: IncomingMessage): void {
     const { statusCode = 0 } = response;
     this.#followIncoming(response, "whole");

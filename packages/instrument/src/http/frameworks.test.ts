@@ -10,7 +10,7 @@ import { observeProcess } from "../process/observe-process.js";
 import { portOf } from "../sockets/connections.test.helper.js";
 import { Probe } from "./both-ends.test.helper.js";
 
-// The frameworks as applications use them: none of them is told of the instrument, nor the instrument of them.
+// The frameworks as applications use them: none of them knows of the instrument, nor the instrument of them.
 
 const require = createRequire(import.meta.url);
 
@@ -29,7 +29,7 @@ function broken(): Response {
   return new Response(body);
 }
 
-/** Serves `/`, which greets; `/echo`, which answers with the JSON it is sent; and `/broken`, which breaks off. */
+/** Serves `/`, which greets; `/echo`, which returns the JSON of the request; and `/broken`, which breaks off. */
 const frameworks: readonly (readonly [string, string, () => Server | Promise<Server>])[] = [
   [
     "express",
@@ -74,7 +74,7 @@ async function serveFastify(options: object): Promise<Server> {
   return app.server;
 }
 
-/** Asks as a client of HTTP/1.1 or HTTP/2 does, over one connection; resolves when the answer is over, however it is. */
+/** Asks as a client of HTTP/1.1 or HTTP/2 does, over one connection; resolves when the response has ended, successfully or not. */
 function asking(httpVersion: string, port: number): (path: string, body?: string) => Promise<unknown> {
   const type = { "content-type": "application/json" };
   if (httpVersion === "2") {

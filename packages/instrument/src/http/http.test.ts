@@ -20,14 +20,14 @@ let registry: Registry;
 let server: Server;
 let agent: Agent;
 let clients: HttpClientsObservation;
-let answer: RequestListener;
+let respond: RequestListener;
 
 function ask(options: RequestOptions = {}): ClientRequest {
   const { port } = server.address() as AddressInfo;
   return request({ host: "127.0.0.1", port, agent, ...options }).on("error", () => {});
 }
 
-/** Asks, and reads the answer to its end, in good order or not. */
+/** Sends a request, and reads the response to its end, complete or not. */
 async function exchange(options?: RequestOptions, body?: string): Promise<IncomingMessage | undefined> {
   const asked = ask(options);
   asked.end(body);
@@ -58,11 +58,11 @@ beforeEach(async () => {
   registry = createRegistry();
   agent = new Agent({ keepAlive: true });
   clients = observeHttpClients(registry);
-  answer = (asked, response) => {
+  respond = (asked, response) => {
     asked.resume();
-    asked.on("end", () => response.end("answer"));
+    asked.on("end", () => response.end("response"));
   };
-  server = createServer((asked, response) => answer(asked, response));
+  server = createServer((asked, response) => respond(asked, response));
   observeHttpServer(registry, server, { name: "test" });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -76,18 +76,18 @@ afterEach(async () => {
 });
 
 describe("the counters of both ends", () => {
-  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] a request that is answered", async () => {
+  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a request and its response", async () => {
     await exchange(post, "question");
     await (await Probe.of(registry)).expect(allWell(1, 1, 1));
   });
 
-  test("[CZ-SOCKET-8] a body is one message however it is written, and none where there is none", async () => {
-    answer = (_asked, response) => {
+  test("[CZ-SOCKET-8] a body is one message however it is written, and an empty body is none", async () => {
+    respond = (_asked, response) => {
       response.write("an");
       response.write(Buffer.from("sw"), () => response.end("er"));
     };
     await exchange();
-    answer = (_asked, response) => response.writeHead(204).end();
+    respond = (_asked, response) => response.writeHead(204).end();
     await exchange();
     await (await Probe.of(registry)).expect(allWell(2, 0, 1));
   });
@@ -100,21 +100,21 @@ describe("the counters of both ends", () => {
     await (await Probe.of(registry)).expect(allWell(2, 1, 2));
   });
 
-  test("[CZ-SOCKET-8] what is written in answer to HEAD is not sent", async () => {
-    answer = (_asked, response) => response.end("dropped");
+  test("[CZ-SOCKET-8] what is written in response to HEAD is not sent", async () => {
+    respond = (_asked, response) => response.end("dropped");
     await exchange({ method: "HEAD" });
     await (await Probe.of(registry)).expect(allWell(1, 0, 0));
   });
 
   test("[CZ-DATA-5] [CZ-SOCKET-6] the status of HTTP decides about the call, not about the stream", async () => {
-    answer = (_asked, response) => response.writeHead(503).end("busy");
+    respond = (_asked, response) => response.writeHead(503).end("busy");
     await exchange();
     await (await Probe.of(registry)).expect(oneFailed([1, 1, 0], 0, 1));
   });
 
   test("[CZ-SOCKET-8] messages in envelopes are counted each, however they are cut, and the last envelope is the status", async () => {
     const type = { "content-type": "application/connect+json" };
-    answer = (asked, response) => {
+    respond = (asked, response) => {
       asked.resume();
       asked.on("end", () => {
         response.writeHead(200, type);
@@ -132,7 +132,7 @@ describe("the counters of both ends", () => {
 
   test("[CZ-DATA-5] an error in the status envelope is a call that failed", async () => {
     const type = { "content-type": "application/grpc-web+proto" };
-    answer = (_asked, response) => {
+    respond = (_asked, response) => {
       response.setHeader("Content-Type", "application/grpc-web+proto");
       response.end(envelope(0x80, "grpc-status: 5\r\n"));
     };
@@ -149,7 +149,7 @@ describe("the counters of both ends", () => {
   });
 
   test("[CZ-SOCKET-7] a request that the client gives up fails on both ends", async () => {
-    answer = (_asked, response) => response.write("half");
+    respond = (_asked, response) => response.write("half");
     const asked = ask();
     asked.end();
     const [response] = (await once(asked, "response")) as [IncomingMessage];
@@ -166,9 +166,9 @@ describe("the counters of both ends", () => {
     });
   });
 
-  test("[CZ-SOCKET-7] a request that is given up before it is answered fails on both ends", async () => {
+  test("[CZ-SOCKET-7] a request that is aborted before its response fails on both ends", async () => {
     const arrived = once(server, "request");
-    answer = () => {};
+    respond = () => {};
     const asked = ask(post);
     asked.write("half");
     await arrived;
@@ -178,9 +178,9 @@ describe("the counters of both ends", () => {
     await probe.expect({ channelCalls: [1, 0, 1], serverCalls: [1, 0, 1] });
   });
 
-  test("[CZ-SOCKET-7] a server that goes away in the middle of its answer fails it on both ends", async () => {
+  test("[CZ-SOCKET-7] a server that goes away in the middle of its response fails it on both ends", async () => {
     const probes: Probe[] = [];
-    answer = async (_asked, response) => {
+    respond = async (_asked, response) => {
       probes.push(await Probe.of(registry));
       response.write("half", () => response.destroy());
     };
@@ -193,9 +193,9 @@ describe("the counters of both ends", () => {
     });
   });
 
-  test("[CZ-SOCKET-6] an answer that lasts until the connection ends is a whole one", async () => {
+  test("[CZ-SOCKET-6] a response that lasts until the connection ends is complete", async () => {
     const probes: Probe[] = [];
-    answer = async (_asked, response) => {
+    respond = async (_asked, response) => {
       probes.push(await Probe.of(registry));
       response.socket?.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nanswer");
     };
@@ -204,24 +204,24 @@ describe("the counters of both ends", () => {
       channelCalls: [1, 1, 0],
       clientStreams: [1, 1, 0],
       received: [0, 1],
-      // Written past the response that Node made, so nobody saw it being answered.
+      // Written past the response object of Node, so nothing observed it.
       serverStreams: [1, 0, 1],
     });
   });
 
-  test("[CZ-SOCKET-6] an answer that was sent counts, although the connection is destroyed right after", async () => {
+  test("[CZ-SOCKET-6] a response that was sent counts, although the connection is destroyed right after", async () => {
     const probes: Probe[] = [];
-    answer = async (asked, response) => {
+    respond = async (asked, response) => {
       probes.push(await Probe.of(registry));
-      response.end("answer");
+      response.end("response");
       asked.socket.destroy();
     };
     await exchange();
     await probes[0]!.expect(allWell(1, 0, 1));
   });
 
-  test("[CZ-SOCKET-7] an answer that the connection did not take to its end does not", async () => {
-    answer = (_asked, response) => response.end(Buffer.alloc(64 * 1024 * 1024));
+  test("[CZ-SOCKET-7] a response that the connection did not take completely does not count", async () => {
+    respond = (_asked, response) => response.end(Buffer.alloc(64 * 1024 * 1024));
     const asked = ask();
     asked.end();
     const [response] = (await once(asked, "response")) as [IncomingMessage];
@@ -232,10 +232,10 @@ describe("the counters of both ends", () => {
   });
 
   test("in every moment, what started has succeeded, failed, or is in flight", async () => {
-    const answers: (() => void)[] = [];
-    answer = (_asked, response) => answers.push(() => response.end("answer"));
+    const responses: (() => void)[] = [];
+    respond = (_asked, response) => responses.push(() => response.end("response"));
     const asked = [exchange(), exchange(), exchange()];
-    await eventually(() => expect(answers).toHaveLength(3));
+    await eventually(() => expect(responses).toHaveLength(3));
     const calls = async (): Promise<unknown> => {
       const channel = (await registry.getTopChannels()).channel[0]!.data!;
       const { data } = (await registry.getServers()).server[0]!;
@@ -248,7 +248,7 @@ describe("the counters of both ends", () => {
           [3n, BigInt(done), 0n],
         ]);
       });
-      answers[done]?.();
+      responses[done]?.();
     }
     await Promise.all(asked);
   });
@@ -318,8 +318,8 @@ test("nothing that Node asks of a server's listeners changes", async () => {
 
 test("[CZ-SOCKET-1] the addresses of both ends fit together", async () => {
   await exchange();
-  const { client, accepted, server: told } = await (await Probe.of(registry)).objects();
+  const { client, accepted, server: shown } = await (await Probe.of(registry)).objects();
   expect(client.local).toEqual(accepted.remote);
   expect(client.remote).toEqual(accepted.local);
-  expect(traceOf(told)).toContain("Listening");
+  expect(traceOf(shown)).toContain("Listening");
 });

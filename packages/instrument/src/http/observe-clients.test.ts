@@ -160,7 +160,7 @@ describe("channels", () => {
     expect(statesOf(channel).at(-1)).toBe("CONNECTING -> TRANSIENT_FAILURE: getaddrinfo ENOTFOUND nowhere.test");
   });
 
-  test("several addresses of one name are several subchannels, each with what became of it", async () => {
+  test("several addresses of one name are several subchannels, each with its result", async () => {
     observe();
     const server = await hello();
     const port = portOf(server);
@@ -274,7 +274,7 @@ describe("connections", () => {
 });
 
 describe("observation", () => {
-  test("stops when it is told to, and begins anew with the connections that are there", async () => {
+  test("stops on request, and begins again with the connections that are there", async () => {
     observe();
     const port = portOf(await hello());
     const agent = keepAlive();
@@ -292,7 +292,7 @@ describe("observation", () => {
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
   });
 
-  test("stops with requests on their way, and these go on", async () => {
+  test("stops with requests in flight, and these continue", async () => {
     observe();
     const waiting: (() => void)[] = [];
     const server = await listening(createServer((_asked, response) => void waiting.push(() => response.end("hello"))));
@@ -325,7 +325,7 @@ describe("observation", () => {
     asked.destroy();
   });
 
-  test("is of one registry at a time, and shared by who asks for that", async () => {
+  test("belongs to one registry at a time, and is shared by its callers", async () => {
     observe();
     expect(() => observeHttpClients(createRegistry())).toThrow(/already, in another registry\. Pass that registry, or/);
     const shared = observeHttpClients(registry);

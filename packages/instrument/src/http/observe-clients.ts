@@ -26,7 +26,7 @@ const observation = new SharedObservation("The clients of node:http are");
  * channel for each origin, a subchannel for each address of it, a socket for each connection. A connection that was there
  * before shows with its next request.
  *
- * Who asks again for the same registry shares the observation, and its options. Throws a TypeError where another registry
+ * A second call for the same registry shares the observation, and its options. Throws a TypeError if another registry
  * is filled already, for a request is shown in one.
  */
 export function observeHttpClients(

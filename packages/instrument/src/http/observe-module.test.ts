@@ -110,7 +110,7 @@ describe("[CZ-D-LISTEN-5] a server that was there before", () => {
   });
 });
 
-test("observation is shared by who asks for the same registry, and refused for another", async () => {
+test("a second call for the same registry shares the observation, and one for another is rejected", async () => {
   const registry = createRegistry();
   const stops = [observeHttpModule(registry), observeHttpModule(registry)];
   expect(() => observeHttpModule(createRegistry())).toThrow(

@@ -23,7 +23,7 @@ const observation = new SharedObservation("The servers of node:http are");
  * Shows every server of `node:http` and `node:https` that listens, or begins to, and every request that is made with them
  * from now on.
  *
- * Returns how to stop: what is observed then leaves the registry, and comes back when the module is observed again. Who asks
+ * Returns how to stop: what is observed then leaves the registry, and comes back when the module is observed again. A call
  * again for the same registry shares the observation, and its options; for another one, that is a TypeError.
  */
 export function observeHttpModule(registry: Registry, options: ObserveHttpClientsOptions = {}): () => void {

@@ -18,7 +18,7 @@ beforeEach(() => {
   registry = createRegistry();
 });
 
-/** Sends bytes to a server, and reads until there is this in the answer. */
+/** Sends bytes to a server, and reads until the response contains this. */
 async function speak(server: NetServer, bytes: string, until: RegExp): Promise<Socket> {
   const socket = connect(portOf(server), "127.0.0.1");
   socket.on("error", () => {});
@@ -37,7 +37,7 @@ async function speak(server: NetServer, bytes: string, until: RegExp): Promise<S
   return socket;
 }
 
-async function told(): Promise<{ calls: unknown; streams: unknown[]; trace: string[] }> {
+async function shown(): Promise<{ calls: unknown; streams: unknown[]; trace: string[] }> {
   const server = (await registry.getServers()).server[0]!;
   const { socketRef } = await registry.getServerSockets(server.ref!.serverId);
   const sockets = await Promise.all(socketRef.map(({ socketId }) => registry.getSocket(socketId)));
@@ -48,39 +48,39 @@ async function told(): Promise<{ calls: unknown; streams: unknown[]; trace: stri
   };
 }
 
-async function tells(expected: Partial<Awaited<ReturnType<typeof told>>>): Promise<void> {
-  await eventually(async () => expect(await told()).toMatchObject(expected));
+async function expectShown(expected: Partial<Awaited<ReturnType<typeof shown>>>): Promise<void> {
+  await eventually(async () => expect(await shown()).toMatchObject(expected));
 }
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
 
 describe("requests", () => {
-  test("[CZ-SOCKET-6] that do not wait for answers are each a stream, and are answered in their order", async () => {
-    const answers: ServerResponse[] = [];
-    const server = await listening(createServer((_asked, response) => void answers.push(response)));
+  test("[CZ-SOCKET-6] that do not wait for responses are each a stream, and get their responses in order", async () => {
+    const responses: ServerResponse[] = [];
+    const server = await listening(createServer((_asked, response) => void responses.push(response)));
     observeHttpServer(registry, server);
     const spoken = speak(server, get("/1") + get("/2") + get("/3"), /third/);
-    await eventually(() => expect(answers).toHaveLength(3));
-    await tells({ calls: [3, 0, 0], streams: [[3, 0, 0]] });
-    answers[1]!.end("second");
-    answers[0]!.end("first");
-    await tells({ calls: [3, 2, 0], streams: [[3, 2, 0]] });
-    answers[2]!.end("third");
-    await tells({ calls: [3, 3, 0], streams: [[3, 3, 0]] });
+    await eventually(() => expect(responses).toHaveLength(3));
+    await expectShown({ calls: [3, 0, 0], streams: [[3, 0, 0]] });
+    responses[1]!.end("second");
+    responses[0]!.end("first");
+    await expectShown({ calls: [3, 2, 0], streams: [[3, 2, 0]] });
+    responses[2]!.end("third");
+    await expectShown({ calls: [3, 3, 0], streams: [[3, 3, 0]] });
     await spoken;
   });
 
   test("[CZ-SOCKET-7] fail with their connection, also those whose turn has not come", async () => {
-    const answers: ServerResponse[] = [];
-    const server = await listening(createServer((_asked, response) => void answers.push(response)));
+    const responses: ServerResponse[] = [];
+    const server = await listening(createServer((_asked, response) => void responses.push(response)));
     observeHttpServer(registry, server);
     const socket = connect(portOf(server), "127.0.0.1");
     socket.write(get("/1") + get("/2"));
-    await eventually(() => expect(answers).toHaveLength(2));
-    answers[1]!.end("never sent");
+    await eventually(() => expect(responses).toHaveLength(2));
+    responses[1]!.end("never sent");
     const id = (await registry.getServerSockets((await registry.getServers()).server[0]!.ref!.serverId)).socketRef[0]!;
     socket.destroy();
-    await tells({ calls: [2, 0, 2], streams: [] });
+    await expectShown({ calls: [2, 0, 2], streams: [] });
     expect(streamsOf((await registry.getSocket(id.socketId)).socket!)).toEqual([2, 0, 2]);
   });
 
@@ -88,10 +88,10 @@ describe("requests", () => {
     const server = await listening(createServer(() => {}));
     observeHttpServer(registry, server);
     await speak(server, "GET / HTTP/1.1\r\n\r\n", /400 Bad Request/);
-    await tells({ calls: [1, 0, 1] });
+    await expectShown({ calls: [1, 0, 1] });
   });
 
-  test("that expect to be told to continue are one call", async () => {
+  test("that expect 100-continue are one call", async () => {
     const server = await listening(createServer((asked, response) => asked.pipe(response)));
     observeHttpServer(registry, server);
     const asked = request({ port: portOf(server), method: "POST", headers: { expect: "100-continue" } });
@@ -100,14 +100,14 @@ describe("requests", () => {
     asked.end("echo");
     const [response] = (await once(asked, "response")) as [IncomingMessage];
     expect(String((await once(response, "data"))[0])).toBe("echo");
-    await tells({ calls: [1, 1, 0] });
+    await expectShown({ calls: [1, 1, 0] });
   });
 
   test("that are no HTTP are no calls, and the trace says so", async () => {
     const server = await listening(createServer(() => {}));
     observeHttpServer(registry, server);
     await speak(server, "GARBAGE\r\n\r\n", /400 Bad Request/);
-    await tells({
+    await expectShown({
       calls: [0, 0, 0],
       streams: [],
       trace: expect.arrayContaining(["Connection lost: HPE_INVALID_METHOD"]),
@@ -123,13 +123,13 @@ describe("requests", () => {
     });
     observeHttpServer(registry, server);
     const socket = await speak(server, "CONNECT elsewhere:80 HTTP/1.1\r\nHost: elsewhere:80\r\n\r\n", /200 Connected/);
-    await tells({ calls: [1, 0, 0], streams: [[1, 0, 0]] });
+    await expectShown({ calls: [1, 0, 0], streams: [[1, 0, 0]] });
     socket.end();
-    await tells({ calls: [1, 1, 0], streams: [] });
+    await expectShown({ calls: [1, 1, 0], streams: [] });
   });
 });
 
-test("a middleware that stands between the application and the response changes nothing", async () => {
+test("a middleware between the application and the response changes nothing", async () => {
   class Loud extends ServerResponse {
     _implicitHeader(): void {
       this.setHeader("x-loud", "yes");
@@ -147,18 +147,18 @@ test("a middleware that stands between the application and the response changes 
   );
   observeHttpServer(registry, server);
   await speak(server, get("/"), /x-loud: yes.*LOUD.*!/s);
-  await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+  await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
 });
 
-test("[CZ-D-STATE-4] many connections that are lost at once are told together", async () => {
+test("[CZ-D-STATE-4] many connections that are lost at once are reported together", async () => {
   const server = await listening(createServer(() => {}));
   observeHttpServer(registry, server);
   const clients = Array.from({ length: 20 }, () => connect(portOf(server), "127.0.0.1"));
-  await tells({ streams: clients.map(() => [0, 0, 0]) });
+  await expectShown({ streams: clients.map(() => [0, 0, 0]) });
   for (const client of clients) client.resetAndDestroy();
-  await tells({ streams: [] });
-  await tells({ trace: expect.arrayContaining(["Connection lost, 19 more within a second: ECONNRESET"]) });
-  expect((await told()).trace.filter((event) => event.startsWith("Connection lost"))).toHaveLength(2);
+  await expectShown({ streams: [] });
+  await expectShown({ trace: expect.arrayContaining(["Connection lost, 19 more within a second: ECONNRESET"]) });
+  expect((await shown()).trace.filter((event) => event.startsWith("Connection lost"))).toHaveLength(2);
 });
 
 describe("over TLS", () => {
@@ -171,17 +171,17 @@ describe("over TLS", () => {
     asked.end();
     const [response] = (await once(asked, "response")) as [IncomingMessage];
     response.resume();
-    await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+    await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
     const { socketRef } = await registry.getServerSockets((await registry.getServers()).server[0]!.ref!.serverId);
     const { socket } = await registry.getSocket(socketRef[0]!.socketId);
     expect(socket?.security?.model.case).toBe("tls");
   });
 
-  test("a handshake that fails is told with its reason, and is no connection", async () => {
+  test("a failed handshake is reported with its reason, and is no connection", async () => {
     const server = await listening(createHttpsServer(serverIdentity));
     observeHttpServer(registry, server);
     await speakTls(server, "TLSv1.1");
-    await tells({
+    await expectShown({
       streams: [],
       trace: expect.arrayContaining([expect.stringMatching(/^TLS handshake failed: unsupported protocol/)]),
     });
@@ -213,7 +213,7 @@ describe("over TLS", () => {
     const stream = session.request({ ":path": "/" });
     stream.resume();
     await once(stream, "close");
-    await tells({ calls: [2, 2, 0] });
+    await expectShown({ calls: [2, 2, 0] });
     expect(registry.size.servers).toBe(1);
   });
 });
@@ -229,7 +229,7 @@ test("[CZ-ADDR-4] a server on a Unix socket shows its path on every connection",
   asked.end();
   const [response] = (await once(asked, "response")) as [IncomingMessage];
   response.resume();
-  await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+  await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
   const { socketRef } = await registry.getServerSockets((await registry.getServers()).server[0]!.ref!.serverId);
   const { socket } = await registry.getSocket(socketRef[0]!.socketId);
   expect(socket?.local?.address).toMatchObject({ case: "udsAddress", value: { filename: path } });
@@ -240,22 +240,22 @@ test("a server that never listens shows what it is handed", async () => {
   observeHttpServer(registry, inner);
   const outer = await listening(createNetServer((socket) => inner.emit("connection", socket)));
   await speak(outer, get("/"), /handed over/);
-  await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+  await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
 });
 
 describe("observation", () => {
   let server: Server;
 
   beforeEach(async () => {
-    server = await listening(createServer((_asked, response) => response.end("answer")));
+    server = await listening(createServer((_asked, response) => response.end("response")));
   });
 
   afterEach(() => stopObserving(server));
 
-  test("stops when it is told to, and begins anew with the connections that are there", async () => {
+  test("stops on request, and begins again with the connections that are there", async () => {
     observeHttpServer(registry, server);
-    const socket = await speak(server, get("/"), /answer/);
-    await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+    const socket = await speak(server, get("/"), /response/);
+    await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
     expect(stopObserving(server)).toBe(true);
     expect(Object.hasOwn(server, "emit")).toBe(false);
     expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
@@ -265,26 +265,26 @@ describe("observation", () => {
     expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
     observeHttpServer(registry, server);
     socket.write(get("/"));
-    await tells({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
+    await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
   });
 
-  test("ends when the application closes the handle, and the application goes on", async () => {
+  test("ends when the application closes the handle, and the application continues", async () => {
     const handle = observeHttpServer(registry, server);
     handle.close("enough");
-    await speak(server, get("/"), /answer/);
-    await speak(server, get("/"), /answer/);
+    await speak(server, get("/"), /response/);
+    await speak(server, get("/"), /response/);
     expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
   });
 
   test("ends with the server, and leaves nothing behind", async () => {
     observeHttpServer(registry, server);
-    const socket = await speak(server, get("/"), /answer/);
+    const socket = await speak(server, get("/"), /response/);
     socket.destroy();
     server.close();
     await once(server, "close");
     expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    await speak(server, get("/"), /answer/);
+    await speak(server, get("/"), /response/);
   });
 });

@@ -20,7 +20,7 @@ export interface ObserveHttpServerOptions {
 
 /**
  * Shows a server of `node:http` or `node:https`, its listening sockets, its connections and its calls in the registry, from
- * now until it closes. Works for whatever answers on it. A connection that was there before shows with its next request.
+ * now until it closes. Works for any handler. A connection that was there before shows with its next request.
  *
  * A connection that is upgraded stays, and so does the stream that upgraded it: it succeeded when this side ended it.
  */
@@ -29,7 +29,7 @@ export function observeHttpServer(
   server: HttpServer | HttpsServer,
   options: ObserveHttpServerOptions = {},
 ): ServerHandle {
-  stopObserving(server, "observed anew");
+  stopObserving(server, "observed again");
   const handle = registry.addServer(options);
   const stopListening = observeListening(registry, server, handle);
   const stopConnections = observeHttp1Connections(registry, server, handle);

@@ -28,9 +28,9 @@ export class Origins<C extends ClientChannel> {
   }
 
   readonly find = (request: ClientRequest, target: RequestTarget): C => {
-    const { host, port: portTold } = target.host == null ? targetOfHeader(request) : target;
+    const { host, port: givenPort } = target.host == null ? targetOfHeader(request) : target;
     const { protocol } = request;
-    const port = Number(portTold) || (defaultPorts[protocol] ?? 0);
+    const port = Number(givenPort) || (defaultPorts[protocol] ?? 0);
     const path = target.socketPath ?? (request as RequestTarget).socketPath ?? "";
     return this.at(protocol, host!, port, path);
   };

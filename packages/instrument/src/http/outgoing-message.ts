@@ -3,7 +3,7 @@ import { type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body
 
 /** What Node keeps on a message beside its documented interface. Each may be missing. */
 interface Internals {
-  /** False where there can be no body, as in the answer to HEAD; what is written is then dropped. */
+  /** False if there can be no body, as in the response to HEAD; what is written is then dropped. */
   readonly _hasBody?: boolean;
   /** The head as it goes over the wire, once it is made. */
   readonly _header?: string | null;
@@ -35,7 +35,7 @@ export function questionOf(message: OutgoingMessage | undefined): BodyShape {
   });
 }
 
-/** Whether the message of a request stands in its path. */
+/** Whether the message of a request is in its path. */
 export function isAskedInPathBy(message: OutgoingMessage): boolean {
   const { method, path } = message as ClientRequest;
   return isAskedInPath(method, path);
@@ -46,7 +46,7 @@ export function statusOf(message: OutgoingMessage | undefined): number | undefin
   return (message as ServerResponse | undefined)?.statusCode;
 }
 
-/** `grpc-status` of a message that has its head and its trailers: from these or, where there are none, from that. */
+/** `grpc-status` of a message with headers and trailers: from the trailers or, without trailers, from the headers. */
 export function grpcStatusOf(message: OutgoingMessage | undefined): unknown {
   const trailers = (message as Internals | undefined)?._trailer;
   return (

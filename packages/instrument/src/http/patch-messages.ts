@@ -39,8 +39,8 @@ function patchOutgoing(prototype: OutgoingMethods): void {
     if (tracker === undefined || this.writableEnded || this.destroyed) {
       return write.call(this, chunk, encoding, callback);
     }
-    const told = typeof encoding === "function" ? (encoding as WriteCallback) : callback;
-    return write.call(this, chunk, encodingOf(encoding), tracker.writing(chunk, encoding, told));
+    const onWritten = typeof encoding === "function" ? (encoding as WriteCallback) : callback;
+    return write.call(this, chunk, encodingOf(encoding), tracker.writing(chunk, encoding, onWritten));
   };
   prototype.end = function (chunk, encoding, callback) {
     const tracker = this[exchangeKey];

@@ -18,7 +18,7 @@ interface Accepted {
 export interface ConnectionOwner {
   readonly registry: Registry;
   readonly server: ServerHandle;
-  /** Tells of connections that were lost. */
+  /** Reports lost connections. */
   readonly losses: EventFolder;
   readonly connections: Set<ServerConnection>;
 }
@@ -30,7 +30,7 @@ export class ServerConnection implements ExchangeCounters {
   readonly #socket: Socket & Accepted;
   readonly #owner: ConnectionOwner;
   readonly #handle: SocketHandle;
-  /** More than one where the client does not wait for answers before it asks again. */
+  /** More than one if the client pipelines. */
   readonly #exchanges: ExchangeTracker[] = [];
   #cause = "";
 

@@ -7,14 +7,14 @@ import { exchangeKey, type Followed } from "./exchange-tracker.js";
 import { patchMessages } from "./patch-messages.js";
 import { type ConnectionOwner, ServerConnection } from "./server-connection.js";
 
-/** Who is told of requests, by the server they are made of. */
+/** The observers of requests, by server. */
 const owners = new WeakMap<Server, ConnectionOwner>();
 /** Hears of a request of a server that has no owner; it may give it one. */
 let onUnowned: ((server: Server) => void) | undefined;
 /** Of owners, and of who hears of servers without one. */
 let hearers = 0;
 
-/** Tells the owner of a server's connections of all requests that are made of it. */
+/** Reports all requests to a server to the owner of its connections. */
 export function addOwner(server: Server, owner: ConnectionOwner): void {
   owners.set(server, owner);
   hear();
@@ -40,7 +40,7 @@ export function connectionOf(server: Server, owner: ConnectionOwner, socket: Soc
     return ServerConnection.of(socket) ?? (socket.destroyed ? undefined : new ServerConnection(owner, socket));
   } catch (error) {
     if (!(error instanceof ChannelzError) || error.code !== "LINK_REFUSED") throw error;
-    // The application closed the handle, so it wants to see no more; its connections go on without us.
+    // The application closed the handle, so it is not shown any more; its connections continue without us.
     stopObserving(server);
     return undefined;
   }
@@ -61,7 +61,7 @@ function hearNoMore(): void {
   unsubscribe("http.server.response.finish", onResponse);
 }
 
-/** What Node publishes of a request: every one but those that upgrade, also where Node itself answers. */
+/** What Node publishes of a request: every one but those that upgrade, also if Node itself responds. */
 interface Published {
   readonly request: IncomingMessage;
   readonly response: ServerResponse & Followed;

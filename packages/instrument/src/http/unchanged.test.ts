@@ -16,7 +16,7 @@ function noteEvents(emitter: NodeJS.EventEmitter, names: readonly string[], note
   );
 }
 
-/** Writes much, as fast as it may: the answers of write() and the drains between them are back-pressure. */
+/** Writes much, as fast as it may: the return values of write() and the drains between them are back-pressure. */
 function writeMuch(to: NodeJS.WritableStream, note: Note): void {
   const chunk = Buffer.alloc(40_000);
   let left = 20;
@@ -69,9 +69,9 @@ async function whatTheApplicationSees(observe: (server: Server) => () => void): 
     else if (path === "/hang") response.write("half");
     else if (path === "/large") writeMuch(response, note);
     else if (path === "/late") {
-      response.end("answer");
+      response.end("response");
       response.write("too late", (error) => note(`refused ${error?.message}`));
-    } else response.writeHead(200, { "x-path": path }).end("answer", () => note("ended"));
+    } else response.writeHead(200, { "x-path": path }).end("response", () => note("ended"));
   });
   const noteServer = noteOf("server");
   noteEvents(server, ["connection", "close", "dropRequest"], noteServer);

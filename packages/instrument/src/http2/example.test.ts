@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const example = fileURLToPath(new URL("../../../../examples/http2/main.js", import.meta.url));
 
-test("the example prints what Channelz tells of its three requests", async () => {
+test("the example prints what Channelz shows of its three requests", async () => {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [example]);
   expect(stderr).toBe("");
   expect(stdout.split("\n")).toEqual([

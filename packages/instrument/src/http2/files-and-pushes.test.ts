@@ -36,7 +36,7 @@ let registry: Registry;
 let server: Http2Server;
 let session: ClientHttp2Session;
 let accepted: ServerHttp2Session;
-let answer: (stream: ServerHttp2Stream) => void;
+let respond: (stream: ServerHttp2Stream) => void;
 
 beforeEach(async () => {
   registry = createRegistry();
@@ -48,7 +48,7 @@ beforeEach(async () => {
   });
   server.on("stream", (stream) => {
     stream.on("error", () => {});
-    answer(stream);
+    respond(stream);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -72,7 +72,7 @@ async function over(stream: ClientHttp2Stream): Promise<void> {
   if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
 }
 
-describe("[CZ-D-MSG-1] an answer that is a file", () => {
+describe("[CZ-D-MSG-1] a response that is a file", () => {
   test.each([
     ["small", 1],
     ["large", 1],
@@ -84,13 +84,13 @@ describe("[CZ-D-MSG-1] an answer that is a file", () => {
       (stream: ServerHttp2Stream) => stream.respondWithFile(file(name), { "content-type": "text/plain" }),
       (stream: ServerHttp2Stream) => stream.respondWithFD(fd, { "content-type": "text/plain" }),
     ];
-    answer = (stream) => ways.shift()!(stream);
+    respond = (stream) => ways.shift()!(stream);
     for (const _ of [1, 2]) await over(ask().resume());
     await (await Probe.of(registry)).expect(allWell(2, 0, 2 * messages));
   });
 
   test("[CZ-SOCKET-6] with trailers", async () => {
-    answer = (stream) => {
+    respond = (stream) => {
       stream.respondWithFile(file("small"), {}, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "x-end": "1" }));
     };
@@ -99,7 +99,7 @@ describe("[CZ-D-MSG-1] an answer that is a file", () => {
   });
 
   test("[CZ-SOCKET-6] sent to its end before the client, which had more to say, hangs up", async () => {
-    answer = (stream) => stream.respondWithFile(file("large"));
+    respond = (stream) => stream.respondWithFile(file("large"));
     const stream = ask("POST").resume();
     await once(stream, "end");
     stream.close(constants.NGHTTP2_CANCEL);
@@ -113,19 +113,19 @@ describe("[CZ-D-MSG-1] an answer that is a file", () => {
     });
   });
 
-  const cuts: readonly (readonly [string, (stream: ClientHttp2Stream, answering: ServerHttp2Stream) => void])[] = [
+  const cuts: readonly (readonly [string, (stream: ClientHttp2Stream, responding: ServerHttp2Stream) => void])[] = [
     ["is cancelled by the client", (stream) => stream.close(constants.NGHTTP2_CANCEL)],
     ["is reset by the client without an error", (stream) => stream.close(constants.NGHTTP2_NO_ERROR)],
     // Not without an error: that is one more way to let Node 20 crash.
-    ["is reset by the server", (_, answering) => answering.close(constants.NGHTTP2_INTERNAL_ERROR)],
-    ["is destroyed by the server", (_, answering) => answering.destroy()],
+    ["is reset by the server", (_, responding) => responding.close(constants.NGHTTP2_INTERNAL_ERROR)],
+    ["is destroyed by the server", (_, responding) => responding.destroy()],
     ["loses its connection", () => session.destroy()],
     ["loses its session", () => accepted.destroy()],
   ];
   test.each(cuts)("[CZ-SOCKET-7] that %s half-way has failed, and is no message", async (_, cut) => {
-    let answering: ServerHttp2Stream | undefined;
-    answer = (stream) => {
-      answering = stream;
+    let responding: ServerHttp2Stream | undefined;
+    respond = (stream) => {
+      responding = stream;
       stream.respondWithFile(file("large"));
     };
     const stream = ask();
@@ -134,13 +134,13 @@ describe("[CZ-D-MSG-1] an answer that is a file", () => {
     await eventually(() => expect(stream.state.localWindowSize).toBe(0));
     const probe = await Probe.of(registry);
     await probe.expect({ serverStreams: [1, 0, 0] });
-    cut(stream, answering!);
+    cut(stream, responding!);
     stream.resume();
     await over(stream);
     await probe.expect({ serverStreams: [1, 0, 1], serverCalls: [1, 0, 1], received: [0, 0] });
   });
 
-  test("[CZ-SOCKET-7] that is missing resets the stream; and where the server answers in its place, that counts", async () => {
+  test("[CZ-SOCKET-7] that is missing resets the stream; if the server responds in its place, that counts", async () => {
     const ways = [
       (stream: ServerHttp2Stream) => stream.respondWithFile(file("missing")),
       (stream: ServerHttp2Stream) =>
@@ -155,7 +155,7 @@ describe("[CZ-D-MSG-1] an answer that is a file", () => {
           },
         ),
     ];
-    answer = (stream) => ways.shift()!(stream);
+    respond = (stream) => ways.shift()!(stream);
     for (const _ of [1, 2]) await over(ask().resume());
     const probe = await Probe.of(registry);
     await probe.expect({ serverStreams: [2, 1, 1], serverCalls: [2, 0, 2], received: [1, 1] });
@@ -163,9 +163,9 @@ describe("[CZ-D-MSG-1] an answer that is a file", () => {
 });
 
 describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
-  /** Pushes a stream beside its answer, and leaves the rest to the test. */
+  /** Pushes a stream in addition to its response, and leaves the rest to the test. */
   function pushing(then: (pushed: ServerHttp2Stream) => void): void {
-    answer = (stream) => {
+    respond = (stream) => {
       stream.pushStream({ ":path": "/pushed" }, (error, pushed) => {
         if (error) throw error;
         pushed.on("error", () => {});
@@ -237,16 +237,16 @@ describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
     client.on("stream", (pushed) => void pushed.resume());
     await over(client.request({ ":path": "/" }).resume());
     await eventually(async () => {
-      const { server: told } = await seen.getServers();
-      const { socketRef } = await seen.getServerSockets(told[0]!.ref!.serverId);
+      const { server: shown } = await seen.getServers();
+      const { socketRef } = await seen.getServerSockets(shown[0]!.ref!.serverId);
       const { data } = (await seen.getSocket(socketRef[0]!.socketId)).socket!;
       expect([data?.streamsStarted, data?.streamsSucceeded, data?.messagesSent]).toEqual([2n, 2n, 2n]);
-      expect(told[0]?.data?.callsStarted).toBe(1n);
+      expect(shown[0]?.data?.callsStarted).toBe(1n);
     });
     client.destroy();
     compat.close();
     let refusal: unknown;
-    answer = (stream) => {
+    respond = (stream) => {
       try {
         // Without a function to call back.
         stream.pushStream({ ":path": "/pushed" }, undefined as never);

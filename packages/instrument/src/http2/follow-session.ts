@@ -27,7 +27,7 @@ export interface FollowedSession extends SessionTarget {
 
 /** Shows a client's session under a channel, from now until it closes: a subchannel, its socket, and all calls. */
 export function followSession(registry: Registry, session: ClientHttp2Session, followed: FollowedSession): void {
-  stopObserving(session, "observed anew");
+  stopObserving(session, "observed again");
   const { channel, target, path, connectivity } = followed;
   const subchannel = registry.addSubchannel({ parent: channel, target: addressOfTarget(target) });
   const tracker: SessionTracker = {
@@ -118,7 +118,7 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
   });
 }
 
-/** Tells which addresses are tried, and what became of those that failed. Returns how to stop. */
+/** Reports which addresses are tried, and why others failed. Returns how to stop. */
 function traceAttempts(session: ClientHttp2Session, channel: ChannelHandle): () => void {
   if (!session.connecting || session.destroyed) return () => {};
   const socket: EventEmitter = session.socket;

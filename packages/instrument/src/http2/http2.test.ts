@@ -18,7 +18,7 @@ import { observeHttp2Server } from "./observe-server.js";
 let registry: Registry;
 let server: Http2Server;
 let session: ClientHttp2Session;
-let answer: (stream: ServerHttp2Stream, path: string) => void;
+let respond: (stream: ServerHttp2Stream, path: string) => void;
 
 function message(text: string): Buffer {
   const frame = Buffer.alloc(5 + text.length);
@@ -29,11 +29,11 @@ function message(text: string): Buffer {
 
 const grpc = { "content-type": "application/grpc" };
 
-/** Answers messages as a gRPC server does. */
+/** Responds with messages as a gRPC server does. */
 function reply(stream: ServerHttp2Stream, count: number, status = "0"): void {
   stream.respond(grpc, { waitForTrailers: true });
   stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": status }));
-  for (let i = 0; i < count; i += 1) stream.write(message(`answer ${i}`));
+  for (let i = 0; i < count; i += 1) stream.write(message(`response ${i}`));
   stream.end();
 }
 
@@ -61,8 +61,8 @@ interface Ends {
 async function look(): Promise<Ends> {
   const channel = (await registry.getTopChannels()).channel[0]!;
   const { subchannel } = await registry.getSubchannel(channel.subchannelRef[0]!.subchannelId);
-  const told = (await registry.getServers()).server[0]!;
-  const { socketRef } = await registry.getServerSockets(told.ref!.serverId);
+  const shown = (await registry.getServers()).server[0]!;
+  const { socketRef } = await registry.getServerSockets(shown.ref!.serverId);
   const calls = (data: { callsStarted: bigint; callsSucceeded: bigint; callsFailed: bigint } | undefined): bigint[] => [
     data!.callsStarted,
     data!.callsSucceeded,
@@ -73,7 +73,7 @@ async function look(): Promise<Ends> {
     server: (await registry.getSocket(socketRef[0]!.socketId)).socket!.data!,
     channelCalls: calls(channel.data),
     subchannelCalls: calls(subchannel?.data),
-    serverCalls: calls(told.data),
+    serverCalls: calls(shown.data),
   };
 }
 
@@ -98,12 +98,12 @@ function messages(data: SocketData): bigint[] {
 
 beforeEach(async () => {
   registry = createRegistry();
-  answer = (stream) => reply(stream, 1);
+  respond = (stream) => reply(stream, 1);
   server = createServer();
   observeHttp2Server(registry, server, { name: "test" });
   server.on("stream", (stream, headers) => {
     stream.on("error", () => {});
-    answer(stream, String(headers[":path"]));
+    respond(stream, String(headers[":path"]));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -131,7 +131,7 @@ describe("the counters of both ends", () => {
   });
 
   test("[CZ-SOCKET-8] many messages both ways, however they are cut into frames", async () => {
-    answer = (stream) => {
+    respond = (stream) => {
       stream.resume();
       stream.on("end", () => reply(stream, 50));
     };
@@ -142,7 +142,7 @@ describe("the counters of both ends", () => {
   });
 
   test("[CZ-SOCKET-6] [CZ-DATA-5] an error with trailers is a stream that succeeded and a call that failed", async () => {
-    answer = (stream) => reply(stream, 0, "13");
+    respond = (stream) => reply(stream, 0, "13");
     await ended(call());
     const ends = await settled();
     expect(streams(ends.client)).toEqual([1n, 1n, 0n]);
@@ -152,7 +152,7 @@ describe("the counters of both ends", () => {
   });
 
   test("[CZ-SOCKET-6] an error in headers alone (UNIMPLEMENTED) likewise", async () => {
-    answer = (stream) => stream.respond({ ...grpc, "grpc-status": "12" }, { endStream: true });
+    respond = (stream) => stream.respond({ ...grpc, "grpc-status": "12" }, { endStream: true });
     await ended(call());
     const ends = await settled();
     expect(streams(ends.client)).toEqual([1n, 1n, 0n]);
@@ -161,7 +161,7 @@ describe("the counters of both ends", () => {
   });
 
   test("[CZ-SOCKET-7] a call that the client cancels fails on both ends", async () => {
-    answer = (stream) => stream.respond(grpc);
+    respond = (stream) => stream.respond(grpc);
     const stream = call("/a.B/C", "question");
     await once(stream, "response");
     stream.close(constants.NGHTTP2_CANCEL);
@@ -192,7 +192,7 @@ describe("the counters of both ends", () => {
   ])(
     "[CZ-SOCKET-6] a stream that Node ends before it resets it with code %i succeeded (%s), and the call did not",
     async (code, endsFirst) => {
-      answer = (stream) => {
+      respond = (stream) => {
         stream.respond(grpc);
         stream.write(message("half"), () => stream.close(code));
       };
@@ -206,8 +206,8 @@ describe("the counters of both ends", () => {
     },
   );
 
-  test("[CZ-SOCKET-7] a stream that the server resets before it answers fails on both ends", async () => {
-    answer = (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  test("[CZ-SOCKET-7] a stream that the server resets before it responds fails on both ends", async () => {
+    respond = (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM);
     await ended(call("/a.B/C", "question"));
     const ends = await settled();
     expect(streams(ends.client)).toEqual([1n, 0n, 1n]);
@@ -217,7 +217,7 @@ describe("the counters of both ends", () => {
 
   test("[CZ-SOCKET-7] a connection that is lost fails what was in flight, and only that", async () => {
     await ended(call());
-    answer = (stream) => stream.respond(grpc);
+    respond = (stream) => stream.respond(grpc);
     const hanging = [call(), call()];
     for (const stream of hanging) await once(stream, "response");
     const before = await look();
@@ -253,7 +253,7 @@ describe("the counters of both ends", () => {
   });
 
   test("[CZ-SOCKET-11] what a server pushes is a stream that the other end began", async () => {
-    answer = (stream) => {
+    respond = (stream) => {
       stream.pushStream({ ":path": "/pushed" }, (error, pushed) => {
         if (error) throw error;
         pushed.respond();
@@ -270,7 +270,7 @@ describe("the counters of both ends", () => {
   });
 
   test("[CZ-D-MSG-1] a body without envelopes is one message, and the status of HTTP decides", async () => {
-    answer = (stream, path) => {
+    respond = (stream, path) => {
       stream.respond({ ":status": path === "/missing" ? 404 : 200, "content-type": "application/json" });
       stream.write("{");
       stream.end("}");
@@ -287,8 +287,8 @@ describe("the counters of both ends", () => {
     for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([2n, 1n, 1n]);
   });
 
-  test("[CZ-SOCKET-8] a request without envelopes is sent when it is written, although its answer hangs", async () => {
-    answer = (stream) => stream.resume();
+  test("[CZ-SOCKET-8] a request without envelopes is sent when it is written, although its response hangs", async () => {
+    respond = (stream) => stream.resume();
     const stream = session.request({ ":method": "POST", ":path": "/", "content-type": "application/json" });
     stream.on("error", () => {});
     stream.write("{");
@@ -302,7 +302,7 @@ describe("the counters of both ends", () => {
 
   test("in every moment, what started has succeeded, failed, or is in flight", async () => {
     const open: ServerHttp2Stream[] = [];
-    answer = (stream) => open.push(stream);
+    respond = (stream) => open.push(stream);
     const calls = Array.from({ length: 10 }, () => call("/a.B/C", "question"));
     await eventually(() => expect(open).toHaveLength(10));
     for (let done = 0; done < 10; done += 1) {
@@ -320,7 +320,7 @@ describe("the counters of both ends", () => {
   });
 });
 
-test("[CZ-SOCKET-6] answers through Node's response objects succeed, with a body and without", async () => {
+test("[CZ-SOCKET-6] responses through Node's response objects succeed, with a body and without", async () => {
   const compat = createServer((request, response) => {
     response.statusCode = Number(request.url?.slice(1));
     if (request.url === "/200") response.write("hello");
@@ -343,9 +343,9 @@ test("[CZ-SOCKET-6] answers through Node's response objects succeed, with a body
     await once(stream, "close");
   }
   await eventually(async () => {
-    const told = (await seen.getServers()).server[0]!;
-    expect(told.data).toMatchObject({ callsStarted: 5n, callsSucceeded: 4n, callsFailed: 1n });
-    const { socketRef } = await seen.getServerSockets(told.ref!.serverId);
+    const shown = (await seen.getServers()).server[0]!;
+    expect(shown.data).toMatchObject({ callsStarted: 5n, callsSucceeded: 4n, callsFailed: 1n });
+    const { socketRef } = await seen.getServerSockets(shown.ref!.serverId);
     const { socket } = await seen.getSocket(socketRef[0]!.socketId);
     expect(streams(socket!.data!)).toEqual([5n, 5n, 0n]);
     expect(socket!.data!.messagesSent).toBe(1n);
@@ -354,8 +354,8 @@ test("[CZ-SOCKET-6] answers through Node's response objects succeed, with a body
   compat.close();
 });
 
-test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are told from the side of who may send, without those of streams", async () => {
-  answer = (stream) => stream.respond(grpc);
+test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are shown from the side of the sender, without those of streams", async () => {
+  respond = (stream) => stream.respond(grpc);
   // The client grants each stream more than the connection as a whole.
   await new Promise<void>((resolve) => session.settings({ initialWindowSize: 100_000 }, () => resolve()));
   const stream = session.request({ ":method": "POST", ":path": "/a.B/C", ...grpc });
@@ -363,7 +363,7 @@ test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are told from the side of who ma
   await once(stream, "response");
   await eventually(async () => {
     const { client, server: accepted } = await look();
-    // What the client sent is not read by the server, so it is not granted anew.
+    // What the client sent is not read by the server, so it is not granted again.
     expect(client.localFlowControlWindow).toBe(65_535n - 20_000n);
     expect(accepted.remoteFlowControlWindow).toBe(65_535n - 20_000n);
     expect(client.remoteFlowControlWindow).toBe(65_535n);
@@ -376,17 +376,17 @@ test("the addresses of both ends fit together, and the listening socket has no r
   const channel = (await registry.getTopChannels()).channel[0]!;
   const { subchannel } = await registry.getSubchannel(channel.subchannelRef[0]!.subchannelId);
   const client = (await registry.getSocket(subchannel!.socketRef[0]!.socketId)).socket!;
-  const told = (await registry.getServers()).server[0]!;
-  const { socketRef } = await registry.getServerSockets(told.ref!.serverId);
+  const shown = (await registry.getServers()).server[0]!;
+  const { socketRef } = await registry.getServerSockets(shown.ref!.serverId);
   const accepted = (await registry.getSocket(socketRef[0]!.socketId)).socket!;
   expect(client.local).toEqual(accepted.remote);
   expect(client.remote).toEqual(accepted.local);
-  const listen = (await registry.getSocket(told.listenSocket[0]!.socketId)).socket!;
+  const listen = (await registry.getSocket(shown.listenSocket[0]!.socketId)).socket!;
   expect(listen.local).toEqual(accepted.local);
   expect(listen.remote).toBeUndefined();
 });
 
-test("a handle that the application closed is left alone, and its server goes on", async () => {
+test("a handle that the application closed is left alone, and its server continues", async () => {
   const closing = createServer((_request, response) => response.end("hello"));
   const seen = createRegistry();
   const handle = observeHttp2Server(seen, closing);

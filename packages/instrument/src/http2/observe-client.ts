@@ -6,11 +6,11 @@ import { targetOfSession, unixTarget } from "./session-target.js";
 
 /** How a client session of `node:http2` appears in Channelz. */
 export interface ObserveSessionOptions {
-  /** The channel that the session serves, whose calls and state are told by whoever made it. Default: one of its own, which closes with it. */
+  /** The channel that the session serves, whose calls and state are reported by its creator. Default: one of its own, which closes with it. */
   readonly channel?: ChannelHandle;
   /** What the session was asked to connect to, such as `https://example.com`. Default: the path, or else the session's origin. */
   readonly target?: string;
-  /** The path of the Unix socket that it connects to, which Node does not tell of a client. */
+  /** The path of the Unix socket that it connects to, which Node does not report for a client. */
   readonly path?: string | undefined;
 }
 

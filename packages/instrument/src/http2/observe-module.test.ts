@@ -132,7 +132,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     expect([socket?.remoteName, socket?.remote?.address.case]).toEqual(["", "tcpipAddress"]);
   });
 
-  test("[CZ-D-STATE-4] is TRANSIENT_FAILURE with the cause while nothing answers there, and READY when something does", async () => {
+  test("[CZ-D-STATE-4] is TRANSIENT_FAILURE with the cause while nothing listens there, and READY when something does", async () => {
     observe();
     const gone = await serve();
     const port = portOf(gone);
@@ -285,7 +285,7 @@ test("a server that the application comes to observe itself stays observed when 
   expect(stopObserving(server)).toBe(true);
 });
 
-test("observation is shared by who asks for the same registry, and refused for another", async () => {
+test("a second call for the same registry shares the observation, and one for another is rejected", async () => {
   const stops = [observe(), observe()];
   expect(() => observeHttp2Module(createRegistry())).toThrow(
     /^The servers and sessions of node:http2 are observed already/,

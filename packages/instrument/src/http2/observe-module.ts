@@ -30,10 +30,10 @@ const sessions = new WeakList<ClientHttp2Session>();
 const targets = new WeakMap<ClientHttp2Session, SessionTarget>();
 
 /**
- * Shows every server of HTTP/2, and every client session that this process makes from now on, whoever makes it: a channel for
+ * Shows every server of HTTP/2, and every client session that this process makes from now on: a channel for
  * each target, under which its sessions come and go. Servers that were there before show if they listen, or once they do.
  *
- * Returns how to stop: what is observed then leaves the registry, and comes back when the module is observed again. Who asks
+ * Returns how to stop: what is observed then leaves the registry, and comes back when the module is observed again. A call
  * again for the same registry shares the observation, and its options; for another one, that is a TypeError.
  */
 export function observeHttp2Module(registry: Registry, options: ObserveHttp2ModuleOptions = {}): () => void {
@@ -47,7 +47,7 @@ function begin(registry: Registry, { maxIdleChannels = 100 }: ObserveHttp2Module
   const channels = new SessionChannels(registry, maxIdleChannels);
   const handles = new WeakMap<AnyHttp2Server, ServerHandle>();
   const show = (server: AnyHttp2Server): void => {
-    // Whoever knows more of a server or session, such as the library that made it, went first.
+    // An instrument that knows more about a server or session, such as that of the library that made it, went first.
     if (!isObserved(server)) handles.set(server, observeHttp2Server(registry, server));
   };
   const showSession = (session: ClientHttp2Session): void => {

@@ -15,7 +15,7 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
   const endpoints = readEndpoints(session.socket);
   const socket = registry.addSocket({ ...endpoints, server, subject: session, describe: describeHttp2Session });
   const events = eventsOf(server);
-  let isTold = false;
+  let isReported = false;
   let hasClientLeft = false;
   const tracker: SessionTracker = {
     isClient: false,
@@ -26,8 +26,8 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
     openStreams: 0,
     early: [],
     onGoawaySent(code) {
-      isTold ||= code !== 0;
-      // Node answers a client's GOAWAY before it tells of it.
+      isReported ||= code !== 0;
+      // Node responds to a client's GOAWAY before it reports it.
       process.nextTick(() => {
         if (!hasClientLeft) events.goawaySent(code);
       });
@@ -36,13 +36,13 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
   trackSession(session, tracker);
   const onGoaway = (code: number): void => {
     hasClientLeft = true;
-    isTold ||= code !== 0;
+    isReported ||= code !== 0;
     events.goawayReceived(code);
   };
   const onError = (error: Error & { readonly code?: string }): void => {
     // Node makes an error of a GOAWAY that is one.
-    if (!isTold) events.losses.add(error.code === "ERR_HTTP2_ERROR" ? error.message : codeOf(error));
-    isTold = true;
+    if (!isReported) events.losses.add(error.code === "ERR_HTTP2_ERROR" ? error.message : codeOf(error));
+    isReported = true;
   };
   const onSocketClose = (): void => {
     if (tracker.openStreams > 0) events.losses.add("closed with calls under way");

@@ -15,20 +15,20 @@ export interface ObserveServerOptions {
 
 /**
  * Shows a server of HTTP/2, its listening sockets, its connections and its calls in the registry, from now until it
- * closes. Works for whatever answers on it: streams, requests, or a framework.
+ * closes. Works for streams, requests and frameworks.
  */
 export function observeHttp2Server(
   registry: Registry,
   server: Http2Server | Http2SecureServer,
   options: ObserveServerOptions = {},
 ): ServerHandle {
-  stopObserving(server, "observed anew");
+  stopObserving(server, "observed again");
   const handle = registry.addServer(options);
   const sessions = sessionsOf(server);
   const onSession = (session: ServerHttp2Session): void => observeServerSession(registry, session, handle);
   for (const session of sessions) onSession(session);
   const stopListening = observeListening(registry, server, handle);
-  // Before the application's own listeners, which may answer at once.
+  // Before the application's own listeners, which may respond at once.
   server.prependListener("session", onSession);
   // With TLS, clients may choose HTTP/1.1 where the server allows it.
   const stopHttp1 = server instanceof TlsServer ? observeHttp1Connections(registry, server, handle) : undefined;

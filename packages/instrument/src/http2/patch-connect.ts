@@ -16,7 +16,7 @@ export function hearSessionsWith(hear: SessionHearer | undefined): void {
 }
 
 /**
- * Tells of each session that is made: its owner, where the options with which it is made name one, or whoever hears of all.
+ * Reports each session that is made: to its owner, if its options name one, or to the observer of all sessions.
  * Connect's session manager hands its options through, and nothing but this sees a session before it is connected.
  */
 export function patchConnect(): void {
@@ -46,6 +46,6 @@ export function patchConnect(): void {
     [promisify.custom]: { value: connected },
   });
   Object.assign(http2, { connect });
-  // What was imported by name is bound to the module's exports, and follows them when it is told.
+  // What was imported by name is bound to the module's exports, and follows them when it is updated.
   syncBuiltinESMExports();
 }

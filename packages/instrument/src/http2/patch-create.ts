@@ -18,18 +18,18 @@ export function isHttp2Server(subject: unknown): subject is AnyHttp2Server {
   return prototypes?.some((prototype) => Object.prototype.isPrototypeOf.call(prototype, subject as object)) ?? false;
 }
 
-/** Tells of each server of HTTP/2 that is created. */
+/** Reports each HTTP/2 server that is created. */
 export function patchCreate(): void {
   if (prototypes !== undefined) return;
   const { createServer, createSecureServer } = http2;
   prototypes = [createServer(), createSecureServer()].map((server) => Object.getPrototypeOf(server) as object);
-  const patches = { createServer: tellOf(createServer), createSecureServer: tellOf(createSecureServer) };
+  const patches = { createServer: reporting(createServer), createSecureServer: reporting(createSecureServer) };
   Object.assign(http2, patches);
-  // What was imported by name is bound to the module's exports, and follows them when it is told.
+  // What was imported by name is bound to the module's exports, and follows them when it is updated.
   syncBuiltinESMExports();
 }
 
-function tellOf<F extends (...args: never[]) => AnyHttp2Server>(create: F): F {
+function reporting<F extends (...args: never[]) => AnyHttp2Server>(create: F): F {
   const patched = (...args: unknown[]): AnyHttp2Server => {
     const server: AnyHttp2Server = Reflect.apply(create, http2, args);
     if (!isMadeByLibrary()) hearer?.(server);

@@ -24,8 +24,8 @@ interface ClientStreamMethods extends StreamMethods {
   emit(event: string | symbol, ...args: unknown[]): boolean;
 }
 
-/** What an answer may ask for among its options. */
-interface AnswerOptions {
+/** The options of a response that matter here. */
+interface ResponseOptions {
   readonly waitForTrailers?: boolean;
 }
 
@@ -39,7 +39,7 @@ type PushCallback = (
 interface ServerStreamMethods extends StreamMethods {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
-  respond(headers?: OutgoingHttpHeaders, options?: AnswerOptions): void;
+  respond(headers?: OutgoingHttpHeaders, options?: ResponseOptions): void;
   respondWithFD(fd: unknown, headers?: object, options?: object): void;
   respondWithFile(path: unknown, headers?: object, options?: object): void;
   pushStream(headers: OutgoingHttpHeaders, options: unknown, callback?: unknown): void;
@@ -82,10 +82,10 @@ function watchStreams(stream: Http2Stream, isClient: boolean): void {
   const own = Object.getPrototypeOf(stream);
   if (isClient) {
     areClientStreamsWatched = true;
-    watchReceivedAnswers(own);
+    watchReceivedResponses(own);
   } else {
     areServerStreamsWatched = true;
-    watchSentAnswers(own);
+    watchSentResponses(own);
     watchPushes(own);
   }
   if (areStreamsWatched) return;
@@ -124,8 +124,8 @@ function watchData(prototype: StreamMethods): void {
   };
 }
 
-/** What a client is answered comes as events, and for what it is pushed by another name. */
-function watchReceivedAnswers(prototype: ClientStreamMethods): void {
+/** A response to a client comes as events, and a pushed one under another name. */
+function watchReceivedResponses(prototype: ClientStreamMethods): void {
   const { emit } = prototype;
   prototype.emit = function (event) {
     const tracker = this[trackerKey];
@@ -140,14 +140,14 @@ function watchReceivedAnswers(prototype: ClientStreamMethods): void {
 }
 
 /**
- * Whether a server's last data is the end, or trailers are to come, is among the options of its answer. An answer without a
+ * Whether a server's last data is the end, or trailers follow, is an option of its response. A response without a
  * body has its writable side ended by Node, and then no trailers come whatever the options say.
  */
-function watchSentAnswers(prototype: ServerStreamMethods): void {
+function watchSentResponses(prototype: ServerStreamMethods): void {
   const { respond, respondWithFD, respondWithFile } = prototype;
   prototype.respond = function (headers, options) {
-    // Before Node does, which ends an answer without a body at once. It refuses a second answer.
-    if (!this.headersSent) this[trackerKey]?.answering(headers);
+    // Before Node does, which ends a response without a body at once. It rejects a second response.
+    if (!this.headersSent) this[trackerKey]?.responding(headers);
     respond.call(this, headers, options);
     if (options?.waitForTrailers && !this.writableEnded) this[trackerKey]?.waitsForTrailers();
   };
@@ -165,7 +165,7 @@ function watchSentAnswers(prototype: ServerStreamMethods): void {
 function followFile(stream: ServerStreamMethods): void {
   const tracker = stream[trackerKey];
   if (tracker === undefined) return;
-  tracker.answeringWithFile();
+  tracker.respondingWithFile();
   const { destroy } = stream;
   const watched: typeof destroy = function (this: ServerStreamMethods, error, callback) {
     this[trackerKey]?.closing(this as unknown as Http2Stream);
@@ -179,12 +179,13 @@ function watchPushes(prototype: ServerStreamMethods): void {
   const { pushStream } = prototype;
   prototype.pushStream = function (headers, options, callback) {
     const counters = this[trackerKey]?.counters;
-    const told = (typeof options === "function" ? options : callback) as PushCallback | undefined;
-    if (counters === undefined || typeof told !== "function") return pushStream.call(this, headers, options, callback);
+    const onPushed = (typeof options === "function" ? options : callback) as PushCallback | undefined;
+    if (counters === undefined || typeof onPushed !== "function")
+      return pushStream.call(this, headers, options, callback);
     const pushes: StreamCounters = { ...counters, calls: [], arePushed: true };
     const watched: PushCallback = (error, pushed, ...rest) => {
       if (!error) trackStream(pushed, pushes, undefined);
-      told(error, pushed, ...rest);
+      onPushed(error, pushed, ...rest);
     };
     return pushStream.call(this, headers, typeof options === "function" ? undefined : options, watched);
   };

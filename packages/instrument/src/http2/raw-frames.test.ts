@@ -50,8 +50,8 @@ describe("a client, against a server that writes frames by hand", () => {
     channelId = BigInt(channel.id);
     peer = await server.peer;
     socketId = await eventually(async () => {
-      const { channel: told } = await registry.getChannel(channelId);
-      const { subchannel } = await registry.getSubchannel(told!.subchannelRef[0]!.subchannelId);
+      const { channel: shown } = await registry.getChannel(channelId);
+      const { subchannel } = await registry.getSubchannel(shown!.subchannelRef[0]!.subchannelId);
       return subchannel!.socketRef[0]!.socketId;
     });
   });
@@ -176,7 +176,7 @@ describe("a client, against a server that writes frames by hand", () => {
     });
   });
 
-  test("a storm of resets is told once, and then with a number", async () => {
+  test("a storm of resets is reported once, and then with a number", async () => {
     const { channel } = await registry.getChannel(channelId);
     const { subchannelId } = channel!.subchannelRef[0]!;
     for (let i = 0; i < 40; i += 1) call();
@@ -218,7 +218,7 @@ describe("a server, against a client that writes frames by hand", () => {
   let registry: Registry;
   let server: Http2Server;
   let peer: RawPeer;
-  let answer: (stream: ServerHttp2Stream) => void;
+  let respond: (stream: ServerHttp2Stream) => void;
 
   beforeEach(async () => {
     registry = createRegistry();
@@ -226,7 +226,7 @@ describe("a server, against a client that writes frames by hand", () => {
     observeHttp2Server(registry, server);
     server.on("stream", (stream) => {
       stream.on("error", () => {});
-      answer(stream);
+      respond(stream);
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -249,8 +249,8 @@ describe("a server, against a client that writes frames by hand", () => {
     await eventually(async () => expect(streams((await registry.getSocket(id)).socket!.data!)).toEqual(expected));
   }
 
-  test("[CZ-SOCKET-7] RST_STREAM from the client before the answer ended is a failed stream", async () => {
-    answer = (stream) => {
+  test("[CZ-SOCKET-7] RST_STREAM from the client before the response ended is a failed stream", async () => {
+    respond = (stream) => {
       stream.respond();
       stream.write("half");
     };
@@ -261,8 +261,8 @@ describe("a server, against a client that writes frames by hand", () => {
     await expectStreams(id, 1n, 0n, 1n);
   });
 
-  test("[CZ-SOCKET-6] an answer that ended before the request did is a stream that succeeded, reset or not", async () => {
-    answer = (stream) => {
+  test("[CZ-SOCKET-6] a response that ended before the request did is a stream that succeeded, reset or not", async () => {
+    respond = (stream) => {
       stream.respond();
       stream.end("early");
     };
@@ -274,7 +274,7 @@ describe("a server, against a client that writes frames by hand", () => {
   });
 
   test("[CZ-SOCKET-7] a client that vanishes fails what was in flight", async () => {
-    answer = (stream) => stream.respond();
+    respond = (stream) => stream.respond();
     for (const streamId of [1, 3, 5]) peer.write(frameTypes.headers, endHeaders | endStream, streamId, requestHeaders);
     const id = await socketId();
     await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 5);
@@ -283,8 +283,8 @@ describe("a server, against a client that writes frames by hand", () => {
     await eventually(() => expect(registry.size.sockets).toBe(1));
   });
 
-  test("[CZ-SOCKET-7] an answer that waits for a window when the client resets has failed, and its message was not sent", async () => {
-    answer = (stream) => {
+  test("[CZ-SOCKET-7] a response that waits for a window when the client resets has failed, and its message was not sent", async () => {
+    respond = (stream) => {
       stream.respond({ "content-type": "application/grpc" });
       const message = Buffer.alloc(5 + 200_000);
       message.writeUInt32BE(200_000, 1);
@@ -305,7 +305,7 @@ describe("a server, against a client that writes frames by hand", () => {
   ])(
     "[CZ-SOCKET-8] messages of %s are counted that arrived before the socket was handed to the server: %j",
     async (type, body, messages) => {
-      answer = (stream) => {
+      respond = (stream) => {
         stream.respond();
         stream.end();
       };

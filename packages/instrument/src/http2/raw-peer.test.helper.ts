@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A peer that writes frames of HTTP/2 by hand, for what no library ever sends. */
+/** A peer that writes frames of HTTP/2 by hand, as no library ever sends them. */
 export interface RawPeer {
   /** The frames that came, oldest first. */
   readonly frames: readonly RawFrame[];

@@ -19,12 +19,12 @@ import { endHeaders, endStream, errorCode, frameTypes, rawClient, requestHeaders
 let registry: Registry;
 let server: Http2Server;
 let sessions: ServerHttp2Session[];
-let answer: (stream: ServerHttp2Stream) => void;
+let respond: (stream: ServerHttp2Stream) => void;
 
 beforeEach(async () => {
   registry = createRegistry();
   sessions = [];
-  answer = (stream) => stream.respond({}, { endStream: true });
+  respond = (stream) => stream.respond({}, { endStream: true });
   server = createServer();
   observeHttp2Server(registry, server);
   server.on("session", (session) => {
@@ -33,7 +33,7 @@ beforeEach(async () => {
   });
   server.on("stream", (stream) => {
     stream.on("error", () => {});
-    answer(stream);
+    respond(stream);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -43,13 +43,13 @@ beforeEach(async () => {
   });
 });
 
-async function told(): Promise<Server> {
+async function shownServer(): Promise<Server> {
   return (await registry.getServers()).server[0]!;
 }
 
 /** What the trace says of sessions and streams. */
 async function trace(): Promise<string[]> {
-  return traceOf(await told()).filter((event) => event !== "Created" && event !== "Listening");
+  return traceOf(await shownServer()).filter((event) => event !== "Created" && event !== "Listening");
 }
 
 async function expectTrace(...expected: string[]): Promise<void> {
@@ -83,7 +83,7 @@ test("a GOAWAY that the server sends is in its trace, with its code and its weig
   await open();
   sessions[1]!.close();
   await expectTrace("GOAWAY sent: ENHANCE_YOUR_CALM", "GOAWAY sent: NO_ERROR");
-  const { events } = (await told()).data!.trace!;
+  const { events } = (await shownServer()).data!.trace!;
   expect(events.slice(-2).map(({ severity }) => severity)).toEqual([2, 1]);
 });
 
@@ -93,7 +93,7 @@ test.each([
     "and an error",
     (session: ServerHttp2Session) => session.destroy(new Error("no"), constants.NGHTTP2_INADEQUATE_SECURITY),
   ],
-])("a session that is destroyed with a code %s tells that code once", async (_, destroy) => {
+])("a session that is destroyed with a code %s reports that code once", async (_, destroy) => {
   await open();
   destroy(sessions[0]!);
   await expectNoConnections();
@@ -107,7 +107,7 @@ test("a session that is destroyed without an error is no news, for its server wa
   expect(await trace()).toEqual([]);
 });
 
-test("clients that leave in good order are no news, nor is the answer to their GOAWAY", async () => {
+test("clients that close properly are not reported, nor is the response to their GOAWAY", async () => {
   for (const _ of [1, 2, 3]) {
     const client = await open();
     client.close();
@@ -125,7 +125,7 @@ test("a GOAWAY with an error that a client sends is in the trace, once", async (
   await expectTrace("GOAWAY received: INTERNAL_ERROR");
 });
 
-test("a connection that is reset is lost, also where nothing was under way", async () => {
+test("a connection that is reset is lost, also if nothing was in flight", async () => {
   const peer = await rawClient(portOf(server));
   await peer.frame(({ type, flags }) => type === frameTypes.settings && flags === 1);
   peer.cut();
@@ -134,11 +134,11 @@ test("a connection that is reset is lost, also where nothing was under way", asy
 });
 
 test("a connection that ends without a word is lost where calls were under way", async () => {
-  answer = (stream) => stream.respond();
+  respond = (stream) => stream.respond();
   const peer = await rawClient(portOf(server));
   for (const id of [1, 3]) peer.write(frameTypes.headers, endHeaders | endStream, id, requestHeaders);
   await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 3);
-  const { socketRef } = await registry.getServerSockets((await told()).ref!.serverId);
+  const { socketRef } = await registry.getServerSockets((await shownServer()).ref!.serverId);
   peer.end();
   await expectNoConnections();
   await eventually(async () => {
@@ -151,7 +151,7 @@ test("a connection that ends without a word is lost where calls were under way",
   expect(streamsOf(socket!)).toEqual([2, 0, 2]);
 });
 
-test("a client that does not speak HTTP/2 is told by what Node makes of it", async () => {
+test("a client that does not speak HTTP/2 is reported with the error of Node", async () => {
   const stranger = connectRaw(portOf(server), "127.0.0.1");
   closeAfterTest(stranger);
   stranger.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n");

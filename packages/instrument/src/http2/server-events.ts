@@ -2,7 +2,7 @@ import type { ServerHandle } from "@wirescope/channelz";
 import { EventFolder } from "../event-folder.js";
 import { errorCodeName } from "./error-codes.js";
 
-/** What a server's trace tells of all its sessions together: a storm may come over one of them or over thousands. */
+/** What a server's trace reports of all its sessions together: a storm may come over one of them or over thousands. */
 export class ServerEvents {
   readonly resets: EventFolder;
   readonly losses: EventFolder;

@@ -3,7 +3,7 @@ import type { Registry } from "@wirescope/channelz";
 import { SessionChannel } from "./session-channel.js";
 import type { SessionTarget } from "./session-target.js";
 
-/** The channels of this process's sessions, one for each target, whoever makes the sessions and however often. */
+/** The channels of this process's sessions, one for each target, however many sessions there are. */
 export class SessionChannels {
   readonly #registry: Registry;
   readonly #maxIdle: number;

@@ -6,7 +6,7 @@ import { unixAddress } from "../sockets/addresses.js";
 export interface SessionTarget {
   /** `http://host:port` or `https://host:port`, without a port that goes without saying; or `unix:` and the path. */
   readonly target: string;
-  /** The path of the Unix socket, which Node does not tell of a client. */
+  /** The path of the Unix socket, which Node does not report for a client. */
   readonly path?: string | undefined;
 }
 

@@ -73,7 +73,7 @@ function patchPing(prototype: SessionMethods): void {
   };
 }
 
-/** A session takes leave with GOAWAY when it is told to, when it is closed, and when it is destroyed with a code. */
+/** A session sends GOAWAY on request, when it is closed, and when it is destroyed with a code. */
 function patchGoaway(prototype: SessionMethods): void {
   const { goaway, destroy } = prototype;
   prototype.goaway = function (...args) {
@@ -81,16 +81,16 @@ function patchGoaway(prototype: SessionMethods): void {
     if (isConnected(this)) this[sessionKey]?.onGoawaySent?.(Number(args[0] ?? 0));
   };
   prototype.destroy = function (...args) {
-    const [error, told] = args;
+    const [error, given] = args;
     // Without an error Node takes no code.
-    const code = typeof error === "number" ? error : error !== undefined && told;
+    const code = typeof error === "number" ? error : error !== undefined && given;
     if (code && !this.destroyed && isConnected(this)) this[sessionKey]?.onGoawaySent?.(Number(code));
     if (error instanceof Error && !this.destroyed) this[sessionKey]?.onFailed?.(error);
     destroy.apply(this, args);
   };
 }
 
-/** Node also says GOAWAY where there is nobody left to hear it. */
+/** Node also sends GOAWAY if the peer is gone. */
 function isConnected(session: SessionMethods): boolean {
   try {
     return !session.socket.destroyed;

@@ -23,7 +23,7 @@ export function hasSentEndOfStream(stream: Http2Stream): boolean {
   return (stream.state as { readonly localClose?: number }).localClose === 1;
 }
 
-/** Whether a body was sent, whoever wrote it; taken for granted where it is not known. */
+/** Whether a body was sent; assumed if it is not known. */
 export function hasSentBytes(stream: Http2Stream): boolean {
   const key = Object.getOwnPropertySymbols(stream).find(({ description }) => description === "kHandle");
   const handle = key && (stream as unknown as Readonly<Record<symbol, Handle | undefined>>)[key];

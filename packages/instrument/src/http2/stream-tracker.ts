@@ -39,11 +39,11 @@ export class StreamTracker {
   #isAskedInPath = false;
   #hasReceivedEnd = false;
   #waitsForTrailers = false;
-  /** Whether the answer is a file, whose bytes do not pass here. */
+  /** Whether the response is a file, whose bytes do not pass here. */
   #sendsFile = false;
   #hasSentFile = false;
-  /** The shape of the answer; undefined until that begins, and for one of whose beginning a server says nothing. */
-  #answer: BodyShape | undefined;
+  /** The shape of the response; undefined until it begins, and for one whose beginning a server does not report. */
+  #responseShape: BodyShape | undefined;
   #httpStatus: number | undefined;
   #grpcStatus: unknown;
   #writeCallback: WriteCallback | undefined;
@@ -68,7 +68,7 @@ export class StreamTracker {
     this.#hasSentFile = false;
     this.#httpStatus = undefined;
     this.#grpcStatus = undefined;
-    this.#answer = undefined;
+    this.#responseShape = undefined;
     this.#completing = 0;
     this.#isAskedInPath = asked !== undefined && isAskedInPath(asked[":method"], asked[":path"]);
     this.#question = this.#isAskedInPath ? "unary" : questionShapeOf(asked);
@@ -104,10 +104,10 @@ export class StreamTracker {
     }
   }
 
-  /** The headers of the answer came, on a client. */
+  /** The headers of the response arrived, on a client. */
   responded(headers: IncomingHttpHeaders): void {
     this.#grpcStatus = headers["grpc-status"];
-    this.#received.begin(this.#beginAnswer(headers["content-type"], headers[":status"] as number | undefined));
+    this.#received.begin(this.#beginResponse(headers["content-type"], headers[":status"] as number | undefined));
   }
 
   /** The trailers came, on a client. */
@@ -115,7 +115,7 @@ export class StreamTracker {
     this.#grpcStatus = trailers["grpc-status"] ?? this.#grpcStatus;
   }
 
-  /** The end-of-stream bit of a server's answer comes with its trailers, and not with the last data. */
+  /** The end-of-stream bit of a server's response comes with its trailers, and not with the last data. */
   waitsForTrailers(): void {
     this.#waitsForTrailers = true;
   }
@@ -131,17 +131,17 @@ export class StreamTracker {
     return this.#onWritten;
   }
 
-  /** A server begins its answer. */
-  answering(headers: OutgoingHttpHeaders | undefined): void {
+  /** A server begins its response. */
+  responding(headers: OutgoingHttpHeaders | undefined): void {
     this.#sendsFile = false;
     this.#waitsForTrailers = false;
-    this.#sent.begin(this.#beginAnswer(headers?.["content-type"], Number(headers?.[":status"] ?? 200)));
+    this.#sent.begin(this.#beginResponse(headers?.["content-type"], Number(headers?.[":status"] ?? 200)));
   }
 
-  /** A server begins an answer whose body is a file, unless it thinks better of it. */
-  answeringWithFile(): void {
+  /** A server begins a response whose body is a file, unless it responds otherwise after all. */
+  respondingWithFile(): void {
     this.#sendsFile = true;
-    this.#answer = undefined;
+    this.#responseShape = undefined;
   }
 
   /** The stream is about to close: the last moment at which it is known how far a file came. */
@@ -180,14 +180,14 @@ export class StreamTracker {
     else this.#socket?.messageReceived();
   }
 
-  #beginAnswer(contentType: unknown, httpStatus: number | undefined): BodyShape {
+  #beginResponse(contentType: unknown, httpStatus: number | undefined): BodyShape {
     this.#httpStatus = httpStatus;
-    this.#answer = responseShapeOf(this.#question, contentType, httpStatus);
-    return this.#answer;
+    this.#responseShape = responseShapeOf(this.#question, contentType, httpStatus);
+    return this.#responseShape;
   }
 
   #hasSentEnd(stream: ServerHttp2Stream): boolean {
-    // A stream that is reset before its answer began is ended by Node all the same, and nothing of that is sent.
+    // A stream that is reset before its response began is ended by Node all the same, and nothing of that is sent.
     if (!stream.headersSent || !stream.writableFinished || !isEndedBeforeReset(stream)) return false;
     if (this.#sendsFile) {
       if (this.#hasSentFile && hasSentBytes(stream)) this.#socket?.messageSent();
@@ -198,7 +198,7 @@ export class StreamTracker {
 
   #isOkForClient(): boolean {
     return isOk({
-      shape: this.#answer ?? "none",
+      shape: this.#responseShape ?? "none",
       httpStatus: this.#httpStatus,
       grpcStatus: this.#grpcStatus,
       envelopeStatus: this.#received.status,
@@ -208,7 +208,9 @@ export class StreamTracker {
   #isOkOnServer(stream: ServerHttp2Stream): boolean {
     const { sentHeaders, sentTrailers } = stream;
     return isOk({
-      shape: this.#answer ?? this.#beginAnswer(sentHeaders?.["content-type"], Number(sentHeaders?.[":status"] ?? 200)),
+      shape:
+        this.#responseShape ??
+        this.#beginResponse(sentHeaders?.["content-type"], Number(sentHeaders?.[":status"] ?? 200)),
       httpStatus: this.#httpStatus,
       grpcStatus: sentTrailers?.["grpc-status"] ?? sentHeaders?.["grpc-status"],
       envelopeStatus: this.#sent.status,

@@ -34,7 +34,7 @@ async function whatTheApplicationSees(
       });
     } else if (path === "/large") {
       stream.respond();
-      // Back-pressure: the answers of write() and the drains between them.
+      // Back-pressure: the return values of write() and the drains between them.
       const chunk = Buffer.alloc(40_000);
       let left = 20;
       const more = (): void => {
