@@ -19,23 +19,23 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-export const helpText = `A tool server and its authorization server, with a switch for each way in which real ones depart from the rules.
-Point a client at the url, and see what it does.
+export const helpText = `Run a tool server and its authorization server, with a switch for each known deviation from the specifications.
+Point a client at the URL and see what it does.
 
 Usage: wirescope-quirks [options]
 
 Options:
-  --list              the switches, and what each does
-  --quirk <name>      switch this on; may be repeated
-  --port <number>     the port of the tool server; default: one that is free
-  --lifetime <s>      how long access tokens live, in seconds; default 3600
-  --needs <scope>     the tool server returns 403 for tokens without this scope
-  --json              one line of JSON with the urls, or the list as JSON
+  --list              list the switches and what each does
+  --quirk <name>      turn this switch on; may be repeated
+  --port <number>     port of the tool server; default: any free port
+  --lifetime <s>      lifetime of access tokens in seconds; default 3600
+  --needs <scope>     return 403 for tokens without this scope
+  --json              print the URLs, or the list, as one line of JSON
   -h, --help          show this help
 
-It listens on 127.0.0.1 alone, until it is interrupted. Each request is logged to standard error, without secrets; one
-that comes to "elsewhere" is one that the client should not have sent. Who comes to the authorization page has signed in
-and agreed: there is no form.
+It listens only on 127.0.0.1, until it is interrupted. Each request is logged to standard error, without secrets. A
+request to "elsewhere" is one that the client should not have sent. The authorization page has no form: it signs in
+and consents at once.
 
 Examples:
   wirescope-quirks --quirk metadata-html --quirk token-expiry-unknown
