@@ -36,7 +36,7 @@ const replacements = [
   [/\bperform(s|ed|ing)?\b/, "dispatch, handle, run"],
   [/\bits time is over\b/, "expired"],
   [/\bas many as there may be\b/, "limit reached"],
-  [/\bthere (is|are|was|were) none\b/, "does not exist, is missing"],
+  [/(?<!if )\bthere (is|are|was|were) none\b/, "does not exist, is missing"],
   [/\bgo(es|ing)? on\b/, "continue"],
   [/\bwent on\b/, "continued"],
   [/\bin the midst\b/, "during, in the middle of"],
@@ -60,6 +60,9 @@ const exceptions = [
   { path: /(^|\/)(LICENSE|package-lock\.json)$|\/gen\/|\/testdata\/|\/fixtures\// },
   // The list itself, its test, and the glossary.
   { path: /^scripts\/check-language\.mjs$|^test\/check-language\.test\.ts$|^CONTRIBUTING\.md$/ },
+  // The names of others: a function of Node, a schema of gRPC.
+  { line: /performServerHandshake/ },
+  { path: /^proto\/grpc\// },
   // Names that a release replaced.
   { path: /^CHANGELOG\.md$/ },
 ];

@@ -144,7 +144,7 @@ export function publish<Name extends ToolServerChannelName>(name: Name, message:
 }
 
 /**
- * Returns a function that publishes on one channel if it has subscribers, for what happens with every call: looking up the
+ * Returns a function that publishes on one channel if it has subscribers, for events of every call: looking up the
  * channel by name each time took longer than publishing.
  */
 export function publisherOf<Name extends ToolServerChannelName>(

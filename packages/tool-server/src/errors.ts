@@ -32,7 +32,7 @@ export type ToolServerErrorCode =
   | "APPROVALS_UNREADABLE"
   /** The policy cannot be read, is not one, or may be written by others. */
   | "POLICY_UNREADABLE"
-  /** What rests in the vault cannot be read or written. */
+  /** An entry of the vault cannot be read or written. */
   | "VAULT_UNREADABLE"
   /** An entry of the vault is in use for too long, or its lock was lost. */
   | "VAULT_LOCKED"
@@ -56,13 +56,13 @@ export type ToolServerErrorCode =
   | "AUTHORIZATION_ORIGIN_UNCONFIRMED"
   /** Neither the server nor the proxy before it can be reached: name, port, TLS. */
   | "SERVER_UNREACHABLE"
-  /** The server answered 401: it requires a credential, or does not accept the one it was sent. */
+  /** The server returned 401: it requires a credential, or does not accept the one it was sent. */
   | "UNAUTHORIZED"
-  /** The server answered 403: it knows who asks, and does not allow it. */
+  /** The server returned 403: it knows the caller, and does not allow the request. */
   | "FORBIDDEN"
-  /** The server answered with another status that is a failure. */
+  /** The server returned another failing status. */
   | "SERVER_FAILED"
-  /** What answers does not speak the protocol. */
+  /** What responds does not speak the protocol. */
   | "NOT_A_TOOL_SERVER"
   /** The server sends the request elsewhere, where its headers must not go. */
   | "REDIRECT_REFUSED"
@@ -82,12 +82,12 @@ export type ToolServerErrorCode =
   | "CALL_TIMEOUT"
   /** The caller gave up. */
   | "CALL_CANCELLED"
-  /** The server answered the call with an error of the protocol, or does not have what was asked for. */
+  /** The server returned a protocol error, or does not have what was requested. */
   | "CALL_REFUSED"
-  /** The server's answer to a call is not one of the protocol. */
+  /** The server's response to a call is not valid in the protocol. */
   | "RESPONSE_INVALID";
 
-/** What is known of a failure besides its message. Holds no secret. */
+/** Details of a failure in addition to its message. Contains no secret. */
 export interface ToolServerErrorDetails {
   /** The status of HTTP. */
   readonly status?: number | undefined;

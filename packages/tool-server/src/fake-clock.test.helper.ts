@@ -1,8 +1,8 @@
 import type { Clock } from "./clock.js";
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only when it is advanced. */
 export interface FakeClock extends Clock {
-  /** Goes on, and wakes whoever is due on the way, in order. */
+  /** Advances, and runs the timers that are due, in order. */
   advance(byMs: number): void;
   /** How many wait to be woken. */
   readonly waiting: number;

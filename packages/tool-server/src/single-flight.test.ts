@@ -8,7 +8,7 @@ interface Run {
   settle(isSuccess: boolean): void;
 }
 
-/** A task whose runs end when they are told to. */
+/** A task whose runs end on request. */
 function scriptedTask(): { task: (signal: AbortSignal) => Promise<number>; runs: Run[]; open: Set<Run> } {
   const runs: Run[] = [];
   const open = new Set<Run>();
@@ -32,7 +32,7 @@ function scriptedTask(): { task: (signal: AbortSignal) => Promise<number>; runs:
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("a single flight", () => {
-  test("under any schedule: runs never overlap, everybody is answered, and nobody waits for a run that was aborted", async () => {
+  test("under any schedule: runs never overlap, every caller gets a result, and none waits for a run that was aborted", async () => {
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.constant({ kind: "join" as const }) },
       { weight: 1, arbitrary: fc.constant({ kind: "begin" as const }) },
@@ -44,12 +44,12 @@ describe("a single flight", () => {
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const { task, runs, open } = scriptedTask();
         const flight = createSingleFlight(task);
-        const callers: { controller: AbortController; answer: Promise<unknown>; state: string }[] = [];
+        const callers: { controller: AbortController; result: Promise<unknown>; state: string }[] = [];
         for (const next of steps) {
           if (next.kind === "join") {
             const controller = new AbortController();
-            const caller = { controller, answer: flight.join(controller.signal), state: "waiting" };
-            caller.answer.then(
+            const caller = { controller, result: flight.join(controller.signal), state: "waiting" };
+            caller.result.then(
               (value) => {
                 caller.state = `run ${value}`;
               },
@@ -86,13 +86,13 @@ describe("a single flight", () => {
     const { task, runs } = scriptedTask();
     const flight = createSingleFlight(task);
     const [one, two] = [new AbortController(), new AbortController()];
-    const answers = [flight.join(one.signal), flight.join(two.signal)].map((answer) => answer.catch(() => "left"));
+    const results = [flight.join(one.signal), flight.join(two.signal)].map((result) => result.catch(() => "left"));
     await turn();
     one.abort();
     expect(runs[0]?.signal.aborted).toBe(false);
     two.abort();
     expect(runs[0]?.signal.aborted).toBe(true);
-    expect(await Promise.all(answers)).toEqual(["left", "left"]);
+    expect(await Promise.all(results)).toEqual(["left", "left"]);
     const next = flight.join();
     await turn();
     expect(runs).toHaveLength(1);
@@ -103,15 +103,15 @@ describe("a single flight", () => {
     expect(await next).toBe(2);
   });
 
-  test("goes on without anybody where it was begun for its own sake", async () => {
+  test("continues without callers if it was started by itself", async () => {
     const { task, runs } = scriptedTask();
     const flight = createSingleFlight(task);
     flight.begin();
     const controller = new AbortController();
-    const answer = flight.join(controller.signal).catch(() => "left");
+    const result = flight.join(controller.signal).catch(() => "left");
     await turn();
     controller.abort();
-    expect(await answer).toBe("left");
+    expect(await result).toBe("left");
     expect(runs[0]?.signal.aborted).toBe(false);
     runs[0]?.settle(false);
   });

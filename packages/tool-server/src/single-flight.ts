@@ -5,7 +5,7 @@ export interface SingleFlight<T> {
    * reason; the run is aborted when nobody is left who wants it.
    */
   join(signal?: AbortSignal): Promise<T>;
-  /** Begins a run that goes on though nobody waits for it, unless one is under way. Its failure is not reported here. */
+  /** Starts a run that continues although no caller waits for it, unless one is in progress. Its failure is not reported here. */
   begin(): void;
   /** Whether there is a run that a caller would join. */
   readonly isRunning: boolean;
@@ -43,7 +43,7 @@ export function createSingleFlight<T>(task: (signal: AbortSignal) => Promise<T>)
   const leave = (left: Flight<T>): void => {
     left.wanted -= 1;
     if (left.wanted > 0 || flight !== left) return;
-    // Whoever comes from now on gets a run of their own, after this one.
+    // A caller that comes from now on gets a run of its own, after this one.
     flight = undefined;
     left.controller.abort(new DOMException("Nobody waits for the result any more.", "AbortError"));
   };

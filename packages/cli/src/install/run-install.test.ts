@@ -91,7 +91,7 @@ describe("the entry", () => {
     ["zed", "darwin", ".config/zed/settings.json", "context_servers", plain],
     ["gemini", "linux", ".gemini/settings.json", "mcpServers", plain],
     ["cline", "linux", ".cline/data/settings/cline_mcp_settings.json", "mcpServers", plain],
-  ] as const)("of %s on %s stands in ~/%s, in %s", async (client, platform, file, key, entry) => {
+  ] as const)("of %s on %s is in ~/%s, in %s", async (client, platform, file, key, entry) => {
     const { code } = await install([client, "--yes"], { place: { platform } });
     expect(code).toBe(0);
     expect(JSON.parse(read(join(place.home, file)))).toEqual({ [key]: { wirescope: entry() } });
@@ -101,7 +101,7 @@ describe("the entry", () => {
     ["cursor", ".cursor/mcp.json"],
     ["vscode", ".vscode/mcp.json"],
     ["gemini", ".gemini/settings.json"],
-  ])("of %s stands in %s of the project where that is asked for", async (client, file) => {
+  ])("of %s is in %s of the project on request", async (client, file) => {
     const { code, stdout } = await install([client, "--scope", "project", "--yes"]);
     expect(code).toBe(0);
     expect(existsSync(join(place.directory, file))).toBe(true);

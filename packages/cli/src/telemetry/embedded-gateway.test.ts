@@ -65,7 +65,7 @@ describe("a gateway within an application", () => {
     const { gateway } = await startFollowed({ tracerProvider: undefined, meterProvider: false });
     const [input, output] = [new PassThrough(), new PassThrough()];
     const active = tracer.startSpan("application");
-    const answered = new Promise((resolve) => output.once("data", resolve));
+    const responded = new Promise((resolve) => output.once("data", resolve));
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {},
@@ -74,7 +74,7 @@ describe("a gateway within an application", () => {
     gateway.serveStdio(input, output);
     const line = Buffer.from(`${JSON.stringify(request)}\n`);
     context.with(trace.setSpan(context.active(), active), () => input.emit("data", line));
-    await answered;
+    await responded;
     const call = exporter.getFinishedSpans().find(({ name }) => name === "tools/call weather__forecast");
     expect(call?.parentSpanContext?.spanId).toBe(active.spanContext().spanId);
     expect(call?.attributes["network.transport"]).toBe("pipe");

@@ -38,7 +38,7 @@ export interface FollowedGateway {
   readonly metric: (name: string) => Promise<ReadonlyMap<string, unknown>>;
   /** The requests that the server got. */
   readonly asked: readonly { readonly headers: IncomingMessage["headers"]; readonly body: Body }[];
-  /** Posts a request of the newer era, and gives its answer. */
+  /** Posts a request of the newer era, and returns its response. */
   readonly ask: (method: string, params?: object, headers?: Record<string, string>) => Promise<Body>;
   readonly close: () => Promise<void>;
 }
@@ -102,7 +102,7 @@ export async function startFollowed(
         "io.modelcontextprotocol/clientInfo": { name: "test", version: "1.0.0" },
       };
       const request = { jsonrpc: "2.0", id: lastId, method, params: { ...rest, _meta: { ...envelope, ..._meta } } };
-      const answer = await fetch(gateway.endpoint ?? "", {
+      const response = await fetch(gateway.endpoint ?? "", {
         method: "POST",
         headers: {
           authorization: `Bearer ${gateway.token}`,
@@ -115,7 +115,7 @@ export async function startFollowed(
         },
         body: JSON.stringify(request),
       });
-      const text = await answer.text();
+      const text = await response.text();
       return JSON.parse(text.startsWith("{") ? text : text.slice(text.indexOf("data: ") + 6));
     },
     close,
@@ -124,13 +124,13 @@ export async function startFollowed(
 
 async function serveWeather(asked: FollowedGateway["asked"][number][]): Promise<number> {
   const handler = createMcpHandler(makeWeather, { legacy: "reject" });
-  const answer = toNodeHandler(handler) as unknown as RequestListener;
+  const handle = toNodeHandler(handler) as unknown as RequestListener;
   const server = createServer((request, response) => {
     const { headers } = request;
     let text = "";
     request.on("data", (chunk) => (text += chunk));
     request.on("end", () => asked.push({ headers, body: JSON.parse(text || "{}") }));
-    answer(request, response);
+    handle(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(async () => {

@@ -27,9 +27,9 @@ async function startGuarded(telemetry: GatewayTelemetry = {}): Promise<Guarded> 
     },
     { legacy: "reject" },
   );
-  const answer = toNodeHandler(handler) as unknown as RequestListener;
+  const handle = toNodeHandler(handler) as unknown as RequestListener;
   const server = createServer((request, response) => {
-    if (!isRefused || request.headers["mcp-method"] !== "tools/call") return answer(request, response);
+    if (!isRefused || request.headers["mcp-method"] !== "tools/call") return handle(request, response);
     isRefused = false;
     return response.writeHead(401).end();
   });

@@ -16,13 +16,13 @@ async function serveForgetful(): Promise<string> {
         response.writeHead(200, { "content-type": "application/json", "mcp-session-id": `session-${sessions}` });
         response.end(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
       };
-      const answer = (result: object): void => send({ result });
+      const reply = (result: object): void => send({ result });
       if (method === "initialize") {
         sessions += 1;
         const serverInfo = { name: "forgetful", version: "1.0.0" };
-        answer({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo });
-      } else if (method === "tools/list") answer({ tools: [{ name: "work", inputSchema: { type: "object" } }] });
-      else if (method === "tools/call" && sessions > 1) answer({ content: [{ type: "text", text: "done" }] });
+        reply({ protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo });
+      } else if (method === "tools/list") reply({ tools: [{ name: "work", inputSchema: { type: "object" } }] });
+      else if (method === "tools/call" && sessions > 1) reply({ content: [{ type: "text", text: "done" }] });
       else if (method === "tools/call") response.writeHead(404).end();
       else if (id !== undefined) send({ error: { code: -32_601, message: "Method not found" } });
       else response.writeHead(request.method === "GET" ? 405 : 202).end();

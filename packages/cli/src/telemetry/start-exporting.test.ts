@@ -4,7 +4,7 @@ import { createExportFailureLog, watchExports } from "./start-exporting.js";
 
 const url = "https://user:passw0rd@collector:4318/v1/traces?key=s3cret";
 
-const tellWith = (error: Error | undefined): string => {
+const reportOf = (error: Error | undefined): string => {
   const said: string[] = [];
   const logFailure = createExportFailureLog((text) => void said.push(text));
   logFailure("traces", url, error);
@@ -20,14 +20,14 @@ test.each([
   [new Error("Request timed out"), ": it did not respond in time. ", "Start the collector"],
   [undefined, ": the export failed. ", "Start the collector"],
 ])("an export that fails is reported once for a collector, with what to do: %s", (error, reason, advice) => {
-  const said = tellWith(error);
+  const said = reportOf(error);
   expect(said).toContain(`Cannot export traces to "https://collector:4318/v1/traces"${reason}`);
   expect(said).toContain(advice);
   expect(said).toMatch(/\.$/);
 });
 
 test("does not log the response of a collector or the secrets of its URL", () => {
-  const said = tellWith(Object.assign(new Error("echo of s3cret"), { code: 500, data: "s3cret" }));
+  const said = reportOf(Object.assign(new Error("echo of s3cret"), { code: 500, data: "s3cret" }));
   expect(said).not.toMatch(/s3cret|passw0rd/);
 });
 

@@ -55,7 +55,7 @@ describe("the variables of OpenTelemetry", () => {
     [{ ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }, "not a number from 0 to 1"],
     [{ ...endpoint, OTEL_METRIC_EXPORT_INTERVAL: "soon" }, "60000 is used instead"],
     [{ OTEL_PROPAGATORS: "tracecontext,b3" }, 'names "b3"'],
-  ])("that cannot be followed are told once, with what to do: %j", (env, words) => {
+  ])("that are not supported are reported once, with advice: %j", (env, words) => {
     const { problems } = readTelemetrySettings(env);
     expect(problems.filter((problem) => problem.includes(words))).toHaveLength(1);
     for (const problem of problems) expect(problem).toMatch(/\.$/);

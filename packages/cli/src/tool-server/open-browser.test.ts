@@ -49,7 +49,7 @@ describe("what a browser is started with (CVE-2025-6514, CVE-2026-51997)", () =>
     ["https://as.example/a\nb", "https://as.example/ab"],
     ["http://127.0.0.1:4000/authorize", "http://127.0.0.1:4000/authorize"],
     ["http://[::1]:4000/", "http://[::1]:4000/"],
-  ])("is one argument, written anew: %j", async (url, written) => {
+  ])("is one argument, serialized again: %j", async (url, written) => {
     expect(await openBrowser(url, { env }, "linux")).toBe(true);
     await expect.poll(() => existsSync(seen), { timeout: 10_000 }).toBe(true);
     expect(readFileSync(seen, "utf8")).toBe(`${written}\n`);

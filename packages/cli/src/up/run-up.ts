@@ -308,7 +308,7 @@ function profileOf({ env }: Io): string {
   return env.WIRESCOPE_PROFILE || "default";
 }
 
-interface Told {
+interface NoticeParts {
   readonly commands: ServerCommands;
   readonly access: PageAccess;
   readonly more: readonly ToDo[];
@@ -319,7 +319,7 @@ function report(
   isDemo: boolean,
   values: OptionValues<typeof upOptions>,
   io: Io,
-  { commands, access, more }: Told,
+  { commands, access, more }: NoticeParts,
 ): void {
   const screen = createScreen(io, values["no-color"]);
   if (values.json) {

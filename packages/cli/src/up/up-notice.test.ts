@@ -50,7 +50,7 @@ test("says that there are no servers instead of printing an empty table", async 
 });
 
 test("a server that works without a sign-in is not shown as one that lacks it", async () => {
-  const answers: Record<string, unknown> = {
+  const results: Record<string, unknown> = {
     initialize: {
       protocolVersion: "2025-11-25",
       capabilities: { tools: {} },
@@ -63,7 +63,7 @@ test("a server that works without a sign-in is not shown as one that lacks it", 
     for await (const chunk of request) text += chunk;
     const { id, method } = text === "" ? { id: undefined, method: "" } : JSON.parse(text);
     if (id === undefined) return void response.writeHead(text === "" ? 405 : 202).end();
-    const result = answers[method];
+    const result = results[method];
     const error = { code: -32601, message: "Method not found" };
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(result === undefined ? { error } : { result }) }));

@@ -7,7 +7,7 @@ import { type Column, renderTable } from "../output/table.js";
 import { wrap } from "../output/text-layout.js";
 import { type ServerCommands, type ToDo, toDoOf } from "./to-do.js";
 
-/** The columns of sentences where there is no terminal; tables are then as wide as they are. */
+/** The width of sentences without a terminal; tables are not wrapped then. */
 const proseWidth = 80;
 const noToken = "none: any program on this machine can call";
 

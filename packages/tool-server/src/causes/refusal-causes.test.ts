@@ -266,7 +266,7 @@ describe("what the server says", () => {
     expect(cause({ helper })?.fix.variable).toBe("API_TOKEN");
   });
 
-  test("[TS-D-WHY-3] about an expired token leads to a new one from the same source", () => {
+  test("[TS-D-WHY-3] about an expired token advises a new one from the same source", () => {
     const said = { challenge: { ...challenge, description: "jwt expired" } };
     const fix = (more: Partial<RefusalEvidence>) => find(causesOf({ ...said, ...more }), "token-expired")?.fix;
     expect(fix({ headers: [headerEvidence()] })).toMatchObject(setToken);

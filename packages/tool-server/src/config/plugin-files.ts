@@ -12,7 +12,7 @@ export interface NamedFile {
   readonly isCertain: boolean;
 }
 
-// Stands for a user's variable. A process argument cannot contain it.
+// A placeholder for a user's variable. A process argument cannot contain it.
 const userMark = "\0";
 const separators = /[\0\s"'`=,;:|&<>()@]+/;
 
@@ -89,7 +89,7 @@ function searchedFiles(entry: Entry, pluginRoot: string): NamedFile[] {
     .map(({ path }) => ({ field: "command", path: join(path, name), isCertain: false }));
 }
 
-/** The files in the plugin root that tell a package runner what to download and run; no argument references them. */
+/** The files in the plugin root that determine what a package runner downloads and runs; no argument references them. */
 function launcherFiles(entry: Entry, pluginRoot: string): NamedFile[] {
   if (entry.type !== "stdio") return [];
   const launcher = basename(entry.command.template.text).replace(/\.(?:exe|cmd)$/i, "");

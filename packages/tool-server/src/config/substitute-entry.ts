@@ -229,7 +229,7 @@ export function resolveOrigin(
   return error === undefined ? { origin: new URL(url).origin } : { problem: `${error.message} ${error.fix}` };
 }
 
-/** The value of a variable; undefined if a finding says why there is none. */
+/** The value of a variable; undefined if a finding says why it is missing. */
 function lookUp(
   field: TemplateField,
   variable: VariableReference,

@@ -28,7 +28,7 @@ async function newLock(owner?: LockOwner | string): Promise<string> {
   return path;
 }
 
-/** Lets the clock go on in small steps, each time until somebody waits for it again. */
+/** Advances the clock in small steps, each time until somebody waits for it again. */
 async function followRedirectOrRetry(
   clock: FakeClock,
   byMs: number,

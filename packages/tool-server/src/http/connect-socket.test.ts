@@ -73,7 +73,7 @@ describe("a server that cannot be reached", () => {
     );
   });
 
-  test("because it does not go on with the TLS handshake in time", async () => {
+  test("because it does not continue the TLS handshake in time", async () => {
     const server = await startRawServer((socket) => socket.resume());
     const clock = createFakeClock();
     const http = createTestClient({ clock, connectMs: 7000 });
@@ -85,7 +85,7 @@ describe("a server that cannot be reached", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("because its address is not allowed, whether it stands in the url or behind the name", async () => {
+  test("because its address is not allowed, whether it is in the URL or behind the name", async () => {
     const server = await startHostileServer(greeter);
     const http = createTestClient();
     const judged: string[][] = [];
@@ -137,7 +137,7 @@ describe("a socket", () => {
 });
 
 describe("TLS", () => {
-  test("[TS-D-HTTP-2] trusts a private authority besides the usual ones, and sees the certificate", async () => {
+  test("[TS-D-HTTP-2] trusts a private CA in addition to the usual ones, and sees the certificate", async () => {
     const server = await startHostileServer(greeter, { tls: serverTls() });
     const http = createTestClient(trusted());
     const response = await http.send({ method: "GET", url: server.url, headers: {} });
@@ -260,7 +260,7 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
     expect(message).toContain("the certificate of localhost is signed by a CA that is not trusted");
   });
 
-  test("is told who asks, and a password never shows", async () => {
+  test("gets the credentials, and a password is never shown", async () => {
     const server = await startHostileServer(greeter);
     const authorization = `Basic ${Buffer.from("me:p@ss/word1").toString("base64")}`;
     const proxy = await startConnectProxy({ authorization });

@@ -20,7 +20,7 @@ describe("a request", () => {
     expect(Buffer.from(server.requests[0]?.headers["x-key"] as string, "latin1").toString("latin1")).toBe("ä");
   });
 
-  test("is answered with status, headers and body", async () => {
+  test("gets status, headers and body", async () => {
     const server = await startHostileServer((_, response) => {
       response.writeHead(418, { "X-A": ["1", "2"], "Set-Cookie": ["a", "b"] });
       response.end("tea");

@@ -161,7 +161,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   }
 
   text(limitBytes: number): Promise<string> {
-    if (this.#toldBytes() > limitBytes) return this.#refuse(limitBytes);
+    if (this.#declaredBytes() > limitBytes) return this.#refuse(limitBytes);
     const pieces = new BytePieces();
     let bytes = 0;
     const read = this.read((chunk) => {
@@ -196,11 +196,11 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
       bytes += chunk.length;
       if (bytes > discardBytes) enough();
     }).then(cancel, cancel);
-    if (this.#toldBytes() > discardBytes) enough();
+    if (this.#declaredBytes() > discardBytes) enough();
   }
 
   /** The length of the body according to its headers; 0 if they do not say. */
-  #toldBytes(): number {
+  #declaredBytes(): number {
     if (this.status === 204 || this.status === 304) return 0;
     return Number(textOfHeader(this.#received?.["content-length"])) || 0;
   }

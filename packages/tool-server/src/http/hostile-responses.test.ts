@@ -16,7 +16,7 @@ import { createTestClient, get, post } from "./http-client.test.helper.js";
 type RawHandler = (socket: Socket, number: number, index: number, request: string) => unknown;
 
 /** A server of bare sockets that waits for the head of each request, and looks at nothing else. */
-function startAnswering(handler: RawHandler): Promise<HostileServer> {
+function startResponding(handler: RawHandler): Promise<HostileServer> {
   return startRawServer((socket, number) => {
     let seen = "";
     let index = 0;
@@ -67,7 +67,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 describe("what a server says after its response", () => {
   test("[TS-D-HTTP-5] in the same piece reaches nobody, and the next request has another connection", async () => {
-    const server = await startAnswering((socket, number) =>
+    const server = await startResponding((socket, number) =>
       socket.write(number === 1 ? responseOf("one") + responseOf("injected") : responseOf("two")),
     );
     const { http, published, signal } = createCheckedClient([server]);
@@ -77,7 +77,7 @@ describe("what a server says after its response", () => {
   });
 
   test("[TS-D-HTTP-5] while nobody asks ends the connection, and reaches nobody", async () => {
-    const server = await startAnswering((socket, number) => socket.write(responseOf(`${number}`)));
+    const server = await startResponding((socket, number) => socket.write(responseOf(`${number}`)));
     const { http, published } = createCheckedClient([server]);
     expect(await ask(http, get(server.url))).toBe("1");
     for (const socket of server.sockets) socket.write(responseOf("injected"));
@@ -90,10 +90,10 @@ describe("what a server says after its response", () => {
     ["that it is too late", "data", (socket: Socket) => socket.end("HTTP/1.1 408 Request Timeout\r\n\r\n")],
     ["no more", "end", (socket: Socket) => socket.end()],
   ])(
-    "[TS-D-HTTP-3] before the next request is written, %s, makes that go on another connection",
+    "[TS-D-HTTP-3] before the next request is written, %s, sends that on another connection",
     async (_, event, speak) => {
       const requests: string[] = [];
-      const server = await startAnswering((socket, number, _index, request) => {
+      const server = await startResponding((socket, number, _index, request) => {
         requests.push(`${number} ${request.slice(0, 9)}`);
         socket.write(responseOf(`${number}`));
       });
@@ -119,7 +119,7 @@ describe("what a server says after its response", () => {
 
   test("does not reach another where its request was cancelled", async () => {
     const late: Socket[] = [];
-    const server = await startAnswering((socket, number) => {
+    const server = await startResponding((socket, number) => {
       if (number === 1) late.push(socket);
       else {
         for (const socket of late) socket.write(responseOf("late"));
@@ -140,7 +140,7 @@ describe("what a server says after its response", () => {
 
 describe("a server that ends the connection", () => {
   test("right with its response, without a word, loses no request", async () => {
-    const server = await startAnswering((socket, number) => socket.end(responseOf(`${number}`)));
+    const server = await startResponding((socket, number) => socket.end(responseOf(`${number}`)));
     const { http, published } = createCheckedClient([server]);
     for (let round = 1; round <= 20; round += 1) {
       expect(await ask(http, post(server.url, "x"))).toBe(`${round}`);
@@ -164,14 +164,14 @@ describe("a server that ends the connection", () => {
     ["in a trailer", `${chunked}0\r\nX: y`, "CONNECTION_LOST"],
     ["after half a beginning of something else", "SSH", "NOT_A_TOOL_SERVER"],
   ])("%s breaks the response off", async (_, bytes, code) => {
-    const server = await startAnswering((socket) => socket.end(bytes));
+    const server = await startResponding((socket) => socket.end(bytes));
     const { http, signal } = createCheckedClient([server]);
     const failure = await failureOf(ask(http, get(server.url, { signal })));
     expect(failure).toMatchObject({ code, details: { wasSent: true } });
   });
 
   test("where that is the end of the response ends it", async () => {
-    const server = await startAnswering((socket) =>
+    const server = await startResponding((socket) =>
       socket.end("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\nhello"),
     );
     const { http, published } = createCheckedClient([server]);
@@ -189,7 +189,7 @@ describe("a server that says how long it keeps a connection", () => {
     ["timeout=-1", 1],
     ["nonsense", 1],
   ])("as %s is asked again on %i", async (value, connections) => {
-    const server = await startAnswering((socket) => socket.write(responseOf("x", `Keep-Alive: ${value}`)));
+    const server = await startResponding((socket) => socket.write(responseOf("x", `Keep-Alive: ${value}`)));
     const { http } = createCheckedClient([server]);
     expect([await ask(http, get(server.url)), await ask(http, get(server.url))]).toEqual(["x", "x"]);
     expect(server.connections).toBe(connections);
@@ -199,7 +199,7 @@ describe("a server that says how long it keeps a connection", () => {
 describe("a request", () => {
   const large = "x".repeat(32 * 1024 * 1024);
 
-  test("that is answered before it was read has its response, and the connection is not used again", async () => {
+  test("that gets its response before it was read has that response, and the connection is not used again", async () => {
     const server = await startRawServer((socket, number) => {
       if (number > 1) return socket.once("data", () => socket.write(responseOf("second")));
       // One byte is enough for it.
@@ -246,7 +246,7 @@ describe("a response without an end", () => {
     ["chunks", chunked, "6\r\ns3cr3t\r\n", "MESSAGE_TOO_LARGE"],
     ["nonsense", "", "s3cr3t", "NOT_A_TOOL_SERVER"],
   ])("of %s is let go, and not quoted", async (_, begins, piece, code) => {
-    const server = await startAnswering((socket) => pour(socket, begins, piece));
+    const server = await startResponding((socket) => pour(socket, begins, piece));
     const { http, signal } = createCheckedClient([server]);
     const failure = await failureOf(ask(http, get(server.url, { signal })));
     expect(failure).toMatchObject({ code, details: { wasSent: true } });
@@ -257,7 +257,7 @@ describe("a response without an end", () => {
 describe("a body in many pieces", () => {
   const pieces = "0123456789".repeat(500);
   const begin = async (): Promise<HttpResponse> => {
-    const server = await startAnswering((socket) =>
+    const server = await startResponding((socket) =>
       socket.write(`${chunked}${[...pieces].map((piece) => `1\r\n${piece}\r\n`).join("")}0\r\n\r\n`),
     );
     const { http } = createCheckedClient([server]);
@@ -280,7 +280,7 @@ describe("a body in many pieces", () => {
 test("[TS-D-HTTP-6] a body in chunks keeps only its own bytes, and not all that is said of them", async () => {
   const piece = Buffer.from(`1;${"a".repeat(1000)}\r\nx\r\n`.repeat(50));
   const times = 400;
-  const server = await startAnswering((socket) => {
+  const server = await startResponding((socket) => {
     socket.write(chunked);
     for (let index = 0; index < times; index += 1) socket.write(piece);
   });
@@ -301,7 +301,7 @@ test("[TS-D-HTTP-6] a body in chunks keeps only its own bytes, and not all that 
 });
 
 test("a response that can have no body has none, and is refused if it announces one", async () => {
-  const server = await startAnswering((socket, _, index) =>
+  const server = await startResponding((socket, _, index) =>
     socket.write(`HTTP/1.1 304 Not Modified\r\n${index === 0 ? "" : "Content-Length: 99999999\r\n"}\r\n`),
   );
   const { http } = createCheckedClient([server]);
@@ -311,7 +311,7 @@ test("a response that can have no body has none, and is refused if it announces 
 });
 
 test("a byte in each packet is a response like others, and the connection is used again", async () => {
-  const server = await startAnswering(async (socket, number) => {
+  const server = await startResponding(async (socket, number) => {
     for (const character of `${chunked}1;a=b\r\n${number}\r\n0\r\nX: y\r\n\r\n`) {
       socket.write(character);
       await turn();
@@ -324,7 +324,7 @@ test("a byte in each packet is a response like others, and the connection is use
 
 test("a reader that is slow leaves the connection as it was, for many requests after it", async () => {
   const size = 1024 * 1024;
-  const server = await startAnswering((socket, _, index) =>
+  const server = await startResponding((socket, _, index) =>
     socket.write(responseOf(index % 2 === 0 ? "x".repeat(size) : "y")),
   );
   const { http, published } = createCheckedClient([server]);
@@ -344,7 +344,7 @@ test("a reader that is slow leaves the connection as it was, for many requests a
 
 test("whatever comes, and however it is cut, each request has a response or a failure in our words", async () => {
   let script: readonly string[] = [];
-  const server = await startAnswering(async (socket) => {
+  const server = await startResponding(async (socket) => {
     for (const piece of script) {
       if (piece === "turn") await turn();
       else socket.write(piece, "latin1");

@@ -16,7 +16,7 @@ const established = "HTTP/1.1 200 Connection established\r\n\r\n";
 const trusted = { tls: { ca: certificate("ca") } } as const;
 
 /** Passes on what comes, to `port` and back; `change` may turn each piece that comes back into another. */
-function relay(socket: Socket, port: number, change: (bytes: Buffer, index: number) => Buffer): void {
+function forward(socket: Socket, port: number, change: (bytes: Buffer, index: number) => Buffer): void {
   const joined = connect({ host: "localhost", port });
   let index = 0;
   joined.on("error", () => {});
@@ -30,7 +30,7 @@ function relay(socket: Socket, port: number, change: (bytes: Buffer, index: numb
   onTestFinished(() => void joined.destroy());
 }
 
-/** A proxy that says `first` to who asks for a tunnel, in one piece, and `later` to what comes then. */
+/** A proxy that sends `first` to a client that asks for a tunnel, in one piece, and `later` after that. */
 function startScriptedProxy(first: string, later: string): Promise<HostileServer> {
   return startRawServer((socket) => {
     socket.once("data", () => {
@@ -56,7 +56,7 @@ describe("TLS that breaks", () => {
       });
       const last = maxVersion === "TLSv1.3" ? 0 : 1;
       const server = await startRawServer((socket) =>
-        relay(socket, secure.port, (bytes, index) => (index === last ? Buffer.concat([bytes, added]) : bytes)),
+        forward(socket, secure.port, (bytes, index) => (index === last ? Buffer.concat([bytes, added]) : bytes)),
       );
       const { http, published } = createTestClient(trusted);
       for (let round = 0; round < 3; round += 1) {
@@ -71,7 +71,7 @@ describe("TLS that breaks", () => {
 
   test("in a body breaks the response off", async () => {
     const secure = await startHostileServer((_, response) => response.write("half"), { tls: serverTls() });
-    const server = await startRawServer((socket) => relay(socket, secure.port, (bytes) => bytes));
+    const server = await startRawServer((socket) => forward(socket, secure.port, (bytes) => bytes));
     const { http } = createTestClient(trusted);
     const response = await http.send(get(new URL(`https://localhost:${server.port}/`)));
     for (const socket of server.sockets) socket.write(garbage);

@@ -82,7 +82,7 @@ describe("the url of a request", () => {
   });
 
   test.each(["x://a.test/b", "x:a b", "file:///a", "data:a,b", "blob:http://a.test/b", "x://a%0d%0a/"])(
-    "%j is refused, for it is none of HTTP",
+    "%j is rejected, because it is not valid HTTP",
     (url) => {
       const place = () => createRequestPreparer()({ url: new URL(url), headers: {} });
       expect(place).toThrow(new TypeError("The request cannot be sent: its URL is not an http or https URL."));

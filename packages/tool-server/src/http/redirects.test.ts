@@ -53,7 +53,7 @@ describe("[TS-D-HTTP-1] a redirect", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("to another origin is refused: its headers never leave, and its query is not told", async () => {
+  test("to another origin is refused: its headers are not sent, and its query is not shown", async () => {
     const other = await startHostileServer((_, response) => response.end("evil"));
     const server = await startHostileServer((seen, response) => {
       const location = new URL(seen.url, `http://x`).searchParams.get("to") ?? "";

@@ -7,15 +7,15 @@ import { startHostileServer, startRawServer } from "./hostile-http-server.test.h
 import { createTestClient, get } from "./http-client.test.helper.js";
 
 describe("a body", () => {
-  test("past the limit is refused, whether its length is told or not", async () => {
+  test("past the limit is rejected, whether its length is declared or not", async () => {
     const server = await startHostileServer((request, response) => {
       const body = "x".repeat(1000);
-      if (request.url === "/told") response.setHeader("content-length", 1000);
+      if (request.url === "/declared") response.setHeader("content-length", 1000);
       response.write(body.slice(0, 500));
       response.end(body.slice(500));
     });
     const { http } = createTestClient();
-    for (const path of ["/told", "/untold"]) {
+    for (const path of ["/declared", "/undeclared"]) {
       const response = await http.send(get(new URL(path, server.url)));
       expect(await failureOf(response.text(999))).toMatchObject({
         code: "MESSAGE_TOO_LARGE",

@@ -162,7 +162,7 @@ describe("a dead pooled socket after idling", () => {
     expect(published.totals()).toMatchObject({ opened: 2, "stream-started": 2, "stream-succeeded": 2 });
   });
 
-  test("[TS-D-HTTP-3] fails a request that was written, for it may have arrived, unless it is safe", async () => {
+  test("[TS-D-HTTP-3] fails a request that was written, because it may have arrived, unless it is safe", async () => {
     const server = await startHostileServer((request, response) => {
       if (request.body === "first") response.end("x");
       else request.socket.destroy();

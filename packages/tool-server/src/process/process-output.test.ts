@@ -10,7 +10,7 @@ function linesOf(chunks: readonly string[], redact = asIs): readonly string[] {
   return lines.read(redact);
 }
 
-test("lines are told whole, however they were cut, without empty ones", () => {
+test("reports whole lines, however they were cut, without empty ones", () => {
   expect(linesOf(["fi", "rst\n\nsec", "ond\r\n", "third"])).toEqual(["first", "second", "third"]);
 });
 
@@ -22,26 +22,26 @@ test("only the last lines are kept, and a long one is cut", () => {
   expect(linesOf(["x".repeat(200_000)])).toEqual(["[one line of more than 32 KiB]"]);
 });
 
-test("no part of a secret is told, wherever the output is cut", () => {
+test("reports no part of a secret, wherever the output is cut", () => {
   const secret = "0123456789abcdef";
   const redact = (text: string): string => text.replaceAll(secret, "*");
   fc.assert(
     fc.property(fc.nat(40_000), fc.nat(600), fc.nat(40_000), (before, beside, after) => {
       const text = `${"b".repeat(before)}\n${"x".repeat(beside)}${secret}${"y".repeat(beside)}\n${"z".repeat(after)}\n`;
-      const told = linesOf([text], redact).join("\n");
-      expect(told).not.toMatch(/[0-9]{4}|cdef/);
+      const reported = linesOf([text], redact).join("\n");
+      expect(reported).not.toMatch(/[0-9]{4}|cdef/);
     }),
     { numRuns: 200 },
   );
 });
 
 describe("of what a process wrote last", () => {
-  test("the last lines are told", () => {
+  test("reports the last lines", () => {
     expect(significantLines(["one", "two", "three"], 2)).toEqual(["two", "three"]);
     expect(significantLines([], 2)).toEqual([]);
   });
 
-  test("what is wrong is told where a stack follows it, as Node writes it", () => {
+  test("reports the error in front of a stack, as Node writes it", () => {
     const lines = [
       "node:internal/modules/cjs/loader:1210",
       "  throw err;",

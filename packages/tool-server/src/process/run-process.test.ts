@@ -27,7 +27,7 @@ function zombies(): string[] {
 }
 
 describe("a run that ends by itself", () => {
-  test("tells its code, its output and the last lines of its errors", async () => {
+  test("reports its code, its output and the last lines of its errors", async () => {
     const { sh } = await createScriptFolder();
     const outcome = await run(await sh("echo out; echo first >&2; echo second >&2; exit 3"));
     expect(outcome).toMatchObject({ kind: "exited", code: 3, stderr: ["first", "second"] });
@@ -35,7 +35,7 @@ describe("a run that ends by itself", () => {
     expect(describeOutcome(outcome)).toBe("exited with code 3");
   });
 
-  test("tells the signal that ended it", async () => {
+  test("reports the signal that ended it", async () => {
     const { sh } = await createScriptFolder();
     expect(await run(await sh("kill -s SEGV $$"))).toMatchObject({ kind: "signalled", signal: "SIGSEGV" });
   });
@@ -130,7 +130,7 @@ describe("a run that is stopped", () => {
 });
 
 describe("a run that cannot begin", () => {
-  test("tells which folders were searched for its command", async () => {
+  test("reports which folders were searched for its command", async () => {
     const outcome = await run("no-such-program", { env: { PATH: "/usr/bin:relative::/bin" } });
     expect(outcome).toEqual({
       kind: "not-found",
@@ -142,7 +142,7 @@ describe("a run that cannot begin", () => {
     expect(describeSearch(outcome as NotStarted)).toBe("PATH searched: /usr/bin:/bin.");
   });
 
-  test("tells that the file is not executable, or is a directory", async () => {
+  test("reports that the file is not executable, or is a directory", async () => {
     const { path, sh } = await createScriptFolder();
     const script = await sh("true");
     await chmod(script, 0o644);
@@ -151,7 +151,7 @@ describe("a run that cannot begin", () => {
     expect(await run("script.sh", { env: { PATH: path } })).toMatchObject({ kind: "not-executable", path: script });
   });
 
-  test("tells that its working directory or its interpreter is not there", async () => {
+  test("reports that its working directory or its interpreter is missing", async () => {
     const { path, sh } = await createScriptFolder();
     const script = await sh("true");
     expect(await run(script, { cwd: join(path, "gone") })).toMatchObject({ kind: "not-found", what: "directory" });
@@ -159,7 +159,7 @@ describe("a run that cannot begin", () => {
     expect(await run(script)).toMatchObject({ kind: "not-found", what: "interpreter", path: script });
   });
 
-  test("tells what the system said, and never an argument", async () => {
+  test("reports what the system said, and never an argument", async () => {
     const { sh } = await createScriptFolder();
     const script = await sh("true");
     const secret = "s3cret-value";

@@ -182,7 +182,7 @@ interface HiddenPath {
   readonly isFolder: boolean;
 }
 
-/** For each path as written, what it led to at earlier starts, by device and number: a descriptor of it. */
+/** For each path as written, what it pointed to at earlier starts, by device and number: a descriptor of it. */
 const seenBefore = new Map<string, Map<string, number>>();
 /** Opens what the name is of, and not its content. */
 const pathOnly = 0o10000000;

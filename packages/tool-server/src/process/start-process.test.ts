@@ -135,7 +135,7 @@ describe("when this process itself ends", () => {
     await allGone(pids);
   });
 
-  test("by KILL in the midst of an orderly end, no descendant lives on", async () => {
+  test("by KILL during an orderly end, no descendant lives on", async () => {
     const { path, script } = await family();
     const { parent, pids } = await parentOf(path, script, "child.end();");
     parent.kill("SIGKILL");
@@ -144,7 +144,7 @@ describe("when this process itself ends", () => {
   });
 
   test.runIf(process.platform === "linux")(
-    "by KILL before it could tell the watchdog of the child, no descendant lives on",
+    "by KILL before it could register the child with the watchdog, no descendant lives on",
     async () => {
       const { path, script } = await family();
       const program = `

@@ -7,9 +7,9 @@ import { onTestFinished, vi } from "vitest";
 /** A folder for the scripts of one test, gone when the test is. */
 export interface ScriptFolder {
   readonly path: string;
-  /** Writes an executable shell script and tells where it is. */
+  /** Writes an executable shell script and returns its path. */
   sh(body: string, name?: string): Promise<string>;
-  /** Writes an executable script for the Node that runs the tests, and tells where it is. */
+  /** Writes an executable script for the Node that runs the tests, and returns its path. */
   node(body: string, name?: string): Promise<string>;
 }
 

@@ -22,7 +22,7 @@ const markName = "WIRESCOPE_WATCHDOG";
  * grandchildren. `kill -s` is the one form that every shell takes with a group.
  *
  * Where the pipe ends before there is a group, we may have ended between the start of the child and the naming of its
- * group. On Linux, whoever carries the mark is then looked for; for a second, since what is forked has the mark only once it
+ * group. On Linux, processes with the mark are then looked for; for a second, since what is forked has the mark only once it
  * has become the program.
  */
 const script = `

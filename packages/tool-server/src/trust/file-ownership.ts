@@ -11,7 +11,7 @@ export interface Exposure {
 /** The metadata that determines who can change a file. */
 export type Ownership = Pick<Stats, "uid" | "mode">;
 
-/** The user of this process; undefined on systems without user ids, where nothing is checked. */
+/** The user of this process; undefined on systems without user ids, on which nothing is checked. */
 export function currentUser(): number | undefined {
   return process.geteuid?.();
 }

@@ -210,7 +210,7 @@ test("[TS-D-TRUST-3] a loop of links makes the fingerprint incomplete", async ()
   expect([files[0]?.state, isComplete]).toEqual(["unreadable", false]);
 });
 
-test("[TS-D-TRUST-1] files that tell a package runner what to run are included, although no argument references them", async () => {
+test("[TS-D-TRUST-1] files that determine what a package runner runs are included, although no argument references them", async () => {
   const { path: root } = await createFolder();
   const entry = { command: "npx", args: ["-y", "@acme/server@1.2.3"] };
   expect(await filesOf(entry, root)).toEqual([]);

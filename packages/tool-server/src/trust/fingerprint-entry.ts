@@ -111,7 +111,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The hash of a file, or why there is none. */
+/** The hash of a file, or why it is missing. */
 export type FileContent = { readonly state: "content"; readonly sha256: string } | { readonly state: FileState };
 
 /**

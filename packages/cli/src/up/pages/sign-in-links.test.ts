@@ -27,7 +27,7 @@ test.each(["//", "//[", "http://[/", "//:99999/", "/\\\\[", "*"])(
   },
 );
 
-test("[TS-D-SIGNIN-5] a link works once, under the address of this machine only, and leads to no other page", async () => {
+test("[TS-D-SIGNIN-5] a link works once, under the address of this machine only, and opens no other page", async () => {
   const oauth = async (): Promise<undefined> => undefined;
   const link = new URL(await createLinks({ oauth }).linkTo("a"));
   const { port, pathname, search } = link;

@@ -12,7 +12,7 @@ import { createSignInPage, signInPathOf } from "./sign-in-page.js";
 /** A tool server that is its own authorization server, and has people sign in at another name of this machine. */
 async function startToolServer(): Promise<{ issuer: string; foreign: string }> {
   const server = createServer((request, response) => {
-    const answers: Readonly<Record<string, object>> = {
+    const responses: Readonly<Record<string, object>> = {
       "/.well-known/oauth-protected-resource/mcp": { resource: `${issuer}/mcp`, authorization_servers: [issuer] },
       "/.well-known/oauth-authorization-server": {
         issuer,
@@ -23,7 +23,7 @@ async function startToolServer(): Promise<{ issuer: string; foreign: string }> {
       },
       "/register": { client_id: "us", token_endpoint_auth_method: "none" },
     };
-    const body = answers[request.url ?? ""];
+    const body = responses[request.url ?? ""];
     response.writeHead(body === undefined ? 401 : request.method === "POST" ? 201 : 200).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -70,7 +70,7 @@ test("a sign-in page at another origin is shown, and followed only by the link t
   expect(confirmed.status).toBe(303);
   expect(confirmed.headers.get("location")).toContain(`${foreign}/authorize?response_type=code`);
 
-  // A sign-in that is under way is joined, whoever began it: by this link, by a command or for a call.
+  // A sign-in in progress is joined, however it began: by this link, by a command or for a call.
   const urls: string[] = [];
   const waiting = gateway.signIn("notes", { onShown: ({ way }) => void urls.push(way.url) });
   waiting.catch(() => {});

@@ -11,7 +11,7 @@ export interface ContractSubject {
   readonly secrets: readonly string[];
   /** How often it worked to obtain what it sends. */
   work(): number;
-  /** Makes it obtain anew, where it ever does. */
+  /** Makes it obtain a new one, if it ever does. */
   expire?(): void;
 }
 
@@ -42,14 +42,14 @@ export function describeCredentialContract(
 
     test("adds every secret to the registry, and shows none in descriptions or errors", async () => {
       const { credential, secrets, registry } = await start();
-      const told: unknown[] = [credential.describe()];
+      const shown: unknown[] = [credential.describe()];
       const sent = await credential.headers();
       for (const secret of secrets) expect(registry.redact(`<${secret}>`)).not.toContain(secret);
-      told.push(credential.describe());
-      for (const attempt of [1, 2]) told.push(await credential.refused({ status: 401, sent, attempt }));
+      shown.push(credential.describe());
+      for (const attempt of [1, 2]) shown.push(await credential.refused({ status: 401, sent, attempt }));
       await credential.dispose();
-      told.push(credential.describe(), await credential.headers().catch((error: unknown) => error));
-      const text = inspect(told, { depth: 10, showHidden: true });
+      shown.push(credential.describe(), await credential.headers().catch((error: unknown) => error));
+      const text = inspect(shown, { depth: 10, showHidden: true });
       for (const secret of secrets) expect(text).not.toContain(secret);
     });
 
@@ -90,7 +90,7 @@ export function describeCredentialContract(
       const other = credential.headers();
       controller.abort(reason);
       const headers = await other;
-      // Who could be answered at once was, before the signal aborted.
+      // A caller whose result was available got it before the signal aborted.
       expect([reason, headers]).toContain(await asked);
       expect(await credential.headers()).toBe(headers);
       expect(getEventListeners(controller.signal, "abort")).toEqual([]);

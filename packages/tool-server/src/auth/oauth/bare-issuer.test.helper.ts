@@ -4,11 +4,11 @@ import { type LoggedRequest, readRequest } from "@wirescope/quirks";
 import { onTestFinished } from "vitest";
 
 /** The response of an issuer: the status, and the body as JSON. */
-export type IssuerAnswer = readonly [status: number, body: unknown];
+export type IssuerResponse = readonly [status: number, body: unknown];
 
 /** Starts an authorization server that responds as the test says, and nothing else; resolves with its issuer. Ends with the test. */
 export async function startBareIssuer(
-  waitForRedirect: (request: LoggedRequest, issuer: string) => IssuerAnswer,
+  waitForRedirect: (request: LoggedRequest, issuer: string) => IssuerResponse,
 ): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -80,7 +80,7 @@ describe("refresh", () => {
     const winner = world.session(world.options);
     await currentToken(loser);
     expire(world);
-    // While the loser is told that its token is dead, a person signs in elsewhere.
+    // While the loser learns that its token is dead, a user signs in elsewhere.
     world.authorization.endRefreshTokens();
     let isFirst = true;
     world.authorization.beforeToken = async () => {

@@ -9,7 +9,7 @@ import { type Keychain, keychainUnavailable, systemKeychain } from "./keychain.j
 import { temporaryFolder } from "./temporary-folder.test.helper.js";
 import { describeVaultContract, keyOf } from "./vault-contract.test.helper.js";
 
-/** Stands in for the keychains of other systems; the real Secret Service has its own test. */
+/** Replaces the keychains of other systems; the real Secret Service has its own test. */
 function keychainOf(items: Map<string, string> = new Map()): Keychain & { readonly items: Map<string, string> } {
   return {
     items,

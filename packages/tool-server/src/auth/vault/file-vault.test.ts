@@ -329,10 +329,10 @@ describe("a folder", () => {
   test("a vault that is replaced while it is in use is not written to with the old key", async () => {
     const { folder, vault } = await newVault();
     await rename(folder, `${folder}-old`);
-    const anew = await openFileVault({ directory: folder, key: newKey().key });
+    const reopened = await openFileVault({ directory: folder, key: newKey().key });
     await expect(vault.get(keyOf())).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
     await expect(vault.put(keyOf(), { token: "old" })).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
-    expect(await anew.list()).toEqual({ keys: [], unreadable: [] });
+    expect(await reopened.list()).toEqual({ keys: [], unreadable: [] });
   });
 
   test("temporary files of killed writers are removed once they are old", async () => {

@@ -7,14 +7,14 @@ const cipherName = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** The result of decrypting a text. */
+/** The result of decrypting a string. */
 export type Opened =
   | { readonly text: string }
   /** Why it cannot be decrypted, as the end of a sentence that starts with "it". */
   | { readonly problem: string };
 
 /**
- * Encrypts a text with AES-256-GCM and a random nonce. `boundTo` says what the text is and where it belongs: it cannot be
+ * Encrypts a string with AES-256-GCM and a random nonce. `boundTo` says what the text is and where it belongs: it cannot be
  * decrypted elsewhere.
  */
 export function sealText(key: KeyObject, boundTo: string, text: string): string {

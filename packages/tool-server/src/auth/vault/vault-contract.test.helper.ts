@@ -278,9 +278,9 @@ export function describeVaultContract(
     test("[TS-OAUTH-5] shows no token or key in descriptions, output or errors", async () => {
       const { secrets, ...vault } = await start();
       await vault.put(keyOf(), { access_token: plantedSecret });
-      const told: unknown[] = [vault, vault.describe(), await vault.list()];
-      told.push(await vault.deleteIf(keyOf(), plantedSecret));
-      const text = inspect(told, { depth: 20, showHidden: true }) + JSON.stringify(told);
+      const shown: unknown[] = [vault, vault.describe(), await vault.list()];
+      shown.push(await vault.deleteIf(keyOf(), plantedSecret));
+      const text = inspect(shown, { depth: 20, showHidden: true }) + JSON.stringify(shown);
       for (const secret of [plantedSecret, ...secrets]) expect(text).not.toContain(secret);
     });
   });

@@ -159,7 +159,7 @@ describe("what a server says", () => {
     expect(codes({ attempt: refused(403, {}, said) })[0]).toBe(cause);
   });
 
-  test("is not guessed from a text that says nothing", () => {
+  test("is not guessed from a message that says nothing", () => {
     expect(codes({ attempt: refused(403, {}, "Forbidden") })).toEqual(["permission-missing", "approval-needed"]);
   });
 });

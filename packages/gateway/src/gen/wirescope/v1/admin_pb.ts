@@ -33,7 +33,7 @@ export type Server = Message<"wirescope.v1.Server"> & {
   name: string;
 
   /**
-   * The configuration that the entry is from; empty where the gateway was not told.
+   * The configuration that the entry is from; empty if the gateway does not know it.
    *
    * @generated from field: string configuration = 2;
    */
@@ -116,7 +116,7 @@ export const ServerSchema: GenMessage<Server> = /*@__PURE__*/
  */
 export type Failure = Message<"wirescope.v1.Failure"> & {
   /**
-   * A code of docs/errors.md, such as SIGN_IN_NEEDED; empty where there is none.
+   * A code of docs/errors.md, such as SIGN_IN_NEEDED; empty if it has no code.
    *
    * @generated from field: string code = 1;
    */
@@ -353,7 +353,7 @@ export const OAuthStateSchema: GenMessage<OAuthState> = /*@__PURE__*/
  */
 export type ListServersRequest = Message<"wirescope.v1.ListServersRequest"> & {
   /**
-   * How many servers to answer with; 0 for 100. At most 1000.
+   * How many servers to return; 0 for 100. At most 1000.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -634,7 +634,7 @@ export type SignInDevice = Message<"wirescope.v1.SignInDevice"> & {
   userCode: string;
 
   /**
-   * The url with the code in it, where there is one.
+   * The URL with the code in it, if there is one.
    *
    * @generated from field: string complete_url = 3;
    */
@@ -750,7 +750,7 @@ export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
  */
 export type SignOutResponse = Message<"wirescope.v1.SignOutResponse"> & {
   /**
-   * Each set of tokens that was found; none where nobody was signed in.
+   * Each set of tokens that was found; none if nobody was signed in.
    *
    * @generated from field: repeated wirescope.v1.WipedTokens wiped = 1;
    */
@@ -793,7 +793,7 @@ export type WipedTokens = Message<"wirescope.v1.WipedTokens"> & {
   accessToken?: Revocation | undefined;
 
   /**
-   * Unset where there was none.
+   * Unset if there was none.
    *
    * @generated from field: wirescope.v1.Revocation refresh_token = 3;
    */
@@ -808,7 +808,7 @@ export const WipedTokensSchema: GenMessage<WipedTokens> = /*@__PURE__*/
   messageDesc(file_wirescope_v1_admin, 21);
 
 /**
- * What became of a token at its authorization server.
+ * What happened to a token at its authorization server.
  *
  * @generated from message wirescope.v1.Revocation
  */
@@ -933,7 +933,7 @@ export const SignOutProof_Outcome = {
   ACCEPTED: 2,
 
   /**
-   * The answer says neither.
+   * The response says neither.
    *
    * @generated from enum value: OUTCOME_UNCLEAR = 3;
    */
@@ -1764,7 +1764,7 @@ export const AdminService: GenService<{
     output: typeof SignOutResponseSchema;
   },
   /**
-   * Tries a server at once that is not connected. Answers when that is decided, also where it failed.
+   * Connects a server now that is not connected. Responds when that succeeded or failed.
    *
    * @generated from rpc wirescope.v1.AdminService.Reconnect
    */
@@ -1794,7 +1794,7 @@ export const AdminService: GenService<{
     output: typeof ApproveResponseSchema;
   },
   /**
-   * Walks a server from its entry to its last refusal, and tells what may be wrong, the likeliest first. It takes a minute at most.
+   * Diagnoses a server from its entry to its last response, and returns the causes, the likeliest first. It takes a minute at most.
    *
    * @generated from rpc wirescope.v1.AdminService.Explain
    */

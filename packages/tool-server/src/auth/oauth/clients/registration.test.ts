@@ -35,7 +35,7 @@ test("a client with a secret authenticates as registered, even after a restart",
 test.each([
   ["registration-absent", "does not support dynamic client registration"],
   ["registration-refused", "invalid_client_metadata: Not you."],
-] as const)("where nobody can register (%s), it is said what to do", async (quirk, words) => {
+] as const)("advises what to do if no client can register (%s)", async (quirk, words) => {
   const world = await createOAuthWorld([quirk]);
   await expect(world.session().signIn(world.person)).rejects.toMatchObject({
     code: "REGISTRATION_REFUSED",

@@ -52,7 +52,7 @@ function startWorker(args: readonly string[], env: Readonly<Record<string, strin
     lines.push(...parts);
     for (const look of waiting) look();
   });
-  // One that is killed may not have read all that it was told.
+  // One that is killed may not have read all its input.
   child.stdin.on("error", () => {});
   return {
     child,

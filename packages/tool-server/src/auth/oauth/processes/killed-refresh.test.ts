@@ -75,7 +75,7 @@ async function startVictim({ world, folder, aheadMs }: Lane, stopAt?: RefreshSte
   return victim;
 }
 
-/** What must hold at once, before anybody mends it: each entry is whole, and nothing is anywhere in the clear. */
+/** What must hold at once, before anything is repaired: each entry is whole, and nothing is anywhere in the clear. */
 async function expectSound(lane: Lane): Promise<void> {
   expect(await filesWith(lane.folder, ...lane.world.authorization.issued())).toEqual([]);
   expect(await readdir(home)).toEqual([]);
@@ -108,7 +108,7 @@ async function createLane(world: OAuthWorld): Promise<Lane> {
   return { ...lane, clientId: record.clientId };
 }
 
-/** Kills so many, in a few lanes at once; `judge` is told how often a person was asked at the start after each, and how many refreshes there were. */
+/** Kills so many, in a few lanes at once; `judge` gets how often a user was asked at the start after each, and how many refreshes there were. */
 async function killMany(
   count: number,
   kill: (lane: Lane) => Promise<void>,
@@ -133,7 +133,7 @@ async function killMany(
   await Promise.all(Array.from({ length: laneCount }, runLane));
 }
 
-test.each(["answered", "written", "renamed", "durable"] as const)(
+test.each(["responded", "written", "renamed", "durable"] as const)(
   `[TS-D-OAUTH-3] (4) of ${killsAtEachStep} processes that are killed once it is %s, each leaves a sign-in, or asks once; never a loop, never a plain token`,
   async (stopAt) => {
     const kill = async (lane: Lane): Promise<void> => {
@@ -143,7 +143,7 @@ test.each(["answered", "written", "renamed", "durable"] as const)(
       expect(victim.lines).toEqual(["ready", stopAt]);
     };
     // The rotated token was lost with the process, or is where the next one finds it.
-    const isLost = stopAt === "answered" || stopAt === "written";
+    const isLost = stopAt === "responded" || stopAt === "written";
     await killMany(killsAtEachStep, kill, (asked, refreshes) => {
       expect({ asked, refreshes }).toEqual(isLost ? { asked: 1, refreshes: 2 } : { asked: 0, refreshes: 1 });
     });

@@ -10,23 +10,23 @@ import type { Vault } from "../../vault/vault.js";
 import { createOAuthCredential } from "../session/oauth-credential.js";
 import { createOAuthSession } from "../session/oauth-session.js";
 
-/** What the process is told to do, in a line of JSON. */
+/** The task of the process, as a line of JSON. */
 export interface WorkerTask {
   readonly directory: string;
   readonly url: string;
   /** How far the clock of the process is ahead: the token is as old for it as the test wants it to be. */
   readonly aheadMs: number;
-  /** How many calls to make at once, when told to go. Default: one, at once. */
+  /** How many calls to make at once, on the start signal. Default: one, at once. */
   readonly calls?: number;
   /** Where to stop for ever, to be killed. */
   readonly stopAt?: RefreshStep | undefined;
 }
 
 /**
- * The steps of a refresh: the token endpoint has answered; the new tokens are in a file beside the old; that took the place of the old; it
+ * The steps of a refresh: the token endpoint has responded; the new tokens are in a file beside the old; that took the place of the old; it
  * would outlive a loss of power.
  */
-export type RefreshStep = "answered" | "written" | "renamed" | "durable";
+export type RefreshStep = "responded" | "written" | "renamed" | "durable";
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 say("ready");
@@ -72,7 +72,7 @@ const vault: Vault = {
     plain.reserve(key, (put) =>
       task(async (value) => {
         isRefreshing = key.item === "tokens";
-        if (isRefreshing) await step("answered");
+        if (isRefreshing) await step("responded");
         const entry = await put(value);
         if (isRefreshing) await step("durable");
         return entry;

@@ -62,7 +62,7 @@ const get = (url: string) => ({ method: "GET", url: new URL(url), headers: {}, a
 test("[TS-D-OAUTH-4] a name that resolves to a forbidden address is rejected before anything is sent (CVE-2026-51994)", async () => {
   names["as.localhost"] = "127.0.0.1";
   const inside = await start((_, response) => response.end("{}"));
-  // The tool server is at a public address, as far as anybody can tell from its url.
+  // The tool server is at a public address, judging by its URL.
   const context = contextOf("https://93.184.216.34/mcp");
   await expect(sendOAuthRequest(context, get(`http://as.localhost:${inside.port}/`))).rejects.toMatchObject({
     code: "AUTHORIZATION_SERVER_INVALID",

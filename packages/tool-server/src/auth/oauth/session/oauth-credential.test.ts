@@ -246,7 +246,7 @@ test("[TS-SEC-5] no secret is in an error, an event or a description, even if th
   const { record } = await session.signIn(world.person);
   clock.advance(3_600_000);
   world.authorization.endRefreshTokens();
-  const told = [
+  const output = [
     JSON.stringify(await credential.headers().catch(String)),
     JSON.stringify(world.events),
     JSON.stringify(credential.describe()),
@@ -262,7 +262,7 @@ test("[TS-SEC-5] no secret is in an error, an event or a description, even if th
   );
   expect(secrets.length).toBeGreaterThan(5);
   for (const secret of secrets) {
-    expect(told.join("\n")).not.toContain(secret);
+    expect(output.join("\n")).not.toContain(secret);
     expect(world.secrets.redact(`<${secret}>`)).not.toContain(secret);
   }
 });

@@ -1,12 +1,12 @@
 import type { LoggedRequest } from "@wirescope/quirks";
 import { expect, test } from "vitest";
 import { createFakeClock } from "../../../fake-clock.test.helper.js";
-import { type IssuerAnswer, startBareIssuer } from "../bare-issuer.test.helper.js";
+import { type IssuerResponse, startBareIssuer } from "../bare-issuer.test.helper.js";
 import { callTool, createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
 
 /** A token endpoint that responds as the test says, with its metadata. */
 async function startTokenEndpoint(
-  responses: (request: LoggedRequest) => IssuerAnswer,
+  responses: (request: LoggedRequest) => IssuerResponse,
 ): Promise<{ readonly issuer: string; readonly requests: LoggedRequest[] }> {
   const requests: LoggedRequest[] = [];
   const issuer = await startBareIssuer((request, self) => {
