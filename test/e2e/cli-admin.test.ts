@@ -114,20 +114,20 @@ test("[TS-D-OAUTH-1] the person decides whether to accept another authorization 
   world.configure({ notes: { type: "http", url: quirks.tool.url } });
   const up = await startUp(world, "--trust");
   const browse = browsingPerson();
-  const answer =
+  const reply =
     (word: string): typeof browse =>
     (question, ...rest) =>
       question.startsWith("Sign in there?") ? Promise.resolve(word) : browse(question, ...rest);
   expect((await world.run(["login", "notes"], { person: browse })).code).toBe(0);
   // From the first call on it names the other.
   await (await connectClient(up)).callTool({ name: "notes__scopes", arguments: {} });
-  const no = await world.run(["login", "notes"], { person: answer("") });
+  const no = await world.run(["login", "notes"], { person: reply("") });
   expect(no.code).toBe(1);
   expect(no.stderr).toContain(
     `notes now uses another authorization server: ${quirks.other.issuer} instead of ${quirks.authorization.issuer}.`,
   );
   expect(quirks.other.requests.filter(({ method }) => method === "POST")).toEqual([]);
-  const yes = await world.run(["login", "notes"], { person: answer("y") });
+  const yes = await world.run(["login", "notes"], { person: reply("y") });
   expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining(`with ${quirks.other.issuer}.`) });
 });
 

@@ -25,10 +25,10 @@ async function createOriginWorld(isThrough: boolean): Promise<OriginWorld> {
     quirks,
     foreign: quirks.authorization.origin.replace("127.0.0.1", "localhost"),
     login(person, ...more) {
-      let told = "";
+      let printed = "";
       const onStderr = (text: string): void => {
-        told += text;
-        if (person === undefined && /^ {2}http/m.test(text)) void fetch(urlPrintedIn(told)).catch(() => {});
+        printed += text;
+        if (person === undefined && /^ {2}http/m.test(text)) void fetch(urlPrintedIn(printed)).catch(() => {});
       };
       const trust = isThrough ? [] : ["--trust"];
       return world.run(["login", "notes", ...trust, ...more], { person, onStderr });
@@ -36,7 +36,7 @@ async function createOriginWorld(isThrough: boolean): Promise<OriginWorld> {
   };
 }
 
-/** A person who gives this answer about the origin, and else does what they are asked. */
+/** A user who replies like this about the origin, and otherwise does what is asked. */
 function deciding(word: string): Answerer {
   const browse = browsingPerson();
   return (question, ...rest) =>

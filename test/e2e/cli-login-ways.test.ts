@@ -72,11 +72,11 @@ test("prints the URL if the browser cannot be started", async () => {
 test("(21) on another device, with a code; the same registration serves a browser afterwards", async () => {
   const world = await createLoginWorld();
   let entered: Promise<unknown> | undefined;
-  let told = "";
+  let printed = "";
   const running = world.run(["login", "notes", "--device", "--trust"], {
     onStderr(text) {
-      told += text;
-      const [, url, code] = /^Open (\S+) on any device and enter the code (\S+)$/m.exec(told) ?? [];
+      printed += text;
+      const [, url, code] = /^Open (\S+) on any device and enter the code (\S+)$/m.exec(printed) ?? [];
       if (url !== undefined && code !== undefined) entered ??= enterDeviceCode(url, code);
     },
   });
@@ -84,7 +84,7 @@ test("(21) on another device, with a code; the same registration serves a browse
   await entered;
   expect(code).toBe(0);
   expect(stdout).toContain("Signed in to notes");
-  expect(told).toContain("  notes:read\n  offline_access\n");
+  expect(printed).toContain("  notes:read\n  offline_access\n");
   expect((await world.run(call)).code).toBe(0);
   await world.run(["login", "notes", "--trust"], { person: browsingPerson() });
   expect(world.authorization.count("/reg")).toBe(1);
@@ -93,11 +93,11 @@ test("(21) on another device, with a code; the same registration serves a browse
 test("a denied sign-in is reported, and nobody is signed in", async () => {
   const world = await createLoginWorld();
   const { code, stderr } = await world.run(["login", "notes", "--trust"], {
-    async person(_, told) {
-      const url = new URL(/^ {2}(http\S+)$/m.exec(told)?.[1] ?? "");
+    async person(_, printed) {
+      const url = new URL(/^ {2}(http\S+)$/m.exec(printed)?.[1] ?? "");
       const back = new URL(url.searchParams.get("redirect_uri") ?? "");
-      const answer = { error: "access_denied", state: url.searchParams.get("state") ?? "", iss: url.origin };
-      for (const [name, value] of Object.entries(answer)) back.searchParams.set(name, value);
+      const parameters = { error: "access_denied", state: url.searchParams.get("state") ?? "", iss: url.origin };
+      for (const [name, value] of Object.entries(parameters)) back.searchParams.set(name, value);
       return back.href;
     },
   });

@@ -30,7 +30,7 @@ describe("a sign-in", () => {
     expect(world.filesWith(world.authorization.issued)).toEqual([]);
     expect(world.filesWith([world.env.WIRESCOPE_VAULT_KEY ?? ""])).toEqual([]);
     expect(await world.spawn(call)).toEqual({ code: 0, stdout: "milk, eggs\n", stderr: "" });
-    // What is known to be signed in is not asked first whether it wants to know who asks.
+    // A server that is known to be signed in gets no request for its challenge first.
     expect(world.tool.refusals).toBe(1);
     expect(world.authorization.count("/auth")).toBe(1);
   });
@@ -105,14 +105,14 @@ describe("a sign-in", () => {
     let isMixed = false;
     const browse = browsingPerson();
     const { code, stderr } = await world.run(["tools", "--trust"], {
-      async person(question, told, signal) {
+      async person(question, printed, signal) {
         // A question is over when its signal aborts.
         isMixed ||= questions.some(({ aborted }) => !aborted);
         questions.push(signal);
         // The other one is about to ask as well, and has a moment to do it too early.
         await expect.poll(() => world.authorization.count("/reg"), { timeout: 10_000 }).toBe(2);
         await new Promise((resolve) => setTimeout(resolve, 100));
-        return browse(question, told, signal);
+        return browse(question, printed, signal);
       },
     });
     expect({ isMixed, questions: questions.length }).toEqual({ isMixed: false, questions: 2 });

@@ -34,7 +34,7 @@ const internal = (): never => {
   throw new ConnectError("Requested the wrong type", Code.Internal);
 };
 
-/** gRPC C++ answers INTERNAL, not NOT_FOUND, to an id that belongs to an object of another kind. */
+/** gRPC C++ returns INTERNAL, not NOT_FOUND, for an id that belongs to an object of another kind. */
 function likeCpp(source: Source): Source & { readonly failures: () => number } {
   let failures = 0;
   const strict = async <T>(reading: Promise<T>): Promise<T> => {
@@ -58,7 +58,7 @@ function likeCpp(source: Source): Source & { readonly failures: () => number } {
 }
 
 test.each(["channel", "subchannel", "server", "client", "listening", "second"] as const)(
-  "show finds a %s by its id at a peer that answers INTERNAL for the wrong kind, without one failed call",
+  "show finds a %s by its id at a peer that returns INTERNAL for the wrong kind, without one failed call",
   async (name) => {
     const world = createWorld();
     const peer = likeCpp(world.registry);

@@ -32,9 +32,9 @@ async function startTicketServer(): Promise<TicketServer> {
         "tools/list": { tools: [{ name: "search", inputSchema: { type: "object" } }] },
       };
       const result = results[method];
-      const answer = result === undefined ? { error: { code: -32601, message: "Method not found" } } : { result };
+      const outcome = result === undefined ? { error: { code: -32601, message: "Method not found" } } : { result };
       response.writeHead(200, { "content-type": "application/json" });
-      return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+      return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -19,8 +19,8 @@ const serverSource = `
     const { id, method } = JSON.parse(line);
     if (id === undefined) return;
     const result = results[method];
-    const answer = result === undefined ? { error: { code: -32601, message: "Method not found" } } : { result };
-    console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    const outcome = result === undefined ? { error: { code: -32601, message: "Method not found" } } : { result };
+    console.log(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
   });`;
 
 interface World {

@@ -55,7 +55,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     expect(first.shown).toContain("The sign-in to notes was interrupted.");
     const second = await runInTerminal(world, login, ({ shown }) => createBrowser().signIn(urlPrintedIn(shown)));
     expect(second.code).toBe(0);
-    // What the command says begins on a line of its own, though the question was never answered.
+    // What the command says begins on a line of its own, though the question got no reply.
     expect(second.shown).toMatch(/^Signed in to notes/m);
     expect(world.authorization.count("/reg")).toBe(1);
   });

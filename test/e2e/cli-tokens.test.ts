@@ -32,7 +32,7 @@ describe("tokens", () => {
     expect(world.filesWith(world.authorization.issued)).toEqual([]);
   });
 
-  test("[TS-OAUTH-7] that are dead lead to one sign-in, in words that say why", async () => {
+  test("[TS-OAUTH-7] that are dead cause one sign-in, with the reason", async () => {
     const world = await createLoginWorld({ lifetimeS: 1 });
     await login(world);
     await world.authorization.endGrants();

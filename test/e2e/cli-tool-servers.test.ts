@@ -26,12 +26,12 @@ beforeEach(() => {
 
 function run(
   argv: readonly string[],
-  { env = {}, columns, answer }: Pick<RunSetting, "env" | "columns"> & { readonly answer?: string } = {},
+  { env = {}, columns, reply }: Pick<RunSetting, "env" | "columns"> & { readonly reply?: string } = {},
 ): Promise<Run> {
   return runCommand([...argv, "--config", user.file, "--allow-insecure-loopback"], {
     env: { PATH: process.env.PATH, HOME: user.home, ...env },
     columns,
-    person: answer === undefined ? undefined : async () => answer,
+    person: reply === undefined ? undefined : async () => reply,
   });
 }
 
@@ -154,8 +154,8 @@ describe("trust", () => {
   });
 
   test("[TS-D-TRUST-1] is given once, and requested again with the difference when the entry changes", async () => {
-    expect((await run(["tools"], { answer: "n" })).code).toBe(1);
-    expect((await run(["tools"], { answer: "y" })).code).toBe(0);
+    expect((await run(["tools"], { reply: "n" })).code).toBe(1);
+    expect((await run(["tools"], { reply: "y" })).code).toBe(0);
     expect((await run(["tools"])).stderr).toBe("");
     user.configure({ everything: { ...everything, env: { EXTRA: "1" } } });
     const { code, stderr } = await run(["tools"]);
@@ -165,15 +165,15 @@ describe("trust", () => {
   });
 
   test("of one server is shown, given and revoked with --json, without a prompt", async () => {
-    const told = async (...more: string[]): Promise<unknown> => {
+    const trustOf = async (...more: string[]): Promise<unknown> => {
       const { code, stdout } = await run(["trust", "everything", "--json", ...more]);
       return [code, JSON.parse(stdout).everything.state];
     };
-    expect(await told()).toEqual([1, "new"]);
-    expect(await told("--yes")).toEqual([0, "trusted"]);
-    expect(await told()).toEqual([0, "trusted"]);
-    expect(await told("--revoke")).toEqual([0, "new"]);
-    expect(await told()).toEqual([1, "new"]);
+    expect(await trustOf()).toEqual([1, "new"]);
+    expect(await trustOf("--yes")).toEqual([0, "trusted"]);
+    expect(await trustOf()).toEqual([0, "trusted"]);
+    expect(await trustOf("--revoke")).toEqual([0, "new"]);
+    expect(await trustOf()).toEqual([1, "new"]);
   });
 });
 
@@ -210,9 +210,9 @@ test("[TS-FIELD-3, TS-D-TRUST-10] a url from a variable is approved for its orig
   const { stdout: why } = await run(["why", "api", "--env-file", envFile]);
   expect(why).toContain("has changed since");
   expect(why).toMatch(new RegExp(`wirescope trust api .*--env-file ${envFile}`));
-  expect((await run(["tools", "api"], { env: elsewhere, answer: "y" })).code).toBe(0);
+  expect((await run(["tools", "api"], { env: elsewhere, reply: "y" })).code).toBe(0);
   expect((await run(["tools", "api"], { env: here })).code).toBe(0);
-  const unset = await run(["tools", "api"], { answer: "y" });
+  const unset = await run(["tools", "api"], { reply: "y" });
   expect([unset.code, unset.stderr]).toEqual([1, expect.stringContaining("API_URL is not set")]);
 });
 

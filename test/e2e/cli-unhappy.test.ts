@@ -23,8 +23,8 @@ process.stdin.setEncoding("utf8").on("data", (text) => {
       "tools/list": { tools: [] },
     };
     if (id === undefined) continue;
-    const answer = results[method] ? { result: results[method] } : { error: { code: -32601, message: "no" } };
-    console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    const outcome = results[method] ? { result: results[method] } : { error: { code: -32601, message: "no" } };
+    console.log(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
   }
 });`;
 
@@ -32,7 +32,7 @@ function startIn({ folder, home }: UserFolder, ...argv: string[]): RunningProces
   return startCommand(argv, { cwd: folder, env: { HOME: home, PATH: process.env.PATH, PWD: folder } });
 }
 
-/** A port on which requests are taken and never answered. */
+/** A port on which requests are accepted and never get a response. */
 async function silentPort(): Promise<number> {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -103,7 +103,7 @@ describe("somebody in trouble", () => {
     expect(tools.stderr).toContain(`The helper of server "api" (${helper}) exited with code 4`);
   });
 
-  test.runIf(process.platform === "linux")("is told in a sentence that the disk is full", async () => {
+  test.runIf(process.platform === "linux")("gets a sentence that says that the disk is full", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     const script = `exec "${process.execPath}" "$0" check > /dev/full`;

@@ -303,7 +303,7 @@ describe("[TS-SEC-5] a secret that a server repeats", () => {
     for (const server of ["headers", "helper", "child"]) {
       const { code, stdout, stderr } = await run(why(server, ...more), { API_TOKEN: secret });
       expect(code).toBe(1);
-      // It is told what the server said, and that is the place where it stood.
+      // It shows what the server said, at the place of the token.
       expect(stdout).toContain("[redacted]");
       expect(findSecrets(stdout + stderr, { secret })).toEqual([]);
     }

@@ -214,7 +214,7 @@ test("[TS-D-SIGNIN-1] an error that a client or a server makes up starts no sign
   expect(opened).toHaveLength(2);
 });
 
-test("[TS-D-SIGNIN-6] servers whose names look the same to clients have sign_in tools of their own, which lead to the right one", async () => {
+test("[TS-D-SIGNIN-6] servers whose names look the same to clients have sign_in tools of their own, which sign in to the right one", async () => {
   const urls = { "a.b": await startHostileServer(), a_b: await startHostileServer() };
   const { connect, opened } = await createWorld(urls);
   const client = await connect();

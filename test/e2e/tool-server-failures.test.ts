@@ -159,7 +159,7 @@ describe("redaction", () => {
 const elsewhere: Record<number, readonly [file: string, title: string]> = {
   14: [
     "packages/tool-server/src/connection/transports/streamable-http-transport.test.ts",
-    "are asked for anew with each request",
+    "are requested again for each request",
   ],
   27: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-3] is initialized again, once, by all calls that notice"],
   28: ["test/e2e/tool-server-hostile.test.ts", "[TS-D-HTTP-3] and a pooled socket that died in between fails none"],

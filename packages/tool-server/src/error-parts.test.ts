@@ -14,7 +14,7 @@ const packages = join(import.meta.dirname, "../..");
 
 /** Verbs with which an advice begins. */
 const imperative =
-  /[.;:?!] (Add|Allow|Approve|Ask|Call|Check|Configure|Connect|Copy|Delete|End|Export|Fix|Give|Install|Look|Move|Name|Pin|Put|Raise|Register|Remove|Report|Run|Save|See|Send|Set|Sign|Start|Tell|Try|Use|Wait|Write)\b/;
+  /[.;:?!] (Add|Allow|Approve|Ask|Call|Check|Configure|Connect|Copy|Delete|End|Export|Fix|Give|Install|Look|Move|Name|Pin|Put|Raise|Register|Remove|Report|Run|Save|See|Send|Set|Sign|Start|Try|Use|Wait|Write)\b/;
 
 /** The literals that sources give as the problem of an error, each with its file and line. */
 function problemsOf(file: string): { readonly place: string; readonly problem: string }[] {

@@ -35,7 +35,7 @@ test("secrets are taken out of the words, the details and all causes of a failur
   expect(ToolServerError.is(redacted.cause, "CONNECTION_LOST")).toBe(true);
   const cause = (redacted.cause as Error).cause as Error & { code: string };
   expect([cause.name, cause.code, cause.message]).toEqual(["Error", "HPE_INVALID", "it said [redacted]"]);
-  // What came over the socket is not told, whether it is known as a secret or not.
+  // What came over the socket is not shown, whether it is known as a secret or not.
   expect(cause).not.toHaveProperty("data");
 });
 

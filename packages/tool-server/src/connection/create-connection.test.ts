@@ -256,7 +256,7 @@ describe("a call", () => {
     expect(result.isError).toBe(true);
   });
 
-  test("ends when the server is silent for too long, and the server is told", async () => {
+  test("ends when the server is silent for too long, and the server is notified", async () => {
     const { server, clock, connection } = setUp();
     const failed = failureOf(connection.callTool({ name: "wait", arguments: {} }, { idleTimeoutMs: 50 }));
     await expect.poll(() => server.runs, waiting).toBe(1);
@@ -290,7 +290,7 @@ describe("a call", () => {
   });
 });
 
-test("a list that changed is told to those who listen, until they stop", async () => {
+test("a changed list is reported to its listeners, until they stop", async () => {
   const { server, connection } = setUp();
   const heard: string[] = [];
   const stop = connection.onListChanged((list) => heard.push(list));

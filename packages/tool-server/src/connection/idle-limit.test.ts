@@ -21,12 +21,12 @@ test("the time that a person takes is no silence of the server; what comes after
     code: "CALL_TIMEOUT",
     message: expect.stringContaining("nor reported progress for 60 s"),
   });
-  // The server is told to stop.
+  // The call is cancelled at the server.
   await cancelled;
   expect(clock.waiting).toBe(0);
 });
 
-test("a call goes on after a person took their time, and who gives up meanwhile is heard", async () => {
+test("a call continues after a user took their time, and a caller that gives up meanwhile is cancelled", async () => {
   let isAsked = false;
   const { server, clock, connection } = createMemoryConnection({ isPersonAsked: () => isAsked });
   const caller = new AbortController();

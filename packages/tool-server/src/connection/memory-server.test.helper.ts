@@ -28,7 +28,7 @@ export interface MemoryServer {
   readonly runs: number;
   /** Called where the tool `wait` is cancelled. */
   onCancelled: ((value?: unknown) => void) | undefined;
-  /** Lets the tool `wait` go on. */
+  /** Lets the tool `wait` continue. */
   release(): void;
   readonly server: McpServer;
 }

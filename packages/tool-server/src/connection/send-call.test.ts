@@ -18,7 +18,7 @@ import {
 import { Call } from "./rpc/call.js";
 import type { JsonObject } from "./rpc/json-rpc.js";
 import type { RelatedCall } from "./rpc/peer.js";
-import { answerEvents, serveWell } from "./transports/streamable-http.test.helper.js";
+import { respondEvents, serveWell } from "./transports/streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "./transports/streamable-http-transport.js";
 import { createNetworkContext } from "./transports/transport-context.test.helper.js";
 
@@ -26,14 +26,14 @@ const event = (message: object): string => `data: ${JSON.stringify({ jsonrpc: "2
 const info = { name: "test", version: "0" };
 const echo = (text: string) => ({ name: "echo", arguments: { text } });
 
-/** A server that, during each call, says and asks something on the stream of the call, and responses with what it was told. */
+/** A server that, during each call, sends a notification and a request on the stream of the call, and returns the reply. */
 async function connect(settings: Omit<ClientSettings, "info">): Promise<Connection> {
   const calls = new Map<string, { response: ServerResponse; id: JSONRPCRequest["id"] }>();
   const serve = serveWell(({ message }, response) => {
-    const { id, method, params, result } = message as JSONRPCRequest & { result?: { told?: string } };
+    const { id, method, params, result } = message as JSONRPCRequest & { result?: { reply?: string } };
     if (method === "tools/call") {
       calls.set(`ask-${id}`, { response, id });
-      answerEvents(
+      respondEvents(
         response,
         event({ method: "notifications/message", params: { level: "info", data: params?.name } }),
         event({ id: `ask-${id}`, method: "elicitation/create", params: { message: params?.name } }),
@@ -42,7 +42,7 @@ async function connect(settings: Omit<ClientSettings, "info">): Promise<Connecti
       const call = calls.get(String(id));
       response.writeHead(202).end();
       call?.response.end(
-        event({ id: call.id, result: { content: [{ type: "text", text: result?.told ?? "nothing" }] } }),
+        event({ id: call.id, result: { content: [{ type: "text", text: result?.reply ?? "nothing" }] } }),
       );
     }
   });
@@ -89,7 +89,7 @@ test("what a server says and asks on the stream of a call is reported with that 
   const connection = await connect({
     capabilities: { elicitation: {} },
     onNotification: ({ params }, { call }) => void heard.push([params?.data, nameOf(call)]),
-    onRequest: async ({ params }, { call }) => ({ told: `${params?.message} for ${nameOf(call)}` }),
+    onRequest: async ({ params }, { call }) => ({ reply: `${params?.message} for ${nameOf(call)}` }),
   });
   const callOf = async (name: string): Promise<unknown> => {
     const { content } = await send(connection, "tools/call", { name }).result;

@@ -23,7 +23,7 @@ export interface TestBridge {
   ask(method: string, params?: Record<string, unknown>): Promise<Line>;
   /** What came, in order. */
   readonly lines: readonly Line[];
-  /** What it told of problems. */
+  /** The problems that it reported. */
   readonly problems: readonly string[];
   /** The client goes. */
   leave(): void;

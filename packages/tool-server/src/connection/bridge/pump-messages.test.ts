@@ -4,7 +4,7 @@ import { waiting } from "../../waiting.test.helper.js";
 import { initialize, startBridge } from "./bridge.test.helper.js";
 import { modern, startToolServer, startWebSocketServer } from "./tool-server.test.helper.js";
 
-describe("a request that the client calls off", () => {
+describe("a request that the client cancels", () => {
   test("in the older era is cancelled at the server, and its exchange ends", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
@@ -82,7 +82,7 @@ describe("what the client sends", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("and is no message is answered with that, and harms no other", async () => {
+  test("and is no message gets an error that says so, and harms no other", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     bridge.send("nonsense", "", '{"jsonrpc":"1.0","id":1}');
@@ -101,7 +101,7 @@ describe("what the client sends", () => {
 });
 
 describe("[TS-D-BRIDGE-1] a client that goes", () => {
-  test("ends the bridge and all that it began, also in the midst of a call", async () => {
+  test("ends the bridge and all that it began, also during a call", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     await initialize(bridge);
@@ -121,7 +121,7 @@ describe("[TS-D-BRIDGE-1] a client that goes", () => {
   });
 });
 
-test("no secret of a header or of the url is in an error, or in what is told", async () => {
+test("no secret of a header or of the url is in an error or in a report", async () => {
   const [token, key] = ["t0ken-of-the-header", "k3y-of-the-query"];
   const server = await startToolServer((_, response, { headers, url }) => {
     const words = `You sent ${headers.authorization} to ${url}`;

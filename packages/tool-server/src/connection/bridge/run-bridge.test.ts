@@ -5,7 +5,7 @@ import { waiting } from "../../waiting.test.helper.js";
 import { clientTls, initialize, startBridge } from "./bridge.test.helper.js";
 import { modern, startToolServer } from "./tool-server.test.helper.js";
 
-describe("[TS-MTLS-3] a bridge performs mutual TLS with the certificate and key that it is given", () => {
+describe("[TS-MTLS-3] a bridge does mutual TLS with the certificate and key that it is given", () => {
   test("in the older era, with the session and the version that were agreed on", async () => {
     let subject: unknown;
     const server = await startToolServer((_, _response, { socket }) => {
@@ -51,7 +51,7 @@ describe("[TS-MTLS-3] a bridge performs mutual TLS with the certificate and key 
       { certificate: clientTls.certificate, key: clientTls.key },
       /CA that is not trusted here/,
     ],
-  ])("%s every request is answered with what is wrong", async (_, tls, expected) => {
+  ])("%s every request gets an error with the reason", async (_, tls, expected) => {
     const server = await startToolServer();
     const bridge = startBridge(server.url, { tls });
     const { error } = await bridge.ask("initialize");
@@ -73,7 +73,7 @@ describe("[TS-MTLS-3] a bridge performs mutual TLS with the certificate and key 
   });
 });
 
-describe("[TS-D-BRIDGE-1] every request is answered", () => {
+describe("[TS-D-BRIDGE-1] every request gets a response", () => {
   test("with an error where the server is not there", async () => {
     const server = await startToolServer();
     server.kill();
@@ -84,7 +84,7 @@ describe("[TS-D-BRIDGE-1] every request is answered", () => {
     }
   });
 
-  test("with an error where the server dies in the midst of 100 of them", async () => {
+  test("with an error if the server dies during 100 of them", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     await initialize(bridge);

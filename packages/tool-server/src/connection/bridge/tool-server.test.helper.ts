@@ -27,7 +27,7 @@ export interface ToolServer extends HostileServer {
   asked(method: string): readonly Line[];
   /** Forgets all sessions. */
   forget(): void;
-  /** Goes on with the calls of `wait` that hang. */
+  /** Continues the calls of `wait` that hang. */
   readonly waiting: readonly ServerResponse[];
 }
 
@@ -82,7 +82,7 @@ export interface WebSocketToolServer {
   /** The connections that are open. */
   readonly sockets: ReadonlySet<WebSocket>;
   seen(method: string): readonly Line[];
-  /** What its own requests were answered with. */
+  /** The responses to its own requests. */
   readonly responses: readonly unknown[];
 }
 

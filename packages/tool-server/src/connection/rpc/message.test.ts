@@ -8,7 +8,7 @@ test.each([
   ["[]", -32_600],
   ["{}", -32_600],
   [`{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":${"[".repeat(1001)}${"]".repeat(1001)}}}`, -32_600],
-])("a text that is no message is told by a code of JSON-RPC (%#)", (text, code) => {
+])("text that is no message is rejected with a JSON-RPC code (%#)", (text, code) => {
   expect(parseMessage(text)).toMatchObject({ code });
 });
 

@@ -65,7 +65,7 @@ export function readEnvelope(params: JsonObject | undefined): Envelope {
   const clientInfo = meta[metaKeys.clientInfo];
   const capabilities = meta[metaKeys.clientCapabilities];
   const logLevel = meta[metaKeys.logLevel];
-  if (typeof version !== "string") throw invalid(metaKeys.protocolVersion, "expected a text");
+  if (typeof version !== "string") throw invalid(metaKeys.protocolVersion, "expected a string");
   if (capabilities === undefined) throw invalid(metaKeys.clientCapabilities, "missing");
   if (!isObject(capabilities)) throw invalid(metaKeys.clientCapabilities, "expected an object");
   if (clientInfo !== undefined && !isImplementation(clientInfo)) {

@@ -113,7 +113,7 @@ describe("what was approved changes later (CVE-2025-54136, CVE-2025-54133)", () 
     ["the arguments", { args: ["loudly"] }],
     ["the command", { command: "sh", args: ["-c", "exit 3"] }],
     ["a variable of the process", { env: { NODE_OPTIONS: "--require ./evil.js" } }],
-  ])("in the entry: %s; it does not start until it is approved anew", async (_, change) => {
+  ])("in the entry: %s; it does not start until it is approved again", async (_, change) => {
     const project = await createProject();
     await project.write("run.sh", honest(project.path), 0o755);
     await project.approve(entries);

@@ -49,7 +49,7 @@ test.skipIf(available === undefined)(
   },
 );
 
-test("[TS-D-HELPER-7] a helper does not run if the policy requires a sandbox and there is none", async () => {
+test("[TS-D-HELPER-7] a helper does not run if the policy requires a sandbox and it is not available", async () => {
   const { path, sh } = await createScriptFolder();
   await sh(`echo started > ${path}/started`, "helper.sh");
   const secrets = createSecretRegistry();
@@ -72,7 +72,7 @@ test("[TS-D-HELPER-7] a helper does not run if the policy requires a sandbox and
   expect(existsSync(join(path, "started"))).toBe(false);
 });
 
-test("[TS-D-STDIO-2] a server does not start if the policy requires a sandbox and there is none", async () => {
+test("[TS-D-STDIO-2] a server does not start if the policy requires a sandbox and it is not available", async () => {
   const { path, sh } = await createScriptFolder();
   const command = await sh(`echo started > ${path}/started`);
   const secrets = createSecretRegistry();

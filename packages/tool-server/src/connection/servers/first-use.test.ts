@@ -28,7 +28,7 @@ function serversOf(world: OAuthWorld, oauth: Partial<OAuthSettings>, clock?: Clo
   return servers;
 }
 
-test("[TS-OAUTH-1] [TS-OAUTH-2] the first use lets a person sign in, and goes on with the call", async () => {
+test("[TS-OAUTH-1] [TS-OAUTH-2] the first use lets a user sign in, and continues with the call", async () => {
   const world = await createOAuthWorld();
   const connection = await serversOf(world, { signIn: world.person }).open("notes");
   expect(await connection.callTool({ name: "scopes", arguments: {} })).toMatchObject({
@@ -55,7 +55,7 @@ test("a person may take longer than a server may be silent: in the handshake, an
   expect(world.asked.map(({ reason }) => reason)).toEqual(["first", "step-up"]);
 });
 
-test("(11) where nobody is there to ask, the failure names the command, and it stays at that", async () => {
+test("(11) without a user to ask, the failure names the command, and nothing else happens", async () => {
   const world = await createOAuthWorld();
   const connection = await serversOf(world, {}).open("notes");
   const message =
@@ -75,7 +75,7 @@ test("a permission that is lacking is named with the command that asks for it", 
       /scope notes:write required\. Sign in with: wirescope login notes --scope notes:write$/,
     ),
   });
-  // A name that a shell would act on is told, but not in a command.
+  // A name that a shell would interpret is shown, but not in a command.
   world.tool.neededScope = "a;reboot";
   await expect((await servers.open("notes")).connect()).rejects.toMatchObject({
     message: expect.stringMatching(/scope a;reboot required\. Sign in with: wirescope login notes$/),

@@ -96,7 +96,7 @@ describe("opening", () => {
     expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The url uses http/);
   });
 
-  test("an entry that cannot even be understood is told of in the same way, and not as one that is not there", async () => {
+  test("an entry that cannot be parsed is reported in the same way, and not as a missing one", async () => {
     const error = await failureOf(create({ ...tenant, api: "node server.js" }, acme).open("api"));
     expect(error.code).toBe("ENTRY_INVALID");
     expect(error.message).toMatch(
@@ -104,7 +104,7 @@ describe("opening", () => {
     );
   });
 
-  test("a name that is not there is answered with those that are", async () => {
+  test("an unknown name is rejected with a list of the known ones", async () => {
     const error = await failureOf(create(tenant, acme).open("crn"));
     expect([error.code, error.message]).toEqual([
       "SERVER_UNKNOWN",
@@ -137,7 +137,7 @@ describe("opening", () => {
     ]);
   });
 
-  test("what could not be opened is tried anew the next time", async () => {
+  test("a server that could not be opened is tried again the next time", async () => {
     let isTrusted = false;
     const servers = create(tenant, acme, async () => {
       if (!isTrusted) throw new ToolServerError("NOT_TRUSTED", { problem: "It is not trusted.", advice: "" });

@@ -4,12 +4,12 @@ import { waiting } from "../../waiting.test.helper.js";
 import { defaultLimits, type ToolTransport, type TransportContext } from "./transport.js";
 import { createTestContext } from "./transport-context.test.helper.js";
 
-/** A server that can stop taking what it is sent, while it goes on sending. */
+/** A server that can stop reading while it continues to send. */
 export interface FloodServer {
   readonly transport: ToolTransport;
   /** Sends a message to the client, by a way that is open for as long as the transport is. */
   send(message: JSONRPCMessage): void;
-  /** From now on the server does not take what it is sent; `release` makes it go on. */
+  /** From now on the server does not read; `release` makes it continue. */
   hold(): void;
   release(): void;
   /** How many connections it has now; undefined where it has but one. */
@@ -93,7 +93,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
   };
 
   describe(`${name} bounds a server that sends requests and takes no responses`, () => {
-    test("reading pauses, few responses and connections wait, another server goes on, and the server works afterwards", async () => {
+    test("reading pauses, few responses and connections wait, another server is not affected, and the server works afterwards", async () => {
       const [hostile, other] = [await begin({}), await begin({})];
       const { server } = hostile;
       server.hold();

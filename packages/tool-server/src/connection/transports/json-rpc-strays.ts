@@ -1,7 +1,7 @@
 import { quotedWords } from "../../printable-text.js";
 import type { TransportContext } from "./transport.js";
 
-/** How many characters of a text are redacted: longer than any secret. */
+/** How many characters of a line are redacted: longer than any secret. */
 const maxRedacted = 64 * 1024;
 const maxQuoted = 200;
 

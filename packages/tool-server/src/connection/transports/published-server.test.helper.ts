@@ -17,7 +17,7 @@ export const memory: string = mainOf(import.meta.resolve("@modelcontextprotocol/
 export const filesystem: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-filesystem/package.json"));
 export const supergateway: string = mainOf(import.meta.resolve("supergateway/package.json"));
 
-/** A port where nobody listens now, for servers that cannot tell which one they took. */
+/** A port that is free now, for servers that cannot report which one they took. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, "127.0.0.1");

@@ -159,7 +159,7 @@ describe("over WebSocket", () => {
 
 function createNotes(): McpServer {
   const server = new McpServer({ name: "notes", version: "1.0.0" });
-  server.registerTool("whoami", { description: "Says who asks." }, () => ({
+  server.registerTool("whoami", { description: "Returns the caller." }, () => ({
     content: [{ type: "text", text: "you" }],
   }));
   return server;

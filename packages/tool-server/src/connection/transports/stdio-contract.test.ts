@@ -8,7 +8,7 @@ import { defaultLimits } from "./transport.js";
 import { describeTransportContract } from "./transport-contract.test.helper.js";
 
 /** A child that passes on what it reads and writes what it is sent, so that the server can stand in the test. */
-const relay = `
+const proxy = `
   const socket = require("node:net").connect(Number(process.argv[1]), "127.0.0.1");
   process.stdin.pipe(socket).pipe(process.stdout);
   socket.on("error", () => process.exit(1));
@@ -32,7 +32,7 @@ describeTransportContract("stdio", {
       socket.on("data", (chunk) => lines.push(chunk));
     });
     const { port } = server.address() as { port: number };
-    const args = ["-e", relay, String(port)];
+    const args = ["-e", proxy, String(port)];
     const transport = createStdioTransport({ ...context, command: process.execPath, args, environment: process.env });
     return {
       transport,

@@ -15,7 +15,7 @@ describe("a stdio server is started", () => {
     const folder = await createScriptFolder();
     const script = await folder.node(`
       const { argv, env } = process;
-      console.log(JSON.stringify({ jsonrpc: "2.0", method: "test/told", params: { args: argv.slice(2), env, cwd: process.cwd() } }));
+      console.log(JSON.stringify({ jsonrpc: "2.0", method: "test/started", params: { args: argv.slice(2), env, cwd: process.cwd() } }));
       process.stdin.resume();
     `);
     const credential = createEnvironmentCredential({
@@ -94,7 +94,7 @@ describe("a stdio server is started", () => {
     await transport.send(requestOf(1));
   });
 
-  test("and is gone where it is closed in the midst of its start", async () => {
+  test("and is gone if it is closed during its start", async () => {
     const folder = await createScriptFolder();
     const script = await folder.sh("echo $$ >> pids; exec cat");
     for (let turns = 0; turns < 12; turns += 1) {
@@ -133,7 +133,7 @@ describe("a child that ends", () => {
     expect(published.reasons).toEqual([error.message]);
   });
 
-  test("with code 0 and without a word, is told what a server does", async () => {
+  test("with code 0 and without output, gets advice about what a server does", async () => {
     const { failure } = await startShell("exit 0");
     expect((await failure()).message).toContain("exited with code 0 before it responded. It wrote nothing");
     expect((await failure()).message).toContain("check that command and args start one");
@@ -173,7 +173,7 @@ describe("a child that ends", () => {
     expect((await wordsOf(join(folder, "pid"))).map(isRunning)).toEqual([false]);
   });
 
-  test("tells no secret that it printed (failure 38)", async () => {
+  test("reports no secret that it printed (failure 38)", async () => {
     const secret = "s3cr3t-t0ken-of-notes";
     const body = `echo "bad token ${secret}" >&2; echo "token ${secret} at stdout"; exit 1`;
     const { failure, published } = await startShell(body, { secret });
@@ -208,7 +208,7 @@ describe("a child that is closed", () => {
     expect(published.reasons).toEqual(["Closed on this side."]);
   });
 
-  test("is killed where it heeds neither the end of its input nor TERM", async () => {
+  test("is killed if it reacts neither to the end of its input nor to TERM", async () => {
     const { transport, folder } = await startShell('trap "" TERM; echo $$ > pid; while :; do sleep 0.05; done', hasty);
     const pids = await wordsOf(join(folder, "pid"));
     await transport.close();
@@ -216,7 +216,7 @@ describe("a child that is closed", () => {
   });
 });
 
-describe("a child that goes on without us", () => {
+describe("a child that continues without us", () => {
   test("is ended where it closed its standard output", async () => {
     const { transport, failure, folder } = await startShell(
       "echo $$ > pid; exec >&-; cat > /dev/null; sleep 1000",
@@ -224,13 +224,13 @@ describe("a child that goes on without us", () => {
     );
     expect(await failure()).toMatchObject({
       code: "CONNECTION_LOST",
-      message: expect.stringContaining("closed its standard output, went on running, and was terminated"),
+      message: expect.stringContaining("closed its standard output, kept running, and was terminated"),
     });
     await transport.close();
     expect((await wordsOf(join(folder, "pid"))).map(isRunning)).toEqual([false]);
   });
 
-  test("is ended where it closed its standard input, and who sends is told", async () => {
+  test("is ended if it closed its standard input, and the sender gets an error", async () => {
     const { transport, failure, folder } = await startShell("exec <&-; echo $$ > pid; sleep 1000", hasty);
     const pids = await wordsOf(join(folder, "pid"));
     const error = await transport.send(requestOf(1)).catch((reason: unknown) => reason);
@@ -240,7 +240,7 @@ describe("a child that goes on without us", () => {
   });
 });
 
-test("time stands still, and a child that ended is told all the same", async () => {
+test("reports a child that ended even if the clock does not move", async () => {
   const { failure } = await startShell("exit 7", { clock: createFakeClock() });
   expect(await failure()).toMatchObject({ details: { exit: { kind: "exited", code: 7 } } });
 });

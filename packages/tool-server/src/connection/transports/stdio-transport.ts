@@ -120,7 +120,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     // The exit of a child that has ended says more.
     if (hasExited) return;
     const advice = "Look into the server: a stdio server needs both of its pipes.";
-    giveUp(running, "CONNECTION_LOST", `closed its standard ${pipe}, went on running`, advice);
+    giveUp(running, "CONNECTION_LOST", `closed its standard ${pipe}, kept running`, advice);
   };
   const onExit = async (running: RunningProcess, exit: ProcessExit, outputEnded: Promise<unknown>): Promise<void> => {
     hasExited = true;

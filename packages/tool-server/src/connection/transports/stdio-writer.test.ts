@@ -37,7 +37,7 @@ function start(write?: (done: (error?: Error) => void) => void): Subject & { rea
 }
 
 describe("lines to a child", () => {
-  test("of one turn leave together, in order, and are told once they have", async () => {
+  test("of one turn are written together, in order, and are confirmed once they are", async () => {
     const { writer, pieces, counts } = start();
     const sent = ["a", "b", "c"].map((line) => writer.write(line));
     expect(pieces).toEqual([]);

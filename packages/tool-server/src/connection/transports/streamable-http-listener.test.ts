@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
-import { answerEvents, serveWell, startTransport } from "./streamable-http.test.helper.js";
+import { respondEvents, serveWell, startTransport } from "./streamable-http.test.helper.js";
 
 describe("the stream of what a server says unasked", () => {
   const greet = 'data: {"jsonrpc":"2.0","method":"notifications/hello"}\n\n';
@@ -10,7 +10,7 @@ describe("the stream of what a server says unasked", () => {
     const clock = createFakeClock();
     const started = await startTransport(
       serveWell(({ method }, response) => {
-        if (method === "GET") answerEvents(response, `id: g${started.server.requests.length}\n${greet}`).end();
+        if (method === "GET") respondEvents(response, `id: g${started.server.requests.length}\n${greet}`).end();
       }),
       { clock },
     );
@@ -35,7 +35,7 @@ describe("the stream of what a server says unasked", () => {
   test("is not opened more often because the server asks for no delay with retry: 0", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
-      serveWell(({ method }, response) => method === "GET" && answerEvents(response, "retry: 0\n\n").end()),
+      serveWell(({ method }, response) => method === "GET" && respondEvents(response, "retry: 0\n\n").end()),
       { clock },
     );
     const streams = () => started.server.requests.filter(({ method }) => method === "GET");
@@ -54,7 +54,7 @@ describe("the stream of what a server says unasked", () => {
   test("is opened again as late as the server asks for", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
-      serveWell(({ method }, response) => method === "GET" && answerEvents(response, "retry: 3000\n\n").end()),
+      serveWell(({ method }, response) => method === "GET" && respondEvents(response, "retry: 3000\n\n").end()),
       { clock },
     );
     const streams = () => started.server.requests.filter(({ method }) => method === "GET");
@@ -69,7 +69,7 @@ describe("the stream of what a server says unasked", () => {
     }
   });
 
-  test("that a server rejects with 404 from the start does not exist, and the session goes on", async () => {
+  test("that a server rejects with 404 from the start does not exist, and the session continues", async () => {
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && response.writeHead(404).end()),
     );
@@ -87,7 +87,7 @@ describe("the stream of what a server says unasked", () => {
       serveWell(({ method }, response) => {
         if (method !== "GET") return;
         if (hasOpened) response.writeHead(404).end();
-        else answerEvents(response).end();
+        else respondEvents(response).end();
         hasOpened = true;
       }),
       { clock },
@@ -106,7 +106,7 @@ describe("the stream of what a server says unasked", () => {
   test("that a server which died does not open again ends the transport, so that nobody takes it for alive", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
-      serveWell(({ method }, response) => method === "GET" && answerEvents(response, greet)),
+      serveWell(({ method }, response) => method === "GET" && respondEvents(response, greet)),
       { clock },
     );
     await started.send("initialize");

@@ -126,7 +126,7 @@ describe("server-everything", () => {
   });
 });
 
-/** A server of the SDK with an echo, a tool that hangs, and one that tells of its progress. */
+/** A server of the SDK with an echo, a tool that hangs, and one that reports progress. */
 function createTestServer(onHang: (signal: AbortSignal) => void = () => {}): McpServer {
   const server = new McpServer({ name: "test", version: "1" }, { capabilities: { tools: { listChanged: true } } });
   const textSchema = { type: "string", "x-mcp-header": "Text" } as const;
@@ -173,7 +173,7 @@ describe("a server of the SDK, in the newer era", () => {
     await end();
   });
 
-  test("tells of progress, and is told when a call is given up, by the end of its stream", async () => {
+  test("reports progress, and learns from the end of its stream that a call was cancelled", async () => {
     const hanging: AbortSignal[] = [];
     const handler = createMcpHandler(() => createTestServer((signal) => hanging.push(signal)));
     onTestFinished(() => handler.close());
@@ -191,7 +191,7 @@ describe("a server of the SDK, in the newer era", () => {
     await end();
   });
 
-  test("tells of changes to who listens, and its errors arrive though they come with 4xx", async () => {
+  test("notifies listeners of changes, and its errors arrive although they come with 4xx", async () => {
     const handler = createMcpHandler(() => createTestServer());
     onTestFinished(() => handler.close());
     const { url } = await serve(handlerOf(handler));
@@ -210,7 +210,7 @@ describe("a server of the SDK, in the newer era", () => {
 });
 
 describe("a server of the SDK, in the older era", () => {
-  test("with sessions: a stream of its own, a response that goes on after a break, and an orderly end", async () => {
+  test("with sessions: a stream of its own, a response that continues after a break, and an orderly end", async () => {
     const { handler, transports } = createStatefulHandler();
     const { url, requests } = await serve(handler);
     let changes = 0;

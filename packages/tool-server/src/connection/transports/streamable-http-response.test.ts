@@ -2,27 +2,30 @@ import { PROTOCOL_VERSION_META_KEY } from "@modelcontextprotocol/client";
 import { describe, expect, test, vi } from "vitest";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
-import { answerEvents, respondJson, resultOf, startTransport } from "./streamable-http.test.helper.js";
+import { respondEvents, respondJson, resultOf, startTransport } from "./streamable-http.test.helper.js";
 import { defaultLimits } from "./transport.js";
 
 const modern = { _meta: { [PROTOCOL_VERSION_META_KEY]: "2026-07-28" } };
 
 describe("a response", () => {
-  test("as events goes on where its stream broke off, after as long as the server says", async () => {
+  test("as events continues where its stream broke off, after the time that the server sets", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       ({ method, message, headers, socket }, response) => {
         if (method === "POST") {
-          answerEvents(
+          respondEvents(
             response,
             "id: e1\nretry: 3000\ndata:\n\n",
             `id: e2\ndata: ${JSON.stringify({ jsonrpc: "2.0", method: "a" })}\n\n`,
           );
           setImmediate(() => socket.destroy());
         } else if (headers["last-event-id"] === "e2") {
-          answerEvents(response, "id: e3\ndata:\n\n").end();
+          respondEvents(response, "id: e3\ndata:\n\n").end();
         } else {
-          answerEvents(response, `id: e4\ndata: ${resultOf({ ...message, id: 1, jsonrpc: "2.0" } as never)}\n\n`).end();
+          respondEvents(
+            response,
+            `id: e4\ndata: ${resultOf({ ...message, id: 1, jsonrpc: "2.0" } as never)}\n\n`,
+          ).end();
         }
       },
       { clock },
@@ -48,16 +51,16 @@ describe("a response", () => {
     let status = 503;
     const started = await startTransport(
       ({ method }, response) => {
-        if (method === "POST") answerEvents(response, "id: e1\nretry: 10\ndata:\n\n").end();
+        if (method === "POST") respondEvents(response, "id: e1\nretry: 10\ndata:\n\n").end();
         else response.writeHead(status).end();
       },
       { clock },
     );
-    for (const [answered, tries] of [
+    for (const [returned, tries] of [
       [503, 3],
       [405, 1],
     ] as const) {
-      status = answered;
+      status = returned;
       const before = started.server.requests.length;
       const failure = started.fail();
       for (let attempt = 1; attempt <= tries; attempt += 1) {
@@ -72,7 +75,7 @@ describe("a response", () => {
   test("that breaks off again and again is asked for more slowly each time, whatever the server's retry says", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
-      (_, response, index) => answerEvents(response, `id: e${index}\nretry: 0\ndata:\n\n`).end(),
+      (_, response, index) => respondEvents(response, `id: e${index}\nretry: 0\ndata:\n\n`).end(),
       { clock },
     );
     void started.send("tools/call").catch(() => {});
@@ -88,7 +91,7 @@ describe("a response", () => {
 
   test("to a request of an earlier transport is had by its resumption token, under the new id", async () => {
     const { server, messages, transport } = await startTransport((_, response) => {
-      answerEvents(response, `data: ${JSON.stringify({ jsonrpc: "2.0", id: 77, result: { a: 1 } })}\n\n`).end();
+      respondEvents(response, `data: ${JSON.stringify({ jsonrpc: "2.0", id: 77, result: { a: 1 } })}\n\n`).end();
     });
     await transport.send({ jsonrpc: "2.0", id: 5, method: "tools/call" }, { resumptionToken: "e9" });
     expect(messages).toEqual([{ jsonrpc: "2.0", id: 5, result: { a: 1 } }]);
@@ -98,7 +101,7 @@ describe("a response", () => {
   test("ends its stream in a while, where the server does not", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
-      ({ message }, response) => answerEvents(response, `data: ${resultOf(message)}\n\n`),
+      ({ message }, response) => respondEvents(response, `data: ${resultOf(message)}\n\n`),
       { clock },
     );
     const sent = started.send("tools/call");
@@ -165,7 +168,7 @@ describe("a response that is none", () => {
 
   test("because the stream ends or breaks off before it", async () => {
     const started = await startTransport(({ message, socket }, response) => {
-      const events = answerEvents(
+      const events = respondEvents(
         response,
         "event: other\ndata: x\n\n",
         "data: no JSON\n\n",
@@ -206,7 +209,7 @@ describe("a response that is none", () => {
     const started = await startTransport(
       ({ message }, response) => {
         if (message.method === "json") respondJson(response, resultOf(message, { line }));
-        else answerEvents(response, `data: ${resultOf(message, { line })}\n\n`).end();
+        else respondEvents(response, `data: ${resultOf(message, { line })}\n\n`).end();
       },
       { limits },
     );
@@ -217,7 +220,7 @@ describe("a response that is none", () => {
   test("of ten megabytes in one line is read, where it is allowed", async () => {
     const line = "x".repeat(10 * 1024 * 1024);
     const started = await startTransport(({ message }, response) =>
-      answerEvents(response, `data: ${resultOf(message, { line })}\n\n`).end(),
+      respondEvents(response, `data: ${resultOf(message, { line })}\n\n`).end(),
     );
     await started.send("tools/call");
     expect(started.messages).toHaveLength(1);

@@ -7,9 +7,9 @@ import { createScriptFolder } from "../../process/temporary-scripts.test.helper.
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { waiting } from "../../waiting.test.helper.js";
 import {
-  answerEvents,
   hold,
   initializeResult,
+  respondEvents,
   respondJson,
   resultOf,
   serveWell,
@@ -33,7 +33,7 @@ describe("headers", () => {
     }
   });
 
-  test("are asked for anew with each request, and not frozen for the life of a transport", async () => {
+  test("are requested again for each request, and not frozen for the life of a transport", async () => {
     let asked = 0;
     const { server, send } = await startTransport(serveWell(), {}, () => ({
       kind: "helper",
@@ -188,7 +188,7 @@ describe("a refusal", () => {
 
 describe("a request that is given up", () => {
   test("in the newer era ends its own exchange", async () => {
-    const started = await startTransport((_, response) => answerEvents(response, ": wait\n\n"));
+    const started = await startTransport((_, response) => respondEvents(response, ": wait\n\n"));
     const controller = new AbortController();
     let ends = 0;
     const options = { requestSignal: controller.signal, onRequestStreamEnd: () => (ends += 1) };
@@ -211,8 +211,8 @@ describe("a request that is given up", () => {
     expect(started.server.requests).toHaveLength(2);
   });
 
-  test("whose stream ends by itself tells who watches it, after it has failed", async () => {
-    const started = await startTransport((_, response) => answerEvents(response, ": wait\n\n").end());
+  test("whose stream ends by itself notifies its observer, after it has failed", async () => {
+    const started = await startTransport((_, response) => respondEvents(response, ": wait\n\n").end());
     const order: string[] = [];
     const sent = started.send("subscriptions/listen", modern, { onRequestStreamEnd: () => order.push("stream end") });
     await sent.catch(() => order.push("failure"));
@@ -237,7 +237,7 @@ describe("close", () => {
   });
 
   test.each([true, false])(
-    "tells each call in flight whether it may have arrived, before the SDK ends them all alike (with a session: %s)",
+    "reports for each call in flight whether it may have arrived, before the SDK ends them all alike (with a session: %s)",
     async (hasSession) => {
       const started = await startTransport(
         serveWell(({ message }, response) => {

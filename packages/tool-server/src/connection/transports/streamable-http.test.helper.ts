@@ -81,7 +81,7 @@ export function respondJson(response: ServerResponse, body: string, headers: Rec
 }
 
 /** Begins a stream of events, and writes these. */
-export function answerEvents(response: ServerResponse, ...events: readonly string[]): ServerResponse {
+export function respondEvents(response: ServerResponse, ...events: readonly string[]): ServerResponse {
   response.writeHead(200, { "content-type": "text/event-stream" });
   response.flushHeaders();
   for (const event of events) response.write(event);

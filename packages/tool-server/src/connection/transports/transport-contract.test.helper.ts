@@ -213,18 +213,18 @@ export function describeTransportContract(name: string, subject: ContractSubject
 
     test("no secret that the server makes known is in its errors", async () => {
       const { transport, call, kill, closings, end, published } = await begin();
-      const told: unknown[] = [];
-      transport.onerror = (error) => told.push(error);
-      await call("test/garble", { mark: secret }).catch((error: unknown) => told.push(error));
+      const reported: unknown[] = [];
+      transport.onerror = (error) => reported.push(error);
+      await call("test/garble", { mark: secret }).catch((error: unknown) => reported.push(error));
       const hanging = call("test/hang", { mark: secret });
       kill();
-      await hanging.catch((error: unknown) => told.push(error));
+      await hanging.catch((error: unknown) => reported.push(error));
       if (subject.endsWithServer) await vi.waitFor(() => expect(closings()).toBe(1), waiting);
-      told.push(transport.failure);
+      reported.push(transport.failure);
       await end();
-      await transport.send({ jsonrpc: "2.0", method: "test/late" }).catch((error: unknown) => told.push(error));
-      expect(told.length).toBeGreaterThanOrEqual(3);
-      for (const error of told) expect(String(error)).not.toContain(secret);
+      await transport.send({ jsonrpc: "2.0", method: "test/late" }).catch((error: unknown) => reported.push(error));
+      expect(reported.length).toBeGreaterThanOrEqual(3);
+      for (const error of reported) expect(String(error)).not.toContain(secret);
       expect(published.words()).not.toContain(secret);
     });
   });

@@ -6,7 +6,7 @@ import { waiting } from "../../waiting.test.helper.js";
 import type { ToolTransport } from "./transport.js";
 import { listenTo, type Published, type TestContext } from "./transport-context.test.helper.js";
 
-/** A transport, and what it told. */
+/** A transport, and what it reported. */
 export interface WatchedTransport<Kind extends ToolTransport = ToolTransport> {
   readonly transport: Kind;
   /** What arrived at the client. */

@@ -26,7 +26,7 @@ const maxUnsentBytes = 64 * 1024;
 const upgradeAdvice = "Check that the url is one of a WebSocket; a server of HTTP has the type http or sse.";
 
 /**
- * A transport over a WebSocket of the subprotocol `mcp`, one message a text frame. The headers of the credential go on the
+ * A transport over a WebSocket of the subprotocol `mcp`, one message per text frame. The headers of the credential are sent with the
  * request for the upgrade. `start` rejects with SERVER_UNREACHABLE, UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED
  * or NOT_A_TOOL_SERVER. `send` resolves when the message is written.
  *
@@ -130,7 +130,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       throw responseFailure(context, { ...response, asked: "the upgrade to WebSocket", advice: upgradeAdvice });
     }
     if (response.headers["sec-websocket-protocol"] === undefined) {
-      report(info, "warning", `The server does not say that it speaks the subprotocol ${subprotocol}; going on.`);
+      report(info, "warning", `The server does not say that it speaks the subprotocol ${subprotocol}; continuing.`);
     }
   };
   const open = async (): Promise<void> => {

@@ -1,0 +1,68 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const { checkText } = (await import(join(root, "scripts/check-language.mjs"))) as {
+  checkText(path: string, text: string): { line: number; found: string; write: string }[];
+};
+
+async function check(...args: string[]): Promise<{ code: number; output: string }> {
+  const command = [join(root, "scripts/check-language.mjs"), ...args];
+  return promisify(execFile)(process.execPath, command, { cwd: root }).then(
+    ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
+    ({ code, stdout, stderr }) => ({ code, output: stdout + stderr }),
+  );
+}
+
+test("names, comments, messages, tests and documentation contain none of the words that the glossary replaces", async () => {
+  expect(await check()).toEqual({ code: 0, output: "" });
+});
+
+test.each([
+  ["a comment", "// The server answered 401.", "response, result; respond, return"],
+  ["a message", 'throw new Error("There is no way to mend it.");', "fix"],
+  ["a name in camel case", "const cachedToken = tokenAtHand();", "cached, available"],
+  ["a name of a type", "interface CallStory {}", "event, record, context"],
+  ["a name of a file", 'import { tell } from "./tell-all.js";', "report, log, emit or say"],
+  ["a title of a test", 'test("whoever asks gets it", () => {});', "the caller, the client, a user who"],
+  ["documentation", "Tokens are kept, for it would cost a sign-in.", "because"],
+])("finds a replaced word in %s and says what to write", (_, line, write) => {
+  expect(checkText("a.ts", `\n${line}\n`)).toContainEqual({ path: "a.ts", line: 2, found: expect.any(String), write });
+});
+
+test.each([
+  "const started = performance.now();",
+  "The response contains the headers.",
+  "Undefined if there is none.",
+  "const session = performServerHandshake(socket);",
+])("accepts %s", (line) => {
+  expect(checkText("a.ts", line)).toEqual([]);
+});
+
+test("help output and error messages of the command contain none of the replaced words", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "wirescope-language-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(
+    join(folder, ".mcp.json"),
+    '{ "mcpServers": { "a": { "type": "http", "url": "ftp://x", "headers": { "Authorization": "x" } } } }',
+  );
+  const run = async (...args: string[]): Promise<string> =>
+    promisify(execFile)(process.execPath, [join(root, "packages/cli/bin/wirescope.js"), ...args], {
+      cwd: folder,
+      env: { ...process.env, HOME: folder },
+    }).then(
+      ({ stdout, stderr }) => stdout + stderr,
+      ({ stdout, stderr }) => stdout + stderr,
+    );
+  const overview = await run("--help");
+  const names = [...overview.matchAll(/^ {2}([a-z]+)\b.* {2}\S/gm)].map(([, name = ""]) => name);
+  expect(names).toEqual(expect.arrayContaining(["up", "why", "login", "tree"]));
+  const outputs = [overview, await run("check"), await run("why", "nobody"), await run("tools", "--prot")];
+  for (const name of new Set(names)) if (name !== "wirescope") outputs.push(await run(name, "--help"));
+  expect(checkText("output", outputs.join("\n"))).toEqual([]);
+}, 120_000);
