@@ -145,8 +145,8 @@ test("[TS-D-ADMIN-9] trust approves in the running gateway what it shows, and th
   const approved = await world.run(["trust", "notes"], { person: async () => "y" });
   expect(approved.code).toBe(0);
   expect(approved.stdout).toContain('Server "notes" (line 3) is a network server (http).');
-  // It was tried, and now wants a sign-in.
-  expect(approved.stdout).toMatch(/\nnotes is approved\.\n.*requires a sign-in/);
+  // It was tried, and now requires a sign-in.
+  expect(approved.stdout).toMatch(/\nnotes is approved\.\n.*sign-in required/);
   expect(await world.run(["trust", "notes"])).toMatchObject({ code: 0, stdout: "notes is trusted: approved.\n" });
   // The entry changes, and what was approved is not what is there.
   world.configure({ notes: { type: "http", url: `${world.tool.url}?more` } });

@@ -208,10 +208,10 @@ describe("show", () => {
     expect(stdout).toMatch(/tcpi_rtt +1234 µs/);
   });
 
-  test("an id that nothing has is exit code 1 with the next step", async () => {
+  test("an unknown id exits with code 1 and says what to do next", async () => {
     const { code, stdout, stderr } = await wirescope(["show", "999999"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^wirescope: .* has no live object 999999; wirescope tree .*--kind socket\.\n$/);
+    expect(stderr).toMatch(/^wirescope: .* has no open object 999999; wirescope tree .*--kind socket\.\n$/);
     expect((await wirescope(["show", String(ids.channel), "--kind", "socket"])).code).toBe(1);
   });
 });

@@ -179,7 +179,7 @@ test("an unreachable collector fails no call and is reported once, and so is an 
     gateway
       .said()
       .split("\n")
-      .filter((line) => line.includes("cannot be exported"));
+      .filter((line) => line.includes("Cannot export"));
   await vi.waitFor(async () => {
     expect(await call(gateway, "auto", "web__trace")).toMatch(new RegExp(`^00-${trace}-`));
     expect(lines()).toHaveLength(1);
