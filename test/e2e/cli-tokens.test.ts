@@ -51,7 +51,7 @@ describe("tokens", () => {
     const refused = await world.run(write);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(
-      /the permission notes:write\. Sign in with: wirescope login notes --scope notes:write\n$/,
+      /403 Forbidden: scope notes:write required\. Sign in with: wirescope login notes --scope notes:write\n$/,
     );
     const { code, stdout, stderr } = await world.run(write, { person: browsingPerson() });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "written\n" });

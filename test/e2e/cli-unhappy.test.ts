@@ -139,7 +139,7 @@ describe("somebody in trouble", () => {
     writeFileSync(user.file, '{ "mcpServers": {');
     await expect.poll(() => up.stderr, patience).toContain("The previous configuration stays in use.");
     user.configure({ text: "node server.js" });
-    await expect.poll(() => up.stderr, patience).toContain("The entry is a string");
+    await expect.poll(() => up.stderr, patience).toContain("The entry must be an object, but is a string.");
     up.process.kill("SIGTERM");
     expect(await up.ended).toBe(0);
     const lines = up.stderr.trimEnd().split("\n");

@@ -46,15 +46,17 @@ async function handleRefusal(context: NetworkContext, request: RefusedExchange):
   const evidence = collectRefusalEvidence({ refusal, credential: credential.describe(), url, now, redact });
   const causes = explainRefusal(evidence, { server });
   const isOAuth = credential.kind === "oauth";
-  // OAuth has its own diagnosis of a missing token or scope, and its own advice.
+  // OAuth has its own diagnosis of a missing token or scope, and its own advice; a vague guess would only distract from it.
   const shown = isOAuth
-    ? likeliest(causes.filter(({ code }) => Object.keys(sent).length > 0 && !oauthCodes.has(code)))
+    ? likeliest(
+        causes.filter(({ code, weight }) => Object.keys(sent).length > 0 && weight >= 0.5 && !oauthCodes.has(code)),
+      )
     : likeliest(causes);
   const problems = shown.map(({ problem }) => problem);
   const [first] = shown;
   const parts = {
     subject: redact(`The server ${JSON.stringify(server)} refused the request.`),
-    problem: redact((isOAuth ? [...problems, decision.reason] : [decision.reason, ...problems]).join(" ")),
+    problem: redact([decision.reason, ...problems].join(" ")),
     evidence: isOAuth ? "" : describeChallenge(evidence).join(" "),
     advice: redact(decision.advice || (isOAuth || first === undefined ? "" : formatFix(first.fix))),
   };
