@@ -116,7 +116,7 @@ export function describeRefusal(refusal: RefusalEvidence): string[] {
 export function describeChallenge({ challenge }: RefusalEvidence): string[] {
   const { error, description } = challenge ?? {};
   const said = [error, description].filter(Boolean).join(": ");
-  return said === "" ? [] : [`The challenge says: ${said}.`];
+  return said === "" ? [] : [`The challenge says: ${said.replace(/\.$/, "")}.`];
 }
 
 /** What the server says about a refusal, in its challenge and in the body of the response. */
