@@ -69,7 +69,7 @@ test("[TS-DIAG-1] [TS-D-DEBUG-2] up --debug logs sanitized headers, the steps of
     await client.callTool(readNote);
     return lines();
   };
-  await expect.poll(called, patience).toContainEqual(expect.stringMatching(/^notes: The token .*renewed/));
+  await expect.poll(called, patience).toContainEqual(expect.stringMatching(/^notes: Renewed the token\./));
   expectNoSecret(world);
 });
 

@@ -73,7 +73,7 @@ test.each([
   [["sockets", "--server", "x"], "--server"],
   [["tree", "--target", "192.0.2.1:80", "--header", "authorization: x"], "in the clear"],
   [["--target", ":1"], "A command is missing"],
-  [["check", "/nonexistent/.mcp.json"], "there is no such file"],
+  [["check", "/nonexistent/.mcp.json"], "the file does not exist"],
   [["check", "a", "b"], 'does not take the argument "b"'],
   [["up", "--demo", "--config", "a.json"], "--demo and --config cannot be used together"],
   [["up", "--port"], "--port requires a value: --port <number>."],

@@ -47,7 +47,7 @@ test("invalid entries and files without servers are in the to-do list", async ()
   expect(reader.toDo(commands)).toEqual([
     {
       server: "text",
-      problem: expect.stringMatching(/^1:\d+: The entry is a string and not an object\. Write /),
+      problem: expect.stringMatching(/^1:\d+: The entry must be an object, but is a string\. Write /),
       command: `wirescope check ${first}`,
     },
     { server: second, problem: "has no servers", command: `wirescope check ${second}` },

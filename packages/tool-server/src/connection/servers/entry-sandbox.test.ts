@@ -67,7 +67,7 @@ test("[TS-D-HELPER-7] a helper does not run if the policy requires a sandbox and
   const connection = await servers.open("notes");
   await expect(connection.connect()).rejects.toMatchObject({
     code: "HELPER_NOT_RUNNABLE",
-    message: expect.stringContaining('The helper of server "notes" cannot be started: the policy requires the'),
+    message: expect.stringContaining('The helper of the server "notes" cannot be started: the policy requires the'),
   });
   expect(existsSync(join(path, "started"))).toBe(false);
 });
