@@ -63,7 +63,7 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
       pages.push(await page.content());
     });
     expect(code).toBe(1);
-    expect(pages.map((html) => /<h1>(.*)<\/h1>/.exec(html)?.[1])).toEqual(["Not your sign-in", "Signed in to notes"]);
+    expect(pages.map((html) => /<h1>(.*)<\/h1>/.exec(html)?.[1])).toEqual(["Not your sign-in", "Sign-in failed"]);
     for (const html of pages) expect(html).not.toMatch(/<script|alert|onerror/);
     // The first page is a 400, which Chromium remarks upon.
     expect(problems.filter((problem) => !problem.includes("400 (Bad Request)"))).toEqual([]);

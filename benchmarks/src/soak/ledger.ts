@@ -44,11 +44,13 @@ export interface FailureKind {
 /** What is done to a server. */
 export type Cause = "killed" | "changed by a reload" | "taken out by a reload";
 
-const gone = /ended during|was closed|is not available/;
+const gone = /ended during|was closed|is unavailable/;
 
 /** How a call may fail by it. */
 const consequences: Readonly<Record<Cause, RegExp>> = {
-  killed: new RegExp(`${gone.source}|ended the connection|broke off|Cannot reach|was ended by SIGKILL|no longer knows`),
+  killed: new RegExp(
+    `${gone.source}|(?:closed|ended) the connection|cut off|broke off|Cannot reach|SIGKILL|no longer knows`,
+  ),
   "changed by a reload": gone,
   "taken out by a reload": new RegExp(`${gone.source}|Tool "[^"]+" does not exist`),
 };

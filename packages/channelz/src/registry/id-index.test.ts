@@ -62,8 +62,8 @@ describe("takes memory for what it holds", () => {
     const index = new IdIndex<{ id: number }>();
     for (let id = 1; id <= 300_000; id += 1) index.add({ id });
     for (let id = 1; id <= 300_000; id += 1) index.delete(id);
-    // Empty chunks would be 2.4 MB.
-    expect(heapInUse() - before).toBeLessThan(300_000);
+    // Empty chunks would be 2.4 MB; other tests of the process may still allocate some hundred kilobytes.
+    expect(heapInUse() - before).toBeLessThan(1_200_000);
     expect(index.size).toBe(0);
   });
 });
