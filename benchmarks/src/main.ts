@@ -23,10 +23,10 @@ const sections: Readonly<Record<string, Section>> = {
   sockets: { title: "Sockets", sides: againstGrpcJs, bench: benchSockets },
   pages: { title: "Pages, from the registry to bytes", sides: againstGrpcJs, bench: () => benchPages(counts) },
   serving: { title: "Serving Channelz over gRPC", sides: againstGrpcJs, bench: benchServing },
-  observing: { title: "Being watched", sides: ["on", "off"], bench: benchObserving },
+  observing: { title: "Observing a process", sides: ["on", "off"], bench: benchObserving },
   "tool-calls": { title: "Calling tools", sides: ["wirescope", "the SDK"], bench: benchToolCalls },
   gateway: { title: "Through the gateway", sides: ["through", "direct"], bench: benchGateway },
-  peers: { title: "Beside others who lead clients to servers", sides: ["wirescope", "the peer"], bench: benchPeers },
+  peers: { title: "Compared with other gateways and proxies", sides: ["wirescope", "the peer"], bench: benchPeers },
 };
 
 const chosen = process.argv.slice(2).filter((arg) => arg in sections);
