@@ -105,15 +105,23 @@ describe("over HTTP/2", () => {
     expect(callsOf(channel!)).toEqual([2, 2, 0]);
   });
 
-  test("a session that the server takes leave of stays until its calls are done, beside the one that follows it", async () => {
+  test("a session that received GOAWAY stays until its calls are done, next to the session that replaces it", async () => {
     const sessions: ServerHttp2Session[] = [];
-    server.server.on("session", (session: ServerHttp2Session) => void sessions.push(session));
+    let streams = 0;
+    server.server.on("session", (session: ServerHttp2Session) => {
+      sessions.push(session);
+      session.on("stream", () => {
+        streams += 1;
+      });
+    });
     const controller = new AbortController();
     const options = observeTransport(registry, { baseUrl: server.baseUrl, sessionManager: manager });
     const client = createClient(Echo, createGrpcTransport(options));
     const hanging = failureOf(client.unary({ value: "hang" }, { signal: controller.signal }));
     await eventually(() => expect(sessions).toHaveLength(1));
     await eventually(() => expect(manager.state()).toBe("open"));
+    // A stream that arrives after GOAWAY would be refused.
+    await eventually(() => expect(streams).toBe(1));
     sessions[0]!.goaway();
     const [before] = (await channels())[0]!.subchannelRef;
     await eventually(async () => {
