@@ -12,7 +12,7 @@ const folder = fileURLToPath(new URL("../../.peers", import.meta.url));
 
 /**
  * Installs the peers below `benchmarks/.peers`, once. Resolves with a function that gives the path of a file of one; with
- * undefined where they cannot be installed, having said why.
+ * undefined if they cannot be installed, having said why.
  */
 export async function installPeers(): Promise<((peer: PeerName, path: string) => string) | undefined> {
   const wanted = Object.entries(versions).map(([name, version]) => `${name}@${version}`);

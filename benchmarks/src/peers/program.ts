@@ -35,7 +35,7 @@ export interface ProgramUsage {
 /** After so long a program is taken for one that does not run here. */
 const mostStartMs = 15_000;
 
-/** Starts a program and waits for its first list of tools. Rejects where it ends, or is not there in time. */
+/** Starts a program and waits for its first list of tools. Rejects if it ends, or is not there in time. */
 export async function startProgram(program: Program, home: string): Promise<RunningProgram> {
   const port = await freePort();
   const pipe = program.speaks === "stdio" ? "pipe" : "ignore";

@@ -18,7 +18,7 @@ interface Result {
 }
 
 interface Exchange {
-  /** Resolves at the end of the response; rejects where it breaks. */
+  /** Resolves at the end of the response; rejects if it breaks. */
   readonly done: Promise<IncomingMessage>;
   break(): void;
 }
@@ -175,7 +175,7 @@ export async function openRawClient(options: SoakClientOptions): Promise<SoakCli
   };
 }
 
-/** Reads a response: one message of JSON, or a stream of events. Rejects where it breaks off. */
+/** Reads a response: one message of JSON, or a stream of events. Rejects if it breaks off. */
 async function readMessages(response: IncomingMessage, onMessage: (message: Message) => void): Promise<void> {
   const isStream = String(response.headers["content-type"]).startsWith("text/event-stream");
   let text = "";

@@ -17,7 +17,7 @@ export interface SoakOptions {
   readonly kills: number;
   /** Milliseconds between two calls of a client, on average. */
   readonly thinkMs: number;
-  /** Milliseconds after which the gateway ends a session without a client; 0 where they are ended for it, which is quicker. */
+  /** Milliseconds after which the gateway ends a session without a client; 0 if they are ended for it, which is quicker. */
   readonly sessionIdleMs: number;
   readonly seed: number;
   /** Hears what is being done. */

@@ -13,7 +13,7 @@ export interface RunningGateway {
   /** The target for clients of Channelz. */
   readonly channelz: string;
   readonly token?: string | undefined;
-  /** The file that holds the token, where it is one that stays. */
+  /** The file that holds the token, if it is one that stays. */
   readonly tokenFile?: string | undefined;
   /** By this key it proves that it wrote the file; see `gateway-proof.ts`. It is never sent. */
   readonly proofKey?: string | undefined;

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 
-/** What is used of koffi. Its own types are not imported: it may be absent where this is compiled against. */
+/** What is used of koffi. Its own types are not imported: it may be missing when this is compiled. */
 interface Koffi {
   load(path: null): { func(definition: string): (...args: readonly unknown[]) => unknown };
 }

@@ -21,7 +21,7 @@ export interface LocalServerOptions {
   readonly onRequest?: ((request: LoggedRequest) => void) | undefined;
 }
 
-/** Listens on 127.0.0.1. Rejects where the port is in use. */
+/** Listens on 127.0.0.1. Rejects if the port is in use. */
 export async function startLocalServer(
   options: LocalServerOptions,
   respond: (request: LoggedRequest) => Promise<QuirkResponse> | QuirkResponse,

@@ -14,7 +14,7 @@ export interface LoggedRequest {
 
 const longestBody = 1_000_000;
 
-/** Reads a request whole. Rejects where its body is too large. */
+/** Reads a request whole. Rejects if its body is too large. */
 export async function readRequest(incoming: IncomingMessage, origin: string): Promise<LoggedRequest> {
   const { method = "", url = "", headers } = incoming;
   let body = "";

@@ -34,7 +34,7 @@ export interface Quirks {
 
 /**
  * Starts a tool server, its authorization server, another one, and a server to which nothing should ever come: what redirects
- * lead away to. All listen on 127.0.0.1. Rejects where the port is in use.
+ * lead away to. All listen on 127.0.0.1. Rejects if the port is in use.
  */
 export async function startQuirks(options: QuirksOptions = {}): Promise<Quirks> {
   const { quirks = [], port, lifetimeS, neededScope, onRequest } = options;

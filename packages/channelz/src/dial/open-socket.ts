@@ -23,7 +23,7 @@ export interface PreparedTls {
   readonly serverName: string | undefined;
 }
 
-/** Reads certificates and keys, once for all connections. Throws a TypeError where they cannot be used. */
+/** Reads certificates and keys, once for all connections. Throws a TypeError if they cannot be used. */
 export function prepareTls({ serverName, ca, ...identity }: DialTlsOptions): PreparedTls {
   try {
     const authorities = ca === undefined || typeof ca === "string" || Buffer.isBuffer(ca) ? ca : [...ca];

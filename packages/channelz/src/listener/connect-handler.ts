@@ -24,9 +24,9 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 
 /** Connect's router on Node's requests. */
 export interface ConnectHandler {
-  /** Handles a request if its path is one of the router's; false where it is not. Never throws. */
+  /** Handles a request if its path is one of the router's; false if it is not. Never throws. */
   handle(request: NodeRequest, response: NodeResponse, path: string): boolean;
-  /** What kind of method a path is, or undefined where it is none of the router's. */
+  /** What kind of method a path is, or undefined if it is none of the router's. */
   kindOf(path: string): DescMethod["methodKind"] | undefined;
 }
 

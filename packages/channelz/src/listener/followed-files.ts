@@ -27,7 +27,7 @@ export interface FollowOptions {
   readonly files: readonly FollowedFile[];
   /** What is in use when the following begins. */
   readonly first: FilesRead;
-  /** Takes changed contents into use. Throws where they cannot be used: what was in use stays. */
+  /** Takes changed contents into use. Throws if they cannot be used: what was in use stays. */
   readonly take: (contents: readonly Buffer[]) => void;
   /** Called once for each reason for which the files have been unusable for a while, until they are usable again. */
   readonly onUnusable: (reason: Error) => void;
@@ -42,7 +42,7 @@ const defaultPace: FollowPace = { recheckMs: 1000, patienceMs: 10_000 };
 /** A file that is younger may be written to again without a difference that its times would show. */
 const settledMs = 2000;
 
-/** Reads files for the first time, at once. Throws what they say where one cannot be read. */
+/** Reads files for the first time, at once. Throws what they say if one cannot be read. */
 export function readFiles(files: readonly FollowedFile[]): FilesRead {
   // Times come before contents: what is written in between then counts as a change.
   const stats = files.map((file) => attempt(file, () => statSync(file.path, { bigint: true })));
@@ -61,7 +61,7 @@ export function followFiles(options: FollowOptions): void {
   const reported = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
-  /** Throws where what is there now cannot be used. */
+  /** Throws if what is there now cannot be used. */
   const look = async (): Promise<void> => {
     const known = version;
     version = undefined;

@@ -32,7 +32,7 @@ export interface ListenOptions {
    * is replaced, and one on which a living process listens is an error. Not together with `tls`.
    */
   readonly path?: string;
-  /** TLS; mutual where it has a `ca`. Default: none. */
+  /** TLS; mutual if it has a `ca`. Default: none. */
   readonly tls?: ListenTls;
   /** The bearer token that every request must carry. Default: none. */
   readonly token?: string;

@@ -12,7 +12,7 @@ import { openTlsContext, type TlsContext } from "./tls-context.js";
 export type TlsFront = (connection: Connection) => void;
 
 /**
- * Creates the TLS of a listener; `secured` gets each connection whose handshake, and client certificate where asked for, was good.
+ * Creates the TLS of a listener; `secured` gets each connection whose handshake, and client certificate if asked for, was good.
  * Files are followed until `closing`. Throws LISTEN_FAILED.
  */
 export function createTlsFront(

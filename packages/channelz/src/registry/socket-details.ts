@@ -41,7 +41,7 @@ export interface SocketEndpoints {
   readonly local?: SocketAddress | undefined;
   readonly remote?: SocketAddress | undefined;
   readonly security?: SocketSecurity | undefined;
-  /** The name of the remote endpoint, where it differs from the target's. */
+  /** The name of the remote endpoint, if it differs from the target's. */
   readonly remoteName?: string | undefined;
 }
 

@@ -70,7 +70,7 @@ const tcpInfoFields = [
   "tcpiReordering",
 ] as const satisfies readonly (keyof TcpInfo)[];
 
-/** A `google.protobuf.Duration`; it is there also where it is 0. */
+/** A `google.protobuf.Duration`; it is there also if it is 0. */
 function writeDuration(writer: BinaryWriter, field: number, milliseconds: number): BinaryWriter {
   const seconds = Math.trunc(milliseconds / 1000);
   const nanos = Math.round((milliseconds - seconds * 1000) * 1e6);

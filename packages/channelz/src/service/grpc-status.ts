@@ -38,7 +38,7 @@ export function timeoutDefect(headers: IncomingHttpHeaders): RpcStatus | undefin
   return { code: grpcCode.deadlineExceeded, message: "The deadline of the call has passed: its grpc-timeout is 0." };
 }
 
-/** The value of `grpc-timeout` in milliseconds, or undefined where it is absent or not in the protocol's form. */
+/** The value of `grpc-timeout` in milliseconds, or undefined if it is absent or not in the protocol's form. */
 export function parseGrpcTimeoutMs(value: string | undefined): number | undefined {
   const match = value === undefined ? null : /^(\d{1,8})([HMSmun])$/.exec(value);
   const unit = match?.[2] === undefined ? undefined : unitMs[match[2]];

@@ -21,7 +21,7 @@ export interface GrpcUnaryOptions {
 }
 
 /**
- * Serves a stream of HTTP/2 if it is a plain gRPC call of Channelz; false where it is not, and nothing was done to it. `onWritten` is
+ * Serves a stream of HTTP/2 if it is a plain gRPC call of Channelz; false if it is not, and nothing was done to it. `onWritten` is
  * called when the response was written.
  */
 export type GrpcUnary = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, onWritten?: () => void) => boolean;

@@ -5,7 +5,7 @@ export type ServingStatus = "UNKNOWN" | "SERVING" | "NOT_SERVING";
 export interface Health {
   /** Sets the status of a service and notifies its watchers. No effect after `shutdown`. */
   set(service: string, status: ServingStatus): void;
-  /** How a service is, or undefined where it was never set. */
+  /** How a service is, or undefined if it was never set. */
   get(service: string): ServingStatus | undefined;
   /** The status of every service that was set. */
   list(): ReadonlyMap<string, ServingStatus>;
@@ -13,7 +13,7 @@ export interface Health {
   shutdown(): void;
   /**
    * The status now and whenever it changes, undefined while the service is unknown; what changes faster than it is read
-   * is skipped. Ends on `signal` and after `shutdown`. Throws a RangeError where too many watch.
+   * is skipped. Ends on `signal` and after `shutdown`. Throws a RangeError if too many watch.
    */
   watch(service: string, signal: AbortSignal): AsyncIterable<ServingStatus | undefined>;
 }

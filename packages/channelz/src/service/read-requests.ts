@@ -10,7 +10,7 @@ import {
   GetTopChannelsRequestSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 
-/** The decoder of each read's request. Throws where the bytes are no such message. */
+/** The decoder of each read's request. Throws if the bytes are no such message. */
 export const readRequests: { readonly [M in EncodedRead["method"]]: (bytes: Uint8Array) => EncodedRead } = {
   GetTopChannels(bytes) {
     const { startChannelId, maxResults } = fromBinary(GetTopChannelsRequestSchema, bytes);

@@ -22,7 +22,7 @@ interface Surroundings {
 
 /** What is to be in the file, and what a person should know of it. */
 interface EntryChange {
-  /** Undefined where it is to be taken out. */
+  /** Undefined if it is to be taken out. */
   readonly entry: EntryFields | undefined;
   readonly hasToken: boolean;
   readonly notes: readonly string[];

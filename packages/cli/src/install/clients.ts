@@ -18,7 +18,7 @@ export interface McpClient {
   readonly title: string;
   /** The key of its file that holds the entries by name. */
   readonly container: string;
-  /** Where its file is, for the user and, where it has one, for the project. */
+  /** Where its file is, for the user and, if it has one, for the project. */
   files(place: Place): { readonly user: string; readonly project?: string };
   /** Folders and files of which one is there where the client is. */
   traces(place: Place): readonly string[];

@@ -14,7 +14,7 @@ interface GatewayCommand extends CommandLine {
   readonly configurations: readonly string[];
 }
 
-/** The command for the options, with absolute paths: a client starts it anywhere. Throws a UsageError where a file is not there. */
+/** The command for the options, with absolute paths: a client starts it anywhere. Throws a UsageError if a file is not there. */
 export async function gatewayCommand(values: InstallValues, place: Place): Promise<GatewayCommand> {
   const named = await Promise.all(values.config.map(fileOf));
   const configurations = named.length > 0 ? named : [await readable(() => findConfigurationFile(place.directory))];
@@ -41,7 +41,7 @@ export async function gatewayCommand(values: InstallValues, place: Place): Promi
   };
 }
 
-/** Throws a UsageError where the gateway would read the file that starts it: it would start itself, without end. */
+/** Throws a UsageError if the gateway would read the file that starts it: it would start itself, without end. */
 export async function assertNotItself(target: string, configurations: readonly string[]): Promise<void> {
   const places = await Promise.all(configurations.map((file) => realpath(file).catch(() => file)));
   if (!places.includes(target)) return;

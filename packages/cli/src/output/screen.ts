@@ -2,7 +2,7 @@ import type { Io, Output } from "../io.js";
 
 /** Standard output, as a command sees it. */
 export interface Screen {
-  /** The columns of the terminal; undefined where output goes elsewhere and may be as wide as it likes. */
+  /** The columns of the terminal; undefined if output goes elsewhere and may be as wide as it likes. */
   readonly width: number | undefined;
   readonly palette: Palette;
   /** The time of the output: that of its first use, and then the same, so that relative times agree. */
@@ -32,7 +32,7 @@ export function createScreen(io: Io, isColourOff: boolean): Screen {
   };
 }
 
-/** The columns of a terminal; undefined where output goes elsewhere. Some terminals do not know their width, and say 0. */
+/** The columns of a terminal; undefined if output goes elsewhere. Some terminals do not know their width, and say 0. */
 export function widthOf({ isTTY, columns }: Output): number | undefined {
   return isTTY === true ? columns || 80 : undefined;
 }

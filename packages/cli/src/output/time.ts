@@ -7,7 +7,7 @@ const units: readonly (readonly [ms: number, name: string])[] = [
   [1000, "s"],
 ];
 
-/** The time of a timestamp, or undefined where it is absent, the epoch or earlier (as some peers write "never"), or no time at all. */
+/** The time of a timestamp, or undefined if it is absent, the epoch or earlier (as some peers write "never"), or no time at all. */
 export function timeOf(timestamp: Timestamp | undefined): Date | undefined {
   if (timestamp === undefined || timestamp.seconds <= 0n) return undefined;
   const date = new Date(Number(timestamp.seconds) * 1000 + Math.floor(timestamp.nanos / 1_000_000));

@@ -109,7 +109,7 @@ function checkSampler(env: Env, problems: string[]): void {
   }
 }
 
-/** As the variables say; but baggage only where they name it, for servers are others. */
+/** As the variables say; but baggage only if they name it, because the servers belong to others. */
 function propagatorsOf(env: Env, problems: string[]): readonly Propagator[] {
   const named = textOf(env, "OTEL_PROPAGATORS");
   if (named === undefined) return ["tracecontext"];

@@ -32,7 +32,7 @@ export interface ConfiguredServers extends AsyncDisposable {
   readonly secrets: SecretRegistry;
   /** The connection to a server. Asks for trust where that is needed. */
   open(name: string): Promise<Connection>;
-  /** All that OAuth is about a server; undefined where its entry brings its own credential. */
+  /** All that OAuth is about a server; undefined if its entry brings its own credential. */
   oauth(name: string): Promise<OAuthSession | undefined>;
   /** Where tokens rest. */
   readonly vault: Vault;

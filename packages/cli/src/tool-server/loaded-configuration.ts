@@ -45,7 +45,7 @@ export async function loadConfiguration(
   return { file, pluginRoot: resolve(root ?? dirname(file)), configuration, secrets };
 }
 
-/** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError where none runs. */
+/** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError if none runs. */
 export async function gatewayConfiguration({
   env,
 }: Io): Promise<LoadedConfiguration & { readonly variables: Variables }> {

@@ -21,7 +21,7 @@ export function oauthFilePath({ env }: Pick<Io, "env">): string {
 
 /**
  * The settings of each server in the user's OAuth file, by its name and url; nothing if there is no file. `variables` replace `${NAME}`;
- * default those of the environment. Throws a UsageError where the file cannot be used, and so does what it returns.
+ * default those of the environment. Throws a UsageError if the file cannot be used, and so does what it returns.
  */
 export function readOAuthFile(io: Io, variables: Variables = io.env): (server: string, url: string) => OAuthOverrides {
   const path = oauthFilePath(io);

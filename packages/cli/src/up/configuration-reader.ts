@@ -21,7 +21,7 @@ export interface ConfigurationReader {
   readonly files: readonly string[];
   /** The environment files that variables are read from, in addition to the environment. */
   readonly envFiles: readonly string[];
-  /** Throws a UsageError that names the place where a file cannot be used. */
+  /** Throws a UsageError that names the place if a file cannot be used. */
   read(): Promise<readonly PluginServers[]>;
   /** The configuration that a server is in, as it was read last; of several, the first. */
   fileOf(server: string): string | undefined;

@@ -19,7 +19,7 @@ export interface NoticeContent {
   readonly page: string;
   /** The link by which a person signs in to a server, or the command that does it. */
   readonly signInOf: (server: string) => string;
-  /** The file that holds the token, where it is in one. */
+  /** The file that holds the token, if it is in one. */
   readonly tokenFile: string | undefined;
   /** To-do entries in addition to those of the servers. */
   readonly more: readonly ToDo[];

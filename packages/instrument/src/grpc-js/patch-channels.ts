@@ -7,7 +7,7 @@ export function patchChannels(copy: Copy): void {
   const prototype = copy.internals.channel;
   const { updateState, onCallStart, onCallEnd, addWrappedSubchannel, removeWrappedSubchannel } = prototype;
 
-  // A channel sets its first state while it is constructed, so this is also where a new one is seen.
+  // A channel sets its first state while it is constructed, so new channels are noticed here, too.
   prototype.updateState = function (state) {
     const observed = copy.observer?.channel(this);
     if (stateOf(state) === "SHUTDOWN") {

@@ -19,7 +19,7 @@ export interface FollowedSession extends SessionTarget {
   readonly channel: ChannelHandle;
   /** Whether its streams are the calls of the channel; else somebody counts these who knows better what a call is. */
   readonly countsCalls: boolean;
-  /** What follows from how the session does; undefined where that is somebody else's affair. */
+  /** What follows from how the session does; undefined if that is somebody else's affair. */
   readonly connectivity: Connectivity | undefined;
   /** Hears that the session is shown no longer, and why. */
   readonly onEnded?: (why: string) => void;

@@ -2,7 +2,7 @@
  * How the messages of a call lie in a body.
  *
  * `grpc`, `grpc-web` and `connect-stream` put each message into an envelope of five bytes; the last two end with an envelope
- * that holds the status. A `unary` body of Connect is a message, also where it is empty. In a `whole` body, which is any
+ * that holds the status. A `unary` body of Connect is a message, also if it is empty. In a `whole` body, which is any
  * other, there is one message, if there is a body. With `none`, what there is of a body is not a message.
  */
 export type BodyShape = "grpc" | "grpc-web" | "connect-stream" | "unary" | "whole" | "none";

@@ -5,7 +5,7 @@ export interface CallEnd {
   readonly shape: BodyShape;
   /** The status of HTTP. */
   readonly httpStatus: number | undefined;
-  /** `grpc-status`, from the trailers or, where they are all there is, the headers. */
+  /** `grpc-status`, from the trailers or, if they are all there is, the headers. */
   readonly grpcStatus: unknown;
   /** What the status envelope held. */
   readonly envelopeStatus: string | undefined;

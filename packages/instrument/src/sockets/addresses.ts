@@ -34,7 +34,7 @@ export function readEndpoints(socket: Socket, hints: EndpointHints = {}): Socket
 
 /**
  * The address to which a connection is bound here: an IP address, or for an accepted Unix connection the path of its
- * server. Undefined where Node knows none: for a Unix client, for a pipe, and after the socket is destroyed.
+ * server. Undefined if Node knows none: for a Unix client, for a pipe, and after the socket is destroyed.
  */
 export function localAddress(socket: Socket): SocketAddress | undefined {
   const { localAddress: ip, localPort: port } = socket;
@@ -46,7 +46,7 @@ export function localAddress(socket: Socket): SocketAddress | undefined {
 
 /**
  * The address of the other end of a connection: an IP address, or for an accepted Unix connection one with an empty
- * path, since clients bind to none. Undefined where Node knows none, as with {@link localAddress}.
+ * path, since clients bind to none. Undefined if Node knows none, as with {@link localAddress}.
  */
 export function remoteAddress(socket: Socket): SocketAddress | undefined {
   const { remoteAddress: ip, remotePort: port } = socket;

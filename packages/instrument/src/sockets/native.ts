@@ -2,9 +2,9 @@ import { createRequire } from "node:module";
 
 /** The calls of the C library that Node does not offer. */
 export interface NativeSockets {
-  /** Reads an option of at most `size` bytes, good until the next call; undefined where the kernel refuses. */
+  /** Reads an option of at most `size` bytes, good until the next call; undefined if the kernel refuses. */
   getOption(descriptor: number, level: number, option: number, size: number): Buffer | undefined;
-  /** The path a Unix socket is bound to, empty where it is to none; undefined for what is no Unix socket. */
+  /** The path a Unix socket is bound to, empty if it is to none; undefined for what is no Unix socket. */
   localPath(descriptor: number): string | undefined;
   /** The path that the other end of a Unix socket is bound to; as `localPath`. */
   remotePath(descriptor: number): string | undefined;
@@ -22,7 +22,7 @@ export interface NativeHost {
   readonly require: (name: string) => unknown;
 }
 
-/** What is used of koffi. Its own types are not imported: it may be absent where this is compiled against. */
+/** What is used of koffi. Its own types are not imported: it may be missing when this is compiled. */
 interface Koffi {
   load(path: null): { func(definition: string): (...args: readonly unknown[]) => number };
 }
@@ -59,7 +59,7 @@ export function loadSocketOptions(): boolean {
   return nativeSockets() !== undefined;
 }
 
-/** Why no socket shows its options in this process, and what to do; undefined where they do. Loads the native part. */
+/** Why no socket shows its options in this process, and what to do; undefined if they do. Loads the native part. */
 export function whyNoSocketOptions(): string | undefined {
   const found = nativeOutcome();
   return "reason" in found ? found.reason : undefined;

@@ -9,7 +9,7 @@ interface Internals {
   readonly server?: Server | null;
   /** The socket beneath a TLS socket. */
   readonly _parent?: Internals | null;
-  /** The host that was asked for, where it had to be looked up. */
+  /** The host that was asked for, if it had to be looked up. */
   readonly _host?: string | null;
 }
 
@@ -27,7 +27,7 @@ export function isGone(socket: Socket): boolean {
  * once a socket closes, the number is given to the next that opens.
  */
 export function descriptorOf(subject: Socket | Server): number | undefined {
-  // libuv gives a negative number as soon as it has begun to close, also where this is TLS over another's socket.
+  // libuv gives a negative number as soon as it has begun to close, also if this is TLS over another's socket.
   const fd = (subject as Internals)._handle?.fd;
   return typeof fd === "number" && fd >= 0 ? fd : undefined;
 }
@@ -38,7 +38,7 @@ export function acceptedBy(socket: Socket): Server | undefined {
   return _server ?? _parent?._server ?? server ?? undefined;
 }
 
-/** The name that a client looked up to connect; undefined where it was given an address, or for a server. */
+/** The name that a client looked up to connect; undefined if it was given an address, or for a server. */
 export function hostAskedFor(socket: Socket): string | undefined {
   const { _host, _parent } = socket as Internals;
   return _host ?? _parent?._host ?? undefined;

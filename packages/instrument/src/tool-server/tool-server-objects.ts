@@ -24,17 +24,17 @@ export class ToolServerObjects {
     this.#registry = registry;
   }
 
-  /** The connection, or undefined where it had ended before it was ever shown. */
+  /** The connection, or undefined if it had ended before it was ever shown. */
   connection(info: ConnectionInfo): ObservedCalls | undefined {
     return this.#connections.get(info) ?? this.openConnection(info, "UNKNOWN");
   }
 
-  /** The transport, or undefined where it or its connection had ended before it was ever shown. */
+  /** The transport, or undefined if it or its connection had ended before it was ever shown. */
   transport(info: TransportInfo): ObservedCalls | undefined {
     return this.#transports.get(info) ?? this.openTransport(info, "UNKNOWN");
   }
 
-  /** The socket, or undefined where it or its transport had ended before it was ever shown. */
+  /** The socket, or undefined if it or its transport had ended before it was ever shown. */
   socket(info: SocketInfo): ObservedSocket | undefined {
     return this.#sockets.get(info) ?? this.openSocket(info);
   }

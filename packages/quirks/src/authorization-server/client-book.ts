@@ -6,7 +6,7 @@ import type { Quirk } from "../quirk-table.js";
 /** The clients that an authorization server knows. */
 export interface ClientBook {
   register(request: LoggedRequest): QuirkResponse;
-  /** Whether a client is known, and which redirects it may use: any, where that is not looked at. */
+  /** Whether a client is known, and which redirects it may use: any, if that is not looked at. */
   find(clientId: string): { readonly redirectUris: readonly string[] | "any" } | undefined;
   forget(clientId: string): void;
   forgetAll(): void;

@@ -16,7 +16,7 @@ export interface HostileAuthorizationServer extends LocalServer {
   lifetimeS: number;
   /** Waits before each token response; for tests of what happens meanwhile. */
   beforeToken: (() => Promise<void>) | undefined;
-  /** The scopes that a token is good for; undefined where it is not. */
+  /** The scopes that a token is good for; undefined if it is not. */
   scopesOf(accessToken: string): readonly string[] | undefined;
   /** Ends an access token, as its expiry would. */
   endAccess(accessToken: string): void;
@@ -44,7 +44,7 @@ export interface HostileAuthorizationServerOptions extends LocalServerOptions {
   readonly elsewhere?: string | undefined;
 }
 
-/** Starts it on a port of 127.0.0.1. Rejects where that is in use. */
+/** Starts it on a port of 127.0.0.1. Rejects if that is in use. */
 export async function startHostileAuthorizationServer(
   options: HostileAuthorizationServerOptions = {},
 ): Promise<HostileAuthorizationServer> {

@@ -27,7 +27,7 @@ export interface TokenBook {
   exchange(form: URLSearchParams, clientId: string): QuirkResponse | undefined;
   refresh(form: URLSearchParams): QuirkResponse;
   revoke(form: URLSearchParams): void;
-  /** The scopes that a token is good for; undefined where it is not. */
+  /** The scopes that a token is good for; undefined if it is not. */
   scopesOf(accessToken: string): readonly string[] | undefined;
   endAccess(accessToken: string): void;
   endAllAccess(): void;

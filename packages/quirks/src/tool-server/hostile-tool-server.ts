@@ -5,7 +5,7 @@ import { type QuirkResponse, somePage } from "../quirk-response.js";
 import type { Quirk } from "../quirk-table.js";
 import { handleMessage } from "./handle-message.js";
 
-/** The scopes that a token is good for; undefined where it is not. */
+/** The scopes that a token is good for; undefined if it is not. */
 export type ScopesOf = (accessToken: string) => readonly string[] | undefined | Promise<readonly string[] | undefined>;
 
 /** A tool server that wants a token, and whose manners can be switched off one by one. */
@@ -35,7 +35,7 @@ export interface HostileToolServerOptions extends LocalServerOptions {
 const wellKnown = "/.well-known/oauth-protected-resource";
 const metadataService = "http://169.254.169.254/latest/meta-data/";
 
-/** Starts it on a port of 127.0.0.1. Rejects where that is in use. */
+/** Starts it on a port of 127.0.0.1. Rejects if that is in use. */
 export async function startHostileToolServer(options: HostileToolServerOptions): Promise<HostileToolServer> {
   const { other, elsewhere = nowhere } = options;
   const quirks = new Set(options.quirks);

@@ -123,7 +123,7 @@ export interface NeededPermissions {
   readonly by: "oauth" | "variables" | "helper";
   /** The variables that hold the secrets. */
   readonly variables: readonly string[];
-  /** The permissions, where the server named them; undefined where nobody asked it, or it names none. */
+  /** The permissions, where the server named them; undefined if nobody asked it, or it names none. */
   readonly scopes: readonly string[] | undefined;
 }
 

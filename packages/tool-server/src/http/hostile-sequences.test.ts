@@ -153,7 +153,7 @@ test.each([
     const totals = published.totals();
     expect(totals.closed).toBe(totals.opened);
     expect(totals["stream-succeeded"] + totals["stream-failed"]).toBe(totals["stream-started"]);
-    // Connections were used again, where they could be.
+    // Connections were used again, if they could be.
     expect(totals.opened).toBeLessThan(totals["stream-started"]);
     await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
   },

@@ -36,7 +36,7 @@ interface Worker {
   readonly child: ChildProcess;
   /** The lines that it said so far. */
   lines(): string[];
-  /** Resolves when it has said so many lines; rejects where it ends before. */
+  /** Resolves when it has said so many lines; rejects if it ends before. */
   said(count: number): Promise<void>;
   ended: Promise<unknown>;
 }

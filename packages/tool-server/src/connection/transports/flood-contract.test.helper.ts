@@ -12,7 +12,7 @@ export interface FloodServer {
   /** From now on the server does not read; `release` makes it continue. */
   hold(): void;
   release(): void;
-  /** How many connections it has now; undefined where it has but one. */
+  /** How many connections it has now; undefined if it has but one. */
   connections?(): number;
 }
 

@@ -47,7 +47,7 @@ export async function runServer(
   return stop;
 }
 
-/** Rejects where nobody listens. */
+/** Rejects if nobody listens. */
 async function reach(port: number): Promise<void> {
   const socket = connect(port, "localhost");
   await once(socket, "connect");

@@ -236,7 +236,7 @@ interface Peers extends ContractSetup {
   readonly toServer: readonly JSONRPCMessage[];
   /** What arrived at the client. */
   readonly toClient: readonly JSONRPCMessage[];
-  /** Sends a request; resolves with its response, and rejects where there will be none. */
+  /** Sends a request; resolves with its response, and rejects if there will be none. */
   call(method: string, params?: Record<string, unknown>): Promise<JSONRPCMessage>;
   /** Closes the transport and what belongs to it. */
   end(): Promise<void>;

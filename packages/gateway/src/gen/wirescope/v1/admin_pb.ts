@@ -45,7 +45,7 @@ export type Server = Message<"wirescope.v1.Server"> & {
   transport: Transport;
 
   /**
-   * The url, or `stdio:` and the command; empty where the entry could not be used yet.
+   * The url, or `stdio:` and the command; empty if the entry could not be used yet.
    *
    * @generated from field: string target = 4;
    */
@@ -64,7 +64,7 @@ export type Server = Message<"wirescope.v1.Server"> & {
   failure?: Failure | undefined;
 
   /**
-   * Unset where the entry could not be used yet.
+   * Unset if the entry could not be used yet.
    *
    * @generated from field: wirescope.v1.Authentication authentication = 7;
    */
@@ -78,7 +78,7 @@ export type Server = Message<"wirescope.v1.Server"> & {
   toolCount?: number | undefined;
 
   /**
-   * Its channel in the Channelz of the gateway; 0 where it has none yet.
+   * Its channel in the Channelz of the gateway; 0 if it has none yet.
    *
    * @generated from field: int64 channel_id = 9;
    */
@@ -299,7 +299,7 @@ export type OAuthState = Message<"wirescope.v1.OAuthState"> & {
   account: string;
 
   /**
-   * The permissions that were granted; empty where nobody said.
+   * The permissions that were granted; empty if nobody said.
    *
    * @generated from field: repeated string scopes = 5;
    */
@@ -544,7 +544,7 @@ export type SignInPrompt = Message<"wirescope.v1.SignInPrompt"> & {
   issuer: string;
 
   /**
-   * The permissions that will be asked for; empty where the authorization server chooses.
+   * The permissions that will be asked for; empty if the authorization server chooses.
    *
    * @generated from field: repeated string scopes = 3;
    */
@@ -1026,7 +1026,7 @@ export type GetApprovalResponse = Message<"wirescope.v1.GetApprovalResponse"> & 
   reason: string;
 
   /**
-   * Of the entry and of the files that it runs, to be handed to Approve; empty where it is denied.
+   * Of the entry and of the files that it runs, to be handed to Approve; empty if it is denied.
    *
    * @generated from field: string fingerprint = 3;
    */
@@ -1034,7 +1034,7 @@ export type GetApprovalResponse = Message<"wirescope.v1.GetApprovalResponse"> & 
 
   /**
    * All that a person has to see before they approve, with what has changed: lines of plain ASCII, which no text of the entry can
-   * drive or counterfeit. Empty where it is trusted.
+   * drive or counterfeit. Empty if it is trusted.
    *
    * @generated from field: repeated string description = 4;
    */
@@ -1083,7 +1083,7 @@ export type ApprovalChange = Message<"wirescope.v1.ApprovalChange"> & {
   path: string;
 
   /**
-   * Unset where it was not there, or is not shown.
+   * Unset if it was not there, or is not shown.
    *
    * @generated from field: optional string before = 3;
    */

@@ -19,7 +19,7 @@ export interface Worker {
   readonly child: ChildProcess;
   readonly lines: string[];
   readonly ended: Promise<unknown>;
-  /** Resolves when it has said this. Rejects where it ends before. */
+  /** Resolves when it has said this. Rejects if it ends before. */
   said(line: string | RegExp): Promise<void>;
   send(line: string): void;
   /** Ends it as `kill -9` does. */
