@@ -137,7 +137,7 @@ describe("the entry", () => {
 
 describe("the file", () => {
   const text =
-    '\ufeff{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"a": {"env": {"K": "s3cret-value"}}, // keep\r\n\t},\r\n}';
+    '\ufeff{\r\n\t// s3cret-note\r\n\t"mcpServers": {\r\n\t\t"a": {"env": {"K": "s3cret-value"}}, // s3cret-hint\r\n\t},\r\n}';
 
   test("is unchanged except for the entry, and identical after its removal", async () => {
     write(cursor, text);
@@ -242,7 +242,7 @@ describe("the file", () => {
     expect(stdout).toContain('+         "wirescope": {\n');
     expect(stdout).toContain('"a": {"env": {"K": "…"}}, // …\n');
     expect(stdout).toContain(configuration);
-    expect(stdout).not.toMatch(/s3cret|mine|keep/);
+    expect(stdout).not.toMatch(/s3cret/);
   });
 
   test("hides the value of a repeated key in the preview, although a later one replaces it", async () => {
