@@ -87,7 +87,7 @@ listener.listen(0, "127.0.0.1", () => {
   process.stdout.write(`http://127.0.0.1:${(listener.address() as AddressInfo).port}/mcp\n`);
 });
 
-/** Whether a request is of a session, or begins one. Everything else is of the newer era, and its errors are reported there. */
+/** Whether a request belongs to a session, or begins one. Everything else belongs to the newer era, and its errors are reported there. */
 function isLegacy({ method, headers }: IncomingMessage, body: unknown): boolean {
   if (headers["mcp-session-id"] !== undefined || method !== "POST") return true;
   const { method: asked, params } = (body ?? {}) as { method?: unknown; params?: { _meta?: object } };

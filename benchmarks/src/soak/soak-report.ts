@@ -6,7 +6,7 @@ const keptBytes = 6 * 1024 * 1024;
 /** What it holds for an entry of a configuration. Each server keeps the whole configuration that it was made from. */
 const entryBytes = 3 * 1024;
 
-/** All that must not be, in words. Empty if the soak was passed. */
+/** The faults of a soak, one sentence each. Empty if it passed. */
 export function faultsOf({ ledger, servers, cold, warm, after, leftOver }: SoakOutcome): readonly string[] {
   const heap = after.heapBytes - warm.heapBytes;
   const unexplained = [...ledger.failures.values()].filter((kind) => kind.unexplained > 0);

@@ -186,7 +186,7 @@ describe("a request that is sent for a call", () => {
     await cancelled;
   });
 
-  test("that is cancelled is over, though the server never responses it: nothing waits for it, and what comes of it is nobody's", async () => {
+  test("that is cancelled has ended although the server never responds: nothing waits for it, and late messages belong to no caller", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const ended: string[] = [];

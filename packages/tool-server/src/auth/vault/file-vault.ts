@@ -17,7 +17,7 @@ import { createHeader, entryEnding, isVaultFolder, unlockHeader } from "./vault-
 export interface FileVaultOptions {
   /** The folder, which is created if it is missing. Store nothing else in it. */
   readonly directory: string;
-  /** The source of its key; with `keyFromKeychain` the vault is of the kind "keychain". */
+  /** The source of its key; with `keyFromKeychain` the kind of the vault is "keychain". */
   readonly key: KeySource;
   /** For locks. Default: a monotonic clock. */
   readonly clock?: Clock;

@@ -9,7 +9,7 @@ export const modernVersions = ["2026-07-28"] as const;
 /** The revisions of the older era that are served, the newest first. */
 export const legacyVersions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"] as const;
 
-/** Whether a revision is of the newer era. They are dates, so they order as text does. */
+/** Whether a revision belongs to the newer era. Revisions are dates, so they sort as strings. */
 export function isModernVersion(version: string): boolean {
   return version >= modernVersions[0];
 }

@@ -54,7 +54,7 @@ async function reach(port: number): Promise<void> {
   socket.destroy();
 }
 
-/** Calls a tool that responses with text. */
+/** Calls a tool that returns text. */
 export async function callTool(client: Client, name: string, args: Record<string, unknown>): Promise<string> {
   const { content } = await client.callTool({ name, arguments: args });
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");

@@ -82,7 +82,7 @@ describe("over stdio", () => {
     expect(await callTool(files, "list_allowed_directories", {})).toContain(folder);
   });
 
-  test("the SDK takes it for one of its own: a server that does not response its question is of the older era", async () => {
+  test("is treated by the SDK like its own transport: a server that does not respond to the probe speaks the older era", async () => {
     // What a server does that only knows initialize.
     const script = `
       require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {

@@ -197,7 +197,7 @@ describe("the stream of events", () => {
       const server = await serveSse(() => {});
       const { transport, failure } = prepare(server);
       await transport.start();
-      // The server took it, and would response by the stream; or has not even taken it yet.
+      // The server accepted it and would respond on the stream, or has not accepted it yet.
       const sending = transport.send(requestOf(1)).catch((error: unknown) => error);
       await vi.waitFor(() => expect(server.requests).toHaveLength(2), waiting);
       end(server.streams[0]!);

@@ -111,7 +111,7 @@ function envelopeVersionOf(message: RpcMessage): string | undefined {
   return typeof version === "string" ? version : undefined;
 }
 
-/** Whether a request is of the newer era. */
+/** Whether a request belongs to the newer era. */
 export function isModernRequest(message: RpcMessage): boolean {
   return isModernVersion(envelopeVersionOf(message) ?? "");
 }

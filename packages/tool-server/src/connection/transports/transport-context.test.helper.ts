@@ -62,7 +62,7 @@ export interface Published {
   /** Why sockets closed. */
   readonly reasons: readonly string[];
   readonly traceEvents: readonly TraceEvent[];
-  /** Everything in words. */
+  /** Everything that was reported, as text. */
   words(): string;
 }
 

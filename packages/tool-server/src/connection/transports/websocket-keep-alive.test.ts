@@ -40,7 +40,7 @@ describe("a silent server", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("that does not response is dead", async () => {
+  test("that does not respond is dead", async () => {
     const clock = createFakeClock();
     const server = await serveWebSockets(() => {}, { autoPong: false });
     const { transport, failure, published } = prepareWebSocket(server, { clock }, { keepAlive: times });

@@ -102,7 +102,7 @@ describe("the end of a WebSocket", () => {
     await closedSend;
   });
 
-  test("does not wait for a server that does not response it", async () => {
+  test("does not wait for a server that does not respond to it", async () => {
     const server = await serveRaw((upgrade, socket) => socket.write(granted(upgrade, "Sec-WebSocket-Protocol: mcp")));
     const { transport, closings } = prepareWebSocket(server);
     await startAnyhow(transport);

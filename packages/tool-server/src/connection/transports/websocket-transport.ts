@@ -97,7 +97,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     opened.on("pong", watching.heard);
     opened.on("ping", (data) => {
       watching.heard();
-      // RFC 6455, section 5.5.3, allows to response only the latest ping: a peer that does not read must not make pongs pile up.
+      // RFC 6455, section 5.5.3, allows a pong for the latest ping only: a peer that does not read must not make pongs pile up.
       if (opened.bufferedAmount <= maxUnsentBytes) opened.pong(data);
     });
     opened.on("message", (data, isBinary) => {
