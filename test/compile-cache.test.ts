@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -131,5 +131,14 @@ describe("what V8 compiled", () => {
     expect(run({ HOME: join(folder, "missing") })).toBe("good");
     expect(run({ HOME: join(folder, "package.json") })).toBe("good");
     expect(run({ XDG_CACHE_HOME: "/proc" })).toBe("good");
+  });
+});
+
+test("the command of a checkout that is not built says what to run", () => {
+  rmSync(join(folder, "bundle", "wirescope.cjs"));
+  const { status, stderr } = spawnSync(process.execPath, [join(folder, "bin", "wirescope.js")], { encoding: "utf8" });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: "wirescope: The command is not built yet. Run npm run build in its checkout first.\n",
   });
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { cachedDataVersionTag, setFlagsFromString } from "node:v8";
@@ -8,6 +8,15 @@ import { openCompileCache } from "./compile-cache.js";
 /** V8's defaults of the flag that the command changes while it runs: of Node 20, and of Node 22 and later. */
 const defaultTieringBudgets = [1_800_000, 13_000_000];
 const bundle = fileURLToPath(new URL("../bundle/wirescope.cjs", import.meta.url));
+
+/**
+ * Whether the bundle exists; in a checkout it is missing until the first build.
+ *
+ * @returns {boolean}
+ */
+export function isBuilt() {
+  return existsSync(bundle);
+}
 
 /**
  * Loads the command from its one file. What V8 compiled is kept when the process exits, and used by the next one.

@@ -1,5 +1,10 @@
 #!/usr/bin/env node
-import { loadBundle } from "./load-bundle.js";
+import { isBuilt, loadBundle } from "./load-bundle.js";
 
-const isGateway = ["up", "demo"].includes(process.argv[2] ?? "");
-await loadBundle(isGateway ? "gateway" : "command").exports.runProcess();
+if (isBuilt()) {
+  const isGateway = ["up", "demo"].includes(process.argv[2] ?? "");
+  await loadBundle(isGateway ? "gateway" : "command").exports.runProcess();
+} else {
+  process.stderr.write("wirescope: The command is not built yet. Run npm run build in its checkout first.\n");
+  process.exitCode = 1;
+}
