@@ -32,7 +32,7 @@ function git(...args: string[]): void {
   execFileSync("git", args, { cwd: root, stdio: "pipe" });
 }
 
-test("[TS-SEC-1] a credential in a comment is an error at its position, and is not quoted", async () => {
+test("[TS-SEC-1] reports a credential in a comment at its position, without quoting it", async () => {
   const text = `{
   // The old one was ghp_Zk3TqW8xYb5Lm2Nc7Vd9Rf4Gh6Js1Ka0PoQr.
   "notes": { "type": "http", "url": "https://notes.example.com/mcp" }, /* password: see the wiki */
@@ -46,7 +46,7 @@ test("[TS-SEC-1] a credential in a comment is an error at its position, and is n
 describe("a helper", () => {
   const script = () => join(root, "scripts", "headers.sh");
 
-  test("[TS-HELPER-1, TS-FIELD-5] is accepted if it exists and is executable", async () => {
+  test("[TS-HELPER-1, TS-FIELD-5] accepts a helper that exists and is executable", async () => {
     await mkdir(join(root, "scripts"));
     await writeFile(script(), "#!/bin/sh\n", { mode: 0o755 });
     expect(await codesOf(example("helper"))).toEqual([]);
@@ -54,7 +54,7 @@ describe("a helper", () => {
     expect(await codesOf(example("helper"), { variables: undefined })).toEqual([]);
   });
 
-  test("[TS-HELPER-1] is an error if it is missing, a directory or not executable", async () => {
+  test("[TS-HELPER-1] reports a helper that is missing, a directory or not executable", async () => {
     expect(await codesOf(example("helper"))).toEqual(["error helper-missing"]);
     expect(await codesOf(example("helper"), { variables: undefined })).toEqual(["error helper-missing"]);
     await mkdir(script(), { recursive: true });
@@ -64,7 +64,7 @@ describe("a helper", () => {
     expect(await codesOf(example("helper"))).toEqual(["error helper-not-executable"]);
   });
 
-  test("is an error with a fix if it has arguments", async () => {
+  test("reports a helper with arguments, with a fix", async () => {
     await mkdir(join(root, "scripts"));
     await writeFile(script(), "#!/bin/sh\n", { mode: 0o755 });
     const text = withEntry(networkEntry({ headersHelper: "scripts/headers.sh --verbose" }));
@@ -74,7 +74,7 @@ describe("a helper", () => {
     ]);
   });
 
-  test("is an error if it has Windows line endings", async () => {
+  test("reports a helper with Windows line endings", async () => {
     await mkdir(join(root, "scripts"));
     await writeFile(script(), "#!/bin/sh\r\necho\r\n", { mode: 0o755 });
     const { findings } = await checkConfiguration(example("helper"), { pluginRoot: root, variables: {} });
@@ -83,7 +83,7 @@ describe("a helper", () => {
     expect(findings[0]?.fix).toContain(`sed -i.bak 's/\\r$//' ${script()};`);
   });
 
-  test("[TS-D-SEC-3] is not run by a check, and neither is a command", async () => {
+  test("[TS-D-SEC-3] runs neither the helper nor the command of an entry", async () => {
     await mkdir(join(root, "scripts"));
     await writeFile(script(), `#!/bin/sh\ntouch ${root}/ran\n`, { mode: 0o755 });
     await codesOf(example("helper"));
@@ -92,7 +92,7 @@ describe("a helper", () => {
   });
 });
 
-test("[TS-D-STDIO-2] an entry that turns the sandbox off gets a note", async () => {
+test("[TS-D-STDIO-2] adds a note to an entry that turns the sandbox off", async () => {
   const variables = { PATH: process.env.PATH };
   const codes = (sandbox: unknown): Promise<string[]> =>
     codesOf(withEntry({ command: "node", sandbox }), { variables });
@@ -106,7 +106,7 @@ test("[TS-D-STDIO-2] an entry that turns the sandbox off gets a note", async () 
   expect(await codes("no")).toEqual(["error field-type"]);
 });
 
-test("a command that cannot be found is a warning, even if there are other problems", async () => {
+test("warns about a command that cannot be found, even if there are other problems", async () => {
   const variables = { PATH: root };
   expect(await codesOf(withEntry({ command: "node server.js", cwd: "x" }), { variables })).toEqual([
     "warning command-not-found",
@@ -121,7 +121,7 @@ test("a command that cannot be found is a warning, even if there are other probl
 describe("an environment file", () => {
   const text = example("oauth");
 
-  test("[TS-STDIO-3] is a warning if no .gitignore lists it, unless it is an example file", async () => {
+  test("[TS-STDIO-3] warns about an environment file that no .gitignore lists, unless it is an example file", async () => {
     git("init", "--quiet");
     await writeFile(join(root, ".env"), "A=1\n");
     await writeFile(join(root, ".env.example"), "A=\n");
@@ -130,7 +130,7 @@ describe("an environment file", () => {
     expect(await codesOf(text)).toEqual([]);
   });
 
-  test("[TS-STDIO-3] is a warning if git tracks it, even if .gitignore lists it, until the advice is followed", async () => {
+  test("[TS-STDIO-3] warns about an environment file that git tracks, even if .gitignore lists it, until the advice is followed", async () => {
     git("init", "--quiet");
     const name = ".env.$(touch ran)";
     await writeFile(join(root, name), "A=1\n");
@@ -144,7 +144,7 @@ describe("an environment file", () => {
     expect(await readdir(root)).not.toContain("ran");
   });
 
-  test("[TS-STDIO-3] gets advice about git and .gitignore if git tracks it and no .gitignore lists it", async () => {
+  test("[TS-STDIO-3] gives advice about git and .gitignore if git tracks an environment file and no .gitignore lists it", async () => {
     git("init", "--quiet");
     await writeFile(join(root, ".env"), "A=1\n");
     git("add", ".env");
@@ -154,7 +154,7 @@ describe("an environment file", () => {
     ]);
   });
 
-  test("[TS-STDIO-3] is checked wherever it is if it is given with --env-file", async () => {
+  test("[TS-STDIO-3] checks an environment file given with --env-file, wherever it is", async () => {
     git("init", "--quiet");
     await mkdir(join(root, "deploy"));
     const file = join(root, "deploy", "production.vars");
@@ -162,17 +162,17 @@ describe("an environment file", () => {
     expect(await codesOf(text, { envFiles: [file] })).toEqual(["warning env-file-not-ignored"]);
   });
 
-  test("is not reported outside a git repository", async () => {
+  test("reports no environment file outside a git repository", async () => {
     await writeFile(join(root, ".env"), "A=1\n");
     expect(await codesOf(text)).toEqual([]);
   });
 
-  test("[TS-D-SUB-8] is not loaded just because it exists", async () => {
+  test("[TS-D-SUB-8] does not load an environment file just because it exists", async () => {
     await writeFile(join(root, ".env"), "API_TOKEN=abc\n");
     expect(await codesOf(example("bearer"))).toEqual(["error variable-unset"]);
   });
 
-  test("[TS-D-SEC-3] is checked without running programs that the repository configures", async () => {
+  test("[TS-D-SEC-3] checks environment files without running programs that the repository configures", async () => {
     git("init", "--quiet");
     await mkdir(join(root, "folder", "inner"), { recursive: true });
     await writeFile(join(root, "folder", "inner", "file"), "1\n");
@@ -191,7 +191,7 @@ describe("an environment file", () => {
     expect(await readdir(root)).not.toContain("ran");
   });
 
-  test("[TS-D-SEC-3] is checked without a git executable", async () => {
+  test("[TS-D-SEC-3] checks environment files without running git", async () => {
     git("init", "--quiet");
     await mkdir(join(root, "bin"));
     await writeFile(join(root, "bin", "git"), `#!/bin/sh\n: > '${root}/ran'\n`, { mode: 0o755 });
@@ -213,7 +213,7 @@ describe("a README.md", () => {
 
   beforeEach(() => rm(join(root, "README.md")));
 
-  test("[TS-SEC-4] is missing: a warning if the servers need variables, otherwise a note", async () => {
+  test("[TS-SEC-4] reports a missing README as a warning if the servers need variables, and as a note otherwise", async () => {
     await refuses();
     expect(await codesOf(example("oauth"), { variables: undefined })).toEqual(["note readme-missing"]);
     expect(await codesOf('{"mcpServers": {}}', { variables: undefined })).toEqual(["warning file-shape"]);
@@ -221,7 +221,7 @@ describe("a README.md", () => {
     expect(await codesOf(example("bearer"), { variables: undefined })).toEqual([]);
   });
 
-  test("[TS-SEC-4] does not need the variables if the docs mention them, but other files do not count", async () => {
+  test("[TS-SEC-4] accepts variables that the README or the docs mention, and ignores other files", async () => {
     await writeFile(join(root, "README.md"), "Permissions: read.\n");
     await writeFile(join(root, "CHANGELOG.md"), "API_TOKEN is new.\n");
     expect(await codesOf(example("bearer"), { variables: undefined })).toEqual(["warning variable-undocumented"]);
@@ -230,12 +230,12 @@ describe("a README.md", () => {
     expect(await codesOf(example("bearer"), { variables: undefined })).toEqual([]);
   });
 
-  test("does not block the check if it is a pipe", async () => {
+  test("does not wait for a README that is a pipe", async () => {
     execFileSync("sh", ["-c", 'mkfifo "$0"', join(root, "README.md")]);
     await refuses();
   });
 
-  test("is read through a link only if the target is inside the project", async () => {
+  test("reads a README through a link only if the target is inside the project", async () => {
     const outside = await mkdtemp(join(tmpdir(), "tool-server-outside-"));
     try {
       await writeFile(join(outside, "README.md"), readme);
@@ -250,7 +250,7 @@ describe("a README.md", () => {
     }
   });
 
-  test("is not read if it is a link to a device, or too large", async () => {
+  test("does not read a README that is a link to a device, or too large", async () => {
     await symlink("/dev/zero", join(root, "README.md"));
     await refuses();
     await rm(join(root, "README.md"));
@@ -260,13 +260,13 @@ describe("a README.md", () => {
   });
 });
 
-test("without variables, only the file is checked", async () => {
+test("checks only the file if no variables are given", async () => {
   expect(await codesOf(example("bearer"))).toEqual(["error variable-unset"]);
   expect(await codesOf(example("bearer"), { variables: undefined })).toEqual([]);
 });
 
-describe("the variables of a plugin", () => {
-  test("[TS-SEC-4] get a warning if neither the README nor the docs mention them", async () => {
+describe("the variables of a project", () => {
+  test("[TS-SEC-4] warns about variables that neither the README nor the docs mention", async () => {
     await writeFile(join(root, "README.md"), "Set `API_TOKEN`. Not WORKSPACE_IDS. It needs the permission to read.\n");
     const { findings } = await checkConfiguration(example("tenant-by-header"), {
       pluginRoot: root,
@@ -281,7 +281,7 @@ describe("the variables of a plugin", () => {
     ]);
   });
 
-  test("[TS-SEC-4] are formatted as a table for the README, by server and field", async () => {
+  test("[TS-SEC-4] formats the variables as a table for the README, by server and field", async () => {
     const { uses } = await checkConfiguration(example("stdio-env"), { pluginRoot: root, variables: undefined });
     expect(variablesToMarkdown(neededVariables(uses))).toEqual([
       "| Variable       | Server   | Field              | Needed   | Kind   |",
@@ -295,7 +295,7 @@ describe("the variables of a plugin", () => {
 });
 
 describe("the file", () => {
-  test("[TS-D-FILE-2] is .mcp.json in the given root, or in a parent folder up to the repository root", async () => {
+  test("[TS-D-FILE-2] finds .mcp.json in the given root, or in a parent folder up to the repository root", async () => {
     const below = join(root, "a", "b");
     await mkdir(below, { recursive: true });
     await writeFile(join(root, ".mcp.json"), "{}");
@@ -305,7 +305,7 @@ describe("the file", () => {
     expect(await findConfigurationFile(below)).toBe(join(root, ".mcp.json"));
   });
 
-  test("reports why it cannot be read", async () => {
+  test("reports why the file cannot be read", async () => {
     const file = join(root, ".mcp.json");
     const failure = async (): Promise<string> => {
       const error = await readConfigurationFile(file).catch((reason: unknown) => reason);

@@ -14,7 +14,7 @@ async function check(text: string, readme?: string): Promise<CheckReport> {
   return checkConfiguration(text, { pluginRoot, variables: undefined });
 }
 
-test("[TS-OAUTH-10] a server that uses OAuth needs permissions", async () => {
+test("[TS-OAUTH-10] lists permissions for a server that uses OAuth", async () => {
   const { permissions } = await check(example("oauth"));
   const none = { by: "oauth", variables: [], scopes: undefined };
   expect(permissions).toEqual([
@@ -27,17 +27,17 @@ test.each([
   ["bearer", "variables"],
   ["stdio-env", "variables"],
   ["helper", "helper"],
-] as const)("[TS-SEC-8] so does who holds the secrets of an entry: %s", async (name, by) => {
+] as const)("[TS-SEC-8] lists permissions for a server whose entry contains secrets: %s", async (name, by) => {
   const { permissions } = await check(example(name));
   expect(permissions).toMatchObject([{ by }]);
 });
 
-test("an entry without credentials and OAuth needs no permissions", async () => {
+test("lists no permissions for an entry without credentials and OAuth", async () => {
   const { permissions } = await check(JSON.stringify({ a: { command: "node", env: { MODE: "${MODE}" } } }), "None.");
   expect(permissions).toEqual([]);
 });
 
-test("[TS-OAUTH-10, TS-SEC-8] a README that does not mention permissions gets one note", async () => {
+test("[TS-OAUTH-10, TS-SEC-8] adds one note if the README does not mention permissions", async () => {
   const text = JSON.stringify({
     notes: { type: "http", url: "https://notes.example.com/mcp" },
     crm: { type: "http", url: "https://crm.example.com/mcp", headers: { "X-API-Key": "${CRM_KEY}" } },
@@ -59,7 +59,7 @@ const needed = (more: Partial<NeededPermissions>): NeededPermissions => ({
   ...more,
 });
 
-test("the table stays valid with any content", () => {
+test("formats a valid table, whatever it contains", () => {
   const permissions = [
     needed({ scopes: ["notes:read", "a|b`c"] }),
     needed({ server: "x | y\n", by: "variables", variables: ["A", "B"] }),
@@ -74,7 +74,7 @@ test("the table stays valid with any content", () => {
   ]);
 });
 
-test("a permission counts as documented only as a separate word", () => {
+test("counts a permission as documented only if it is a separate word", () => {
   const read = needed({ scopes: ["notes:read", "https://example.com/auth/notes.read", "a.b"] });
   expect(scopesUndocumented(read, "Ask for `notes:read`, https://example.com/auth/notes.read and a.b.")).toEqual([]);
   expect(

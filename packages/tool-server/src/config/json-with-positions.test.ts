@@ -87,7 +87,7 @@ describe("parsing", () => {
 });
 
 describe("positions", () => {
-  test("are recorded for each key and value, with every kind of line break", () => {
+  test("records the position of each key and value, with every kind of line break", () => {
     const { root } = parseJsonWithPositions('{\n  "a": 1,\r\n\t"b": [\r    "x"\n]}');
     expect(member(root, "a")).toMatchObject({ keyAt: { line: 2, column: 3 }, value: { line: 2, column: 8 } });
     const b = member(root, "b");
@@ -95,7 +95,7 @@ describe("positions", () => {
     expect(b.value).toMatchObject({ items: [{ line: 4, column: 5 }] });
   });
 
-  test("point to the text of the key or value, for any value", () => {
+  test("records positions that point to the text of the key or value, for any value", () => {
     const lookUp = (lines: string[], at: { line: number; column: number }): string =>
       (lines[at.line - 1] ?? "").slice(at.column - 1);
     fc.assert(
@@ -140,17 +140,17 @@ describe("problems", () => {
     ['{"a": 1,}', "1:8 Trailing commas are not allowed in this file."],
     ["// a\n[]", "1:1 Comments are not allowed in this file."],
     ["[] /* a", "1:4 This comment is not closed."],
-  ])("%j is rejected with a position and a reason", (text, expected) => {
+  ])("rejects %j with a position and a reason", (text, expected) => {
     expect(problemOf(text)).toBe(expected);
   });
 
-  test("comments and trailing commas are all reported, and parsing continues after them", () => {
+  test("reports every comment and trailing comma, and continues parsing after them", () => {
     const { root, problems } = parseJsonWithPositions('// one\n{"a": [1, 2,], /* two\n */ "b": 3, // three\n}');
     expect(root && jsonNodeToValue(root)).toEqual({ a: [1, 2], b: 3 });
     expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual(["1:1", "2:12", "2:16", "3:13", "3:11"]);
   });
 
-  test("a repeated key is reported with both positions, and the last value wins", () => {
+  test("reports a repeated key with both positions, and uses the last value", () => {
     const { root, problems } = parseJsonWithPositions('{"a": 1,\n "b": 3, "a": 2}');
     expect(root && jsonNodeToValue(root)).toEqual({ b: 3, a: 2 });
     expect(member(root, "a").isRepeated).toBe(true);
@@ -166,7 +166,7 @@ describe("with comments allowed", () => {
   const parse = (text: string): ReturnType<typeof parseJsonWithPositions> =>
     parseJsonWithPositions(text, { allowComments: true });
 
-  test("comments and trailing commas are accepted, and positions stay right", () => {
+  test("accepts comments and trailing commas, and keeps positions right", () => {
     const text = '// one\n{"a": [1, 2,], /* two\n */ "b": 3, // three\n}';
     const { root, problems, comments } = parse(text);
     expect(problems).toEqual([]);
@@ -175,7 +175,7 @@ describe("with comments allowed", () => {
     expect(comments.map(({ start, end }) => text.slice(start, end))).toEqual(["// one", "/* two\n */", "// three"]);
   });
 
-  test("ranges cover the text of a key and its value, also after a byte-order mark", () => {
+  test("returns ranges that cover the text of a key and its value, also after a byte-order mark", () => {
     const text = '\ufeff{"a": [1, {"b": "x"}]}';
     const { keyAt, value } = member(parse(text).root, "a");
     expect(text.slice(keyAt.start, keyAt.end)).toBe('"a"');
@@ -189,7 +189,7 @@ describe("with comments allowed", () => {
     ["[1],", "1:4 Unexpected , after the end of the value."],
     ["[] /* a", "1:4 This comment is not closed."],
     ["[] # a", "1:4 Unexpected #."],
-  ])("%j is still rejected", (text, expected) => {
+  ])("still rejects %j if comments are allowed", (text, expected) => {
     const [problem] = parse(text).problems;
     expect(`${problem?.line}:${problem?.column} ${problem?.message}`).toBe(expected);
   });
@@ -197,7 +197,7 @@ describe("with comments allowed", () => {
 
 describe("limits", () => {
   test.each(["[", '{"a":', '[{"a":'])(
-    "nesting of %j without end is reported at the limit, not by a full stack",
+    "reports endless nesting of %j at the limit, without a stack overflow",
     (piece) => {
       for (const allowComments of [false, true]) {
         const { root, problems } = parseJsonWithPositions(piece.repeat(1_048_576 / piece.length), { allowComments });
@@ -209,11 +209,11 @@ describe("limits", () => {
     },
   );
 
-  test("a file over the size limit is rejected before it is parsed", () => {
+  test("rejects a file over the size limit before parsing it", () => {
     expect(parseJsonWithPositions(" ".repeat(1_048_577)).problems).toMatchObject([{ kind: "too-large" }]);
   });
 
-  test("a string of a megabyte is read as it is, and an unclosed one is not quoted", () => {
+  test("reads a string of a megabyte as it is, and does not quote an unclosed one", () => {
     const long = "\\u0041x".repeat(130_000);
     const { root } = parseJsonWithPositions(`["${long}"]`);
     expect(root && jsonNodeToValue(root)).toEqual(["Ax".repeat(130_000)]);
@@ -221,7 +221,7 @@ describe("limits", () => {
     expect(problem?.message).toBe("This string is not closed on its line.");
   });
 
-  test("thousands of repeated keys are reported a hundred times, and quote only the start of a long key", () => {
+  test("reports at most a hundred repeated keys, and quotes only the start of a long key", () => {
     const key = "k".repeat(200);
     const { root, problems } = parseJsonWithPositions(`{${Array(5_000).fill(`"${key}": 1`).join(",")}}`);
     expect(root).toMatchObject({ members: [{ key }] });

@@ -39,7 +39,7 @@ async function found(text = bearer, options: Partial<CheckOptions> = {}): Promis
 }
 
 describe("documentation files", () => {
-  test("[TS-SEC-9] must not contain the value of a variable, plain or encoded", async () => {
+  test("[TS-SEC-9] rejects documentation that contains the value of a variable, plain or encoded", async () => {
     await write("README.md", `API_TOKEN, permissions\n\nexport API_TOKEN=${value}\n`);
     await write("docs/deep/er/use.md", `Authorization: Basic ${Buffer.from(`me:${value}`).toString("base64")}\n`);
     await write("CHANGELOG.md", `- the old token was ${value.toUpperCase()}\n`);
@@ -64,12 +64,15 @@ describe("documentation files", () => {
       `${Buffer.from('{"alg":"HS256"}').toString("base64url")}.${Buffer.from('{"sub":"u-7731","aud":"crm"}').toString("base64url")}.c2lnbmF0dXJl`,
       "a JSON Web Token",
     ],
-  ])("[TS-SEC-9] must not contain anything that looks like a credential: %s", async (line, kind) => {
-    await write("docs/use.md", `# Use\n\n${line}\n`);
-    expect(await found(bearer, { variables: undefined })).toEqual([
-      `docs/use.md:3 credential-in-documentation This file contains what looks like ${kind}.`,
-    ]);
-  });
+  ])(
+    "[TS-SEC-9] rejects documentation that contains something that looks like a credential: %s",
+    async (line, kind) => {
+      await write("docs/use.md", `# Use\n\n${line}\n`);
+      expect(await found(bearer, { variables: undefined })).toEqual([
+        `docs/use.md:3 credential-in-documentation This file contains what looks like ${kind}.`,
+      ]);
+    },
+  );
 
   test.each([
     "export API_TOKEN=your-token-here",
@@ -87,19 +90,19 @@ describe("documentation files", () => {
     `commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b, checksum sha512-${token}${token}`,
     `![build](https://img.example.com/${token}.svg) and the id ${token}`,
     "The password is stored by your keychain; the token expires after 3600 seconds.",
-  ])("[TS-SEC-9] may contain placeholders, examples and identifiers: %s", async (line) => {
+  ])("[TS-SEC-9] accepts placeholders, examples and identifiers in documentation: %s", async (line) => {
     await write("docs/use.md", `${line}\n`);
     expect(await found(bearer, { variables: undefined })).toEqual([]);
   });
 
-  test("[TS-SEC-9] may contain a value that is too short, too common, or a placeholder", async () => {
+  test("[TS-SEC-9] accepts documentation that contains a value that is too short, too common, or a placeholder", async () => {
     await write("docs/use.md", "the postgres database, secret1, your-token-here, https://api.example.com\n");
     for (const API_TOKEN of ["postgres", "secret1", "your-token-here", "https://api.example.com"]) {
       expect(await found(bearer, { variables: { API_TOKEN } })).toEqual([]);
     }
   });
 
-  test("[TS-D-SEC-3] are read only up to the limits and inside the project", async () => {
+  test("[TS-D-SEC-3] reads documentation only up to the limits and inside the project", async () => {
     const outside = await mkdtemp(join(tmpdir(), "wirescope-outside-"));
     onTestFinished(() => rm(outside, { recursive: true }));
     await writeFile(join(outside, "a.md"), value);
@@ -127,7 +130,7 @@ describe("files in version control", () => {
 
   beforeEach(() => git("init", "--quiet"));
 
-  test("[TS-SEC-10, TS-STDIO-3] are found if an entry references them as environment files, whatever their name", async () => {
+  test("[TS-SEC-10, TS-STDIO-3] finds environment files of an entry in version control, whatever their name", async () => {
     await write("deploy/production.vars", `LEVEL=info\nexport DB_PASSWORD='hunter22x'\nAPI_TOKEN=${value}\n`);
     const not = "This file is not in .gitignore, and it contains";
     expect(await found(server)).toEqual([
@@ -146,7 +149,7 @@ describe("files in version control", () => {
     ]);
   });
 
-  test("[TS-SEC-10] are found if a helper contains a credential, but not if it reads it from elsewhere", async () => {
+  test("[TS-SEC-10] finds a helper in version control that contains a credential, but not one that reads it from elsewhere", async () => {
     await write("bin/headers.sh", `#!/bin/sh\nTOKEN="ghp_${token}"\necho "{}"\n`);
     expect(await found(helper)).toEqual([
       "bin/headers.sh:2 credential-in-file This file is not in .gitignore, and it contains what looks like a GitHub token.",
@@ -161,7 +164,7 @@ describe("files in version control", () => {
     expect(await found(helper)).toEqual([]);
   });
 
-  test("[TS-SEC-10] are found in every index version, even if a rule ignores them", async () => {
+  test("[TS-SEC-10] finds files in every version of the git index, even if a rule ignores them", async () => {
     await write("bin/headers.sh", `#!/bin/sh\nTOKEN=${value}1\n`);
     for (let count = 0; count < 50; count += 1) await write(`bin/more/file-${count}`, "");
     await write(".gitignore", "bin/\n");
@@ -178,7 +181,7 @@ describe("files in version control", () => {
     expect(await found(helper)).toEqual([]);
   });
 
-  test("are not reported outside a repository or the project, or if they are examples", async () => {
+  test("reports no files outside the repository or the project, and no examples", async () => {
     await write("deploy/production.vars", "LEVEL=info\n");
     await write("deploy/production.vars.example", "API_TOKEN=\n");
     await write(".gitignore", "production.vars\n");
@@ -193,14 +196,14 @@ describe("a hostile repository", () => {
   test.each([
     ["long words before what looks like a key", `${"a".repeat(3000)} ${`${token} `.repeat(40)}`],
     ["beginnings of JSON Web Tokens", "-eyJ".repeat(1000)],
-  ])("[TS-SEC-9] cannot slow down a check by %s", async (_, line) => {
+  ])("[TS-SEC-9] checks the documentation of a hostile repository quickly even with %s", async (_, line) => {
     await write("README.md", `${line}\n`.repeat(250));
     const start = performance.now();
     expect(await found()).toEqual([]);
     expect(performance.now() - start).toBeLessThan(30_000);
   });
 
-  test("[TS-SEC-10] has its rules and index read for at most 32 files", async () => {
+  test("[TS-SEC-10] reads the rules and the index for at most 32 files", async () => {
     git("init", "-q");
     for (let count = 0; count < 40; count += 1) await write(`.env.${count}`, "A=b");
     expect(await found()).toHaveLength(32);

@@ -22,29 +22,29 @@ function codesOf(entry: unknown, variables: Variables): string[] {
 const process = (more: object): object => ({ command: "x", ...more });
 const header = (name: string, value: string): object => networkEntry({ headers: { [name]: value } });
 
-describe("[TS-D-SEC-2] the value of a variable is a secret", () => {
+describe("[TS-D-SEC-2] secrets among the values of variables", () => {
   test.each([
-    ["as the password of an address", { STORE: "postgres://me:${WORD}@host/db" }, ["WORD"]],
-    ["as a part of that password", { STORE: "postgres://me:a${WORD}b@host/db" }, ["WORD"]],
-    ["as a password without a user", { STORE: "redis://:${WORD}@host" }, ["WORD"]],
-    ["and the rest of the address is not", { STORE: "postgres://${PERSON}:${WORD}@${PLACE}/${BASE}" }, ["WORD"]],
-    ["as both parts of a password", { STORE: "postgres://me:${ONE}${TWO}@host/db" }, ["ONE", "TWO"]],
-    ["as a parameter with the name of one", { STORE: "postgres://host/db?user=${PERSON}&password=${WORD}" }, ["WORD"]],
-    ["also if another parameter follows", { STORE: "postgres://host/db?password=${WORD}&user=${PERSON}" }, ["WORD"]],
-    ["in a variable with the name of one", { API_KEY: "${WORD}", LEVEL: "${DETAIL}" }, ["WORD"]],
+    ["the password of an address", { STORE: "postgres://me:${WORD}@host/db" }, ["WORD"]],
+    ["a part of the password", { STORE: "postgres://me:a${WORD}b@host/db" }, ["WORD"]],
+    ["a password without a user", { STORE: "redis://:${WORD}@host" }, ["WORD"]],
+    ["only the password of an address", { STORE: "postgres://${PERSON}:${WORD}@${PLACE}/${BASE}" }, ["WORD"]],
+    ["both parts of a password", { STORE: "postgres://me:${ONE}${TWO}@host/db" }, ["ONE", "TWO"]],
+    ["a parameter named like a secret", { STORE: "postgres://host/db?user=${PERSON}&password=${WORD}" }, ["WORD"]],
+    ["a parameter before another one", { STORE: "postgres://host/db?password=${WORD}&user=${PERSON}" }, ["WORD"]],
+    ["a variable named like a secret", { API_KEY: "${WORD}", LEVEL: "${DETAIL}" }, ["WORD"]],
     [
-      "by its own name, wherever it is",
+      "a reference named like a secret, wherever it is",
       { LEVEL: "${API_TOKEN}", STORE: "postgres://host/${DB_TOKEN}" },
       ["API_TOKEN", "DB_TOKEN"],
     ],
-    ["but not as a segment with a colon and an at sign", { PAGE: "https://host/a:${WORD}@b" }, []],
-    ["but not as the host, or what follows it", { PAGE: "https://${PLACE}:8080/${PATH_PART}?q=${QUERY}" }, []],
-  ])("%s", (_, env, expected) => {
+    ["no path segment with a colon and an at sign", { PAGE: "https://host/a:${WORD}@b" }, []],
+    ["no host, and no path, query or port after it", { PAGE: "https://${PLACE}:8080/${PATH_PART}?q=${QUERY}" }, []],
+  ])("decides whether the value of a variable is a secret: %s", (_, env, expected) => {
     const { uses } = substitute(process({ env }));
     expect(uses.filter(({ isSecret }) => isSecret).map(({ variable }) => variable)).toEqual(expected);
   });
 
-  test("if it is a url parameter or option that is named like a secret", () => {
+  test("treats url parameters and options that are named like a secret as secrets", () => {
     const url = "https://host/${PART}?w=${WHAT}&api_key=a${ONE}b&token=${TWO}${THREE}&q=${QUERY}";
     const secrets = createSecretRegistry();
     const variables = { PART: "p", WHAT: "w", ONE: "k3q9x7z1", TWO: "m4n8b2v6", THREE: "c5d7f9g1", QUERY: "q" };
@@ -56,7 +56,7 @@ describe("[TS-D-SEC-2] the value of a variable is a secret", () => {
     expect(secretsOf(substitute(process({ args })).uses)).toEqual(["ONE", "THREE"]);
   });
 
-  test("in a header that carries a credential, but not in other headers", () => {
+  test("treats values in headers that carry a credential as secrets, but not in other headers", () => {
     const headers = {
       Authorization: "Bearer ${ONE}",
       "X-Api-Key": "${TWO}",
@@ -72,7 +72,7 @@ describe("[TS-D-SEC-2] the value of a variable is a secret", () => {
     ]);
   });
 
-  test("and is redacted from then on, but the database name stays readable", () => {
+  test("redacts a password from then on, but keeps the database name readable", () => {
     const secrets = createSecretRegistry();
     const env = { STORE: "postgres://${PERSON}:${WORD}@host/${BASE}" };
     substitute(process({ env }), { PERSON: "the-person", WORD: "the-word", BASE: "the-base" }, secrets);
@@ -90,13 +90,13 @@ describe("[TS-D-SUB-6] invisible white space", () => {
     ["\nab", "starts with white space"],
     ["ab\t", "ends with white space"],
     ["a\u200bb", "contains invisible characters"],
-  ])("%j is reported precisely", (value, what) => {
+  ])("reports invisible white space precisely: %j", (value, what) => {
     expect(findingsOf(process({ args: ["${A}"] }), { A: value })).toMatchObject([
       { code: "variable-white-space", message: `The value of A ${what}.` },
     ]);
   });
 
-  test("is an error in a secret, in any header and in the url, and a warning elsewhere", () => {
+  test("reports white space as an error in a secret, a header and the url, and as a warning elsewhere", () => {
     const error = "error variable-white-space";
     expect(codesOf(process({ env: { API_KEY: "${A}" } }), { A: "a " })).toEqual([error]);
     expect(codesOf(header("X-Region", "${A}"), { A: "a " })).toEqual([error]);
@@ -105,16 +105,16 @@ describe("[TS-D-SUB-6] invisible white space", () => {
   });
 });
 
-test("a NUL is an error in every value that is passed to a process", () => {
+test("reports a NUL as an error in every value that is passed to a process", () => {
   expect(codesOf(process({ args: ["${A}"] }), { A: "a\0b" })).toEqual(["error variable-white-space"]);
   expect(codesOf(process({ env: { LEVEL: "${A}" } }), { A: "a\0b" })).toEqual(["error variable-white-space"]);
 });
 
-test("a placeholder is accepted in fields that are not secret", () => {
+test("accepts a placeholder in fields that are not secret", () => {
   expect(codesOf(process({ args: ["${A}"] }), { A: "changeme" })).toEqual([]);
 });
 
-test("a scheme in the value of Authorization is an error only if the field has one too", () => {
+test("reports a scheme in the value of Authorization only if the field has one too", () => {
   expect(codesOf(header("Authorization", "${A}"), { A: "Bearer abc" })).toEqual([]);
   expect(codesOf(header("authorization", "Bearer ${A}"), { A: "bearer abc" })).toEqual(["error authorization-doubled"]);
 });
@@ -126,10 +126,10 @@ test.each([
   ["dXNlcjpwYXNz!", ["warning basic-credentials"]],
   ["!dXNlcjpwYXNz", ["warning basic-credentials"]],
   ["user:pass", ["warning basic-credentials"]],
-])("the Basic credentials %j are checked as the base64 of user:password", (value, expected) => {
+])("checks that the Basic credentials %j are the base64 of user:password", (value, expected) => {
   expect(codesOf(header("Authorization", "Basic ${A}"), { A: value })).toEqual(expected);
 });
 
-test("Basic credentials made of several variables are not checked", () => {
+test("does not check Basic credentials made of several variables", () => {
   expect(codesOf(header("Authorization", "Basic ${A}${B}"), { A: "dXNlcjpw", B: "YXNz" })).toEqual([]);
 });

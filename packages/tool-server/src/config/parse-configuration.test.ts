@@ -27,12 +27,12 @@ function ofEnv(env: Record<string, string>): string[] {
   return ofEntry({ command: "node", env });
 }
 
-test.each([...examples])("the specification's example %s has no findings", (_, text) => {
+test.each([...examples])("finds nothing wrong with the specification's example %s", (_, text) => {
   expect(codesOf(text)).toEqual([]);
 });
 
 describe("the file", () => {
-  test("[TS-FILE-1, TS-D-FILE-1] has entries by name at the top level or in mcpServers, and may have a $schema", () => {
+  test("[TS-FILE-1, TS-D-FILE-1] accepts entries by name at the top level or in mcpServers, and a $schema", () => {
     const entry = networkEntry();
     for (const file of [
       { a: entry, b: entry },
@@ -44,7 +44,7 @@ describe("the file", () => {
     }
   });
 
-  test("[TS-FILE-2, TS-D-TYPE-1, TS-D-TYPE-2] has network servers of three types and stdio servers, whose type is optional", () => {
+  test("[TS-FILE-2, TS-D-TYPE-1, TS-D-TYPE-2] accepts network servers of three types, and stdio servers with and without a type", () => {
     const text = JSON.stringify({
       a: networkEntry(),
       b: networkEntry({ type: "sse" }),
@@ -69,11 +69,11 @@ describe("the file", () => {
     ['{" ": {"command": "x"}}', "error server-name"],
     ['{"a": {"command": "x"}, "a": {"command": "x"}}', "error json-duplicate-key"],
     ["{", "error json-syntax"],
-  ])("[TS-D-FILE-3] is reported if it has the wrong structure: %j", (text, code) => {
+  ])("[TS-D-FILE-3] reports a file with the wrong structure: %j", (text, code) => {
     expect(codesOf(text)).toEqual([code]);
   });
 
-  test("[TS-D-FILE-3] may contain comments and trailing commas, and positions stay right", () => {
+  test("[TS-D-FILE-3] accepts comments and trailing commas, and keeps positions right", () => {
     const text = `\ufeff// The servers of this project.
 {
   "mcpServers": {
@@ -118,7 +118,7 @@ describe("the file", () => {
     expect(findings[3]?.fix).toBe("Did you mean headers?");
   });
 
-  test("never makes the parser throw, whatever it contains", () => {
+  test("never throws, whatever the file contains", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         parseConfiguration(JSON.stringify(value));
@@ -143,7 +143,7 @@ describe("fields", () => {
     ["env.A", { command: "node", env: { A: true } }],
     ['env["A=B"]', { command: "node", env: { "A=B": "x" } }],
   ])(
-    "[TS-FIELD-1, TS-FIELD-2, TS-FIELD-4, TS-FIELD-5, TS-FIELD-6, TS-FIELD-7, TS-FIELD-8] have the JSON type of the format: %s",
+    "[TS-FIELD-1, TS-FIELD-2, TS-FIELD-4, TS-FIELD-5, TS-FIELD-6, TS-FIELD-7, TS-FIELD-8] reports fields that do not have the JSON type of the format: %s",
     (path, entry) => {
       const { findings } = parseConfiguration(withEntry(entry));
       expect(findings.map(({ code }) => code)).toEqual(["field-type"]);
@@ -151,7 +151,7 @@ describe("fields", () => {
     },
   );
 
-  test("[TS-D-FILE-5] that are unknown are errors with a suggestion", () => {
+  test("[TS-D-FILE-5] reports unknown fields as errors with a suggestion", () => {
     const { findings } = parseConfiguration(withEntry(networkEntry({ Headers: {}, headers_helper: "x", wibble: 1 })));
     expect(findings.map(({ code, fix }) => [code, fix])).toEqual([
       ["field-unknown", "Did you mean headers?"],
@@ -160,7 +160,7 @@ describe("fields", () => {
     ]);
   });
 
-  test("[TS-FIELD-4, TS-FIELD-5, TS-FIELD-7, TS-FIELD-8, TS-D-FILE-5] are allowed only in entries of the right kind", () => {
+  test("[TS-FIELD-4, TS-FIELD-5, TS-FIELD-7, TS-FIELD-8, TS-D-FILE-5] reports fields that are not allowed in entries of this kind", () => {
     expect(ofEntry(networkEntry({ args: [], env: {} }))).toEqual(["error field-misplaced", "error field-misplaced"]);
     expect(ofEntry({ command: "node", headers: {}, headersHelper: "./x" })).toEqual([
       "error field-misplaced",
@@ -168,7 +168,7 @@ describe("fields", () => {
     ]);
   });
 
-  test("[TS-FIELD-2, TS-FIELD-6, TS-D-FILE-6] are url or command: both is an error, and so is neither", () => {
+  test("[TS-FIELD-2, TS-FIELD-6, TS-D-FILE-6] reports an entry with both url and command, or with neither", () => {
     expect(ofEntry({ type: "http", url: "https://a.example.com", command: "x" })).toEqual(["error field-conflict"]);
     expect(ofEntry({})).toEqual(["error field-missing"]);
     expect(ofEntry({ type: "http" })).toEqual(["error field-missing"]);
@@ -176,14 +176,14 @@ describe("fields", () => {
     expect(ofEntry({ type: "http", url: " " })).toEqual(["error field-missing"]);
   });
 
-  test("[TS-MTLS-1] for client certificates do not exist", () => {
+  test("[TS-MTLS-1] rejects fields for client certificates, which do not exist", () => {
     expect(ofEntry(networkEntry({ cert: "a.pem", key: "a.key" }))).toEqual([
       "error field-unknown",
       "error field-unknown",
     ]);
   });
 
-  test("[TS-MTLS-2] of a wrapper with the paths of certificate and key are a valid entry", () => {
+  test("[TS-MTLS-2] accepts the paths of certificate and key as arguments of a wrapper", () => {
     const { entries, findings } = parseConfiguration(example("mutual-tls"));
     expect(findings).toEqual([]);
     expect(entries).toMatchObject([{ type: "stdio", args: [{}, { field: "args[1]" }, {}, {}, {}] }]);
@@ -191,7 +191,7 @@ describe("fields", () => {
 });
 
 describe("the type", () => {
-  test("[TS-D-TYPE-3] of a network entry is required, and the fix depends on the url", () => {
+  test("[TS-D-TYPE-3] requires the type of a network entry, and suggests the one that fits the url", () => {
     const { findings } = parseConfiguration(
       JSON.stringify({ a: { url: "https://a.example.com" }, b: { url: "wss://a.example.com" } }),
     );
@@ -206,17 +206,17 @@ describe("the type", () => {
     ["websocket", "ws"],
     ["SSE", "sse"],
     ["htp", "http"],
-  ])("[TS-FIELD-1] is an error with a suggestion if it is unknown: %s", (type, meant) => {
+  ])("[TS-FIELD-1] reports an unknown type as an error with a suggestion: %s", (type, meant) => {
     const { findings } = parseConfiguration(withEntry({ type, url: "https://a.example.com" }));
     expect(findings.find(({ code }) => code === "type-unknown")?.fix).toBe(`Write "${meant}".`);
   });
 
-  test("[TS-FIELD-1] must match url or command", () => {
+  test("[TS-FIELD-1] reports a type that does not match url or command", () => {
     expect(ofEntry({ type: "stdio", url: "https://a.example.com" })).toEqual(["error type-mismatch"]);
     expect(ofEntry({ type: "http", command: "node" })).toEqual(["error type-mismatch"]);
   });
 
-  test("[TS-OAUTH-1] and a url are a complete entry", () => {
+  test("[TS-OAUTH-1] accepts an entry that has only a type and a url", () => {
     const { entries, findings } = parseConfiguration(example("oauth"));
     expect(findings).toEqual([]);
     expect(entries).toMatchObject([
@@ -235,7 +235,7 @@ describe("the url", () => {
     ["wss://api.example.com", "http", "url-scheme"],
     ["https://api.example.com", "ws", "url-scheme"],
     ["ftp://api.example.com", "http", "url-scheme"],
-  ])("[TS-FIELD-2, TS-SEC-3] must use https, or wss for WebSocket: %s of type %s", (url, type, code) => {
+  ])("[TS-FIELD-2, TS-SEC-3] requires https in the url, or wss for WebSocket: %s of type %s", (url, type, code) => {
     expect(ofUrl(url, type)).toEqual([`error ${code}`]);
   });
 
@@ -244,7 +244,7 @@ describe("the url", () => {
     ["sse", "http://127.0.0.1/sse"],
     ["ws", "ws://[::1]:80/"],
     ["http", "http://127.1.2.3"],
-  ])("[TS-D-URL-3] may be insecure with type %s for localhost if that is allowed: %s", (type, url) => {
+  ])("[TS-D-URL-3] allows an insecure url with type %s for localhost if that is enabled: %s", (type, url) => {
     const text = withEntry({ type, url });
     expect(codesOf(text)).toEqual(["error url-loopback"]);
     expect(codesOf(text, { allowInsecureLoopback: true })).toEqual(["note url-loopback"]);
@@ -260,11 +260,11 @@ describe("the url", () => {
     "https://${A}.0.0.1",
     "${API_URL}@a.example.com",
     "api.${DOMAIN}/mcp",
-  ])("must be absolute: %s", (url) => {
+  ])("rejects a url that is not absolute: %s", (url) => {
     expect(ofUrl(url)).toEqual(["error url-invalid"]);
   });
 
-  test("[TS-D-URL-5] must not contain a user name or password", () => {
+  test("[TS-D-URL-5] rejects a url with a user name or password", () => {
     expect(ofUrl("https://user@a.example.com")).toEqual(["error url-credentials"]);
     expect(ofUrl("https://${USER}:${PASSWORD}@a.example.com")).toEqual(["error url-credentials"]);
     expect(ofUrl("https://a:hunter22@a.example.com").toSorted()).toEqual([
@@ -273,11 +273,11 @@ describe("the url", () => {
     ]);
   });
 
-  test("must not have a fragment", () => {
+  test("rejects a url with a fragment", () => {
     expect(ofUrl("https://a.example.com/#part")).toEqual(["warning url-fragment"]);
   });
 
-  test("[TS-FIELD-3, TS-TENANT-2] may have variables in a label of the host, the port, the path and the query", () => {
+  test("[TS-FIELD-3, TS-TENANT-2] accepts variables in a label of the host, the port, the path and the query of the url", () => {
     expect(ofUrl("https://${TENANT}.example.com:${PORT}/${A}/x-${B}?c=${C}")).toEqual([]);
     expect(ofUrl("https://eu-${TENANT}.api.example.com/")).toEqual([]);
   });
@@ -290,11 +290,11 @@ describe("the url", () => {
     "${API_URL}/mcp",
     "${API_URL}",
     "${SCHEME}://a.example.com",
-  ])("[TS-FIELD-3] may take its host, origin or scheme from a variable: %s", (url) => {
+  ])("[TS-FIELD-3] accepts a variable as the host, origin or scheme of the url: %s", (url) => {
     expect(ofUrl(url)).toEqual([]);
   });
 
-  test("[TS-SEC-3] must not use http, whatever the variables are", () => {
+  test("[TS-SEC-3] rejects a url with http, whatever the variables are", () => {
     expect(ofUrl("http://${TENANT}.example.com")).toEqual(["error url-insecure"]);
     expect(ofUrl("http://${HOST}/mcp")).toEqual(["error url-loopback"]);
     expect(codesOf(withEntry({ type: "http", url: "http://${HOST}/mcp" }), { allowInsecureLoopback: true })).toEqual(
@@ -302,7 +302,7 @@ describe("the url", () => {
     );
   });
 
-  test("must not contain a secret, neither a variable nor a literal", () => {
+  test("rejects a url that contains a secret, as a variable or as a literal", () => {
     expect(ofUrl("https://a.example.com/?key=${API_KEY}")).toEqual(["warning url-secret"]);
     for (const url of ["https://${API_TOKEN}.example.com", "https://a.example.com:${API_TOKEN}", "${API_TOKEN}/mcp"]) {
       expect(ofUrl(url)).toEqual(["error url-secret"]);
@@ -310,7 +310,7 @@ describe("the url", () => {
     expect(ofUrl("https://a.example.com/?api_key=correcthorse")).toEqual(["error literal-secret"]);
   });
 
-  test("[TS-TENANT-1, TS-TENANT-2] and headers determine which variables select a tenant", () => {
+  test("[TS-TENANT-1, TS-TENANT-2] finds the variables in the url and the headers that select a tenant", () => {
     const tenants = (name: string) =>
       parseConfiguration(example(name)).entries.flatMap((e) => ("tenants" in e ? e.tenants : []));
     expect(tenants("tenant-by-host")).toEqual([{ variable: "TENANT_ID", via: "host", field: "url" }]);
@@ -324,7 +324,7 @@ describe("the url", () => {
 });
 
 describe("headers", () => {
-  test("[TS-HEADER-1] Authorization is Bearer or Basic with a variable", () => {
+  test("[TS-HEADER-1] accepts Authorization with Bearer or Basic and a variable", () => {
     expect(ofHeaders({ Authorization: "Bearer ${API_TOKEN}" })).toEqual([]);
     expect(ofHeaders({ authorization: "Basic ${BASE64_CREDENTIALS}" })).toEqual([]);
   });
@@ -337,7 +337,7 @@ describe("headers", () => {
     "Bearer ",
     "Bearer",
     "",
-  ])("[TS-BEARER-1, TS-ERR-1] Authorization without Bearer and one space is an error: %j", (value) => {
+  ])("[TS-BEARER-1, TS-ERR-1] reports Authorization without Bearer and one space: %j", (value) => {
     expect(ofHeaders({ Authorization: value })).toEqual(["error authorization-scheme"]);
   });
 
@@ -349,23 +349,23 @@ describe("headers", () => {
     "Digest ${T}",
     "SSWS ${T}",
     "Splunk ${T}",
-  ])("Authorization accepts another scheme: %j", (value) => {
+  ])("accepts Authorization with another scheme: %j", (value) => {
     expect(ofHeaders({ Authorization: value })).toEqual([]);
   });
 
-  test("a misspelled scheme is a warning with a suggestion", () => {
+  test("warns about a misspelled scheme, with a suggestion", () => {
     expect(ofHeaders({ Authorization: "Baerer ${T}" })).toEqual(["warning authorization-scheme"]);
   });
 
-  test("a literal token is a secret after any scheme", () => {
+  test("reports a literal token after any scheme as a secret", () => {
     expect(ofHeaders({ Authorization: "ApiKey abc-def" })).toEqual(["error literal-secret"]);
   });
 
-  test("a scheme in another case is a warning", () => {
+  test("warns about a scheme in another case", () => {
     expect(ofHeaders({ Authorization: "bearer ${API_TOKEN}" })).toEqual(["warning authorization-scheme"]);
   });
 
-  test("[TS-HEADER-2, TS-KEY-1, TS-FIELD-4] with any server-defined name are accepted, with variables", () => {
+  test("[TS-HEADER-2, TS-KEY-1, TS-FIELD-4] accepts headers with any server-defined name, with variables", () => {
     const { entries, findings } = parseConfiguration(example("api-keys"));
     expect(findings).toEqual([]);
     expect(entries).toMatchObject([
@@ -373,25 +373,28 @@ describe("headers", () => {
     ]);
   });
 
-  test.each(["", "a b", "a:", "a\nb", "ä", "a(b)"])("[TS-D-HEADER-1] have names of HTTP: %j", (name) => {
-    expect(ofHeaders({ [name]: "x" })).toEqual(["error header-name"]);
-  });
+  test.each(["", "a b", "a:", "a\nb", "ä", "a(b)"])(
+    "[TS-D-HEADER-1] rejects header names that HTTP does not allow: %j",
+    (name) => {
+      expect(ofHeaders({ [name]: "x" })).toEqual(["error header-name"]);
+    },
+  );
 
   test.each(["a\nX-Evil: 1", "a\r\n", "a\u0000", "snow \u2603", "${A:-a\nb}"])(
-    "[TS-D-HEADER-1] cannot contain values that inject other headers: %j",
+    "[TS-D-HEADER-1] rejects header values that inject other headers: %j",
     (value) => {
       expect(ofHeaders({ "X-Name": value })).toEqual(["error header-value"]);
     },
   );
 
-  test("[TS-D-HEADER-2] that the connection sets are rejected, and so are duplicates", () => {
+  test("[TS-D-HEADER-2] rejects headers that the connection sets, and duplicates", () => {
     for (const name of ["Host", "content-length", "Transfer-Encoding", "Mcp-Session-Id", "Sec-WebSocket-Key"]) {
       expect(ofHeaders({ [name]: "x" })).toContain("error header-reserved");
     }
     expect(ofHeaders({ "X-Name": "x", "x-name": "y" })).toEqual(["error header-duplicate"]);
   });
 
-  test("a helper in addition to Authorization gets a note", () => {
+  test("adds a note if an entry has both a helper and Authorization", () => {
     const headers = { Authorization: "Bearer ${API_TOKEN}" };
     expect(ofEntry(networkEntry({ headers, headersHelper: "./h.sh" }))).toEqual(["note helper-and-authorization"]);
   });
@@ -405,11 +408,11 @@ describe("literal secrets", () => {
     [{ "X-Auth-Token": "${TOKEN:-correct-horse}" }],
     [{ "X-Signature": "0123456789" }],
     [{ Cookie: "session=abc" }],
-  ])("[TS-SEC-1, TS-D-SEC-1] are found by the name of their header: %j", (headers) => {
+  ])("[TS-SEC-1, TS-D-SEC-1] finds literal secrets by the name of their header: %j", (headers) => {
     expect(ofHeaders(headers as Record<string, string>)).toEqual(["error literal-secret"]);
   });
 
-  test("[TS-SEC-1, TS-D-SEC-1] are found by the name of a variable of a process or of an argument", () => {
+  test("[TS-SEC-1, TS-D-SEC-1] finds literal secrets by the name of an environment variable or an argument", () => {
     expect(ofEnv({ DB_PASSWORD: "hunter2" })).toEqual(["error literal-secret"]);
     expect(ofEnv({ DATABASE_URL: "postgres://app:hunter22@localhost/db" })).toEqual(["error literal-secret"]);
     expect(ofEnv({ DATABASE_URL: "jdbc:postgresql://db/x?user=a&password=hunter2" })).toEqual(["error literal-secret"]);
@@ -423,7 +426,7 @@ describe("literal secrets", () => {
     ]);
   });
 
-  test("[TS-SEC-1, TS-D-SEC-1] are found by their shape in every field", () => {
+  test("[TS-SEC-1, TS-D-SEC-1] finds literal secrets by their shape in every field", () => {
     const token = `ghp_${"a1B2".repeat(9)}`;
     expect(ofHeaders({ "X-Name": token })).toEqual(["error literal-secret"]);
     expect(ofEnv({ NAME: `x ${token}` })).toEqual(["error literal-secret"]);
@@ -439,18 +442,18 @@ describe("literal secrets", () => {
     "postgres://${U:-app}:${P}@db/main",
     "${DATABASE_URL:-postgres://localhost/dev}",
     "file:./dev.db",
-  ])("are not reported for an address without a password: %j", (address) => {
+  ])("reports no secret in an address without a password: %j", (address) => {
     expect(ofEnv({ DATABASE_URL: address })).toEqual([]);
   });
 
-  test("are not reported for a git commit", () => {
+  test("reports no secret for a git commit", () => {
     const commit = "356a192b7913b04c54574d18c28d46e6395428ab";
     expect(ofEnv({ REVISION: commit })).toEqual([]);
     expect(ofEntry({ command: "x", args: ["--ref", commit, `git+https://git.example/a@${commit}`] })).toEqual([]);
     expect(ofEnv({ API_TOKEN: commit })).toEqual(["error literal-secret"]);
   });
 
-  test("are not reported for a value that is marked with NOT_SECRET, which reads no variable", () => {
+  test("reports no secret for a value marked with NOT_SECRET, which reads no variable", () => {
     expect(ofEnv({ PUBLIC_KEY: "${NOT_SECRET:-pk_0a1b2c3d4e5f}" })).toEqual([]);
     expect(ofEnv({ NAME: `\${NOT_SECRET:-ghp_${"a1B2".repeat(9)}}` })).toEqual([]);
     expect(ofHeaders({ "X-API-Key": "${NOT_SECRET:-public-demo-key}" })).toEqual([]);
@@ -468,7 +471,7 @@ describe("literal secrets", () => {
     expect(secrets.redact("pk_0a1b")).toBe("pk_0a1b");
   });
 
-  test("are not reported for values that only look similar", () => {
+  test("reports no secret for values that only look similar", () => {
     expect(
       ofEnv({
         TOKEN_LIMIT: "4000",
@@ -484,7 +487,7 @@ describe("literal secrets", () => {
     ).toEqual([]);
   });
 
-  test("[TS-SEC-2] are in no finding, not even if they are written as a name", () => {
+  test("[TS-SEC-2] quotes a secret in no finding, not even if it is written as a name", () => {
     const secret = `ghp_${"a1B2".repeat(9)}`;
     const texts = [
       withEntry(networkEntry({ headers: { Authorization: secret, "X-A": `\${${secret}}` } })),
@@ -505,13 +508,13 @@ describe("literal secrets", () => {
 
 describe("variables", () => {
   test.each(["${", "${}", "${A", "${A B}", "${1A}", "${A:default}", "${A:-${B}}", "$API_TOKEN"])(
-    "[TS-D-SUB-4] with wrong syntax are errors: %j",
+    "[TS-D-SUB-4] reports variables with wrong syntax: %j",
     (value) => {
       expect(ofEnv({ NAME: `x ${value}` })).toEqual(["error variable-malformed"]);
     },
   );
 
-  test("[TS-SUB-2] HOST_PLUGIN_ROOT is available in command, args and headersHelper, and nowhere else", () => {
+  test("[TS-SUB-2] allows HOST_PLUGIN_ROOT in command, args and headersHelper, and nowhere else", () => {
     const root = "${HOST_PLUGIN_ROOT}";
     expect(ofEntry({ command: `${root}/x`, args: [root] })).toEqual([]);
     expect(ofEntry(networkEntry({ headersHelper: `${root}/x` }))).toEqual([]);
@@ -520,14 +523,14 @@ describe("variables", () => {
     expect(ofUrl(`https://a.example.com/${root}`)).toEqual(["error variable-misplaced"]);
   });
 
-  test("that decide which program runs are a warning", () => {
+  test("warns about variables that decide which program runs", () => {
     expect(ofEntry({ command: "${TOOL}" })).toEqual(["warning variable-misplaced"]);
     expect(ofEntry(networkEntry({ headersHelper: "${HELPER}" }))).toEqual(["warning variable-misplaced"]);
   });
 });
 
 describe("variables in another form", () => {
-  test("a bridge reads $NAME in its arguments from env, so that a token is not an argument", () => {
+  test("lets a bridge read $NAME in its arguments from env, so that a token is not an argument", () => {
     const args = ["bridge", "--header", "Authorization: Bearer $LEDGER_TOKEN", "https://ledger.example.com/mcp"];
     const env = { LEDGER_TOKEN: "${LEDGER_TOKEN}" };
     expect(ofEntry({ command: "wirescope", args, env })).toEqual([]);
@@ -539,7 +542,7 @@ describe("variables in another form", () => {
     expect(ofEntry({ command: "other", args, env })).toEqual(["error variable-malformed"]);
   });
 
-  test("%NAME% is reported with a fix", () => {
+  test("reports %NAME% with a fix", () => {
     const { findings } = parseConfiguration(withEntry(networkEntry({ headers: { "X-API-Key": "%API_KEY%" } })));
     expect(findings).toMatchObject([
       { code: "variable-malformed", fix: "Write ${API_KEY}, which works on every system." },

@@ -8,7 +8,7 @@ function read(text: string): Record<string, string> {
   return { ...variables };
 }
 
-test("[TS-STDIO-2] an environment file has names and values, and comments and export are skipped", () => {
+test("[TS-STDIO-2] reads names and values, and skips comments and export", () => {
   expect(read("\ufeff# a comment\n\nA=1\r\nexport B = two words  # why\n  C=\nD=a#b\n")).toEqual({
     A: "1",
     B: "two words",
@@ -17,7 +17,7 @@ test("[TS-STDIO-2] an environment file has names and values, and comments and ex
   });
 });
 
-test("quotes preserve white space and symbols, across several lines", () => {
+test("preserves white space and symbols in quotes, across several lines", () => {
   expect(read(`A=" a # b "\nB='x\\ny $C'\nC="1\\n2\\t\\"\\\\\\$"\nD="one\ntwo" # end\nE=last`)).toEqual({
     A: " a # b ",
     B: "x\\ny $C",
@@ -27,11 +27,11 @@ test("quotes preserve white space and symbols, across several lines", () => {
   });
 });
 
-test("nothing is expanded, and the last line for a name wins", () => {
+test("expands nothing, and uses the last line for a name", () => {
   expect(read("A=1\nB=$A ${A} `id` $(id)\nA=2")).toEqual({ A: "2", B: "$A ${A} `id` $(id)" });
 });
 
-test("an invalid line is reported by number, without its content", () => {
+test("reports an invalid line by number, without its content", () => {
   const { variables, findings } = parseEnvFile('s3cret\nA="s3cret\nB=1\nC="x" s3cret\n1D=s3cret', "x/.env");
   expect({ ...variables }).toEqual({ B: "1" });
   expect(findings.map(({ line, file, code }) => `${file}:${line} ${code}`)).toEqual([
@@ -43,7 +43,7 @@ test("an invalid line is reported by number, without its content", () => {
   expect(JSON.stringify(findings)).not.toContain("s3cret");
 });
 
-test("any value in double quotes is read back unchanged", () => {
+test("reads any value in double quotes back unchanged", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (value) => {
       fc.pre(!value.includes("\r"));
@@ -56,7 +56,7 @@ test("never throws, whatever the content is", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => parseEnvFile(text, ".env").findings.length >= 0));
 });
 
-test("lines are counted across multi-line values, and a long file is parsed quickly", () => {
+test("counts lines across multi-line values, and parses a long file quickly", () => {
   expect(parseEnvFile('A="1\n2"\nwrong\n', ".env").findings).toMatchObject([{ line: 3 }]);
   expect(parseEnvFile("A='b\n".repeat(100_000), ".env").findings.length).toBeGreaterThan(0);
   expect(parseEnvFile(`A='${"b\n".repeat(500_000)}`, ".env").findings.length).toBeGreaterThan(0);

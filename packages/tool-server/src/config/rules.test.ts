@@ -6,7 +6,7 @@ const page = readFileSync(new URL("../../../../docs/configuration.md", import.me
   "\n## Rules\n",
 )[1];
 
-test("docs/configuration.md lists exactly the rules with their sentences", () => {
+test("lists exactly the rules with their sentences in docs/configuration.md", () => {
   const listed = [...(page ?? "").matchAll(/^\| `([a-z-]+)` \| (.+?) \| .+? \|$/gm)].map(([, code, rule]) => [
     code,
     rule,

@@ -18,7 +18,7 @@ function hasErrors(text: string): boolean {
   );
 }
 
-test("[TS-D-FILE-7] the schema has every field with its JSON type, in the entries it applies to", () => {
+test("[TS-D-FILE-7] describes every field with its JSON type, in the entries it applies to", () => {
   for (const name of fieldNames) {
     const { appliesTo, json } = fieldTable[name];
     for (const kind of ["network", "stdio"] as const) {
@@ -36,7 +36,7 @@ test("[TS-D-FILE-7] the schema has every field with its JSON type, in the entrie
   expect(types.toSorted()).toEqual([...entryTypes].sort());
 });
 
-test.each([...examples])("[TS-D-FILE-7] the schema accepts the example %s, as the reader does", (_, text) => {
+test.each([...examples])("[TS-D-FILE-7] accepts the example %s, as the parser does", (_, text) => {
   expect(violations(schema, JSON.parse(text))).toEqual([]);
   expect(hasErrors(text)).toBe(false);
 });
@@ -64,12 +64,12 @@ test.each([
   [{ command: "x", env: { A: 1 } }],
   [{ command: "x", headers: {} }],
   ["x"],
-])("[TS-D-FILE-7] the schema rejects structures that the parser rejects: %j", (entry) => {
+])("[TS-D-FILE-7] rejects structures that the parser rejects: %j", (entry) => {
   expect(isAccepted(withEntry(entry))).toBe(false);
   expect(hasErrors(withEntry(entry))).toBe(true);
 });
 
-test("[TS-D-FILE-7] the schema accepts everything that the parser accepts without errors", () => {
+test("[TS-D-FILE-7] accepts everything that the parser accepts without errors", () => {
   const text = fc.constantFrom("", "x", "a b", "${A}", "Bearer ${A}", "a\nb", "https://a.example.com", "./x", "\u2603");
   const url = fc.constantFrom(
     ...[

@@ -34,13 +34,13 @@ function headersOf(headers: Record<string, string>, variables: Variables): unkno
 }
 
 describe("values", () => {
-  test("[TS-SUB-1, TS-BEARER-2] of the user's variables replace their references", () => {
+  test("[TS-SUB-1, TS-BEARER-2] replaces references by the values of the user's variables", () => {
     expect(headersOf({ Authorization: "Bearer ${API_TOKEN}" }, { API_TOKEN: "abc" })).toEqual({
       Authorization: "Bearer abc",
     });
   });
 
-  test("[TS-FIELD-7, TS-FIELD-8, TS-STDIO-1, TS-D-SUB-1] or their defaults are used in args and env", () => {
+  test("[TS-FIELD-7, TS-FIELD-8, TS-STDIO-1, TS-D-SUB-1] uses values or defaults in args and env", () => {
     const variables = { DATABASE_URL: "postgres://h/d", DB_USER: "me", DB_PASSWORD: "pass-word" };
     expect(resolveEntry(entryOf(example("stdio-env")), context(variables))).toEqual({
       type: "stdio",
@@ -52,15 +52,15 @@ describe("values", () => {
     });
   });
 
-  test("[TS-D-SUB-1] that are empty are replaced by the default, even by an empty one", () => {
+  test("[TS-D-SUB-1] replaces an empty value by the default, even by an empty one", () => {
     expect(headersOf({ "X-A": "${A:-d}", "X-B": "${B:-}" }, { A: "" })).toEqual({ "X-A": "d", "X-B": "" });
   });
 
-  test("[TS-D-SUB-2] can be combined in one string, with text around them", () => {
+  test("[TS-D-SUB-2] combines several values in one string, with text around them", () => {
     expect(headersOf({ "X-A": "<${A}/${B}-${A}>" }, { A: "1", B: "2" })).toEqual({ "X-A": "<1/2-1>" });
   });
 
-  test("[TS-SUB-2, TS-FIELD-5, TS-FIELD-6] of HOST_PLUGIN_ROOT are used in command, args and headersHelper", () => {
+  test("[TS-SUB-2, TS-FIELD-5, TS-FIELD-6] uses HOST_PLUGIN_ROOT in command, args and headersHelper", () => {
     const variables = { CLIENT_CERT: "/c.pem", CLIENT_KEY: "/k.pem", HOST_PLUGIN_ROOT: "/elsewhere" };
     expect(resolveEntry(entryOf(example("mutual-tls")), context(variables))).toMatchObject({
       command: "/plugin/bin/wrapper",
@@ -75,7 +75,7 @@ describe("values", () => {
     });
   });
 
-  test("[TS-TENANT-3] of each user make a different entry from one configuration", () => {
+  test("[TS-TENANT-3] makes a different entry for each user from one configuration", () => {
     const entry = entryOf(example("tenant-by-host"));
     expect(resolveEntry(entry, context({ TENANT_ID: "acme" }))).toMatchObject({
       url: "https://acme.api.example.com/mcp",
@@ -85,7 +85,7 @@ describe("values", () => {
     });
   });
 
-  test("[TS-D-SUB-7] are used literally, whatever they contain", () => {
+  test("[TS-D-SUB-7] uses values literally, whatever they contain", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (a, b) => {
         fc.pre(!/[\0]|\$\{/.test(a + b));
@@ -95,7 +95,7 @@ describe("values", () => {
     );
   });
 
-  test("are read only from own properties of the given variables", () => {
+  test("reads values only from own properties of the given variables", () => {
     expect(codesOf({ command: "x", args: ["${constructor}"] }, {})).toEqual(["error variable-unset"]);
   });
 });
@@ -103,7 +103,7 @@ describe("values", () => {
 describe("unusable values", () => {
   const bearer = networkEntry({ headers: { Authorization: "Bearer ${API_TOKEN}" } });
 
-  test("[TS-D-SUB-3, TS-ERR-1] an unset variable is an error that names variable, server and field", () => {
+  test("[TS-D-SUB-3, TS-ERR-1] reports an unset variable with its name, server and field", () => {
     const { entry, findings } = substituteEntry(entryOf(withEntry(bearer)), context());
     expect(entry).toBeUndefined();
     expect(findings).toMatchObject([
@@ -120,20 +120,20 @@ describe("unusable values", () => {
     );
   });
 
-  test("[TS-D-SUB-5, TS-ERR-1] an empty value is an error in a credential, and a warning elsewhere", () => {
+  test("[TS-D-SUB-5, TS-ERR-1] reports an empty value as an error in a credential, and as a warning elsewhere", () => {
     expect(codesOf(bearer, { API_TOKEN: "" })).toEqual(["error variable-empty"]);
     expect(codesOf({ command: "x", args: ["${A}"] }, { A: "" })).toEqual(["warning variable-empty"]);
   });
 
   test.each([" abc", "abc ", "abc\n", "abc\r\n", "a\nb", "abc\u200b", "\ufeffabc", "a\u00a0b"])(
-    "[TS-D-SUB-6] hidden white space is reported: %j",
+    "[TS-D-SUB-6] reports hidden white space in a value: %j",
     (value) => {
       expect(codesOf(bearer, { API_TOKEN: value })).toEqual(["error variable-white-space"]);
       expect(codesOf({ command: "x", args: ["${A}"] }, { A: value })).toEqual(["warning variable-white-space"]);
     },
   );
 
-  test("[TS-D-SUB-9] no entry gets Wirescope's own variables, such as the key to all tokens", () => {
+  test("[TS-D-SUB-9] gives no entry Wirescope's own variables, such as the key to all tokens", () => {
     const variables = { WIRESCOPE_VAULT_KEY: "the-key-to-all-tokens", wirescope_vault_key: "the-same" };
     for (const name of Object.keys(variables)) {
       const entry = networkEntry({ headers: { "X-Key": `\${${name}:-none}` } });
@@ -142,12 +142,12 @@ describe("unusable values", () => {
     }
   });
 
-  test("[TS-D-SUB-4] a value with ${ in it is never sent", () => {
+  test("[TS-D-SUB-4] never sends a value with ${ in it", () => {
     expect(codesOf(bearer, { API_TOKEN: "${OTHER}" })).toEqual(["error variable-nested"]);
     expect(codesOf({ command: "x", args: ["${A"] }, {})).toEqual(["error variable-malformed"]);
   });
 
-  test("[TS-D-SUB-4] the result never contains ${, whatever is written and set", () => {
+  test("[TS-D-SUB-4] never returns a result with ${ in it, whatever is written and set", () => {
     const piece = fc.constantFrom("$", "{", "}", "A", "${A}", "${B:-x}", ":-", " ", "${");
     const text = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(""));
     fc.assert(
@@ -160,23 +160,23 @@ describe("unusable values", () => {
     );
   });
 
-  test("[TS-D-HEADER-1] a value that is not allowed in headers is rejected", () => {
+  test("[TS-D-HEADER-1] rejects a value that is not allowed in headers", () => {
     for (const value of ["a\u0001b", "snow \u2603", "a\u0000b"]) {
       expect(codesOf(bearer, { API_TOKEN: value })).toEqual(["error header-value"]);
     }
   });
 
-  test("a scheme in the variable as well as in the file is an error", () => {
+  test("reports a scheme in the variable as well as in the file", () => {
     expect(codesOf(bearer, { API_TOKEN: "Bearer abc" })).toEqual(["error authorization-doubled"]);
   });
 
-  test("Basic should be followed by the base64 of user:password", () => {
+  test("warns if Basic is not followed by the base64 of user:password", () => {
     const basic = networkEntry({ headers: { Authorization: "Basic ${CREDENTIALS}" } });
     expect(codesOf(basic, { CREDENTIALS: "user:password" })).toEqual(["warning basic-credentials"]);
     expect(codesOf(basic, { CREDENTIALS: Buffer.from("user:password").toString("base64") })).toEqual([]);
   });
 
-  test("a placeholder in a credential is a warning", () => {
+  test("warns about a placeholder in a credential", () => {
     for (const value of ["<API_TOKEN>", "your-token-here", "changeme", "xxxx"]) {
       expect(codesOf(bearer, { API_TOKEN: value })).toEqual(["warning variable-placeholder"]);
     }
@@ -200,7 +200,7 @@ describe("a url", () => {
     ["${API_URL}:8443/mcp", "https://api.example.com", "https://api.example.com:8443/mcp"],
     ["${SCHEME}://api.example.com/mcp", "https", "https://api.example.com/mcp"],
     ["https://api.example.com/mcp#${PART}", "a b", "https://api.example.com/mcp#a%20b"],
-  ])("[TS-FIELD-3, TS-D-URL-1] may contain a variable anywhere: %s with %j", (url, value, resolved) => {
+  ])("[TS-FIELD-3, TS-D-URL-1] accepts a variable anywhere in a url: %s with %j", (url, value, resolved) => {
     const name = /\$\{(\w+)/.exec(url)?.[1] ?? "";
     expect(urlOf(url, { [name]: value })).toBe(resolved);
   });
@@ -268,7 +268,7 @@ describe("a url", () => {
     expect(urlOf("${API_URL}/mcp", { API_URL: value })).toBeUndefined();
   });
 
-  test("[TS-D-URL-3, TS-SEC-3] may get http from a variable only for a loopback host, and only if that is allowed", () => {
+  test("[TS-D-URL-3, TS-SEC-3] accepts http from a variable only for a loopback host, and only if that is allowed", () => {
     const resolved = (url: string, variables: Variables, allowInsecureLoopback: boolean): string | undefined => {
       const { entries, findings } = parseConfiguration(withEntry({ type: "http", url }), { allowInsecureLoopback });
       if (entries[0] === undefined || findings.some(({ severity }) => severity === "error")) return undefined;
@@ -306,7 +306,7 @@ describe("a url", () => {
     "token-of-the-user-1",
     "TOKEN-OF-THE-USER-1.evil.example",
     Buffer.from("token-of-the-user-1").toString("hex"),
-  ])("[TS-D-URL-6] never contains a value that looks like a credential in its host: %s", (value) => {
+  ])("[TS-D-URL-6] rejects a value that looks like a credential in the host of a url: %s", (value) => {
     const token = "token-of-the-user-1";
     for (const [url, prefix] of [
       ["https://${T}.example.com/mcp", ""],
@@ -325,7 +325,7 @@ describe("a url", () => {
     }
   });
 
-  test("[TS-D-URL-2] percent-encodes values in path and query, and has no dot segments", () => {
+  test("[TS-D-URL-2] percent-encodes values in path and query, and rejects dot segments", () => {
     const url = "https://a.example.com/${P}/x?q=${Q}";
     expect(urlOf(url, { P: "a/b?c#d", Q: "1&r=2#x" })).toBe("https://a.example.com/a%2Fb%3Fc%23d/x?q=1%26r%3D2%23x");
     for (const dots of [".", ".."]) expect(urlOf(url, { P: dots, Q: "1" })).toBeUndefined();
@@ -333,13 +333,13 @@ describe("a url", () => {
     expect(urlOf("https://a.example.com/%2e${P}/x", { P: "." })).toBeUndefined();
   });
 
-  test("accepts only a number as port", () => {
+  test("accepts only a number as port of a url", () => {
     expect(urlOf("https://a.example.com:${P}/", { P: "8443" })).toBe("https://a.example.com:8443/");
     for (const port of ["0", "65536", "80/x", "-1", ""])
       expect(urlOf("https://a.example.com:${P}/", { P: port })).toBeUndefined();
   });
 
-  test("[TS-D-URL-1, TS-D-URL-2] keeps its literal parts, whatever the values are", () => {
+  test("[TS-D-URL-1, TS-D-URL-2] keeps the literal parts of a url, whatever the values are", () => {
     const nasty = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.array(fc.constantFrom(..."/@?#:.\\%&=+2fe ;\t\n[]aZ0-_"), { maxLength: 8 }).map((units) => units.join("")),
@@ -400,7 +400,7 @@ describe("a url", () => {
 });
 
 describe("secrets", () => {
-  test("[TS-D-SEC-2, TS-SEC-2] are registered by value, from headers and from the environment of a process", () => {
+  test("[TS-D-SEC-2, TS-SEC-2] registers secrets by value, from headers and from the environment of a process", () => {
     const secrets = createSecretRegistry();
     const variables = {
       API_TOKEN: "token-value-1",
@@ -417,14 +417,14 @@ describe("secrets", () => {
     );
   });
 
-  test("of Basic are registered as base64 and as the decoded password", () => {
+  test("registers Basic credentials as base64 and as the decoded password", () => {
     const secrets = createSecretRegistry();
     const value = Buffer.from("user:the-password").toString("base64");
     resolveEntry(entryOf(example("basic")), { variables: { BASE64_CREDENTIALS: value }, pluginRoot: "/", secrets });
     expect(secrets.redact(`${value} the-password`)).toBe("[redacted] [redacted]");
   });
 
-  test("[TS-SEC-2] are in no finding and no error", () => {
+  test("[TS-SEC-2] quotes a secret in no finding and no error", () => {
     const value = "s3cret-value ${nested}\n";
     const entry = entryOf(example("bearer"));
     const { findings } = substituteEntry(entry, context({ API_TOKEN: value }));
@@ -440,7 +440,7 @@ describe("secrets", () => {
   });
 });
 
-test("variable uses list the fields of each variable, and whether it is secret or has a default", () => {
+test("lists the fields of each variable, and whether it is secret or has a default", () => {
   const { uses } = substituteEntry(entryOf(example("stdio-env")), context());
   expect(uses).toEqual([
     { variable: "DB_SCHEMA", server: "database", field: "args[2]", isSecret: false, hasDefault: true },

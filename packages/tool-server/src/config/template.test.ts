@@ -27,11 +27,11 @@ test.each([
   ["${A:-${B}}", ["a default contains a variable"]],
   ["${} ${", ["${} has no name", "a ${ has no closing }"]],
   ["${} ${A} ${", ["${} has no name", "a ${ has no closing }"]],
-])("[TS-D-SUB-4] %s is malformed, with a reason for each invalid reference", (written, malformed) => {
+])("[TS-D-SUB-4] rejects %s with a reason for each invalid reference", (written, malformed) => {
   expect(parseTemplate(written).malformed).toEqual(malformed);
 });
 
-test("the references and the literal text of a template are available separately", () => {
+test("returns the references and the literal text of a template separately", () => {
   const template = parseTemplate("https://${HOST}/${PATH:-x}?q");
   expect(variablesOf(template).map(({ name, fallback }) => [name, fallback])).toEqual([
     ["HOST", undefined],

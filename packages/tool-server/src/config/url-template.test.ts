@@ -23,7 +23,7 @@ describe("a url with variables", () => {
     ["https://[::1]:80/", ["https", "", "[::1]", ":80", "/", "", ""]],
     ["https://a.example?q", ["https", "", "a.example", "", "", "q", ""]],
     ["https://a@b@c.example/", ["https", "a@b@", "c.example", "", "/", "", ""]],
-  ])("[TS-D-URL-1] %s is split into its parts", (url, parts) => {
+  ])("[TS-D-URL-1] splits %s into its parts", (url, parts) => {
     const { scheme, user, host, port, path, query, fragment } = split(url) ?? {};
     expect([scheme, user, host, port, path, query, fragment]).toEqual(parts);
   });
@@ -33,7 +33,7 @@ describe("a url with variables", () => {
     ["https://${U}@a.example/", "user"],
     ["${A}/${B}", "origin path"],
     ["${A}${B}:${C}?${D}", "origin host port query"],
-  ])("[TS-D-URL-1] the variables of %s are in %s", (url, regions) => {
+  ])("[TS-D-URL-1] finds the variables of %s in %s", (url, regions) => {
     expect(split(url)?.regions).toEqual(regions.split(" "));
   });
 
@@ -51,11 +51,11 @@ describe("a url with variables", () => {
     "https://a:b/",
     "${A}@b.example",
     "https://a.example:99999/",
-  ])("[TS-D-URL-1] %j is not an absolute URL", (url) => {
+  ])("[TS-D-URL-1] rejects %j because it is not an absolute URL", (url) => {
     expect(split(url)).toBeUndefined();
   });
 
-  test("[TS-D-URL-1] four of its parts decide the origin", () => {
+  test("[TS-D-URL-1] decides the origin by four of the parts", () => {
     const regions = ["origin", "scheme", "user", "host", "port", "path", "query", "fragment"] as const;
     expect(regions.filter(decidesOrigin)).toEqual(["origin", "scheme", "host", "port"]);
   });
@@ -92,7 +92,7 @@ describe("a value", () => {
     ["${O}?a=1", "https://a.example/p?q", "it contains a query"],
     ["${O}#f", "https://a.example/p?q", "it contains a query"],
     ["${O}/mcp", "https://a.example/p/../q", "a . or .. segment"],
-  ])("[TS-D-URL-1] in %s is rejected and not quoted: %j", (url, value, reason) => {
+  ])("[TS-D-URL-1] rejects a value in %s without quoting it: %j", (url, value, reason) => {
     const refused = render(url, value);
     expect(refused).toContain(reason);
     if (value.length > 6) expect(refused).not.toContain(value);
@@ -127,7 +127,7 @@ describe("a value", () => {
     ["${O}/${S}?q=${Q}#${F}", ["https://a.example/v1/", "s", "q", "f"], "https://a.example/v1/s?q=q#f"],
     ["${O}?q", ["https://a.example/v1/"], "https://a.example/v1/?q"],
     ["${O}", ["https://[::1]:1"], "https://[::1]:1"],
-  ])("[TS-D-URL-1, TS-D-URL-2] the url %s with %j: %s", (url, values, expected) => {
+  ])("[TS-D-URL-1, TS-D-URL-2] renders the url %s with %j, or says why it cannot: %s", (url, values, expected) => {
     expect(render(url, ...values)).toContain(expected);
   });
 });
