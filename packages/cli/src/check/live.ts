@@ -11,7 +11,7 @@ import type { Cause, Explanation, Requirement } from "@wirescope/tool-server/why
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/text-layout.js";
 import type { ExplainableServers } from "../why/explain-configured.js";
-import { markOf } from "../why/mark.js";
+import { markOf } from "../why/render-explanation.js";
 
 /** Diagnoses all servers of a configuration in parallel. A server that is no longer in it is left out. */
 export async function explainAll(servers: ExplainableServers): Promise<Explanation[]> {

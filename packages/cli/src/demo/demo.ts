@@ -1,12 +1,12 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packageRoot } from "../version.js";
-import type { HttpToolServer } from "./servers/http-tool-server.js";
-import { expiredToken, startLedgerServer } from "./servers/ledger-server.js";
+import { type HttpToolServer, type Refusal, startHttpToolServer } from "./servers/http-tool-server.js";
 import { startDemoAuthorizationServer, startNotesServer } from "./servers/notes-server.js";
-import { startWeatherServer } from "./servers/weather-server.js";
 
 /** Tool servers of every kind on this machine, with a configuration in a temporary folder. */
 export interface Demo {
@@ -53,4 +53,64 @@ export async function startDemo(): Promise<Demo> {
       await rm(root, { recursive: true, force: true });
     },
   };
+}
+
+/** A server that requires each request to be signed, which a helper does. */
+interface WeatherServer extends HttpToolServer {
+  /** What the helper signs with. */
+  readonly key: string;
+}
+
+const maxAgeMs = 60_000;
+const weathers = ["sunny", "cloudy", "rain", "snow", "fog"];
+
+async function startWeatherServer(): Promise<WeatherServer> {
+  const key = randomBytes(32).toString("hex");
+  const server = await startHttpToolServer({
+    name: "weather",
+    tools: [
+      {
+        name: "forecast",
+        description: "Returns the weather of a city",
+        parameters: ["city"],
+        call: ({ city }) => `${String(city)}: ${weathers[String(city).length % weathers.length]}`,
+      },
+    ],
+    judge: (request) => judgeSignature(request, key),
+  });
+  return { ...server, key };
+}
+
+/** The signature of a time, as the helper makes it. */
+function signTime(time: string, key: string): string {
+  return createHmac("sha256", key).update(time).digest("hex");
+}
+
+function judgeSignature({ headers }: IncomingMessage, key: string): Refusal | undefined {
+  const time = String(headers["x-timestamp"] ?? "");
+  const signature = Buffer.from(String(headers["x-signature"] ?? ""));
+  const expected = Buffer.from(signTime(time, key));
+  const isSigned = signature.length === expected.length && timingSafeEqual(signature, expected);
+  const isFresh = Math.abs(Date.now() - Number(time)) < maxAgeMs;
+  if (isSigned && isFresh) return undefined;
+  return { status: 401, challenge: `Signature error="${isSigned ? "the time is too old" : "the signature is wrong"}"` };
+}
+
+/** A server that refuses every token, so that there is something to diagnose. */
+function startLedgerServer(): Promise<HttpToolServer> {
+  return startHttpToolServer({
+    name: "ledger",
+    tools: [],
+    judge: () => ({
+      status: 401,
+      challenge: 'Bearer realm="ledger", error="invalid_token", error_description="The token expired."',
+    }),
+  });
+}
+
+/** A token that expired an hour ago. Nobody checks its signature. */
+function expiredToken(): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const now = Math.floor(Date.now() / 1000);
+  return `${part({ alg: "HS256" })}.${part({ sub: "demo", iat: now - 7200, exp: now - 3600 })}.c2lnbmF0dXJl`;
 }

@@ -1,8 +1,15 @@
 import { printableText } from "@wirescope/channelz/internal";
-import { type Cause, causeTable, type Explanation, type Fix, type Note, type Step } from "@wirescope/tool-server/why";
-import type { Screen } from "../output/screen.js";
+import {
+  type Cause,
+  type CheckOutcome,
+  causeTable,
+  type Explanation,
+  type Fix,
+  type Note,
+  type Step,
+} from "@wirescope/tool-server/why";
+import type { Palette, Screen } from "../output/screen.js";
 import { displayWidth, wrap } from "../output/text-layout.js";
-import { markOf } from "./mark.js";
 
 /** The number of causes shown after the first; `--json` has them all. */
 const maxOthers = 3;
@@ -83,4 +90,10 @@ function renderSteps(steps: readonly Step[], screen: Screen): string[] {
 function likelihood({ weight }: Cause): string {
   if (weight >= 0.9) return "found";
   return weight >= 0.6 ? "likely" : "possible";
+}
+
+/** The mark of an outcome in a checklist. */
+export function markOf(outcome: CheckOutcome, { good, bad, faint }: Palette): string {
+  if (outcome === "ok") return good("✓");
+  return outcome === "failed" ? bad("✗") : faint("-");
 }
