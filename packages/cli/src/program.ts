@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
 /** What decides how a command can be run. */
-export interface Surroundings {
+export interface ProgramEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
 }
@@ -11,13 +11,13 @@ export interface Surroundings {
  * How the user can run this command again: by its name if it is on the PATH, else by npx if npm or npx started it. `script` is the
  * path by which it was started.
  */
-export function programOf({ script, ...surroundings }: Surroundings & { readonly script: string }): string {
+export function programOf({ script, ...environment }: ProgramEnvironment & { readonly script: string }): string {
   const isOfNpm = /[\\/]node_modules[\\/]/.test(script);
-  return isOfNpm && !isOnPath("wirescope", surroundings) ? "npx wirescope" : "wirescope";
+  return isOfNpm && !isOnPath("wirescope", environment) ? "npx wirescope" : "wirescope";
 }
 
 /** Whether a command is found on the PATH. Relative folders, and those that npm adds for one run, do not count. */
-export function isOnPath(name: string, { env, platform }: Surroundings): boolean {
+export function isOnPath(name: string, { env, platform }: ProgramEnvironment): boolean {
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   const names = platform === "win32" ? [`${name}.cmd`, `${name}.exe`] : [name];
   return folders

@@ -8,16 +8,17 @@ import type { Screen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
 import { type EntryFields, httpEntry, stdioEntry, withEntry, withoutEntry } from "./client-entry.js";
 import { type ClientFile, makePrivate, readClientFile, replaceClientFile } from "./client-file.js";
-import type { McpClient, Place, Scope } from "./clients.js";
+import type { McpClient, Scope, UserEnvironment } from "./clients.js";
 import { assertNotItself, gatewayCommand } from "./gateway-command.js";
 import type { InstallValues } from "./install-options.js";
 import { findMissingVariables, type MissingVariable, missingVariablesNotes } from "./missing-variables.js";
 import { type Preview, previewChange } from "./preview-change.js";
 
-interface Surroundings {
+/** What an installation reads and prints to. */
+export interface InstallContext {
   readonly io: Io;
   readonly screen: Screen;
-  readonly place: Place;
+  readonly environment: UserEnvironment;
 }
 
 /** What is to be in the file, and what a person should know of it. */
@@ -36,15 +37,15 @@ export async function changeClientFile(
   client: McpClient,
   name: string,
   values: InstallValues,
-  { io, screen, place }: Surroundings,
+  { io, screen, environment }: InstallContext,
 ): Promise<number> {
   const scope: Scope = values.scope === "project" ? "project" : "user";
-  const named = client.files(place)[scope];
+  const named = client.files(environment)[scope];
   if (named === undefined) throw new UsageError(`${client.title} has no known project file. Use --scope user.`);
   const path = [client.container, name];
-  const project = scope === "project" ? place.directory : undefined;
+  const project = scope === "project" ? environment.directory : undefined;
   const { path: target } = await readClientFile(named, project);
-  const wanted = values.remove ? removal : await changeOf(client, scope, values, { io, place, target });
+  const wanted = values.remove ? removal : await changeOf(client, scope, values, { io, environment, target });
   const print = (line: string): unknown => (values.json ? io.stderr : io.stdout).write(`${line}\n`);
   const say = (line: string): unknown => print(printableText(line));
 
@@ -105,12 +106,12 @@ async function changeOf(
   client: McpClient,
   scope: Scope,
   values: InstallValues,
-  { io, place, target }: { readonly io: Io; readonly place: Place; readonly target: string },
+  { io, environment, target }: { readonly io: Io; readonly environment: UserEnvironment; readonly target: string },
 ): Promise<EntryChange> {
   if (!values.http) {
-    const gateway = await gatewayCommand(values, place);
+    const gateway = await gatewayCommand(values, environment);
     await assertNotItself(target, gateway.configurations);
-    const own = Object.values(client.files(place));
+    const own = Object.values(client.files(environment));
     const twice = gateway.configurations.filter((file) => own.includes(file));
     const asConfigured = gateway.configurations.map((file) => `--config ${shellWord(file)}`).join(" ");
     const notes = [

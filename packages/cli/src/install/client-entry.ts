@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { shellWord } from "@wirescope/tool-server/internal/command-line";
 import { readJsoncMember, removeJsoncMember, setJsoncMember } from "../jsonc/edit-jsonc.js";
-import type { McpClient, Place } from "./clients.js";
+import type { McpClient, UserEnvironment } from "./clients.js";
 import type { CommandLine } from "./gateway-command.js";
 
 /** What an entry says of how the gateway is reached. */
@@ -51,12 +51,12 @@ export function withoutEntry(text: string, path: readonly string[]): string {
 export const byHand = ["codex", "other"] as const;
 
 /** What to put where for a client whose file is not changed by us: lines to print. */
-export function snippetFor(client: string, name: string, gateway: CommandLine, place: Place): string[] {
+export function snippetFor(client: string, name: string, gateway: CommandLine, environment: UserEnvironment): string[] {
   if (client === "codex") {
     const words = [gateway.command, ...gateway.args].map(shellWord).join(" ");
     const quoted = /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
     return [
-      `Add this to ${join(place.env.CODEX_HOME || join(place.home, ".codex"), "config.toml")}:`,
+      `Add this to ${join(environment.env.CODEX_HOME || join(environment.home, ".codex"), "config.toml")}:`,
       "",
       `[mcp_servers.${quoted}]`,
       `command = ${JSON.stringify(gateway.command)}`,

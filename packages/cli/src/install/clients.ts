@@ -1,12 +1,12 @@
 import { isAbsolute, join } from "node:path";
 import type { Io } from "../io.js";
 
-/** The user and the machine, as far as the places of files depend on them. */
-export interface Place {
+/** What the paths of configuration files depend on. */
+export interface UserEnvironment {
   readonly env: Io["env"];
   readonly platform: NodeJS.Platform;
   readonly home: string;
-  /** The project: where the command runs. */
+  /** The directory of the project, which is the current one. */
   readonly directory: string;
 }
 
@@ -19,16 +19,16 @@ export interface McpClient {
   /** The key of its file that holds the entries by name. */
   readonly container: string;
   /** Where its file is, for the user and, if it has one, for the project. */
-  files(place: Place): { readonly user: string; readonly project?: string };
-  /** Folders and files of which one is there where the client is. */
-  traces(place: Place): readonly string[];
-  /** Its commands, where one of them says that it is there. */
+  files(environment: UserEnvironment): { readonly user: string; readonly project?: string };
+  /** Folders and files: if one of them exists, the client is installed. */
+  traces(environment: UserEnvironment): readonly string[];
+  /** Its commands: if one of them is on the PATH, the client is installed. */
   readonly commands: readonly string[];
-  /** Whether a stdio entry says its type. */
+  /** Whether a stdio entry has a `type`. */
   readonly saysType?: true;
   /** The fields of an entry for a URL, in addition to `headers`; undefined if it takes no headers, or none that we know. */
   readonly http?: (url: string) => Readonly<Record<string, string>>;
-  /** What makes it take up the change. */
+  /** How to make it apply the change. */
   readonly next: string;
 }
 
@@ -38,9 +38,9 @@ export const mcpClients: readonly McpClient[] = [
     id: "claude-code",
     title: "Claude Code",
     container: "mcpServers",
-    files: (place) => ({
-      user: join(place.env.CLAUDE_CONFIG_DIR || place.home, ".claude.json"),
-      project: join(place.directory, ".mcp.json"),
+    files: (environment) => ({
+      user: join(environment.env.CLAUDE_CONFIG_DIR || environment.home, ".claude.json"),
+      project: join(environment.directory, ".mcp.json"),
     }),
     traces: ({ env, home }) => [join(env.CLAUDE_CONFIG_DIR || home, ".claude.json"), join(home, ".claude")],
     commands: ["claude"],
@@ -52,8 +52,8 @@ export const mcpClients: readonly McpClient[] = [
     id: "claude-desktop",
     title: "Claude Desktop",
     container: "mcpServers",
-    files: (place) => ({ user: join(settingsFolder(place), "Claude", "claude_desktop_config.json") }),
-    traces: (place) => [join(settingsFolder(place), "Claude")],
+    files: (environment) => ({ user: join(settingsFolder(environment), "Claude", "claude_desktop_config.json") }),
+    traces: (environment) => [join(settingsFolder(environment), "Claude")],
     commands: [],
     next: "Quit Claude Desktop and start it again.",
   },
@@ -74,11 +74,11 @@ export const mcpClients: readonly McpClient[] = [
     id: "vscode",
     title: "VS Code",
     container: "servers",
-    files: (place) => ({
-      user: join(settingsFolder(place), "Code", "User", "mcp.json"),
-      project: join(place.directory, ".vscode", "mcp.json"),
+    files: (environment) => ({
+      user: join(settingsFolder(environment), "Code", "User", "mcp.json"),
+      project: join(environment.directory, ".vscode", "mcp.json"),
     }),
-    traces: (place) => [join(settingsFolder(place), "Code")],
+    traces: (environment) => [join(settingsFolder(environment), "Code")],
     commands: ["code"],
     saysType: true,
     http: (url) => ({ type: "http", url }),
@@ -98,8 +98,8 @@ export const mcpClients: readonly McpClient[] = [
     id: "zed",
     title: "Zed",
     container: "context_servers",
-    files: (place) => ({ user: join(zedFolder(place), "settings.json") }),
-    traces: (place) => [zedFolder(place)],
+    files: (environment) => ({ user: join(zedFolder(environment), "settings.json") }),
+    traces: (environment) => [zedFolder(environment)],
     commands: ["zed", "zeditor"],
     http: (url) => ({ url }),
     next: "Zed reloads the file by itself.",
@@ -131,14 +131,16 @@ export const mcpClients: readonly McpClient[] = [
 ];
 
 /** Where programs of this platform keep the settings of the user. */
-function settingsFolder({ env, platform, home }: Place): string {
+function settingsFolder({ env, platform, home }: UserEnvironment): string {
   if (platform === "win32") return env.APPDATA || join(home, "AppData", "Roaming");
   if (platform === "darwin") return join(home, "Library", "Application Support");
   const configured = env.XDG_CONFIG_HOME ?? "";
   return isAbsolute(configured) ? configured : join(home, ".config");
 }
 
-function zedFolder(place: Place): string {
-  if (place.platform === "win32") return join(settingsFolder(place), "Zed");
-  return place.platform === "darwin" ? join(place.home, ".config", "zed") : join(settingsFolder(place), "zed");
+function zedFolder(environment: UserEnvironment): string {
+  if (environment.platform === "win32") return join(settingsFolder(environment), "Zed");
+  return environment.platform === "darwin"
+    ? join(environment.home, ".config", "zed")
+    : join(settingsFolder(environment), "zed");
 }

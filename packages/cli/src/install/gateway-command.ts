@@ -6,7 +6,7 @@ import { isOnPath } from "../program.js";
 import { fileOf, readable } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
 import { packageRoot } from "../version.js";
-import type { Place } from "./clients.js";
+import type { UserEnvironment } from "./clients.js";
 import type { InstallValues } from "./install-options.js";
 
 /** How a client starts the gateway, and the configurations that it reads. */
@@ -15,16 +15,17 @@ interface GatewayCommand extends CommandLine {
 }
 
 /** The command for the options, with absolute paths: a client starts it anywhere. Throws a UsageError if a file is not there. */
-export async function gatewayCommand(values: InstallValues, place: Place): Promise<GatewayCommand> {
+export async function gatewayCommand(values: InstallValues, environment: UserEnvironment): Promise<GatewayCommand> {
   const named = await Promise.all(values.config.map(fileOf));
-  const configurations = named.length > 0 ? named : [await readable(() => findConfigurationFile(place.directory))];
+  const configurations =
+    named.length > 0 ? named : [await readable(() => findConfigurationFile(environment.directory))];
   const envFiles = values["env-file"].map((file) => resolve(file));
   for (const file of [...configurations, ...envFiles]) {
     await access(file).catch(() => {
       throw new UsageError(`${file} does not exist.`);
     });
   }
-  const { command, args } = ownCommand(place);
+  const { command, args } = ownCommand(environment);
   return {
     configurations,
     command,
@@ -43,8 +44,8 @@ export async function gatewayCommand(values: InstallValues, place: Place): Promi
 
 /** Throws a UsageError if the gateway would read the file that starts it: it would start itself, without end. */
 export async function assertNotItself(target: string, configurations: readonly string[]): Promise<void> {
-  const places = await Promise.all(configurations.map((file) => realpath(file).catch(() => file)));
-  if (!places.includes(target)) return;
+  const targets = await Promise.all(configurations.map((file) => realpath(file).catch(() => file)));
+  if (!targets.includes(target)) return;
   throw new UsageError(
     `${target} is the configuration of the gateway, so the gateway would start itself. Move its servers to another file, such as ` +
       `${resolve(dirname(target), "servers.mcp.json")}, and pass it with --config; or use --scope user.`,
@@ -61,8 +62,8 @@ export interface CommandLine {
  * How another program starts this command: by its name where that is on the PATH, else by Node and the file itself. On Windows always so:
  * what npm puts on the PATH there is a script, which not every client can start.
  */
-function ownCommand(place: Pick<Place, "env" | "platform">): CommandLine {
-  if (place.platform !== "win32" && isOnPath("wirescope", place)) return { command: "wirescope", args: [] };
+function ownCommand(environment: Pick<UserEnvironment, "env" | "platform">): CommandLine {
+  if (environment.platform !== "win32" && isOnPath("wirescope", environment)) return { command: "wirescope", args: [] };
   return {
     command: process.execPath,
     args: [fileURLToPath(new URL("bin/wirescope.js", packageRoot))],

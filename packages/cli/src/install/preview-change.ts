@@ -58,7 +58,7 @@ function cut(text: string): string {
 function masked(text: string, entry: readonly string[]): string {
   if (text.replace("\ufeff", "").trim() === "") return text;
   const { root, comments } = parseJsonc(text);
-  const hidden = [...comments.map((place) => ({ ...place, put: maskedComment(text, place) }))];
+  const hidden = [...comments.map((range) => ({ ...range, put: maskedComment(text, range) }))];
   const visit = (node: JsonNode, path: readonly string[]): void => {
     if (node.kind === "object") {
       // A value that a later key replaces may hold a token as well.

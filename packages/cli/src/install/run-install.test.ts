@@ -20,12 +20,12 @@ import { serveProvingGateway } from "../gateway-file.test.helper.js";
 import type { Io } from "../io.js";
 import { parseOptions } from "../options.js";
 import { UsageError } from "../usage-error.js";
-import type { Place } from "./clients.js";
+import type { UserEnvironment } from "./clients.js";
 import { installOptions } from "./install-options.js";
 import { runInstall } from "./run-install.js";
 
 let folder: string;
-let place: Place;
+let environment: UserEnvironment;
 let configuration: string;
 let cursor: string;
 
@@ -36,7 +36,7 @@ beforeEach(() => {
   mkdirSync(directory);
   configuration = join(directory, ".mcp.json");
   writeFileSync(configuration, "{}");
-  place = { env: { HOME: home, PATH: "" }, platform: "linux", home, directory };
+  environment = { env: { HOME: home, PATH: "" }, platform: "linux", home, directory };
   cursor = join(home, ".cursor", "mcp.json");
 });
 
@@ -48,18 +48,21 @@ interface Run {
   readonly stderr: string;
 }
 
-async function install(argv: readonly string[], more: { ask?: Io["ask"]; place?: Partial<Place> } = {}): Promise<Run> {
+async function install(
+  argv: readonly string[],
+  more: { ask?: Io["ask"]; environment?: Partial<UserEnvironment> } = {},
+): Promise<Run> {
   let stdout = "";
   let stderr = "";
   const io: Io = {
     stdout: { write: (text) => (stdout += text) },
     stderr: { write: (text) => (stderr += text) },
-    env: { ...place.env, ...more.place?.env },
+    env: { ...environment.env, ...more.environment?.env },
     now: () => new Date(),
     ask: more.ask,
   };
   const { values, positionals } = parseOptions(installOptions, argv);
-  const code = await runInstall(positionals[0], values, io, { ...place, ...more.place });
+  const code = await runInstall(positionals[0], values, io, { ...environment, ...more.environment });
   return { code, stdout, stderr };
 }
 
@@ -92,9 +95,9 @@ describe("the entry", () => {
     ["gemini", "linux", ".gemini/settings.json", "mcpServers", plain],
     ["cline", "linux", ".cline/data/settings/cline_mcp_settings.json", "mcpServers", plain],
   ] as const)("of %s on %s is in ~/%s, in %s", async (client, platform, file, key, entry) => {
-    const { code } = await install([client, "--yes"], { place: { platform } });
+    const { code } = await install([client, "--yes"], { environment: { platform } });
     expect(code).toBe(0);
-    expect(JSON.parse(read(join(place.home, file)))).toEqual({ [key]: { wirescope: entry() } });
+    expect(JSON.parse(read(join(environment.home, file)))).toEqual({ [key]: { wirescope: entry() } });
   });
 
   test.each([
@@ -104,7 +107,7 @@ describe("the entry", () => {
   ])("of %s is in %s of the project on request", async (client, file) => {
     const { code, stdout } = await install([client, "--scope", "project", "--yes"]);
     expect(code).toBe(0);
-    expect(existsSync(join(place.directory, file))).toBe(true);
+    expect(existsSync(join(environment.directory, file))).toBe(true);
     expect(stdout).toContain("paths of this machine");
   });
 
@@ -114,7 +117,7 @@ describe("the entry", () => {
       [join(folder, "node_modules", ".bin"), process.execPath],
     ] as const) {
       chmodSync(write(join(bin, "wirescope"), "#!/bin/sh\n"), 0o755);
-      await install(["cursor", "--yes"], { place: { env: { ...place.env, PATH: bin } } });
+      await install(["cursor", "--yes"], { environment: { env: { ...environment.env, PATH: bin } } });
       expect(JSON.parse(read(cursor)).mcpServers.wirescope.command).toBe(command);
     }
   });
@@ -169,7 +172,7 @@ describe("the file", () => {
       const text = '{"mcpServers": {"wirescope": {"command": "x"}}}';
       mkdirSync(outside);
       if (kind !== "missing target") writeFileSync(victim, text);
-      const link = join(place.directory, ".cursor");
+      const link = join(environment.directory, ".cursor");
       if (kind === "folder") symlinkSync(outside, link);
       else {
         mkdirSync(link);
@@ -267,7 +270,7 @@ test("nothing is written without a yes", async () => {
 test("rejects a configuration that would make the gateway start itself", async () => {
   const before = read(configuration);
   await expect(install(["claude-code", "--scope", "project", "--yes"])).rejects.toThrow("would start itself");
-  symlinkSync(configuration, join(place.home, ".claude.json"));
+  symlinkSync(configuration, join(environment.home, ".claude.json"));
   await expect(install(["claude-code", "--yes"])).rejects.toThrow(UsageError);
   expect(read(configuration)).toBe(before);
 });
@@ -307,8 +310,8 @@ describe("with --http", () => {
   ])(
     "%s gets url and token, in a file that only its owner reads, and no token is printed",
     async (id, file, key, entry) => {
-      announceGateway(place.env, { ...running, token });
-      const path = write(join(place.home, file), "{}");
+      announceGateway(environment.env, { ...running, token });
+      const path = write(join(environment.home, file), "{}");
       chmodSync(path, 0o644);
       for (const form of [[], ["--json"]]) {
         const { code, stdout, stderr } = await install([id, "--http", "--yes", ...form]);
@@ -323,7 +326,7 @@ describe("with --http", () => {
   );
 
   test("never writes a token to a project file", async () => {
-    announceGateway(place.env, { ...running, token });
+    announceGateway(environment.env, { ...running, token });
     await expect(install(["cursor", "--http", "--scope", "project", "--yes"])).rejects.toThrow(
       "must not contain a token",
     );
@@ -331,15 +334,15 @@ describe("with --http", () => {
 
   test("warns that the token changes, unless it comes from a file", async () => {
     const tokenFile = write(join(folder, "token"), `${token}\n`);
-    announceGateway(place.env, { ...running, tokenFile });
+    announceGateway(environment.env, { ...running, tokenFile });
     expect((await install(["cursor", "--http", "--yes"])).stdout).not.toContain("The token changes at each start");
     expect(JSON.parse(read(cursor)).mcpServers.wirescope.headers).toEqual(headers);
-    announceGateway(place.env, { ...running, token: "another" });
+    announceGateway(environment.env, { ...running, token: "another" });
     expect((await install(["cursor", "--http", "--yes"])).stdout).toContain("The token changes at each start");
   });
 
   test("removes all fields of the other transport when it switches back", async () => {
-    announceGateway(place.env, { ...running, token });
+    announceGateway(environment.env, { ...running, token });
     await install(["cursor", "--http", "--yes"]);
     await install(["cursor", "--yes"]);
     expect(Object.keys(JSON.parse(read(cursor)).mcpServers.wirescope)).toEqual(["command", "args"]);
@@ -349,7 +352,7 @@ describe("with --http", () => {
 test("lists which clients are installed and where the entry is", async () => {
   await install(["cursor", "--yes"]);
   await install(["cursor", "--yes", "--scope", "project"]);
-  write(join(place.home, ".gemini", "settings.json"), "{");
+  write(join(environment.home, ".gemini", "settings.json"), "{");
   const { code, stdout } = await install([]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^cursor +Cursor +found +installed \(user, project\) +.*\.cursor/m);
@@ -388,7 +391,7 @@ describe("variables that the servers need", () => {
   });
   const run = (...more: string[]): Promise<Run> =>
     install(["cursor", "--yes", "--env-file", write(join(folder, "a.env"), "IN_FILE=1\n"), ...more], {
-      place: { env: { ...place.env, SET_HERE: "1" } },
+      environment: { env: { ...environment.env, SET_HERE: "1" } },
     });
 
   test("and that no environment file sets are listed, with the servers that need them", async () => {

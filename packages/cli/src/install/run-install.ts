@@ -12,10 +12,10 @@ import { renderTable } from "../output/table.js";
 import { wrap } from "../output/text-layout.js";
 import { isOnPath } from "../program.js";
 import { UsageError } from "../usage-error.js";
-import { changeClientFile } from "./change-client-file.js";
+import { changeClientFile, type InstallContext } from "./change-client-file.js";
 import { byHand, snippetFor } from "./client-entry.js";
 import { ClientFileError, readClientFile } from "./client-file.js";
-import { type McpClient, mcpClients, type Place, type Scope } from "./clients.js";
+import { type McpClient, mcpClients, type Scope, type UserEnvironment } from "./clients.js";
 import { gatewayCommand } from "./gateway-command.js";
 import type { InstallValues } from "./install-options.js";
 import { findMissingVariables, missingVariablesNotes } from "./missing-variables.js";
@@ -25,41 +25,51 @@ export async function runInstall(
   named: string | undefined,
   values: InstallValues,
   io: Io,
-  place: Place = placeOf(io),
+  environment: UserEnvironment = userEnvironment(io),
 ): Promise<number> {
   const screen = createScreen(io, values["no-color"]);
   const name = values.name ?? "wirescope";
   if (name === "" || name !== printableText(name)) throw new UsageError("--name must be a printable name.");
-  if (named === undefined) return list(name, values, screen, place);
+  if (named === undefined) return list(name, values, screen, environment);
   const client = mcpClients.find(({ id }) => id === named);
-  if (client === undefined) return showByHand(named, name, values, { io, screen, place });
+  if (client === undefined) return showByHand(named, name, values, { io, screen, environment });
   try {
-    return await changeClientFile(client, name, values, { io, screen, place });
+    return await changeClientFile(client, name, values, { io, screen, environment });
   } catch (error) {
     if (!(error instanceof JsoncError) && !(error instanceof ClientFileError)) throw error;
-    const message = error instanceof JsoncError ? brokenText(client, values, place, error) : error.message;
+    const message = error instanceof JsoncError ? brokenText(client, values, environment, error) : error.message;
     io.stderr.write(`wirescope: ${printableText(message)}\n`);
     return 1;
   }
 }
 
-function placeOf({ env }: Io): Place {
+function userEnvironment({ env }: Io): UserEnvironment {
   return { env, platform: process.platform, home: env.HOME || homedir(), directory: process.cwd() };
 }
 
-function brokenText(client: McpClient, { scope = "user" }: InstallValues, place: Place, error: JsoncError): string {
-  const { user, project } = client.files(place);
+function brokenText(
+  client: McpClient,
+  { scope = "user" }: InstallValues,
+  environment: UserEnvironment,
+  error: JsoncError,
+): string {
+  const { user, project } = client.files(environment);
   return `${scope === "project" ? project : user}:${error.message} Fix the file first. It was not changed.`;
 }
 
-async function list(name: string, values: InstallValues, screen: Screen, place: Place): Promise<number> {
+async function list(
+  name: string,
+  values: InstallValues,
+  screen: Screen,
+  environment: UserEnvironment,
+): Promise<number> {
   const given = (["http", "remove", "dry-run", "yes"] as const).find((option) => values[option]);
   if (given !== undefined) throw new UsageError(`--${given} requires the name of a client.`);
-  const rows = await listClients(name, place);
+  const rows = await listClients(name, environment);
   if (values.json) {
     const all = rows.map(({ client, isFound, installed, problem }) => [
       client.id,
-      { title: client.title, isFound, installed, problem, files: client.files(place) },
+      { title: client.title, isFound, installed, problem, files: client.files(environment) },
     ]);
     screen.print(formatJson(Object.fromEntries(all)));
     return 0;
@@ -84,7 +94,12 @@ async function list(name: string, values: InstallValues, screen: Screen, place: 
                 ? "-"
                 : "file is invalid",
         },
-        { title: "FILE", minWidth: 16, text: ({ client }) => client.files(place).user, paint: () => palette.faint },
+        {
+          title: "FILE",
+          minWidth: 16,
+          text: ({ client }) => client.files(environment).user,
+          paint: () => palette.faint,
+        },
       ],
       rows,
       screen.width,
@@ -95,23 +110,17 @@ async function list(name: string, values: InstallValues, screen: Screen, place: 
   return 0;
 }
 
-interface Surroundings {
-  readonly io: Io;
-  readonly screen: Screen;
-  readonly place: Place;
-}
-
 async function showByHand(
   named: string,
   name: string,
   values: InstallValues,
-  { io, screen, place }: Surroundings,
+  { io, screen, environment }: InstallContext,
 ): Promise<number> {
   const isKnown = (byHand as readonly string[]).includes(named);
   if (values.http || values.remove) {
     throw new UsageError(`--http and --remove work only for clients whose file is changed: ${known()}.`);
   }
-  const gateway = await gatewayCommand(values, place);
+  const gateway = await gatewayCommand(values, environment);
   const missing = await findMissingVariables(gateway.configurations, values["env-file"], io.env);
   if (!isKnown) {
     const near = suggest(named, [...mcpClients.map(({ id }) => id), ...byHand]);
@@ -124,7 +133,7 @@ async function showByHand(
     screen.print(formatJson(jsonOf({ client: isKnown ? named : null, name, entry: { command, args }, missing })));
   } else {
     const notes = missingVariablesNotes(missing);
-    const lines = [...snippetFor(named, name, gateway, place), ...(notes.length === 0 ? [] : ["", ...notes])];
+    const lines = [...snippetFor(named, name, gateway, environment), ...(notes.length === 0 ? [] : ["", ...notes])];
     screen.printAll(lines.map((line) => printableText(line)));
   }
   return isKnown ? 0 : 2;
@@ -145,16 +154,17 @@ interface ClientRow {
 }
 
 /** Looks for each client, and for the entry of this name in its files. */
-async function listClients(name: string, place: Place): Promise<ClientRow[]> {
-  return Promise.all(mcpClients.map((client) => rowOf(client, name, place)));
+async function listClients(name: string, environment: UserEnvironment): Promise<ClientRow[]> {
+  return Promise.all(mcpClients.map((client) => rowOf(client, name, environment)));
 }
 
-async function rowOf(client: McpClient, name: string, place: Place): Promise<ClientRow> {
+async function rowOf(client: McpClient, name: string, environment: UserEnvironment): Promise<ClientRow> {
   const isFound =
-    client.traces(place).some((path) => existsSync(path)) || client.commands.some((it) => isOnPath(it, place));
+    client.traces(environment).some((path) => existsSync(path)) ||
+    client.commands.some((it) => isOnPath(it, environment));
   const installed: Scope[] = [];
   let problem: string | undefined;
-  for (const [scope, file] of Object.entries(client.files(place)) as [Scope, string][]) {
+  for (const [scope, file] of Object.entries(client.files(environment)) as [Scope, string][]) {
     try {
       const { text } = await readClientFile(file);
       if (readJsoncMember(text, [client.container, name]) !== undefined) installed.push(scope);
