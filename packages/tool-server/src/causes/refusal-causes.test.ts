@@ -46,7 +46,7 @@ describe("the form of a header", () => {
       "uses Basic, but does not contain the base64 of user:password.",
       setToken,
     ],
-  ])("[TS-ERR-2] [TS-D-WHY-3] with the defect %s is %s", (defect, code, problem, fix) => {
+  ])("[TS-ERR-2] [TS-D-WHY-3] explains a header with the defect %s as %s", (defect, code, problem, fix) => {
     expect(withHeader({ defect })[0]).toMatchObject({
       code,
       weight: 0.95,
@@ -56,7 +56,7 @@ describe("the form of a header", () => {
     });
   });
 
-  test("[TS-D-WHY-3] is fixed in the helper if the value comes from it, and in the entry if no variable is in it", () => {
+  test("[TS-D-WHY-3] fixes a header in the helper if its value comes from it, and in the entry if it contains no variable", () => {
     const [fromHelper] = withHeader({ defect: "no-scheme", from: "helper", variables: [] }, { helper });
     expect(fromHelper).toMatchObject({
       problem: expect.stringMatching(/^Authorization \(from the helper\) starts/),
@@ -71,7 +71,7 @@ describe("the form of a header", () => {
     expect(unknown?.fix.position).toEqual(entry);
   });
 
-  test("[TS-D-WHY-3] has no position in an error, which does not know the file", () => {
+  test("[TS-D-WHY-3] gives no position in an error, which does not know the file", () => {
     const [cause] = explainRefusal(
       refusalEvidence({ headers: [headerEvidence({ variables: [], defect: "quoted" })] }),
       { server: "api" },
@@ -88,7 +88,7 @@ describe("the form of a header", () => {
     ["Bearer", ["basic"], "Basic"],
     ["Bearer", ["custom", "basic"], "Basic"],
     ["Bearer", ["digest", "negotiate", "dpop", "digest"], "Digest or Negotiate or DPoP"],
-  ])("[TS-ERR-2] %s is another scheme than one of %j: %s", (scheme, schemes, asked) => {
+  ])("[TS-ERR-2] compares the scheme %s with the challenge's %j, and asks for: %s", (scheme, schemes, asked) => {
     const found = find(withHeader({ scheme }, { challenge: { ...challenge, schemes } }), "scheme-differs");
     if (asked === undefined) expect(found).toBeUndefined();
     else
@@ -106,7 +106,7 @@ describe("a token in another header than the challenge asks for", () => {
   const wrong = (headers: HeaderEvidence[], schemes: string[], more: Partial<RefusalEvidence> = {}) =>
     find(causesOf({ headers, challenge: { ...challenge, schemes }, ...more }), "wrong-header");
 
-  test("[TS-ERR-2] [TS-D-WHY-5] is found, with what to write", () => {
+  test("[TS-ERR-2] [TS-D-WHY-5] finds a token in another header than the challenge asks for, and says what to write", () => {
     expect(wrong([region, key], ["bearer"])).toMatchObject({
       weight: 0.94,
       problem: "The server asks for Authorization: Bearer, but the token is in X-Key (from API_TOKEN).",
@@ -124,7 +124,7 @@ describe("a token in another header than the challenge asks for", () => {
     });
   });
 
-  test("[TS-ERR-3] is not assumed at 403, without a credential, without a known scheme, or with Authorization", () => {
+  test("[TS-ERR-3] does not blame the header at 403, without a credential, without a known scheme, or with Authorization", () => {
     expect(wrong([key], ["bearer"], { status: 403 })).toBeUndefined();
     expect(wrong([region], ["bearer"])).toBeUndefined();
     expect(wrong([key], [])).toBeUndefined();
@@ -136,7 +136,7 @@ describe("a token in another header than the challenge asks for", () => {
 describe("the source of a credential", () => {
   const refused = "The credential may be wrong, revoked, or for another environment.";
 
-  test("[TS-ERR-2] [TS-D-WHY-2] at 401 is named: the variables of a header, and the helper", () => {
+  test("[TS-ERR-2] [TS-D-WHY-2] names the sources of a rejected credential at 401: the variables of a header, and the helper", () => {
     const headers = [
       headerEvidence({ name: "X-Key", variables: ["A", "B"] }),
       headerEvidence({ name: "X-Fixed", variables: [] }),
@@ -163,7 +163,7 @@ describe("the source of a credential", () => {
     expect(sources({ helper, status: 403 })).toEqual([]);
   });
 
-  test("is general if nothing is known about it", () => {
+  test("gives a general cause if nothing is known about the credential", () => {
     expect(causesOf({})).toEqual([
       {
         code: "token-refused",
@@ -191,28 +191,31 @@ describe("a request without a credential", () => {
     [["basic", "bearer"], "Bearer ${API_TOKEN}", " It asks for Basic or Bearer."],
     [["custom"], "Bearer ${API_TOKEN}", ""],
     [[], "Bearer ${API_TOKEN}", ""],
-  ])("[TS-ERR-2] [TS-D-WHY-3] and the challenge %j needs %s", (schemes, value, asked) => {
-    expect(bare(schemes)).toMatchObject([
-      {
-        code: "credential-missing",
-        weight: 0.95,
-        problem: `The server requires a credential, but the request carried none.${asked}`,
-        fix: { write: `"headers": {"Authorization": "${value}"}`, position: entry },
-      },
-    ]);
-  });
+  ])(
+    "[TS-ERR-2] [TS-D-WHY-3] suggests for a request without a credential and the challenge %j the header %s",
+    (schemes, value, asked) => {
+      expect(bare(schemes)).toMatchObject([
+        {
+          code: "credential-missing",
+          weight: 0.95,
+          problem: `The server requires a credential, but the request carried none.${asked}`,
+          fix: { write: `"headers": {"Authorization": "${value}"}`, position: entry },
+        },
+      ]);
+    },
+  );
 
-  test("[TS-ERR-2] is missing one even if it carries other headers", () => {
+  test("[TS-ERR-2] reports a missing credential even if the request carries other headers", () => {
     const headers = [headerEvidence({ name: "X-Region", scheme: undefined, isCredential: false, variables: [] })];
     expect(codes(bare(["bearer"], { headers }))).toEqual(["credential-missing"]);
   });
 
-  test("says that the server has no OAuth, if that is known", () => {
+  test("says that the server does not support OAuth, if that is known", () => {
     expect(bare([], { oauth: "unsupported" })[0]?.problem).toContain("publishes no OAuth metadata");
     expect(bare([])[0]?.problem).not.toContain("OAuth");
   });
 
-  test("[TS-ERR-3] at 403 is about permissions", () => {
+  test("[TS-ERR-3] explains a 403 without a credential by permissions", () => {
     expect(codes(bare([], { status: 403 }))).toEqual(["permission-missing", "approval-needed"]);
   });
 });
@@ -220,7 +223,7 @@ describe("a request without a credential", () => {
 describe("a sign-in with OAuth", () => {
   const signedIn = { oauth: "supported", signIn: { isSignedIn: true, scopes: ["read"] } } as const;
 
-  test("[TS-D-WHY-1] [TS-ERR-2] is required if nobody has signed in", () => {
+  test("[TS-D-WHY-1] [TS-ERR-2] asks for a sign-in if nobody has signed in", () => {
     const signIn = { isSignedIn: false, scopes: undefined };
     expect(causesOf({ headers: [], oauth: "supported", signIn })).toEqual([
       {
@@ -239,7 +242,7 @@ describe("a sign-in with OAuth", () => {
     ["insufficient_scope", ["read", "write", "admin"], ["scope-missing", "permission-missing"]],
     ["insufficient_scope", ["read"], ["permission-missing"]],
     ["access_denied", ["write"], ["permission-missing"]],
-  ])("[TS-ERR-3] with %s for %j at 403: %j", (error, scopes, expected) => {
+  ])("[TS-ERR-3] explains %s for %j at 403 after a sign-in by %j", (error, scopes, expected) => {
     const found = causesOf({ ...signedIn, status: 403, challenge: { ...challenge, error, scopes } });
     expect(codes(found.filter(({ weight }) => weight >= 0.5 && weight !== 0.85))).toEqual(expected);
     if (expected.length > 1)
@@ -251,8 +254,8 @@ describe("a sign-in with OAuth", () => {
   });
 });
 
-describe("what the server says", () => {
-  test("[TS-ERR-3] [TS-D-WHY-3] about a scope asks for it at the source of the token", () => {
+describe("the server's message", () => {
+  test("[TS-ERR-3] [TS-D-WHY-3] suggests getting a missing scope from the source of the token", () => {
     const scoped = { ...challenge, error: "insufficient_scope", scopes: ["notes:write", "admin"] };
     const cause = (more: Partial<RefusalEvidence>) =>
       causesOf({ challenge: scoped, ...more }).find(({ code, weight }) => code === "scope-missing" && weight === 0.95);
@@ -266,7 +269,7 @@ describe("what the server says", () => {
     expect(cause({ helper })?.fix.variable).toBe("API_TOKEN");
   });
 
-  test("[TS-D-WHY-3] about an expired token advises a new one from the same source", () => {
+  test("[TS-D-WHY-3] suggests a new token from the same source if the server says that it expired", () => {
     const said = { challenge: { ...challenge, description: "jwt expired" } };
     const fix = (more: Partial<RefusalEvidence>) => find(causesOf({ ...said, ...more }), "token-expired")?.fix;
     expect(fix({ headers: [headerEvidence()] })).toMatchObject(setToken);
@@ -280,12 +283,12 @@ describe("what the server says", () => {
     ["Invalid audience", "wrong-audience", 0.88],
     ["Unknown tenant", "wrong-tenant", 0.87],
     ["insufficient permissions for tools", "scope-missing", 0.85],
-  ])("[TS-D-WHY-1] %j is %s with the weight %d", (description, code, weight) => {
+  ])("[TS-D-WHY-1] maps the message %j to %s with the weight %d", (description, code, weight) => {
     const found = explainRefusal(refusalEvidence({ status: 403, challenge: { ...challenge, description } }), target);
     expect(found[0]).toMatchObject({ code, weight });
   });
 
-  test("[TS-D-WHY-2] is evidence: the response with its title or text, and the challenge", () => {
+  test("[TS-D-WHY-2] quotes as evidence the response with its title or text, and the challenge", () => {
     const response = {
       method: "POST",
       path: "/mcp",
@@ -318,7 +321,7 @@ describe("what the server says", () => {
 describe("a tenant", () => {
   const tenants = [{ header: "X-Tenant", value: "acme" }];
 
-  test("[TS-ERR-3] [TS-D-WHY-2] that the token does not belong to is reported with both", () => {
+  test("[TS-ERR-3] [TS-D-WHY-2] reports a tenant that the token does not belong to, with both tenants", () => {
     const claims = [
       { claim: "tid", value: "globex" },
       { claim: "org", value: "initech" },
@@ -341,7 +344,7 @@ describe("a tenant", () => {
     expect(wrong("initech")).toBeUndefined();
   });
 
-  test("[TS-ERR-3] that a header selects is possible, and more so if a variable selects it at 403", () => {
+  test("[TS-ERR-3] considers a tenant that a header selects, and more so one that a variable selects at 403", () => {
     const possible = find(causesOf({ tenants }), "wrong-tenant");
     expect(possible).toMatchObject({ weight: 0.3, fix: { position: entry } });
     expect(possible?.problem).toBe("X-Tenant selects a tenant. The credential may belong to another one.");
@@ -360,7 +363,7 @@ describe("the claims of a token", () => {
   const seen = (token: Partial<TokenEvidence>, more: Partial<RefusalEvidence> = {}) =>
     causesOf({ ...more, tokens: [tokenEvidence(token)] }).filter(({ code }) => code !== "token-refused");
 
-  test("[TS-ERR-2] [TS-D-WHY-2] show that it expired, from its last moment on", () => {
+  test("[TS-ERR-2] [TS-D-WHY-2] shows that a token expired, from its last moment on", () => {
     const [cause] = seen({ issuedAt: now - 10 * minute, expiresAt: now - 5 * minute });
     expect(cause).toMatchObject({
       code: "token-expired",
@@ -379,7 +382,7 @@ describe("the claims of a token", () => {
     expect(seen({ expiresAt: now })[0]?.evidence.join()).toContain("issued at an unknown time");
   });
 
-  test("[TS-D-WHY-2] show that it is not valid yet", () => {
+  test("[TS-D-WHY-2] shows that a token is not valid yet", () => {
     const [cause] = seen({ issuedAt: now - minute, notBefore: now + 5 * minute });
     expect(cause).toMatchObject({ code: "token-not-yet-valid", weight: 0.97, fix: { command: "date -u" } });
     expect(cause?.problem).toContain("not valid until 2030-01-01T00:05:00Z, in 5 min by");
@@ -396,7 +399,7 @@ describe("the claims of a token", () => {
     [-30_000, undefined],
     [5 * minute, "5 min ahead of"],
     [-5 * minute, "5 min behind"],
-  ])("[TS-D-WHY-1] make a clock difference of %s ms matter: %s", (skewMs, expected) => {
+  ])("[TS-D-WHY-1] reports a clock difference of %s ms as relevant to a token: %s", (skewMs, expected) => {
     const found = seen({ expiresAt: now + 60 * minute }, { skewMs });
     expect(codes(found)).toEqual(expected === undefined ? [] : ["clock-skew"]);
     if (expected === undefined) return;
@@ -404,7 +407,7 @@ describe("the claims of a token", () => {
     expect(found[0]?.problem).toContain(`The server's clock is ${expected} the local clock`);
   });
 
-  test("[TS-D-WHY-1] that are expired by one clock only point to the clocks", () => {
+  test("[TS-D-WHY-1] blames the clocks if a token is expired by only one of them", () => {
     const found = seen({ expiresAt: now + minute }, { skewMs: 5 * minute });
     expect(found.map(({ code, weight }) => [code, weight])).toEqual([
       ["token-expired", 0.8],
@@ -421,19 +424,19 @@ describe("the claims of a token", () => {
     ["the helper", { from: "helper", variables: [] }, { command: "'/my plugin/h.sh'" }],
     ["the sign-in", { from: "oauth", variables: [] }, { command: login }],
     ["A and B", { variables: ["A", "B"] }, { command: "export A=…" }],
-  ])("[TS-D-WHY-3] of a token from %s are renewed there", (origin, more, fix) => {
+  ])("[TS-D-WHY-3] renews a token from %s at its source", (origin, more, fix) => {
     const [cause] = seen({ expiresAt: now, ...more }, { helper });
     expect(cause?.problem).toContain(`Authorization (from ${origin}) expired`);
     expect(cause?.fix).toMatchObject(fix);
   });
 
-  test("[TS-D-WHY-3] of a token in the entry have no variable to set", () => {
+  test("[TS-D-WHY-3] names no variable to set for a token that is written in the entry", () => {
     const [cause] = seen({ expiresAt: now, variables: [] });
     expect(cause?.problem).toContain("The token in Authorization expired");
     expect(cause?.fix).toEqual({ advice: "Get a new token." });
   });
 
-  test("[TS-D-WHY-2] show another audience than the published resource, or the host", () => {
+  test("[TS-D-WHY-2] shows another audience than the published resource, or the host", () => {
     const audience = ["api://a", "https://b.example"];
     const host = "api.example.com, port 443";
     expect(seen({ audience }, { host })).toMatchObject([
@@ -460,7 +463,7 @@ describe("the claims of a token", () => {
     expect(seen({ audience: [resource] }, { resource })).toEqual([]);
   });
 
-  test("[TS-ERR-2] show which scopes are missing", () => {
+  test("[TS-ERR-2] shows which scopes a token lacks", () => {
     const scoped = { ...challenge, error: "insufficient_scope", scopes: ["a", "b", "c"] };
     const missing = (scopes: string[] | undefined, error: string | undefined = scoped.error) =>
       seen({ scopes }, { challenge: { ...scoped, error } }).filter(({ problem }) => problem.includes("lacks a"));
@@ -480,7 +483,7 @@ describe("the claims of a token", () => {
   });
 });
 
-test("[TS-D-WHY-1] [TS-D-WHY-2] the likeliest cause is first, each once, with the evidence of all that points to it", () => {
+test("[TS-D-WHY-1] [TS-D-WHY-2] ranks the likeliest cause first, each once, with the evidence of everything that points to it", () => {
   const cause = (code: Cause["code"], weight: number, ...evidence: string[]): Cause => ({
     code,
     weight,

@@ -19,7 +19,7 @@ test.each([
   ["X-Session-User", "abc", ["abc"]],
   ["X-Team-Session-Id", "abc", ["abc"]],
   ["X-Account-Token", "abc", ["abc"]],
-])("[TS-D-SEC-2] %s: %s holds what must not be shown", (name, value, expected) => {
+])("[TS-D-SEC-2] treats the header %s with the value %s as a secret", (name, value, expected) => {
   expect(secretsOfHeader(name, value)).toEqual(expected);
 });
 
@@ -33,7 +33,7 @@ test.each([
   ["User-Agent", "wirescope"],
   ["X-Api-Version", "2026-01-01"],
   ["X-Signed-At", "1700000000000"],
-])("%s: %s is shown", (name, value) => {
+])("shows the header %s with the value %s", (name, value) => {
   expect(secretsOfHeader(name, value)).toEqual([]);
 });
 
@@ -42,7 +42,7 @@ test.each([
   ["X-Auth-Token", "987654"],
   ["X-Nonce", "17000000000001"],
 ])(
-  "[TS-D-SEC-2] digits are a secret in a credential header, and if there are too many for a time: %s: %s",
+  "[TS-D-SEC-2] treats digits as a secret in a credential header, and if there are too many for a time: %s: %s",
   (name, value) => {
     expect(secretsOfHeader(name, value)).toEqual([value]);
   },

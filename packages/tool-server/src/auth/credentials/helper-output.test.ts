@@ -6,7 +6,7 @@ import { parseHelperOutput } from "./helper-output.js";
 
 const parse = (text: string | Uint8Array) => parseHelperOutput(Buffer.from(text), "The helper");
 
-test("[TS-HELPER-3] one JSON object of strings is parsed, with surrounding white space", () => {
+test("[TS-HELPER-3] parses one JSON object of strings, with surrounding white space", () => {
   expect({ ...parse('\n {"Authorization": "Bearer x", "X-Timestamp": "17"}\n') }).toEqual({
     Authorization: "Bearer x",
     "X-Timestamp": "17",
@@ -30,25 +30,25 @@ test.each([
   ['{"A": "hunter2\\r\\nHost: evil"}', "contains a line break at position 8"],
   ['{"Content-Length": "hunter2"}', "it is set by the connection itself"],
   ['{"A": "Bearer ${hunter2}"}', "a variable reference that was not replaced"],
-])("[TS-D-HELPER-6] %j is refused without being quoted", (output, message) => {
+])("[TS-D-HELPER-6] refuses %j without quoting it", (output, message) => {
   expect(() => parse(output)).toThrow(
     expect.objectContaining({ code: "HELPER_OUTPUT_INVALID", message: expect.stringContaining(message) }),
   );
   expect(() => parse(output)).not.toThrow(/hunter2/);
 });
 
-test("[TS-HELPER-3] 64 headers are the maximum", () => {
+test("[TS-HELPER-3] accepts at most 64 headers from a helper", () => {
   const headers = (count: number) =>
     JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, "a"])));
   expect(Object.keys(parse(headers(64)))).toHaveLength(64);
   expect(() => parse(headers(65))).toThrow("wrote 65 headers");
 });
 
-test("output that is not UTF-8 is rejected", () => {
+test("rejects output that is not UTF-8", () => {
   expect(() => parse(Uint8Array.of(0x7b, 0xff, 0x7d))).toThrow("not UTF-8");
 });
 
-test("any helper output gives valid headers or an error", () => {
+test("returns valid headers or an error for any helper output", () => {
   const hostile = fc.string({ unit: fc.constantFrom("a", "B", "-", ":", " ", "\r", "\n", "\0", "\x1f", "é", "☃") });
   fc.assert(
     fc.property(fc.oneof(fc.dictionary(hostile, hostile), fc.json(), fc.string()), (value) => {

@@ -5,7 +5,7 @@ const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toSt
 const tokenOf = (claims: unknown, header: unknown = { alg: "RS256" }): string => `${part(header)}.${part(claims)}.c2ln`;
 const none = { issuedAt: undefined, notBefore: undefined, expiresAt: undefined };
 
-test("the times of a token are in milliseconds, each from its own claim", () => {
+test("reads the times of a token in milliseconds, each from its own claim", () => {
   expect(readTokenTimes(tokenOf({ iat: 1, nbf: 2, exp: 3.5 }))).toEqual({
     issuedAt: 1000,
     notBefore: 2000,
@@ -13,16 +13,16 @@ test("the times of a token are in milliseconds, each from its own claim", () => 
   });
 });
 
-test("a token without times, or without a signature, is a token", () => {
+test("accepts a token without times or without a signature", () => {
   expect(readTokenTimes(tokenOf({}))).toEqual(none);
   expect(readTokenTimes(`${part({ alg: "none" })}.${part({ exp: 0 })}.`)).toEqual({ ...none, expiresAt: 0 });
 });
 
-test.each(["1", null, -1, 1e300, 8.64e12 + 1, {}])("%j is not a time", (exp) => {
+test.each(["1", null, -1, 1e300, 8.64e12 + 1, {}])("rejects %j as a time", (exp) => {
   expect(readTokenTimes(tokenOf({ exp }))).toEqual(none);
 });
 
-test("the latest time that a Date can represent is a time", () => {
+test("accepts the latest time that a Date can represent", () => {
   const { expiresAt } = readTokenTimes(tokenOf({ exp: 8.64e12 })) ?? none;
   expect(new Date(expiresAt ?? Number.NaN).getTime()).toBe(8.64e15);
 });
@@ -39,11 +39,11 @@ test.each([
   [`${tokenOf({ exp: 1 })}.more`, "a fourth part"],
   [`x ${tokenOf({ exp: 1 })}`, "text before it"],
   [`${tokenOf({ exp: 1 })} x`, "text after it"],
-])("%j is not a token: %s", (text) => {
+])("rejects %j as a token: %s", (text) => {
   expect(readTokenTimes(text)).toBeUndefined();
 });
 
-test("the token follows the scheme in Authorization, and is the value of any other header", () => {
+test("finds the token after the scheme in Authorization, and as the value of any other header", () => {
   const token = tokenOf({ exp: 3 });
   expect(tokenTimesOfHeader("authorization", `Bearer ${token}`)?.expiresAt).toBe(3000);
   expect(tokenTimesOfHeader("X-Token", token)?.expiresAt).toBe(3000);

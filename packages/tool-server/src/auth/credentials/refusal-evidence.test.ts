@@ -50,13 +50,13 @@ describe("the headers of a refused request", () => {
     ["Bearer <API_TOKEN>", "placeholder"],
     ["Bearer your-token-here", "placeholder"],
     ["changeme", "placeholder"],
-  ])("[TS-ERR-2] the value %s has the defect %s", (value, defect) => {
+  ])("[TS-ERR-2] finds in the value %s the defect %s", (value, defect) => {
     const [found] = collect({ sent: { Authorization: value } }).headers;
     expect(found?.defect).toBe(defect);
     if (/^(Bearer|Basic)/.test(value)) expect(found?.scheme).toBe(value.split(" ")[0]);
   });
 
-  test("another header than Authorization has no scheme, and may contain a placeholder", () => {
+  test("expects no scheme in a header other than Authorization, and detects placeholders in it", () => {
     const headers = [header("X-API-Key")];
     expect(collect({ sent: { "X-API-Key": "Bearer" } }, { headers }).headers[0]).toEqual({
       name: "X-API-Key",
@@ -69,7 +69,7 @@ describe("the headers of a refused request", () => {
     expect(collect({ sent: { "X-API-Key": "changeme" } }, { headers }).headers[0]?.defect).toBe("placeholder");
   });
 
-  test("are described by the credential, whatever the case of their names, and others are left out", () => {
+  test("describes headers as the credential does, whatever the case of their names, and omits others", () => {
     const headers = [header("Authorization", { variables: ["API_TOKEN"] })];
     const sent = { authorization: "Bearer s3cr3t", accept: "application/json" };
     expect(collect({ sent }, { headers }).headers).toMatchObject([{ name: "Authorization", variables: ["API_TOKEN"] }]);
@@ -81,7 +81,7 @@ describe("the headers of a refused request", () => {
     ]);
   });
 
-  test("carry a credential by their name or by that of a variable, but a tenant is none", () => {
+  test("recognizes a credential by the name of its header or variable, but not in a tenant header", () => {
     const sent = { "X-Custom": "1", "X-Region": "2", "X-Tenant-ID": "acme" };
     const headers = [
       header("X-Custom", { variables: ["API_TOKEN"] }),
@@ -94,7 +94,7 @@ describe("the headers of a refused request", () => {
     expect(evidence.tenantVariables).toEqual(["TENANT_TOKEN"]);
   });
 
-  test("[TS-SEC-1] never appear with their values, and neither does what the server repeats of them", () => {
+  test("[TS-SEC-1] includes no header value, even if the server repeats it", () => {
     const evidence = collect({
       sent: { Authorization: "Bearer s3cr3t-t0ken" },
       challenge: 'Bearer error="invalid_token", error_description="s3cr3t-t0ken \\"is\\"  \u001b[31mbad"',
@@ -104,7 +104,7 @@ describe("the headers of a refused request", () => {
   });
 });
 
-test("the challenge has its schemes, its first error, its scopes and all metadata urls", () => {
+test("reads from the challenge its schemes, its first error, its scopes and all metadata urls", () => {
   const challenge =
     'Basic realm="a", Bearer error="insufficient_scope", scope="a b", resource_metadata="https://a.example/m", DPoP error="other"';
   expect(collect({ challenge }).challenge).toEqual({
@@ -117,7 +117,7 @@ test("the challenge has its schemes, its first error, its scopes and all metadat
   expect(collect({}).challenge).toBeUndefined();
 });
 
-test("the clocks are compared if the response has a Date header", () => {
+test("compares the clocks if the response has a Date header", () => {
   expect(collect({ date: new Date(now + 60_000).toUTCString() }).skewMs).toBe(60_000);
   expect(collect({ date: "no date" }).skewMs).toBeUndefined();
   expect(collect({}).skewMs).toBeUndefined();
@@ -131,14 +131,17 @@ test.each([
   ["oauth", "Basic", undefined],
   ["oauth", undefined, undefined],
   ["headers", "Bearer", undefined],
-] as const)("[TS-ERR-2] a credential of the kind %s and the challenge %s: OAuth is %s", (kind, challenge, expected) => {
-  const oauth = { isSignedIn: false, scopes: ["a"] } as unknown as CredentialDescription["oauth"];
-  const evidence = collect({ challenge }, { kind, oauth });
-  expect(evidence.oauth).toBe(expected);
-  expect(evidence.signIn).toEqual({ isSignedIn: false, scopes: ["a"] });
-});
+] as const)(
+  "[TS-ERR-2] concludes from a credential of the kind %s and the challenge %s that OAuth is %s",
+  (kind, challenge, expected) => {
+    const oauth = { isSignedIn: false, scopes: ["a"] } as unknown as CredentialDescription["oauth"];
+    const evidence = collect({ challenge }, { kind, oauth });
+    expect(evidence.oauth).toBe(expected);
+    expect(evidence.signIn).toEqual({ isSignedIn: false, scopes: ["a"] });
+  },
+);
 
-test("the helper and the host are described", () => {
+test("describes the helper and the host", () => {
   const helper = {
     path: "/plugin/\u001b.sh",
     runs: 1,
@@ -153,7 +156,7 @@ test("the helper and the host are described", () => {
 });
 
 describe("a JSON Web Token", () => {
-  test("[TS-ERR-2] is described by its times, audience, scopes and tenant, and nothing else", () => {
+  test("[TS-ERR-2] describes a JSON Web Token by its times, audience, scopes and tenant, and nothing else", () => {
     const claims = {
       iat: 1,
       nbf: 2,
@@ -191,7 +194,7 @@ describe("a JSON Web Token", () => {
     });
   });
 
-  test("is not assumed of other values", () => {
+  test("finds no token in values that are not JSON Web Tokens", () => {
     expect(collect({ sent: { Authorization: "Bearer opaque" } }).tokens).toEqual([]);
   });
 });

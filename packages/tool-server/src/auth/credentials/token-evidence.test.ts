@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isMeantFor, readTokenEvidence } from "./token-evidence.js";
 
-test("an audience is this server by its origin; another origin is another server, and a name says nothing", () => {
+test("matches an audience with this server by its origin, and concludes nothing from a name", () => {
   const server = new URL("https://api.example.com/mcp");
   expect(isMeantFor(["https://api.example.com"], server)).toBe(true);
   expect(isMeantFor(["https://other.example", "https://api.example.com/v1"], server)).toBe(true);
@@ -11,7 +11,7 @@ test("an audience is this server by its origin; another origin is another server
   expect(isMeantFor(["https://api.example.com"], new URL("wss://api.example.com/"))).toBe(true);
 });
 
-test("a host is an audience too, with or without its port, and an invalid url says nothing", () => {
+test("matches a host as audience, with or without its port, and concludes nothing from an invalid url", () => {
   const server = new URL("https://api.example.com:8443/mcp");
   expect(isMeantFor(["api.example.com"], server)).toBe(true);
   expect(isMeantFor(["api.example.com:8443"], server)).toBe(true);
@@ -28,7 +28,7 @@ describe("the evidence of a token", () => {
     return readTokenEvidence({ name, from: "configuration", variables: ["A"] }, value, server, (text) => `<${text}>`);
   };
 
-  test("[TS-D-WHY-2] has its times, audience, scopes and tenant, redacted, and nothing else", () => {
+  test("[TS-D-WHY-2] describes a token by its times, audience, scopes and tenant, redacted, and nothing else", () => {
     const claims = {
       exp: 10,
       iat: 5,
@@ -56,7 +56,7 @@ describe("the evidence of a token", () => {
     });
   });
 
-  test("[TS-D-WHY-2] comes from any header, and its lists are bounded", () => {
+  test("[TS-D-WHY-2] reads a token from any header, with bounded lists", () => {
     const aud = ["", 1, ...Array.from({ length: 11 }, (_, index) => `a${index}`)];
     const info = read({ exp: 1, aud, scp: ["read", "write"] }, "X-Token", "");
     expect(info?.audience).toHaveLength(10);
@@ -66,7 +66,7 @@ describe("the evidence of a token", () => {
     expect(read({ exp: 1, scope: "" })?.scopes).toEqual([]);
   });
 
-  test("does not exist without a JSON Web Token", () => {
+  test("returns nothing without a JSON Web Token", () => {
     const header = { name: "Authorization", from: "configuration", variables: [] } as const;
     expect(readTokenEvidence(header, "Bearer opaque", server, (text) => text)).toBeUndefined();
     expect(read(null)).toBeUndefined();

@@ -26,7 +26,7 @@ function watchSockets(): string[] {
 }
 
 test.each(["endpoint-file", "endpoint-shell", "endpoint-http"] as Quirk[])(
-  "code is run through a crafted url (CVE-2025-6514, CVE-2026-51997): no person is sent to it (%s)",
+  "sends nobody to a crafted url that would run code (CVE-2025-6514, CVE-2026-51997): %s",
   async (quirk) => {
     const client = await createQuirkyClient([quirk]);
     expect(await client.call()).toBe("AUTHORIZATION_SERVER_INVALID");
@@ -35,15 +35,15 @@ test.each(["endpoint-file", "endpoint-shell", "endpoint-http"] as Quirk[])(
   },
 );
 
-describe("a server makes the client ask inside its network (CVE-2026-51994, CVE-2026-51995)", () => {
-  test("an internal metadata url is skipped, and nothing connects to it", async () => {
+describe("requests into the client's network (CVE-2026-51994, CVE-2026-51995)", () => {
+  test("skips an internal metadata url, and connects to nothing there", async () => {
     const sockets = watchSockets();
     const client = await createQuirkyClient(["resource-metadata-internal"]);
     expect(await client.call()).toBe("result");
     expect(sockets.filter((name) => !name.startsWith("127.0.0.1:"))).toEqual([]);
   });
 
-  test("an internal endpoint of an authorization server makes all its metadata invalid", async () => {
+  test("rejects all metadata of an authorization server with an internal endpoint", async () => {
     const sockets = watchSockets();
     const client = await createQuirkyClient(["endpoint-metadata-service"]);
     expect(await client.call()).toBe("AUTHORIZATION_SERVER_INVALID");
@@ -52,7 +52,7 @@ describe("a server makes the client ask inside its network (CVE-2026-51994, CVE-
   });
 });
 
-test("stored tokens are kept apart too little (CVE-2026-51996): a server of the same name and issuer gets none of another's", async () => {
+test("gives a server of the same name and issuer none of another server's tokens (CVE-2026-51996)", async () => {
   const vault = createMemoryVault();
   const honest = await createQuirkyClient([], vault);
   expect(await honest.call()).toBe("result");
@@ -68,7 +68,7 @@ test("stored tokens are kept apart too little (CVE-2026-51996): a server of the 
   expect(honest.authorization.count("/token", "refresh_token")).toBe(0);
 });
 
-test("a device is authorized over http (CVE-2026-108716): nothing is sent there", async () => {
+test("sends nothing to a device authorization endpoint over http (CVE-2026-108716)", async () => {
   const client = await createQuirkyClient(["device-http"]);
   const session = await client.servers.oauth("notes");
   const person = { begin: () => Promise.reject(new Error("Nobody should be asked.")) };
@@ -79,7 +79,7 @@ test("a device is authorized over http (CVE-2026-108716): nothing is sent there"
 });
 
 test.each(["metadata-redirects-away", "token-redirects-away", "resource-redirects-away"] as Quirk[])(
-  "credentials follow a redirect to another origin (CVE-2026-111769): nothing does, on any hop (%s)",
+  "follows no redirect to another origin with credentials, on any hop (CVE-2026-111769): %s",
   async (quirk) => {
     const client = await createQuirkyClient([quirk]);
     expect(await client.call()).not.toBe("result");
@@ -87,7 +87,7 @@ test.each(["metadata-redirects-away", "token-redirects-away", "resource-redirect
   },
 );
 
-test("credentials go to an authorization server that the tool server chose (CVE-2026-104850): a new one gets none", async () => {
+test("gives no credentials to a new authorization server that the tool server chose (CVE-2026-104850)", async () => {
   const client = await createQuirkyClient(["issuer-changes"]);
   expect(await client.call()).toBe("result");
   expect(await client.call()).toBe("ISSUER_CHANGED");
@@ -100,7 +100,7 @@ test("credentials go to an authorization server that the tool server chose (CVE-
   }
 });
 
-test("a script comes with the response (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721): no page contains it, and it is reported as plain text", async () => {
+test("shows no script of a response in a page, and reports it as plain text (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
   const client = await createQuirkyClient(["redirect-script"]);
   expect(await client.call()).toBe("SIGN_IN_FAILED");
   expect(client.messages[0]).toContain("access_denied");

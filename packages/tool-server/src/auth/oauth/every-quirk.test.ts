@@ -97,16 +97,19 @@ test("every quirk has an expectation", () => {
   );
 });
 
-test.each(Object.entries(expectations) as [Quirk, Expected][])("%s", async (quirk, expected) => {
-  const client = await createQuirkyClient([quirk]);
-  const { authorization, other, messages } = client;
-  const first = await client.call();
-  authorization.endAllAccess();
-  const second = await client.call();
-  const third = await client.call();
-  expect({ first, second, third, asked: client.asked.length, messages }).toEqual({ ...expected, messages });
-  // Nothing ever goes where a server sends it away to, nor to an authorization server that nobody confirmed.
-  expect(client.places).not.toContain("elsewhere");
-  expect(other.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-  for (const token of authorization.issued()) expect(messages.join()).not.toContain(token);
-});
+test.each(Object.entries(expectations) as [Quirk, Expected][])(
+  "survives an authorization server with the quirk %s as expected",
+  async (quirk, expected) => {
+    const client = await createQuirkyClient([quirk]);
+    const { authorization, other, messages } = client;
+    const first = await client.call();
+    authorization.endAllAccess();
+    const second = await client.call();
+    const third = await client.call();
+    expect({ first, second, third, asked: client.asked.length, messages }).toEqual({ ...expected, messages });
+    // Nothing ever goes where a server sends it away to, nor to an authorization server that nobody confirmed.
+    expect(client.places).not.toContain("elsewhere");
+    expect(other.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+    for (const token of authorization.issued()) expect(messages.join()).not.toContain(token);
+  },
+);

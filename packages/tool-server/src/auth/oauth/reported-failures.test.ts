@@ -64,7 +64,7 @@ describe("refresh", () => {
     expect(refreshes(world)).toBe(1);
   });
 
-  test("(2) of several sessions over one vault, one refreshes and the others find the result", async () => {
+  test("(2) refreshes once for several sessions over one vault, and the others find the result", async () => {
     const world = await signedIn();
     const sessions = Array.from({ length: 4 }, () => world.session(world.options));
     await Promise.all(sessions.map((session) => currentToken(session)));
@@ -278,7 +278,7 @@ describe("loops", () => {
     expect(world.asked).toHaveLength(1);
   });
 
-  test("(10) of several sessions over one vault, one asks, and the others find the tokens", async () => {
+  test("(10) asks once for several sessions over one vault, and the others find the tokens", async () => {
     const world = await createOAuthWorld();
     const credentials = Array.from({ length: 3 }, () => world.credential({}, world.person).credential);
     const all = await Promise.all(credentials.map((credential) => callTool(world.tool, credential)));
@@ -333,7 +333,7 @@ describe("loops", () => {
     expect(session.isSigningIn).toBe(false);
   });
 
-  test("(11) without a person, no sign-in starts, and no client is registered", async () => {
+  test("(11) starts no sign-in and registers no client without a person", async () => {
     const world = await createOAuthWorld();
     const { credential } = world.credential();
     for (let probe = 0; probe < 3; probe += 1) {
@@ -480,7 +480,7 @@ describe("registration", () => {
     expect(world.authorization.count("/register")).toBe(1);
   });
 
-  test("(26) only the scopes of the challenge are requested, never all that the server supports", async () => {
+  test("(26) requests only the scopes of the challenge, never all that the server supports", async () => {
     const world = await createOAuthWorld();
     world.tool.challengedScope = "notes:write";
     const { credential } = world.credential({}, world.person);

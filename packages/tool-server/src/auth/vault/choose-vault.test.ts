@@ -33,7 +33,7 @@ describeVaultContract("the vault with its key in a keychain", async () => {
   return { vault, secrets: [...keychain.items.values()] };
 });
 
-describe("[TS-D-STORE-1] without a choice", () => {
+describe("[TS-D-STORE-1] the default vault", () => {
   test("the vault is the keychain if there is one, even if a key is given", async () => {
     const directory = await temporaryFolder();
     const keychain = keychainOf();
@@ -98,7 +98,7 @@ describe("[TS-D-STORE-1] without a choice", () => {
   });
 });
 
-describe("[TS-D-STORE-1] an unavailable choice is an error:", () => {
+describe("[TS-D-STORE-1] a chosen vault", () => {
   test("a keychain that is unavailable is an error", async () => {
     const directory = await temporaryFolder();
     const choice = chooseVault({ kind: "keychain", directory, keychain: noKeychain, key: newKey() });

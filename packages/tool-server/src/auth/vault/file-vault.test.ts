@@ -290,7 +290,7 @@ describe("a folder", () => {
   test.each([
     ["damaged", (header: string) => writeFile(header, "{")],
     ["lost", (header: string) => rm(header)],
-  ])("whose header is %s can be used again by the advice that is given", async (_, damage) => {
+  ])("uses a folder whose header is %s again after the advice is followed", async (_, damage) => {
     const { folder, key, vault } = await newVault();
     await vault.put(keyOf(), { token: "1" });
     await damage(join(folder, "vault.json"));

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { systemKeychain } from "./keychain.js";
 
 test.runIf(process.platform === "linux")(
-  "without a session bus there is no keychain, and its library is not loaded",
+  "finds no keychain without a session bus, and does not load its library",
   async () => {
     vi.stubEnv("DBUS_SESSION_BUS_ADDRESS", undefined);
     vi.stubEnv("XDG_RUNTIME_DIR", "/nonexistent");

@@ -71,7 +71,7 @@ function open({ directory, environment }: Place): ReturnType<typeof openFileVaul
 }
 
 describe("processes that share a vault", () => {
-  test("processes processes never run two tasks under one key at once", async () => {
+  test("processes never run two tasks under one key at once", async () => {
     const place = await newPlace();
     const counter = join(place.directory, "..", "counter");
     await writeFile(counter, "0");

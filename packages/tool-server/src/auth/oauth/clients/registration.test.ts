@@ -92,7 +92,7 @@ test.each([
   [{ clientSecret: "s" }, undefined, "client_secret_basic"],
   [{ clientSecret: "s" }, ["client_secret_post", "client_secret_basic"], "client_secret_basic"],
   [{ clientSecret: "s" }, ["client_secret_post"], "client_secret_post"],
-] as const)("a client with %j at a server that takes %j shows itself by %s", (client, offered, method) => {
+] as const)("authenticates a client with %j at a server that supports %j by %s", (client, offered, method) => {
   expect(chooseAuthentication(client, offered)).toBe(method);
 });
 

@@ -13,7 +13,7 @@ async function find(world: OAuthWorld, request: DiscoveryRequest = {}, limits = 
 
 const pathsOf = ({ requests }: { requests: readonly { path: string }[] }): string[] => requests.map(({ path }) => path);
 
-describe("where metadata is looked for", () => {
+describe("the urls of metadata", () => {
   test.each([
     [
       "https://h/mcp",
@@ -28,7 +28,7 @@ describe("where metadata is looked for", () => {
         "https://h/.well-known/oauth-protected-resource",
       ],
     ],
-  ])("of the resource %s: with its path, then at the root", (server, places) => {
+  ])("looks for the metadata of the resource %s under its path, then at the root", (server, places) => {
     expect(resourceMetadataUrls(new URL(server)).map(String)).toEqual(places);
     const named = resourceMetadataUrls(new URL(server), ["https://h/about.json"]).map(String);
     expect(named).toEqual(["https://h/about.json", ...places]);
@@ -66,7 +66,7 @@ describe("where metadata is looked for", () => {
     expect(pathsOf(world.tool)).toEqual(["/gone-1", "/gone-2", "/about/me.json"]);
   });
 
-  test("at most four metadata urls of a challenge are tried before the well-known ones", () => {
+  test("tries at most four metadata urls of a challenge before the well-known ones", () => {
     const challenged = Array.from({ length: 9 }, (_, index) => `https://h/${index}`);
     expect(resourceMetadataUrls(new URL("https://h/"), challenged).map(String)).toEqual([
       ...challenged.slice(0, 4),
@@ -96,7 +96,7 @@ describe("where metadata is looked for", () => {
     ["https://h:8443/mcp", "https://h/mcp", false],
     ["http://h/mcp", "https://h/mcp", false],
     ["https://h/mcp?tenant=a", "https://h/mcp?tenant=b", false],
-  ])("the resource %s and the server %s: %s", (resource, server, isCovered) => {
+  ])("decides whether the resource %s covers the server %s: %s", (resource, server, isCovered) => {
     expect(coversResource(new URL(resource), new URL(server))).toBe(isCovered);
   });
 });
@@ -118,7 +118,7 @@ describe("the authorization server", () => {
     ["endpoint-file", "its scheme is file"],
     ["endpoint-shell", "contains unusual characters"],
     ["endpoint-metadata-service", "metadata service"],
-  ] as [Quirk, string][])("is refused for %s", async (quirk, words) => {
+  ] as [Quirk, string][])("refuses an authorization server with the quirk %s", async (quirk, words) => {
     const world = await createOAuthWorld([quirk]);
     await expect(find(world)).rejects.toMatchObject({
       code: "AUTHORIZATION_SERVER_INVALID",

@@ -134,7 +134,7 @@ async function killMany(
 }
 
 test.each(["responded", "written", "renamed", "durable"] as const)(
-  `[TS-D-OAUTH-3] (4) of ${killsAtEachStep} processes that are killed once it is %s, each leaves a sign-in, or asks once; never a loop, never a plain token`,
+  `[TS-D-OAUTH-3] (4) keeps the sign-in or asks once after each of ${killsAtEachStep} processes that are killed once the token is %s; never a loop, never a plain token`,
   async (stopAt) => {
     const kill = async (lane: Lane): Promise<void> => {
       const victim = await startVictim(lane, stopAt);
@@ -150,7 +150,7 @@ test.each(["responded", "written", "renamed", "durable"] as const)(
   },
 );
 
-test(`[TS-D-OAUTH-3] (4) of ${killsAtRandom} processes that are killed at any moment, each leaves a sign-in, or asks once; never a loop, never a plain token`, async () => {
+test(`[TS-D-OAUTH-3] (4) keeps the sign-in or asks once after each of ${killsAtRandom} processes that are killed at any moment; never a loop, never a plain token`, async () => {
   const spans = await measureRefresh();
   let killed = 0;
   const kill = async (lane: Lane): Promise<void> => {

@@ -33,7 +33,7 @@ async function signedIn(): Promise<{ world: OAuthWorld; start(task: Partial<Work
   };
 }
 
-test("(2) 64 calls in each of 4 processes on one expired, rotating token: one refresh, and every call succeeds", async () => {
+test("(2) refreshes one expired, rotating token once for 64 calls in each of 4 processes, and every call succeeds", async () => {
   const { world, start } = await signedIn();
   // For all at once: each has the token in hand when its life ends at the server.
   const workers = Array.from({ length: 4 }, () => start({ calls: 64 }));
@@ -45,7 +45,7 @@ test("(2) 64 calls in each of 4 processes on one expired, rotating token: one re
   expect(world.authorization.count("/token", "refresh_token")).toBe(1);
 });
 
-test("(2) processes that find the token expired by their own clocks refresh it once, and every call succeeds", async () => {
+test("(2) refreshes a token once if several processes find it expired by their own clocks, and every call succeeds", async () => {
   const { world, start } = await signedIn();
   const workers = Array.from({ length: 4 }, () => start({ aheadMs: 3_600_000 }));
   await Promise.all(workers.map((worker) => worker.said("status 200")));

@@ -22,7 +22,7 @@ test.each([
   ["::", "reserved"],
   ["224.0.0.1", "reserved"],
   ["255.255.255.255", "reserved"],
-])("%s is %s", (address, range) => {
+])("classifies the address %s as %s", (address, range) => {
   expect(addressRangeOf(address)).toBe(range);
 });
 
@@ -34,7 +34,7 @@ test.each([
   ["2002:7f00:1::", "loopback"],
   ["::127.0.0.1", "loopback"],
   ["::ffff:93.184.216.34", "public"],
-])("an IPv4 address that is written as one of IPv6, %s, counts as itself", (address, range) => {
+])("classifies %s, an IPv4 address written as IPv6, as the IPv4 address", (address, range) => {
   expect(addressRangeOf(address)).toBe(range);
 });
 
@@ -61,11 +61,11 @@ test.each([
   ["5f00::1", "reserved"],
   ["2001:4860:4860::8888", "public"],
   ["2001:200::1", "public"],
-])("%s, of a special-purpose range of IPv6, is %s", (address, range) => {
+])("classifies %s, an address of a special-purpose IPv6 range, as %s", (address, range) => {
   expect(addressRangeOf(address)).toBe(range);
 });
 
-test("a host name is not an address", () => {
+test("does not treat a host name as an address", () => {
   for (const name of ["localhost", "example.com", "", "1.2.3", "256.1.1.1"])
     expect(addressRangeOf(name)).toBeUndefined();
 });

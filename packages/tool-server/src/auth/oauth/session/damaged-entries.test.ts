@@ -44,7 +44,7 @@ test.each(["issuer", "client", "tokens"] as const)(
   },
 );
 
-test("only a sign-in replaces a damaged entry", async () => {
+test("replaces a damaged entry only at a sign-in", async () => {
   const { directory, vault, session } = await createDamagedWorld("issuer");
   await expect(currentToken(session({ vault }))).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
   expect((await readdir(directory)).filter((name) => name.includes(".corrupt-"))).toEqual([]);

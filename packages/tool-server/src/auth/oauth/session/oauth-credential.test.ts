@@ -50,22 +50,25 @@ describe("a 401 without an OAuth challenge", () => {
   }
 
   test.each([
-    ["without any", {}],
-    ["with one of another scheme", { "www-authenticate": 'ApiKey realm="notes"' }],
-  ] as const)("is UNAUTHORIZED (%s): nobody is said to need a sign-in", async (_, challenge) => {
-    const world = await createOAuthWorld();
-    const url = await startKeyServer({ ...challenge });
-    const call = await callTool({ url }, world.credential({ url }).credential);
-    expect(call).toMatchObject({
-      status: 401,
-      attempts: 1,
-      code: "UNAUTHORIZED",
-      reason: "401 Unauthorized: the server does not say how to sign in.",
-      advice: "If it needs an API key, configure a header for it. If it supports OAuth: wirescope login notes",
-    });
-  });
+    ["without a challenge", {}],
+    ["with a challenge of another scheme", { "www-authenticate": 'ApiKey realm="notes"' }],
+  ] as const)(
+    "reports a 401 without an OAuth challenge as UNAUTHORIZED (%s), not as a needed sign-in",
+    async (_, challenge) => {
+      const world = await createOAuthWorld();
+      const url = await startKeyServer({ ...challenge });
+      const call = await callTool({ url }, world.credential({ url }).credential);
+      expect(call).toMatchObject({
+        status: 401,
+        attempts: 1,
+        code: "UNAUTHORIZED",
+        reason: "401 Unauthorized: the server does not say how to sign in.",
+        advice: "If it needs an API key, configure a header for it. If it supports OAuth: wirescope login notes",
+      });
+    },
+  );
 
-  test("is SIGN_IN_NEEDED if the server asks for a token after all", async () => {
+  test("reports SIGN_IN_NEEDED if the server asks for a token after all", async () => {
     const world = await createOAuthWorld();
     const url = await startKeyServer({ "www-authenticate": "Bearer" });
     expect(await callTool({ url }, world.credential({ url }).credential)).toMatchObject({ code: "SIGN_IN_NEEDED" });
@@ -205,7 +208,7 @@ describe("another authorization server than before", () => {
     await next.close();
   });
 
-  test("an authorization server an authorization server an authorization server an authorization server that only an attacker names never gets a refresh token", async () => {
+  test("never gives a refresh token to an authorization server that only an attacker names", async () => {
     const world = await createOAuthWorld();
     const clock = createFakeClock(Date.now());
     const limits = { requestMs: 1e9, discoveryMs: 1e9 };

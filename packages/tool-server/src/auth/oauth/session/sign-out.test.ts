@@ -59,7 +59,7 @@ test("tokens of another process are deleted too, but not those of another tenant
   expect(await currentToken(world.session({ tenant: "t2" }))).toBeDefined();
 });
 
-test("after a sign-out, the same session can sign in again, with the same registration", async () => {
+test("signs in again after a sign-out, in the same session with the same registration", async () => {
   const world = await createOAuthWorld();
   const session = world.session();
   await session.signIn(world.person);

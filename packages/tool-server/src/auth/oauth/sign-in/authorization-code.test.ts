@@ -80,7 +80,7 @@ describe("the authorization response", () => {
     ["state=s&code=c", {}],
     ["state=s&code=c&iss=https%3A%2F%2Fas.example%2Ft", {}],
     ["state=s&code=c&iss=https%3A%2F%2Fas.example%2Ft", { sendsIssuer: true }],
-  ])("%s gives its code", async (query, more) => {
+  ])("reads the code from the response %s", async (query, more) => {
     expect(await read(query, more)).toBe("c");
   });
 
@@ -97,7 +97,7 @@ describe("the authorization response", () => {
     ["state=s&code=c&iss=https://as.example/t&iss=https://evil.example", {}, "iss twice"],
     ["state=s", {}, "neither a code nor an error"],
     ["state=s&error=access_denied", {}, "access_denied"],
-  ])("%s is refused", async (query, more, words) => {
+  ])("refuses the authorization response %s", async (query, more, words) => {
     await expect(read(query, more)).rejects.toMatchObject({
       code: "SIGN_IN_FAILED",
       message: expect.stringContaining(words),
@@ -116,7 +116,7 @@ describe("the authorization response", () => {
     "redirect-issuer-normalized",
     "redirect-error-wrong-issuer",
     "redirect-twice-code",
-  ] as Quirk[])("%s ends the sign-in before any code is sent on", async (quirk) => {
+  ] as Quirk[])("ends the sign-in before any code is sent on, because of %s", async (quirk) => {
     const world = await createOAuthWorld([quirk]);
     await expect(world.session().signIn(world.person)).rejects.toMatchObject({ code: "SIGN_IN_FAILED" });
     expect(world.authorization.count("/token")).toBe(0);
@@ -167,17 +167,21 @@ describe("[TS-OAUTH-9] scopes", () => {
   };
 
   test.each([
-    ["of the challenge before all others", { challenged: ["c"], configured: ["k"], resourceScopes: ["r"] }, ["c"]],
-    ["of the configuration before those of the metadata", { configured: ["k"], resourceScopes: ["r"] }, ["k"]],
-    ["of the metadata", { resourceScopes: ["r", "s"] }, ["r", "s"]],
-    ["of before are kept", { challenged: ["c"], previous: ["p", "c"] }, ["p", "c"]],
-    ["none", { server: { scopes: ["a", "b", "offline_access"] } }, []],
     [
-      "offline_access with others",
+      "those of the challenge before all others",
+      { challenged: ["c"], configured: ["k"], resourceScopes: ["r"] },
+      ["c"],
+    ],
+    ["those of the configuration before those of the metadata", { configured: ["k"], resourceScopes: ["r"] }, ["k"]],
+    ["those of the metadata", { resourceScopes: ["r", "s"] }, ["r", "s"]],
+    ["previous ones are kept", { challenged: ["c"], previous: ["p", "c"] }, ["p", "c"]],
+    ["none without a source", { server: { scopes: ["a", "b", "offline_access"] } }, []],
+    [
+      "offline_access in addition to others",
       { challenged: ["c"], server: { scopes: ["a", "offline_access"] } },
       ["c", "offline_access"],
     ],
-  ])("%s", (_, given, scopes) => {
+  ])("selects scopes in the documented order: %s", (_, given, scopes) => {
     expect(selectScopes({ ...choice, ...given })).toEqual(scopes);
   });
 
