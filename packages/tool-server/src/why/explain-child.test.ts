@@ -24,7 +24,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 });`;
 
 describe("a command", () => {
-  test("that is not found is reported with the searched PATH", async () => {
+  test("reports a command that is not found with the searched PATH", async () => {
     const explained = await explainEntry({ command: "no-such-program" }, { variables: { PATH: "/opt/one:/opt/two" } });
     expect(firstOf(explained)).toMatchObject({
       code: "command-not-found",
@@ -35,13 +35,13 @@ describe("a command", () => {
     expect(outcomesOf(explained)).toMatchObject({ command: "failed", process: "skipped", protocol: "skipped" });
   });
 
-  test("that contains its arguments is reported with where they belong", async () => {
+  test("reports a command that contains its arguments, with where they belong", async () => {
     const explained = await explainEntry({ command: "npx some-server" });
     expect(firstOf(explained)).toMatchObject({ code: "command-not-found" });
     expect(firstOf(explained).fix.advice).toContain("each argument into args");
   });
 
-  test("that is not executable is fixed with chmod", async () => {
+  test("suggests chmod for a command that is not executable", async () => {
     const folder = await createScriptFolder();
     const script = await folder.sh("true");
     await chmod(script, 0o644);
@@ -55,7 +55,7 @@ describe("a command", () => {
   });
 });
 
-test("[TS-D-STDIO-2] a process that requires a sandbox by policy is reported with what the sandbox needs", async () => {
+test("[TS-D-STDIO-2] reports what the sandbox needs if a policy requires a sandbox for a process", async () => {
   const sandbox = { rule: async () => "required" as const, searchPath: "/nowhere" };
   const explained = await explainEntry(node(server()), { sandbox });
   expect(firstOf(explained)).toMatchObject({
@@ -66,7 +66,7 @@ test("[TS-D-STDIO-2] a process that requires a sandbox by policy is reported wit
 });
 
 describe("a process", () => {
-  test("that exits at its start is reported with its last output, without secrets", async () => {
+  test("reports a process that exits at its start with its last output, without secrets", async () => {
     const script = "console.error('no database for ' + process.env.DB_PASSWORD); process.exit(3)";
     const entry = node(script, { env: { DB_PASSWORD: "${DB_PASSWORD}" } });
     const explained = await explainEntry(entry, { variables: { DB_PASSWORD: "a-password-of-mine" } });
@@ -80,7 +80,7 @@ describe("a process", () => {
     expect(outcomesOf(explained)).toMatchObject({ command: "ok", process: "failed", protocol: "skipped" });
   });
 
-  test("that requires a variable gets it from the entry", async () => {
+  test("suggests passing a variable on that the process requires", async () => {
     const script = "console.error('Error: NOTES_API_KEY environment variable is required'); process.exit(1)";
     const explained = await explainEntry(node(script), { variables: { NOTES_API_KEY: "a-key-of-mine" } });
     expect(firstOf(explained)).toMatchObject({
@@ -92,7 +92,7 @@ describe("a process", () => {
     expect(unset.fix.command).toBe("export NOTES_API_KEY=…");
   });
 
-  test("that logs to standard output is reported with the first line", async () => {
+  test("reports a process that logs to standard output, with the first line", async () => {
     const explained = await explainEntry(node("setInterval(() => console.log('Server listening on 3000'), 50)"), {
       responseMs: 1500,
     });
@@ -101,17 +101,17 @@ describe("a process", () => {
     expect(outcomesOf(explained)).toMatchObject({ process: "ok", protocol: "failed" });
   });
 
-  test("that never responds is reported", async () => {
+  test("reports a process that never responds", async () => {
     const explained = await explainEntry(node("setInterval(() => {}, 1000)"), { responseMs: 1500 });
     expect(firstOf(explained)).toMatchObject({ code: "child-silent", fix: { position: { line: 4 } } });
   });
 
-  test("with an unknown protocol version is reported", async () => {
+  test("reports a process with an unknown protocol version", async () => {
     const explained = await explainEntry(node(server("", "1999-01-01")));
     expect(firstOf(explained).code).toBe("version-unsupported");
   });
 
-  test("that rejects its credential in an error response points to the variable", async () => {
+  test("points to the variable if a process rejects its credential in an error response", async () => {
     const script = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
       const { id } = JSON.parse(line);
       const error = { code: -32001, message: "Invalid API key" };
@@ -122,7 +122,7 @@ describe("a process", () => {
     expect(firstOf(explained)).toMatchObject({ code: "token-refused", fix: { command: "export NOTES_API_KEY=…" } });
   });
 
-  test("that works is reported as working, even with a stray line", async () => {
+  test("reports a process that works as working, even with a stray line", async () => {
     const explained = await explainEntry(node(server("console.log('hello')")));
     expect(explained).toMatchObject({ isWell: true, causes: [] });
     expect(explained.steps.at(-1)).toMatchObject({
@@ -142,7 +142,7 @@ describe("a process", () => {
 describe("variables with a credential", () => {
   const variables = { PATH: process.env.PATH, HTTPS_PROXY: "http://me:s3cret-pw@proxy.example:3128" };
 
-  test("that a silent process did not get are named, with how to pass them on", async () => {
+  test("names the variables that a silent process did not get, with how to pass them on", async () => {
     const explained = await explainEntry(node("setInterval(() => {}, 1000)"), { variables, responseMs: 500 });
     expect(firstOf(explained)).toMatchObject({
       code: "child-lacks-variable",
@@ -152,12 +152,12 @@ describe("variables with a credential", () => {
     expect(JSON.stringify(explained)).not.toContain("s3cret-pw");
   });
 
-  test("are not the first cause if the process exited for another reason", async () => {
+  test("does not blame withheld variables first if the process exited for another reason", async () => {
     const script = "console.error('no such table'); process.exit(3)";
     expect(firstOf(await explainEntry(node(script), { variables }))).toMatchObject({ code: "child-exits" });
   });
 
-  test("are passed on by env", async () => {
+  test("passes a variable with a credential on if env of the entry contains it", async () => {
     const script = `if (process.env.HTTPS_PROXY === undefined) process.exit(3); ${server()}`;
     const env = { HTTPS_PROXY: "${HTTPS_PROXY}" };
     const { causes } = await explainEntry(node(script, { env }), { variables });

@@ -11,7 +11,7 @@ const url = "https://api.example.com/mcp";
 const bearer = { type: "http", url, headers: { Authorization: "Bearer ${API_TOKEN}" } };
 
 describe("an entry", () => {
-  test("with an error ends the walk, with the position", async () => {
+  test("ends the walk at an entry with an error, with its position", async () => {
     const explained = await explainEntry({ type: "http", url, headers: { Host: "example.com" } });
     expect(firstOf(explained)).toMatchObject({
       code: "entry-invalid",
@@ -21,13 +21,13 @@ describe("an entry", () => {
     expect(outcomesOf(explained)).toMatchObject({ configuration: "failed", trust: "skipped", http: "skipped" });
   });
 
-  test("that is not an object is explained too", async () => {
+  test("explains an entry that is not an object", async () => {
     const explained = await explainEntry("https://api.example.com/mcp");
     expect(firstOf(explained)).toMatchObject({ code: "entry-invalid", weight: 1 });
     expect(explained.type).toBeUndefined();
   });
 
-  test("[TS-ERR-2] without the prefix of its token is reported with what to write", async () => {
+  test("[TS-ERR-2] reports a token without its prefix, with what to write", async () => {
     const explained = await explainEntry(
       { type: "http", url, headers: { Authorization: "${API_TOKEN}" } },
       { variables: { API_TOKEN: "a-token-of-mine" } },
@@ -38,7 +38,7 @@ describe("an entry", () => {
     });
   });
 
-  test("that does not exist is an error that names similar entries", async () => {
+  test("throws for an entry that does not exist, and names similar ones", async () => {
     const failing = explainEntry(bearer, { server: "apy" });
     await expect(failing).rejects.toThrow(/The configuration has no server "apy".*Did you mean "api"\?/);
     await expect(failing).rejects.toMatchObject({ code: "SERVER_UNKNOWN" });
@@ -52,14 +52,14 @@ describe("a variable", () => {
     ["variable-white-space", { API_TOKEN: "a-token-of-mine\n" }],
     ["scheme-doubled", { API_TOKEN: "Bearer a-token-of-mine" }],
     ["variable-unusable", { API_TOKEN: "${OTHER}" }],
-  ] as const)("[TS-ERR-2] is reported as %s, with how to set it", async (code, variables) => {
+  ] as const)("[TS-ERR-2] reports the value of a variable as %s, with how to set it", async (code, variables) => {
     const explained = await explainEntry(bearer, { variables });
     expect(firstOf(explained)).toMatchObject({ code, weight: 1, fix: { command: "export API_TOKEN=…" } });
     expect(outcomesOf(explained)).toMatchObject({ configuration: "ok", variables: "failed", http: "skipped" });
     expect(JSON.stringify(explained)).not.toContain("a-token-of-mine");
   });
 
-  test("[TS-ERR-2] that contains a placeholder is the cause if the server rejects it", async () => {
+  test("[TS-ERR-2] blames a variable that contains a placeholder if the server rejects it", async () => {
     const server = await startToolServer((_, response) => response.writeHead(401).end());
     const explained = await explainEntry(
       { ...bearer, url: server.url.href },
@@ -71,7 +71,7 @@ describe("a variable", () => {
     });
   });
 
-  test("is reported for each if several are unset", async () => {
+  test("reports each variable if several are unset", async () => {
     const entry = { type: "http", url, headers: { "X-API-Key": "${API_KEY}", "X-API-Secret": "${API_SECRET}" } };
     const { causes } = await explainEntry(entry, { variables: {} });
     expect(causes.map(({ fix }) => fix.command)).toEqual(["export API_KEY=…", "export API_SECRET=…"]);
@@ -91,7 +91,7 @@ describe("trust", () => {
     ],
     ["denied-by-policy", { state: "denied", rule: { kind: "others", policy: "/etc/policy.json" } }, undefined],
   ] as const)(
-    "[TS-D-WHY-4] that is missing (%s) ends the walk before anything is run or connected to",
+    "[TS-D-WHY-4] ends the walk before anything is run or connected to if the entry is not trusted (%s)",
     async (code, judgement, command) => {
       const folder = await createScriptFolder();
       const witness = join(folder.path, "ran");
@@ -109,7 +109,7 @@ describe("trust", () => {
     },
   );
 
-  test("that cannot be judged is reported, and nothing runs", async () => {
+  test("reports that trust cannot be decided, and runs nothing", async () => {
     const explained = await explainEntry(bearer, {
       variables: { API_TOKEN: "a-token-of-mine" },
       judgeTrust: async () => {
@@ -122,7 +122,7 @@ describe("trust", () => {
     });
   });
 
-  test("that is revoked during the walk ends it", async () => {
+  test("ends the walk if trust is revoked during it", async () => {
     const server = await startToolServer();
     let asked = 0;
     const explained = await explainEntry(
@@ -152,14 +152,14 @@ describe("a helper", () => {
     },
   };
 
-  test("that is missing is reported with its position", async () => {
+  test("reports a missing helper with its position", async () => {
     const folder = await createScriptFolder();
     const explained = await explainEntry(entryOf(), { pluginRoot: folder.path });
     expect(firstOf(explained)).toMatchObject({ code: "helper-missing", weight: 1, fix: { position: { line: 6 } } });
     expect(outcomesOf(explained).helper).toBe("failed");
   });
 
-  test("that is not executable is fixed with chmod", async () => {
+  test("suggests chmod for a helper that is not executable", async () => {
     const folder = await createScriptFolder();
     const helper = await folder.sh("echo '{}'");
     await chmod(helper, 0o644);
@@ -170,7 +170,7 @@ describe("a helper", () => {
     });
   });
 
-  test("that fails is run by hand, and its last output is reported without secrets", async () => {
+  test("suggests running a failing helper by hand, and reports its last output without secrets", async () => {
     const folder = await createScriptFolder();
     const helper = await folder.sh('echo "no session for $MY_TOKEN" >&2; exit 3');
     const explained = await explainEntry(entryOf(), {
@@ -186,7 +186,7 @@ describe("a helper", () => {
     );
   });
 
-  test("[TS-D-HELPER-7] that requires a sandbox by policy is reported with what the sandbox needs", async () => {
+  test("[TS-D-HELPER-7] reports what the sandbox needs if a policy requires a sandbox for a helper", async () => {
     const folder = await createScriptFolder();
     await folder.sh("echo '{}'");
     const sandbox = { rule: async () => "required" as const, searchPath: "/nowhere" };
@@ -198,21 +198,21 @@ describe("a helper", () => {
     });
   });
 
-  test("that prints no headers is reported with the format", async () => {
+  test("reports a helper that prints no headers, with the format", async () => {
     const folder = await createScriptFolder();
     const helper = await folder.sh("echo not json");
     const explained = await explainEntry(entryOf(), { pluginRoot: folder.path });
     expect(firstOf(explained)).toMatchObject({ code: "helper-output-invalid", fix: { command: helper } });
   });
 
-  test("that does not end is reported", async () => {
+  test("reports a helper that does not end", async () => {
     const folder = await createScriptFolder();
     const helper = await folder.sh("sleep 600");
     const explained = await explainEntry(entryOf(), { pluginRoot: folder.path, clock: hasty, totalMs: 10_000_000 });
     expect(firstOf(explained)).toMatchObject({ code: "helper-timeout", fix: { command: `time ${helper}` } });
   });
 
-  test("that works continues to the server", async () => {
+  test("continues to the server after a helper that works", async () => {
     const server = await startToolServer();
     const folder = await createScriptFolder();
     await folder.sh(`echo '{"Authorization": "Bearer a-token-of-mine"}'`);
@@ -224,7 +224,7 @@ describe("a helper", () => {
   });
 });
 
-test("a running gateway gets advice for its own process, not an export command", async () => {
+test("gives a running gateway advice for its own process, not an export command", async () => {
   const entry = { type: "http", url: "https://a.example.com/mcp", headers: { Authorization: "Bearer ${API_TOKEN}" } };
   const setVariable = (name: string): string => `Set ${name} in the file.`;
   const cause = firstOf(await explainEntry(entry, { variables: {}, setVariable }));

@@ -15,20 +15,20 @@ describe("a proxy", () => {
     return explainEntry(http(`https://${host}:${server.port}/mcp`), { ca, variables: { HTTPS_PROXY: proxy } });
   };
 
-  test("whose variable contains no url is reported with the variable", async () => {
+  test("reports the variable of a proxy that contains no url", async () => {
     const explained = await throughProxy("socks5://localhost:1080");
     expect(firstOf(explained)).toMatchObject({ code: "proxy-unusable", fix: { command: "export HTTPS_PROXY=…" } });
     expect(outcomesOf(explained)).toMatchObject({ proxy: "failed", name: "skipped", http: "skipped" });
   });
 
-  test("that cannot be reached is reported, not the server", async () => {
+  test("reports a proxy that cannot be reached, not the server", async () => {
     const dead = await startRawServer(() => {});
     dead.kill();
     const explained = await throughProxy(`http://localhost:${dead.port}`);
     expect(firstOf(explained)).toMatchObject({ code: "proxy-unreachable", fix: { command: "export HTTPS_PROXY=…" } });
   });
 
-  test("that requires credentials gets a user name, and its password is not reported", async () => {
+  test("suggests a user name for a proxy that requires credentials, without showing its password", async () => {
     const proxy = await startConnectProxy({ authorization: "Basic right" });
     const explained = await throughProxy(proxy.url("ada:the-wrong-password"));
     expect(firstOf(explained)).toMatchObject({
@@ -38,19 +38,19 @@ describe("a proxy", () => {
     expect(JSON.stringify(explained)).not.toContain("the-wrong-password");
   });
 
-  test("that refuses to connect is bypassed", async () => {
+  test("suggests bypassing a proxy that refuses to connect", async () => {
     const proxy = await startConnectProxy({ response: "HTTP/1.1 403 Forbidden\r\n\r\n" });
     const explained = await throughProxy(proxy.url());
     expect(firstOf(explained)).toMatchObject({ code: "proxy-refuses", fix: { command: "export NO_PROXY=api.test" } });
   });
 
-  test("that is not a proxy at all is reported", async () => {
+  test("reports a proxy that is not a proxy at all", async () => {
     const noProxy = await startRawServer((socket) => socket.end("hello\r\n\r\n"));
     const explained = await throughProxy(`http://localhost:${noProxy.port}`);
     expect(firstOf(explained).code).toBe("proxy-refuses");
   });
 
-  test("whose own certificate is untrusted is reported, not the server", async () => {
+  test("reports a proxy whose own certificate is untrusted, not the server", async () => {
     const proxy = await startConnectProxy({ isSecure: true });
     const server = await startToolServer(undefined, { tls: serverTls() });
     const explained = await explainEntry(http(`https://api.test:${server.port}/mcp`), {
@@ -59,7 +59,7 @@ describe("a proxy", () => {
     expect(firstOf(explained).code).toBe("proxy-unreachable");
   });
 
-  test("is a successful step if it works", async () => {
+  test("reports a working proxy as a successful step", async () => {
     const proxy = await startConnectProxy();
     const explained = await throughProxy(proxy.url(), "localhost.test");
     // The certificate is for localhost.
@@ -74,20 +74,20 @@ describe("a proxy", () => {
 });
 
 describe("a host", () => {
-  test("with an unknown name is reported with the position of the url", async () => {
+  test("reports an unknown host name with the position of the url", async () => {
     const explained = await explainEntry(http("https://no-such-host.invalid/mcp"));
     expect(firstOf(explained)).toMatchObject({ code: "name-unknown", fix: { position: { line: 5 } } });
     expect(outcomesOf(explained)).toMatchObject({ name: "failed", connection: "skipped" });
   });
 
-  test("whose name contains a tenant is reported with the variable", async () => {
+  test("reports the variable if the name of the host contains a tenant", async () => {
     const explained = await explainEntry(http("https://${TENANT_ID}.no-such-host.invalid/mcp"), {
       variables: { TENANT_ID: "acme" },
     });
     expect(firstOf(explained)).toMatchObject({ code: "name-unknown", fix: { command: "export TENANT_ID=…" } });
   });
 
-  test("where nothing listens is reported", async () => {
+  test("reports a host on which nothing listens", async () => {
     const dead = await startRawServer(() => {});
     dead.kill();
     const explained = await explainEntry(http(dead.url));
@@ -95,7 +95,7 @@ describe("a host", () => {
     expect(outcomesOf(explained)).toMatchObject({ name: "ok", connection: "failed", http: "skipped" });
   });
 
-  test("that never responds is reported after the timeout", async () => {
+  test("reports a host that never responds after the timeout", async () => {
     const silent = await startRawServer(() => {});
     const explained = await explainEntry(http(`https://localhost:${silent.port}/mcp`), { responseMs: 500 });
     expect(firstOf(explained)).toMatchObject({
@@ -104,7 +104,7 @@ describe("a host", () => {
     });
   });
 
-  test("that closes the connection is reported", async () => {
+  test("reports a host that closes the connection", async () => {
     const rude = await startRawServer((socket) => socket.destroy());
     const explained = await explainEntry(http(rude.url));
     expect(firstOf(explained).code).toBe("connection-cut");
@@ -117,7 +117,7 @@ describe("TLS", () => {
     return explainEntry(http(server.url), { ca: authorities });
   };
 
-  test("with an expired certificate is reported with its times", async () => {
+  test("reports an expired certificate with its times", async () => {
     const old = createSelfSigned(2000, 2001);
     const explained = await explainTls(old, old.cert);
     expect(firstOf(explained)).toMatchObject({ code: "certificate-expired", fix: { command: "date -u" } });
@@ -126,19 +126,19 @@ describe("TLS", () => {
     );
   });
 
-  test("with a certificate of the future points to the clock", async () => {
+  test("points to the clock if a certificate is not valid yet", async () => {
     const early = createSelfSigned(2090, 2099);
     const explained = await explainTls(early, early.cert);
     expect(firstOf(explained)).toMatchObject({ code: "certificate-not-yet-valid", fix: { command: "date -u" } });
   });
 
-  test("with a self-signed certificate is reported with how to trust it", async () => {
+  test("reports a self-signed certificate with how to trust it", async () => {
     const explained = await explainTls(createSelfSigned(2020, 2090));
     const command = expect.stringMatching(/^wirescope why \S+ --ca \/path\/to\/ca\.pem$/);
     expect(firstOf(explained)).toMatchObject({ code: "certificate-self-signed", fix: { command } });
   });
 
-  test("with an unknown CA is reported with the issuer and how to trust it", async () => {
+  test("reports an unknown CA with the issuer and how to trust it", async () => {
     const explained = await explainTls(serverTls() as { cert: string; key: string });
     const command = expect.stringMatching(/^wirescope why \S+ --ca \/path\/to\/ca\.pem$/);
     expect(firstOf(explained)).toMatchObject({ code: "certificate-untrusted", fix: { command } });
@@ -146,14 +146,14 @@ describe("TLS", () => {
     expect(outcomesOf(explained)).toMatchObject({ connection: "ok", tls: "failed", http: "skipped" });
   });
 
-  test("that the port does not use is reported", async () => {
+  test("reports a port that does not use TLS", async () => {
     const plain = await startToolServer();
     const explained = await explainEntry(http(`https://localhost:${plain.port}/mcp`));
     expect(firstOf(explained)).toMatchObject({ code: "not-tls", fix: { position: { line: 5 } } });
   });
 
   test.each(["TLSv1.2", "TLSv1.3"] as const)(
-    "that requires a client certificate points to the bridge (%s)",
+    "suggests the bridge if the server requires a client certificate (%s)",
     async (version) => {
       const tls = { ...serverTls(), ca, requestCert: true, rejectUnauthorized: true, maxVersion: version };
       const server = await startToolServer(undefined, { tls });
@@ -163,7 +163,7 @@ describe("TLS", () => {
     },
   );
 
-  test("whose handshake fails for another reason is reported with it", async () => {
+  test("reports the reason if a TLS handshake fails for another one", async () => {
     // The alert of a server that supports only other TLS versions.
     const alert = Buffer.from("15030100020246", "hex");
     const old = await startRawServer((socket) => socket.once("data", () => socket.end(alert)));
@@ -172,14 +172,14 @@ describe("TLS", () => {
     expect(firstOf(explained).problem).toContain("ALERT_PROTOCOL_VERSION");
   });
 
-  test("with invalid settings is reported before anything connects", async () => {
+  test("reports invalid TLS settings before anything connects", async () => {
     const server = await startToolServer();
     const explained = await explainEntry(http(server.url), { ca: "no certificate" });
     expect(firstOf(explained)).toMatchObject({ code: "settings-unusable", weight: 1 });
     expect(server.connections).toBe(0);
   });
 
-  test("that works is a step like the others", async () => {
+  test("reports working TLS as a successful step", async () => {
     const server = await startToolServer(undefined, { tls: serverTls() });
     const explained = await explainEntry(http(server.url), { ca });
     expect(explained.isWell).toBe(true);

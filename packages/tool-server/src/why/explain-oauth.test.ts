@@ -51,22 +51,25 @@ describe("a server that requires an API key", () => {
   test.each([
     ["without a challenge", {}],
     ["with a challenge of another kind", { "www-authenticate": 'ApiKey realm="api"' }],
-  ])("%s is not mistaken for one with OAuth, and its response is quoted", async (_, headers) => {
-    const world = await createOAuthWorld();
-    const server = await refuse(headers);
-    const explained = await explainWorld(world, {}, server.url.href);
-    expect(firstOf(explained)).toMatchObject({
-      code: "credential-missing",
-      fix: { advice: expect.stringContaining("Add a credential") },
-    });
-    expect(codesOf(explained)).not.toContain("sign-in-needed");
-    expect(codesOf(explained)).not.toContain("registration-refused");
-    const evidence = firstOf(explained).evidence.join(" ");
-    expect(evidence).toContain("Missing X-API-Key");
-    expect(evidence).not.toContain("\u001b");
-  });
+  ])(
+    "does not mistake a server that requires an API key for one with OAuth, and quotes its response: %s",
+    async (_, headers) => {
+      const world = await createOAuthWorld();
+      const server = await refuse(headers);
+      const explained = await explainWorld(world, {}, server.url.href);
+      expect(firstOf(explained)).toMatchObject({
+        code: "credential-missing",
+        fix: { advice: expect.stringContaining("Add a credential") },
+      });
+      expect(codesOf(explained)).not.toContain("sign-in-needed");
+      expect(codesOf(explained)).not.toContain("registration-refused");
+      const evidence = firstOf(explained).evidence.join(" ");
+      expect(evidence).toContain("Missing X-API-Key");
+      expect(evidence).not.toContain("\u001b");
+    },
+  );
 
-  test("with a challenge of Bearer, or with metadata, is one to sign in to", async () => {
+  test("asks for a sign-in if the server sends a challenge of Bearer, or publishes metadata", async () => {
     const world = await createOAuthWorld(["resource-challenge-silent"]);
     expect(firstOf(await explainWorld(world))).toMatchObject({ code: "sign-in-needed" });
     const server = await refuse({ "www-authenticate": "Bearer" });
@@ -101,7 +104,7 @@ describe("an entry with a static token", () => {
     return { explained, world };
   }
 
-  test("[TS-SEC-6] [TS-D-WHY-7] works, and gets a note if the server offers OAuth, with what to change", async () => {
+  test("[TS-SEC-6] [TS-D-WHY-7] suggests OAuth with what to change if an entry with a static token works and the server offers OAuth", async () => {
     const { explained, world } = await explainOffer();
     expect(explained).toMatchObject({ isWell: true, causes: [] });
     expect(explained.notes).toEqual([
@@ -118,7 +121,7 @@ describe("an entry with a static token", () => {
     ]);
   });
 
-  test("[TS-D-WHY-7] needs a registered client first if the authorization server registers none", async () => {
+  test("[TS-D-WHY-7] says that a client has to be registered first if the authorization server registers none", async () => {
     const { explained } = await explainOffer(["registration-absent"]);
     expect(explained.notes[0]?.fix).toMatchObject({
       advice: expect.stringMatching(
@@ -128,7 +131,7 @@ describe("an entry with a static token", () => {
     });
   });
 
-  test("[TS-D-WHY-7] gets no note if there is no OAuth, it could not succeed, or the entry has no token", async () => {
+  test("[TS-D-WHY-7] suggests no OAuth if there is none, it could not succeed, or the entry has no token", async () => {
     expect((await explainOffer([], false)).explained).toMatchObject({ isWell: true, notes: [] });
     expect((await explainOffer(["pkce-absent"])).explained).toMatchObject({ isWell: true, notes: [] });
     const { explained } = await explainOffer([], true, { headers: { "X-Workspace-ID": "w1" } });
@@ -137,7 +140,7 @@ describe("an entry with a static token", () => {
 });
 
 describe("a sign-in", () => {
-  test("that nobody has done is required, and only metadata is read", async () => {
+  test("asks for a sign-in that nobody has done, and reads only metadata", async () => {
     const world = await createOAuthWorld();
     const explained = await explainWorld(world);
     expect(firstOf(explained)).toMatchObject({ code: "sign-in-needed", weight: 0.9, fix: login });
@@ -152,7 +155,7 @@ describe("a sign-in", () => {
     expect(world.asked).toEqual([]);
   });
 
-  test("that is valid continues to the protocol, and the server works", async () => {
+  test("continues to the protocol with a valid sign-in, and the server works", async () => {
     const world = await createOAuthWorld();
     const tool = await startToolServer(({ url, headers }, response) => {
       const token = headers.authorization?.replace("Bearer ", "") ?? "";
@@ -178,7 +181,7 @@ describe("a sign-in", () => {
     ).toBe("ok");
   });
 
-  test("[TS-ERR-4] that is rejected again and again is a loop: sign out and in, then check the server", async () => {
+  test("[TS-ERR-4] reports a token that is rejected again and again as a loop: sign out and in, then check the server", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.tool.quirks.add("resource-refuses-all");
@@ -190,7 +193,7 @@ describe("a sign-in", () => {
     expect(world.asked.length).toBe(1);
   });
 
-  test("[TS-ERR-4] that was done several times says so", async () => {
+  test("[TS-ERR-4] reports how many sign-ins there were", async () => {
     const world = await createOAuthWorld(["token-without-refresh"]);
     await signIn(world);
     await signIn(world);
@@ -201,7 +204,7 @@ describe("a sign-in", () => {
     expect(firstOf(explained).problem).toContain("There were 2 sign-ins.");
   });
 
-  test("[TS-ERR-5] whose token expired is renewed", async () => {
+  test("[TS-ERR-5] renews the expired token of a sign-in", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.authorization.endAllAccess();
@@ -211,7 +214,7 @@ describe("a sign-in", () => {
     expect(world.authorization.count("/token", "refresh_token")).toBe(1);
   });
 
-  test("[TS-ERR-5] whose token can no longer be renewed is required again", async () => {
+  test("[TS-ERR-5] asks for a new sign-in if the token can no longer be renewed", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.authorization.endAllAccess();
@@ -221,7 +224,7 @@ describe("a sign-in", () => {
     expect(firstOf(explained).evidence.join("\n")).toContain("invalid_grant");
   });
 
-  test("[TS-ERR-5] whose token expired without a refresh token is required again", async () => {
+  test("[TS-ERR-5] asks for a new sign-in if the token expired and has no refresh token", async () => {
     const world = await createOAuthWorld(["token-without-refresh"]);
     await signIn(world);
     world.authorization.endAllAccess();
@@ -230,7 +233,7 @@ describe("a sign-in", () => {
     expect(firstOf(explained)).toMatchObject({ code: "token-expired", fix: login });
   });
 
-  test("[TS-ERR-5] whose renewal fails temporarily needs no new sign-in", async () => {
+  test("[TS-ERR-5] asks for no new sign-in if a renewal fails temporarily", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.authorization.endAllAccess();
@@ -239,7 +242,7 @@ describe("a sign-in", () => {
     expect(firstOf(explained)).toMatchObject({ code: "refresh-failing", fix: { command: "wirescope ping api" } });
   });
 
-  test("[TS-ERR-3] that lacks a permission is repeated with it", async () => {
+  test("[TS-ERR-3] suggests signing in again with a permission that the token lacks", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     world.tool.neededScope = "notes:write";
@@ -248,7 +251,7 @@ describe("a sign-in", () => {
     expect(firstOf(explained).problem).toContain("notes:write");
   });
 
-  test("whose tokens cannot be read is reported, and the vault stays as it is", async () => {
+  test("reports tokens that cannot be read, and leaves the vault as it is", async () => {
     const world = await createOAuthWorld();
     const openVault = async () => {
       throw new ToolServerError("VAULT_KEY_WRONG", { problem: "The key is another.", advice: "" });
@@ -273,25 +276,28 @@ describe("an authorization server", () => {
     ["endpoint-file", "endpoint-unsafe"],
     ["endpoint-metadata-service", "endpoint-unsafe"],
     ["registration-absent", "registration-refused"],
-  ] as const satisfies readonly (readonly [Quirk, string])[])("with %s is reported as %s", async (quirk, code) => {
-    const explained = await explainWorld(await createOAuthWorld([quirk]));
-    expect(firstOf(explained)).toMatchObject({ code });
-    expect(firstOf(explained).evidence.length).toBeGreaterThan(0);
-    expect(codesOf(explained)).toContain("sign-in-needed");
-  });
+  ] as const satisfies readonly (readonly [Quirk, string])[])(
+    "reports an authorization server with the quirk %s as %s",
+    async (quirk, code) => {
+      const explained = await explainWorld(await createOAuthWorld([quirk]));
+      expect(firstOf(explained)).toMatchObject({ code });
+      expect(firstOf(explained).evidence.length).toBeGreaterThan(0);
+      expect(codesOf(explained)).toContain("sign-in-needed");
+    },
+  );
 
   test.each([
     "metadata-html",
     "metadata-openid-only",
     "resource-metadata-at-root",
     "resource-challenge-silent",
-  ] as const)("with %s is found", async (quirk) => {
+  ] as const)("finds an authorization server with the quirk %s", async (quirk) => {
     const explained = await explainWorld(await createOAuthWorld([quirk]));
     expect(firstOf(explained).code).toBe("sign-in-needed");
     expect(outcomesOf(explained)["authorization-server"]).toBe("ok");
   });
 
-  test("whose metadata lacks what a sign-in needs is reported", async () => {
+  test("reports an authorization server whose metadata lacks what a sign-in needs", async () => {
     const world = await createOAuthWorld();
     const other = await startHostileServer((_, response) =>
       respondJson(response, JSON.stringify({ issuer: other.url.origin })),
@@ -302,13 +308,13 @@ describe("an authorization server", () => {
     expect(firstOf(explained).evidence.join("\n")).toContain("its token_endpoint is invalid");
   });
 
-  test("that does not respond does not delay the walk for long", async () => {
+  test("does not wait long for an authorization server that does not respond", async () => {
     const world = await createOAuthWorld(["metadata-silent"]);
     const explained = await explainWorld(world, { responseMs: 400 });
     expect(firstOf(explained).code).toBe("metadata-unreachable");
   });
 
-  test("that differs from the previous one is reported first", async () => {
+  test("reports first that the authorization server is not the previous one", async () => {
     const world = await createOAuthWorld();
     await signIn(world);
     const other = await createOAuthWorld();
@@ -320,7 +326,7 @@ describe("an authorization server", () => {
     expect(firstOf(explained).problem).toContain(other.authorization.issuer);
   });
 
-  test("that no longer knows the client requires a new sign-in", async () => {
+  test("asks for a new sign-in if the authorization server no longer knows the client", async () => {
     const world = await createOAuthWorld(["token-without-refresh"]);
     await signIn(world);
     world.authorization.endAllAccess();
@@ -330,7 +336,7 @@ describe("an authorization server", () => {
     expect(outcomesOf(explained).client).toBe("failed");
   });
 
-  test("[TS-ERR-4] that rejects the redirect URI is reported with it", async () => {
+  test("[TS-ERR-4] reports an authorization server that rejects the redirect URI, with the URI", async () => {
     const world = await createOAuthWorld(["token-without-refresh"]);
     await signIn(world);
     world.authorization.endAllAccess();
@@ -350,7 +356,7 @@ describe("an authorization server", () => {
     ["SIGN_IN_FAILED", "sign-in-failed", "The person said no."],
     ["SIGN_IN_FAILED", "approval-needed", "an administrator has to approve this client."],
     ["SIGN_IN_FAILED", "redirect-mismatch", "redirect_uri did not match."],
-  ] as const)("whose last failure was %s is reported as %s", async (failure, code, problem) => {
+  ] as const)("reports the last failure %s of an authorization server as %s", async (failure, code, problem) => {
     const world = await createOAuthWorld();
     const lastFailure = new ToolServerError(failure, { problem, advice: "" }, { details: { said: problem } });
     const explained = await explainWorld(world, { lastFailure });
@@ -358,7 +364,7 @@ describe("an authorization server", () => {
     expect(codesOf(explained)).toContain("sign-in-needed");
   });
 
-  test("that refuses the registration is reported with the failure of the sign-in", async () => {
+  test("reports a refused registration with the failure of the sign-in", async () => {
     const world = await createOAuthWorld(["registration-refused"]);
     const lastFailure = await sessionOf(world)
       .signIn(world.person)
@@ -370,7 +376,7 @@ describe("an authorization server", () => {
   });
 });
 
-test("[TS-DIAG-1] the trace has sanitized headers, the progress of OAuth, refresh attempts, and failures", async () => {
+test("[TS-DIAG-1] records sanitized headers, the progress of OAuth, refresh attempts and failures in the trace", async () => {
   const world = await createOAuthWorld();
   const token = await signIn(world);
   world.authorization.endAllAccess();
@@ -393,7 +399,7 @@ describe("the requirements of the protocol", () => {
   const outcomes = ({ requirements }: Explanation) =>
     Object.fromEntries(requirements.map(({ requirement, outcome }) => [requirement, outcome]));
 
-  test("are met by a valid server, except for the token of a sign-in", async () => {
+  test("finds the protocol's requirements met by a valid server, except for the token of a sign-in", async () => {
     const explained = await explainWorld(await createOAuthWorld());
     expect(Object.values(outcomes(explained))).not.toContain("failed");
     expect(outcomes(explained)).toMatchObject({
@@ -406,7 +412,7 @@ describe("the requirements of the protocol", () => {
     });
   });
 
-  test("fail by name", async () => {
+  test("names each requirement of the protocol that a server fails", async () => {
     const explained = await explainWorld(await createOAuthWorld(["pkce-absent", "endpoint-http"]));
     expect(outcomes(explained)).toMatchObject({
       "PKCE with S256 is supported": "failed",

@@ -49,13 +49,13 @@ const plain = { API_TOKEN: "a-token-of-mine" };
 const setToken = { command: "export API_TOKEN=…" };
 
 describe("401", () => {
-  test("[TS-ERR-2] to an opaque token points to its variable", async () => {
+  test("[TS-ERR-2] points to the variable of an opaque token after a 401", async () => {
     const explained = await explainRefusal({}, plain);
     expect(firstOf(explained)).toMatchObject({ code: "token-refused", fix: setToken });
     expect(firstOf(explained).problem).toContain("may be wrong, revoked, or for another environment.");
   });
 
-  test("[TS-ERR-2] [TS-D-WHY-3] to no credential at all says what to write", async () => {
+  test("[TS-ERR-2] [TS-D-WHY-3] says what to write if a request without a credential gets a 401", async () => {
     const explained = await explainRefusal({ challenge: "Bearer" }, {}, { "X-Region": "eu" });
     expect(firstOf(explained)).toMatchObject({
       code: "credential-missing",
@@ -63,37 +63,37 @@ describe("401", () => {
     });
   });
 
-  test("[TS-ERR-2] [TS-D-WHY-2] [TS-D-WHY-3] to an expired token reports its times", async () => {
+  test("[TS-ERR-2] [TS-D-WHY-2] [TS-D-WHY-3] reports the times of an expired token", async () => {
     const explained = await explainRefusal({}, { API_TOKEN: tokenOf({ iat: -3, exp: -2 }) });
     expect(firstOf(explained)).toMatchObject({ code: "token-expired", fix: setToken });
     expect(firstOf(explained).problem).toMatch(/\(from API_TOKEN\) expired at 20.*Z, 2 h ago/);
     expect(firstOf(explained).evidence.join("\n")).toMatch(/Local clock: 20.*; server clock: 20/);
   });
 
-  test("[TS-ERR-2] whose body says that the token expired is believed", async () => {
+  test("[TS-ERR-2] believes the body of a 401 that says that the token expired", async () => {
     const explained = await explainRefusal({ body: '{"error": {"message": "The access token expired"}}' }, plain);
     expect(firstOf(explained)).toMatchObject({ code: "token-expired", fix: setToken });
   });
 
-  test("to a token of the future reports from when it is valid", async () => {
+  test("reports from when a token is valid if it is not valid yet", async () => {
     const explained = await explainRefusal({}, { API_TOKEN: tokenOf({ nbf: 2, exp: 3 }) });
     expect(firstOf(explained)).toMatchObject({ code: "token-not-yet-valid", fix: { command: "date -u" } });
   });
 
-  test("of a server whose clock is ahead is about the clocks if the token is valid by the local clock", async () => {
+  test("blames the clocks if the server's clock is ahead and the token is valid by the local clock", async () => {
     const explained = await explainRefusal({ aheadHours: 5 }, { API_TOKEN: tokenOf({ iat: -1, exp: 1 }) });
     expect(firstOf(explained)).toMatchObject({ code: "clock-skew", fix: { command: "date -u" } });
     expect(firstOf(explained).problem).toContain("The server's clock is 5 h ahead of the local clock");
     expect(codesOf(explained)).toContain("token-expired");
   });
 
-  test("of a server whose clock is behind is about the clocks if the token is too new for it", async () => {
+  test("blames the clocks if the server's clock is behind and the token is too new for it", async () => {
     const explained = await explainRefusal({ aheadHours: -5 }, { API_TOKEN: tokenOf({ iat: -1, exp: 1 }) });
     expect(firstOf(explained).code).toBe("clock-skew");
     expect(codesOf(explained)).toContain("token-not-yet-valid");
   });
 
-  test("to a token for another service names both", async () => {
+  test("names both services if a token is for another one", async () => {
     const token = tokenOf({ exp: 1, aud: "https://graph.example.com" });
     const explained = await explainRefusal({}, { API_TOKEN: token });
     expect(firstOf(explained)).toMatchObject({ code: "wrong-audience", fix: setToken });
@@ -102,28 +102,28 @@ describe("401", () => {
     );
   });
 
-  test("to a token for this server does not blame the audience", async () => {
+  test("does not blame the audience of a token for this server", async () => {
     const aud = ["https://localhost", "http://localhost"];
     const explained = await explainRefusal({}, { API_TOKEN: tokenOf({ exp: 1, aud: "localhost" }) });
     expect(codesOf(explained)).not.toContain("wrong-audience");
     expect(codesOf(await explainRefusal({}, { API_TOKEN: tokenOf({ exp: 1, aud }) }))).toContain("wrong-audience");
   });
 
-  test("[TS-ERR-2] with a missing scope names it", async () => {
+  test("[TS-ERR-2] names a missing scope after a 401", async () => {
     const challenge = 'Bearer error="insufficient_scope", scope="notes:read notes:write"';
     const explained = await explainRefusal({ challenge }, { API_TOKEN: tokenOf({ exp: 1, scope: "notes:read" }) });
     expect(firstOf(explained)).toMatchObject({ code: "scope-missing", fix: setToken });
     expect(explained.causes[0]?.evidence.join("\n")).toContain("The token has: notes:read.");
   });
 
-  test("[TS-ERR-2] to another scheme than the challenge names both", async () => {
+  test("[TS-ERR-2] reports another scheme than the challenge asks for", async () => {
     const basic = Buffer.from("ada:a-password").toString("base64");
     const headers = { Authorization: "Basic ${CREDENTIALS}" };
     const explained = await explainRefusal({ challenge: 'Bearer realm="api"' }, { CREDENTIALS: basic }, headers);
     expect(firstOf(explained)).toMatchObject({ code: "scheme-differs", fix: { position: { line: 7 } } });
   });
 
-  test("[TS-ERR-2] to Basic credentials that are not encoded says so", async () => {
+  test("[TS-ERR-2] reports Basic credentials that are not encoded", async () => {
     const headers = { Authorization: "Basic ${CREDENTIALS}" };
     const explained = await explainRefusal({}, { CREDENTIALS: "ada:a-password-of-mine" }, headers);
     expect(firstOf(explained)).toMatchObject({
@@ -132,7 +132,7 @@ describe("401", () => {
     });
   });
 
-  test("[TS-ERR-2] to a helper's bare token says what the helper must print", async () => {
+  test("[TS-ERR-2] says what a helper must print if it prints a bare token", async () => {
     const server = await startToolServer((_, response) => response.writeHead(401).end());
     const folder = await createScriptFolder();
     const helper = await folder.sh(`echo '{"Authorization": "a-token-of-mine"}'`);
@@ -142,7 +142,7 @@ describe("401", () => {
     expect(JSON.stringify(explained)).not.toContain("a-token-of-mine");
   });
 
-  test("to a helper's rejected token points to the helper", async () => {
+  test("points to the helper if the server rejects its token", async () => {
     const server = await startToolServer((_, response) => response.writeHead(401).end());
     const folder = await createScriptFolder();
     const helper = await folder.sh(`echo '{"Authorization": "Bearer a-token-of-mine"}'`);
@@ -151,7 +151,7 @@ describe("401", () => {
     expect(firstOf(explained)).toMatchObject({ code: "token-refused", fix: { command: helper } });
   });
 
-  test("of a server that supports OAuth says so, and does not start it", async () => {
+  test("says that a server supports OAuth, and does not start it", async () => {
     const challenge = 'Bearer resource_metadata="https://api.example.com/.well-known/oauth-protected-resource"';
     const explained = await explainRefusal({ challenge }, plain);
     expect(codesOf(explained)).toEqual(["token-refused", "oauth-offered"]);
@@ -159,7 +159,7 @@ describe("401", () => {
     expect(outcomesOf(explained)["authorization-server"]).toBeUndefined();
   });
 
-  test("that arrives only at tools/list is found after a successful handshake", async () => {
+  test("finds a 401 that arrives only at tools/list, after a successful handshake", async () => {
     const server = await startToolServer(({ message }, response) => {
       if (message.method === "tools/list" || message.method === "ping") response.writeHead(401).end();
     });
@@ -168,7 +168,7 @@ describe("401", () => {
     expect(firstOf(explained)).toMatchObject({ code: "token-refused", fix: setToken });
   });
 
-  test("to a WebSocket upgrade is explained too", async () => {
+  test("explains a 401 to a WebSocket upgrade", async () => {
     const sockets = new WebSocketServer({ port: 0, host: "localhost", verifyClient: (_, done) => done(false, 401) });
     onTestFinished(() => sockets.close());
     await new Promise((resolve) => sockets.once("listening", resolve));
@@ -183,19 +183,19 @@ describe("401", () => {
 describe("403", () => {
   const forbidden = { status: 403 };
 
-  test("[TS-ERR-3] without a reason is about permissions, then about approval", async () => {
+  test("[TS-ERR-3] explains a 403 without a reason by permissions, then by approval", async () => {
     const explained = await explainRefusal(forbidden, plain);
     expect(codesOf(explained)).toEqual(["permission-missing", "approval-needed"]);
   });
 
-  test("[TS-ERR-3] that names a scope is about the scope", async () => {
+  test("[TS-ERR-3] explains a 403 that names a scope by the scope", async () => {
     const challenge = 'Bearer error="insufficient_scope", scope="admin"';
     const explained = await explainRefusal({ ...forbidden, challenge }, plain);
     expect(firstOf(explained)).toMatchObject({ code: "scope-missing", weight: 0.95 });
     expect(firstOf(explained).problem).toContain("admin");
   });
 
-  test("[TS-ERR-3] for a tenant that is not the token's names both", async () => {
+  test("[TS-ERR-3] names both tenants if a 403 is for a tenant that is not the token's", async () => {
     const headers = { Authorization: "Bearer ${API_TOKEN}", "X-Tenant-ID": "${TENANT_ID}" };
     const variables = { API_TOKEN: tokenOf({ exp: 1, tid: "globex" }), TENANT_ID: "acme" };
     const explained = await explainRefusal(forbidden, variables, headers);
@@ -203,7 +203,7 @@ describe("403", () => {
     expect(firstOf(explained).evidence.join("\n")).toContain('X-Tenant-ID: acme; the token has tid "globex".');
   });
 
-  test("[TS-ERR-3] for a workspace that the server does not know points to its variable", async () => {
+  test("[TS-ERR-3] points to the variable of a workspace that the server does not know", async () => {
     const headers = { "X-API-Key": "${API_KEY}", "X-Workspace-ID": "${WORKSPACE_ID}" };
     const body = '{"message": "You are not a member of this workspace"}';
     const variables = { API_KEY: "a-key-of-mine", WORKSPACE_ID: "w1" };
@@ -215,13 +215,13 @@ describe("403", () => {
     '{"error": "AADSTS90094: Admin consent is required"}',
     '{"detail": "This application is pending approval by an administrator."}',
     '{"message": "OAuth app has not been approved for this organization"}',
-  ])("[TS-ERR-3] that mentions an administrator is about approval: %s", async (body) => {
+  ])("[TS-ERR-3] explains a 403 that mentions an administrator by a missing approval: %s", async (body) => {
     const explained = await explainRefusal({ ...forbidden, body }, plain);
     expect(firstOf(explained)).toMatchObject({ code: "approval-needed" });
     expect(firstOf(explained).weight).toBeGreaterThanOrEqual(0.9);
   });
 
-  test("[TS-D-WHY-2] with a body that repeats the credential does not reveal it", async () => {
+  test("[TS-D-WHY-2] does not reveal a credential that the body of a 403 repeats", async () => {
     const explained = await explainRefusal({ ...forbidden, body: "a-token-of-mine is not allowed here" }, plain);
     expect(firstOf(explained).evidence.join("\n")).toContain("[redacted] is not allowed here");
   });

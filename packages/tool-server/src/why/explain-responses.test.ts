@@ -18,7 +18,7 @@ const always =
     response.writeHead(status, headers).end(body);
 
 describe("a response", () => {
-  test("that redirects is reported with its target", async () => {
+  test("reports a redirect with its target", async () => {
     const server = await startToolServer(always(308, { location: "https://mcp.example.com/v2/mcp?key=secret" }));
     const explained = await explainEntry(http(server.url));
     expect(firstOf(explained)).toMatchObject({
@@ -28,7 +28,7 @@ describe("a response", () => {
     expect(JSON.stringify(explained)).not.toContain("key=secret");
   });
 
-  test("of 404 at every path points to the url", async () => {
+  test("points to the url if every path returns 404", async () => {
     const server = await startToolServer(
       always(404, { "content-type": "text/html" }, "<html><title>Not Found</title>"),
     );
@@ -37,26 +37,26 @@ describe("a response", () => {
     expect(outcomesOf(explained)).toMatchObject({ connection: "ok", http: "failed", protocol: "skipped" });
   });
 
-  test("of 405 points to the type", async () => {
+  test("points to the type after a 405", async () => {
     const server = await startToolServer(always(405));
     expect(firstOf(await explainEntry(http(server.url)))).toMatchObject({ code: "method-refused" });
   });
 
-  test("of 5xx is a failure of the server, with its message", async () => {
+  test("reports a 5xx as a failure of the server, with its message", async () => {
     const server = await startToolServer(always(503, {}, "maintenance until noon"));
     const explained = await explainEntry(http(server.url));
     expect(firstOf(explained)).toMatchObject({ code: "server-failing", fix: { command: "wirescope ping api" } });
     expect(firstOf(explained).evidence).toContain("The response says: maintenance until noon");
   });
 
-  test("of 429 says when to try again", async () => {
+  test("says when to try again after a 429", async () => {
     const server = await startToolServer(always(429, { "retry-after": "120" }));
     const explained = await explainEntry(http(server.url));
     expect(firstOf(explained)).toMatchObject({ code: "rate-limited" });
     expect(firstOf(explained).fix.advice).toContain("Retry-After: 120.");
   });
 
-  test("that is a page is reported with its title", async () => {
+  test("reports a page with its title", async () => {
     const page = "<!doctype html><title>Sign in to Example</title><body>Please log in</body>";
     const server = await startToolServer(always(200, { "content-type": "text/html" }, page));
     const explained = await explainEntry(http(server.url));
@@ -65,25 +65,25 @@ describe("a response", () => {
     expect(firstOf(explained).fix.advice).toContain("A sign-in page is in front of the server");
   });
 
-  test("of another content type is reported with it", async () => {
+  test("reports a response of another content type with the type", async () => {
     const server = await startToolServer(always(200, { "content-type": "application/xml" }, "<hello/>"));
     const explained = await explainEntry(http(server.url));
     expect(firstOf(explained)).toMatchObject({ code: "content-type-wrong" });
     expect(firstOf(explained).evidence[0]).toContain("200 (application/xml)");
   });
 
-  test("of JSON that is not a message is not the protocol", async () => {
+  test("reports JSON that is not a message as not the protocol", async () => {
     const server = await startToolServer(always(200, { "content-type": "application/json" }, '{"hello": "world"}'));
     expect(firstOf(await explainEntry(http(server.url))).code).toBe("not-the-protocol");
   });
 
-  test("that never arrives is reported after the timeout", async () => {
+  test("reports a response that never arrives after the timeout", async () => {
     const server = await startToolServer((_, response) => hold(response));
     const explained = await explainEntry(http(server.url), { responseMs: 500 });
     expect(firstOf(explained)).toMatchObject({ code: "no-response", fix: { command: "wirescope ping api" } });
   });
 
-  test("with an unknown protocol version is reported", async () => {
+  test("reports a response with an unknown protocol version", async () => {
     const server = await startToolServer(({ message }, response) => {
       if (message.method !== "initialize") return;
       respondJson(response, resultOf(message, { ...initializeResult, protocolVersion: "1999-01-01" }));
@@ -93,7 +93,7 @@ describe("a response", () => {
     expect(outcomesOf(explained)).toMatchObject({ http: "ok", protocol: "failed" });
   });
 
-  test("to tools/list that violates the protocol is reported after a successful handshake", async () => {
+  test("reports a response to tools/list that violates the protocol, after a successful handshake", async () => {
     const server = await startToolServer(({ message }, response) => {
       const tools = { ...initializeResult, capabilities: { tools: {} } };
       if (message.method === "initialize") respondJson(response, resultOf(message, tools));
@@ -103,7 +103,7 @@ describe("a response", () => {
     expect(firstOf(explained)).toMatchObject({ code: "response-invalid", evidence: ["The handshake succeeded."] });
   });
 
-  test("with a JSON-RPC error about the credential points to the credential", async () => {
+  test("points to the credential after a JSON-RPC error about it", async () => {
     const server = await startToolServer(({ message }, response) => {
       if (message.method !== "initialize") return;
       const error = { code: -32_001, message: "Unauthorized: invalid API key" };
@@ -132,7 +132,7 @@ describe("another url or type", () => {
       }
     });
 
-  test("is found if the path is wrong", async () => {
+  test("finds the right url if the path is wrong", async () => {
     const server = await startAt({ mcp: "/mcp" });
     const explained = await explainEntry(http(new URL("/api", server.url)));
     const url = `http://localhost:${server.port}/mcp`;
@@ -143,7 +143,7 @@ describe("another url or type", () => {
     });
   });
 
-  test("is found without showing the credential to any other path, and without anything but pings", async () => {
+  test("shows the credential to no other path, and sends nothing but pings there", async () => {
     const server = await startAt({ mcp: "/mcp" });
     const headers = { Authorization: "Bearer ${API_TOKEN}" };
     const variables = { API_TOKEN: "a-token-of-mine" };
@@ -156,7 +156,7 @@ describe("another url or type", () => {
     }
   });
 
-  test("is found if the type is http, and the server is a legacy one", async () => {
+  test("suggests sse if the type is http and the server is a legacy one", async () => {
     const server = await startAt({ sse: "/sse" });
     const explained = await explainEntry(http(new URL("/sse", server.url)));
     expect(firstOf(explained)).toMatchObject({
@@ -165,7 +165,7 @@ describe("another url or type", () => {
     });
   });
 
-  test("is found if the path and the type are wrong", async () => {
+  test("finds url and type if both are wrong", async () => {
     const server = await startAt({ sse: "/sse" });
     const explained = await explainEntry(http(server.url));
     const url = `http://localhost:${server.port}/sse`;
@@ -175,20 +175,20 @@ describe("another url or type", () => {
     });
   });
 
-  test("is found if the type is sse, and the server is a modern one", async () => {
+  test("suggests http if the type is sse and the server is a modern one", async () => {
     const server = await startToolServer();
     const explained = await explainEntry({ type: "sse", url: server.url.href });
     expect(firstOf(explained)).toMatchObject({ code: "wrong-type", fix: { write: '"type": "http"' } });
   });
 
-  test("is found if the type is ws, and the server uses HTTP", async () => {
+  test("suggests http if the type is ws and the server uses HTTP", async () => {
     const server = await startToolServer();
     const explained = await explainEntry({ type: "ws", url: server.url.href.replace("http", "ws") });
     expect(firstOf(explained).code).toMatch(/^wrong-(type|path)$/);
     expect(firstOf(explained).fix.write).toContain('"type": "http"');
   });
 
-  test("is not searched for long if nothing responds there", async () => {
+  test("does not search other urls for long if nothing responds there", async () => {
     const server = await startHostileServer((request, response) => {
       if (request.url === "/api") response.writeHead(404).end();
     });
@@ -197,7 +197,7 @@ describe("another url or type", () => {
     expect(new Set(server.requests.map(({ url }) => url)).size).toBeLessThanOrEqual(3);
   });
 
-  test("is suggested if the type is http, and the server requires a WebSocket", async () => {
+  test("suggests ws if the type is http and the server requires a WebSocket", async () => {
     const sockets = new WebSocketServer({ port: 0, host: "localhost" });
     onTestFinished(() => sockets.close());
     await new Promise((resolve) => sockets.once("listening", resolve));
@@ -208,14 +208,14 @@ describe("another url or type", () => {
   });
 });
 
-test("a walk that times out ends and says so", async () => {
+test("ends a walk that times out, and says so", async () => {
   const server = await startToolServer((_, response) => hold(response));
   const explained = await explainEntry(http(server.url), { totalMs: 500 });
   expect(explained.isWell).toBe(false);
   expect(codesOf(explained)).toEqual(["no-response"]);
 });
 
-test("[TS-D-WHY-4] a working server gets nothing but the handshake and tools/list", async () => {
+test("[TS-D-WHY-4] sends a working server nothing but the handshake and tools/list", async () => {
   const server = await startToolServer(({ message }, response) => {
     const tools = { ...initializeResult, capabilities: { tools: {} } };
     if (message.method === "initialize") respondJson(response, resultOf(message, tools));

@@ -24,14 +24,14 @@ function causesOf(child: Partial<ChildEvidence>, failure?: Partial<FailureEviden
 }
 
 describe("a command that does not start", () => {
-  test("[TS-D-WHY-3] that is not executable is fixed with chmod and its quoted path", () => {
+  test("[TS-D-WHY-3] suggests chmod with the quoted path for a command that is not executable", () => {
     const [cause] = causesOf({ notStarted: "not-executable", path: "/opt/my notes" });
     expect(cause).toMatchObject({ code: "command-not-executable", weight: 1 });
     expect(cause?.fix.command).toBe("chmod +x '/opt/my notes'");
     expect(causesOf({ notStarted: "not-executable", path: undefined })[0]?.fix.command).toBe("chmod +x notes");
   });
 
-  test("[TS-D-WHY-3] that is not found is looked up, unless it is a path or a whole command line", () => {
+  test("[TS-D-WHY-3] suggests looking a missing command up, unless it is a path or a whole command line", () => {
     const searched = ["/usr/bin", "/bin"];
     expect(causesOf({ notStarted: "not-found", searched })).toMatchObject([
       {
@@ -49,7 +49,7 @@ describe("a command that does not start", () => {
     expect(line?.fix.command).toBeUndefined();
   });
 
-  test("[TS-D-WHY-3] that the system cannot start has the advice of the failure", () => {
+  test("[TS-D-WHY-3] repeats the advice of the failure for a command that the system cannot start", () => {
     const advised = causesOf({ notStarted: "not-started" }, { advice: "Install bubblewrap." });
     expect(advised).toMatchObject([
       {
@@ -66,7 +66,7 @@ describe("a command that does not start", () => {
 });
 
 describe("a process", () => {
-  test("that exited is run by hand, with its arguments and its last lines", () => {
+  test("suggests running a process that exited by hand, with its arguments and its last lines", () => {
     const child = { args: ["--db", "my notes"], exit: { kind: "exited", code: 3 }, stderr: ["no database"] } as const;
     expect(causesOf(child, {})).toEqual([
       {
@@ -94,7 +94,7 @@ describe("a process", () => {
     ["NOT_A_TOOL_SERVER", "child-logs-to-stdout"],
     ["CALL_TIMEOUT", "child-logs-to-stdout"],
     ["CHILD_EXITED", "child-exits"],
-  ] as const)("[TS-D-WHY-2] that wrote another text to standard output, then failed with %s: %s", (code, expected) => {
+  ] as const)("[TS-D-WHY-2] explains other text on standard output followed by %s as %s", (code, expected) => {
     const [cause] = causesOf({ stray: "Listening" }, { code });
     expect(cause?.code).toBe(expected);
     if (code !== "CHILD_EXITED") expect(cause?.evidence[0]).toBe("The first line on standard output: Listening");
@@ -105,11 +105,11 @@ describe("a process", () => {
     ["NOT_A_TOOL_SERVER", "", "response-invalid"],
     ["CALL_REFUSED", "Unsupported protocol version: 1", "version-unsupported"],
     ["CALL_REFUSED", "Unauthorized", "token-refused"],
-  ] as const)("[TS-D-WHY-1] whose failure is %s (%s) is %s", (code, said, expected) => {
+  ] as const)("[TS-D-WHY-1] explains the failure %s (%s) of a process as %s", (code, said, expected) => {
     expect(causesOf({}, { code, said }).map(({ code }) => code)).toEqual([expected]);
   });
 
-  test("[TS-D-WHY-3] that rejects its credential gets another one in its variable", () => {
+  test("[TS-D-WHY-3] suggests another credential in its variable for a process that rejects it", () => {
     const failure = { code: "CALL_REFUSED", said: "Invalid API key" } as const;
     expect(causesOf({}, failure)[0]?.fix).toEqual({
       advice: "Add a credential to env of the entry.",
@@ -120,7 +120,7 @@ describe("a process", () => {
   });
 
   test.each(["CHILD_EXITED", "CALL_TIMEOUT"] as const)(
-    "[TS-D-WHY-3] that lacks variables (%s) gets them from the entry, in the order of its output",
+    "[TS-D-WHY-3] suggests passing variables on that a process lacks (%s), in the order of its output",
     (code) => {
       const missing = [
         { variable: "A_KEY", isSetHere: true },
@@ -147,7 +147,7 @@ describe("a process", () => {
     ["a proxy refused it", { stderr: ["got 407"] }, "CHILD_EXITED", 0.93],
     ["it fails otherwise", { stderr: ["no such table"] }, "CHILD_EXITED", 0.5],
     ["it fails with a number that is no status", { stderr: ["line 4030"] }, "CHILD_EXITED", 0.5],
-  ] as const)("[TS-D-WHY-1] has a withheld variable as a likely cause if %s", (_, child, code, weight) => {
+  ] as const)("[TS-D-WHY-1] considers a withheld variable a likely cause if %s", (_, child, code, weight) => {
     const exit = code === "CHILD_EXITED" ? ({ kind: "exited", code: 1 } as const) : undefined;
     const [cause] = causesOf({ withheld: ["HTTPS_PROXY", "NO_PROXY"], exit, ...child }, { code });
     expect(cause).toMatchObject({
@@ -157,7 +157,7 @@ describe("a process", () => {
     expect(cause?.problem).toContain("did not get HTTPS_PROXY, NO_PROXY:");
   });
 
-  test("that did not fail has no cause", () => {
+  test("finds no cause for a process that did not fail", () => {
     expect(causesOf({})).toEqual([]);
     expect(childCauses({ ...base, type: "stdio" })).toEqual([]);
   });

@@ -20,7 +20,7 @@ describe("an entry", () => {
   test.each([
     ["url-scheme", "entry-invalid"],
     ["authorization-scheme", "scheme-missing"],
-  ] as const)("[TS-D-WHY-3] that violates %s is %s, at its position", (code, expected) => {
+  ] as const)("[TS-D-WHY-3] reports an entry that violates %s as %s, at its position", (code, expected) => {
     expect(configurationCauses({ ...base, findings: [finding({ code })] })).toEqual([
       {
         code: expected,
@@ -38,7 +38,7 @@ describe("an entry", () => {
     expect(write('Do not write "http".')).toBeUndefined();
   });
 
-  test.each(["warning", "note"] as const)("with a %s only is used", (severity) => {
+  test.each(["warning", "note"] as const)("finds no cause in an entry that has only a %s", (severity) => {
     expect(configurationCauses({ ...base, findings: [finding({ severity })] })).toEqual([]);
   });
 });
@@ -54,13 +54,13 @@ describe("the value of a variable", () => {
     ["authorization-doubled", "scheme-doubled"],
     ["basic-credentials", "credentials-malformed"],
     ["url-scheme", "variable-unusable"],
-  ] as const)("[TS-D-WHY-3] that violates %s is %s", (code, expected) => {
+  ] as const)("[TS-D-WHY-3] reports a value that violates %s as %s", (code, expected) => {
     expect(configurationCauses({ ...base, values: values({ code }) })).toMatchObject([
       { code: expected, weight: 1, fix: { advice: "Correct it.", variable: "A", command: "export A=…", position } },
     ]);
   });
 
-  test("[TS-D-WHY-1] with a warning is likely after a refusal, and a note never is", () => {
+  test("[TS-D-WHY-1] considers a value with a warning likely after a refusal, and one with a note never", () => {
     const weights = (seen: object) => configurationCauses({ ...base, ...seen }).map(({ weight }) => weight);
     const warned = values({ severity: "warning" });
     expect(weights({ values: warned })).toEqual([0.3]);
@@ -69,7 +69,7 @@ describe("the value of a variable", () => {
     expect(weights({ values: values({ severity: "note" }), attempt: refused(401) })).toEqual([]);
   });
 
-  test("without a variable is corrected at its position", () => {
+  test("suggests correcting a value without a variable at its position", () => {
     const [cause] = configurationCauses({ ...base, values: values({ variable: undefined }) });
     expect(cause?.fix).toEqual({ advice: "Correct it.", position });
   });
@@ -81,7 +81,7 @@ describe("trust", () => {
     ["changed", "changed-since-approval", "wirescope trust api"],
     ["denied", "denied-by-policy", undefined],
     ["unreadable", "trust-unreadable", undefined],
-  ])("[TS-D-WHY-3] that is %s is %s", (state, expected, command) => {
+  ])("[TS-D-WHY-3] reports an entry whose trust is %s as %s", (state, expected, command) => {
     const [cause] = configurationCauses({ ...base, trust: { state, reason: "No." } });
     expect(cause).toMatchObject({ code: expected, weight: 1, problem: "No." });
     expect(cause?.evidence).toEqual(["Nothing in the entry was run or connected to."]);
@@ -105,13 +105,13 @@ describe("a helper", () => {
     ["HELPER_TIMEOUT", "timed-out", "helper-timeout", { command: "time '/my plugin/h.sh'" }],
     ["HELPER_OUTPUT_INVALID", "exited", "helper-output-invalid", { command: "'/my plugin/h.sh'" }],
     ["HELPER_FAILED", "exited", "helper-failed", { command: "'/my plugin/h.sh'" }],
-  ])("[TS-D-WHY-3] with %s (%s) is %s", (code, outcome, expected, fix) => {
+  ])("[TS-D-WHY-3] reports the helper failure %s (%s) as %s", (code, outcome, expected, fix) => {
     expect(causesOf({ outcome, failure: { code, message: "No." } })).toMatchObject([
       { code: expected, weight: 1, problem: "No.", evidence: ["The helper is /my plugin/h.sh."], fix },
     ]);
   });
 
-  test("that returned headers is no cause", () => {
+  test("finds no cause in a helper that returned headers", () => {
     expect(causesOf({})).toEqual([]);
     expect(helperCauses(base)).toEqual([]);
   });

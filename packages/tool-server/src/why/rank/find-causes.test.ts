@@ -8,7 +8,7 @@ const codes = (seen: Partial<WalkEvidence>): string[] => findCauses({ ...base, .
 const weights = (seen: Partial<WalkEvidence>): Record<string, number> =>
   Object.fromEntries(findCauses({ ...base, ...seen }).map(({ code, weight }) => [code, weight]));
 
-test("[TS-D-WHY-1] nothing is wrong if nothing failed, even with warnings", () => {
+test("[TS-D-WHY-1] finds nothing wrong if nothing failed, even with warnings", () => {
   const warned = {
     ...base.positions.url,
     code: "variable-placeholder",
@@ -23,7 +23,7 @@ test("[TS-D-WHY-1] nothing is wrong if nothing failed, even with warnings", () =
   expect(codes({ values, network, attempt: refused(401) })[0]).toBe("variable-placeholder");
 });
 
-test("[TS-D-WHY-1] [TS-D-WHY-2] causes are sorted by weight, each once, with all of its evidence", () => {
+test("[TS-D-WHY-1] [TS-D-WHY-2] sorts causes by weight, each once, with all of its evidence", () => {
   const challenge = {
     schemes: ["bearer"],
     error: "insufficient_scope",
@@ -39,7 +39,7 @@ test("[TS-D-WHY-1] [TS-D-WHY-2] causes are sorted by weight, each once, with all
   expect(ranked[0]?.evidence).toContain("The token has: read.");
 });
 
-test("[TS-D-WHY-1] of causes with the same weight, the earlier in the walk comes first", () => {
+test("[TS-D-WHY-1] puts the earlier cause of the walk first if two have the same weight", () => {
   const found = { ...base.positions.url, severity: "error", message: "", fix: "", path: [] };
   const findings = [{ ...found, code: "url-scheme" }] as unknown as WalkEvidence["findings"];
   const values = [{ ...found, code: "variable-unset", variable: "A" }] as unknown as WalkEvidence["values"];
@@ -52,14 +52,14 @@ test("[TS-D-WHY-1] of causes with the same weight, the earlier in the walk comes
   ]);
 });
 
-test("an unknown failure is reported as it is", () => {
+test("reports an unknown failure as it is", () => {
   const failure = { code: "CREDENTIAL_CLOSED", message: "It was closed." } as const;
   const [cause, ...rest] = findCauses({ ...base, network, attempt: { credential: "headers", failure } });
   expect(rest).toEqual([]);
   expect(cause).toMatchObject({ code: "unknown", problem: "It was closed." });
 });
 
-test("[TS-D-WHY-1] several variables, entry errors and missing variables of a process are listed separately", () => {
+test("[TS-D-WHY-1] lists several variables, entry errors and missing variables of a process separately", () => {
   const found = { ...base.positions.url, severity: "error", message: "", fix: "", path: [] };
   const unset = (variable: string) => ({ ...found, code: "variable-unset", variable });
   const values = [unset("A"), unset("B"), unset("B")] as unknown as WalkEvidence["values"];
@@ -72,7 +72,7 @@ test("[TS-D-WHY-1] several variables, entry errors and missing variables of a pr
   expect(findCauses({ ...base, findings }).map(({ problem }) => problem)).toEqual(["one", "two"]);
 });
 
-test("[TS-D-WHY-2] of two findings of the same cause, the likelier is kept, with the evidence of both", () => {
+test("[TS-D-WHY-2] keeps the likelier of two findings of the same cause, with the evidence of both", () => {
   const { response } = refused(401, {}, "jwt expired");
   const tokens = [token({ expiresAt: now - 3_600_000 })];
   const attempt = { ...refused(401, { tokens }), response };
@@ -81,7 +81,7 @@ test("[TS-D-WHY-2] of two findings of the same cause, the likelier is kept, with
   expect(expired[0]?.evidence).toEqual([...new Set(expired[0]?.evidence)]);
 });
 
-test("[TS-D-WHY-1] a failure of a helper, the network or the vault is a failure of the server", () => {
+test("[TS-D-WHY-1] reports a failure of a helper, the network or the vault as a failure of the server", () => {
   const failure = { code: "HELPER_FAILED", message: "It failed." } as const;
   const helper = { path: "/h.sh", outcome: "exited", durationMs: 1, headers: [], failure } as const;
   expect(codes({ helper })).toEqual(["helper-failed"]);
@@ -112,11 +112,11 @@ describe("a refused token", () => {
       ["clock-skew", "token-not-yet-valid", "token-refused"],
     ],
     ["in order, with clocks that differ", { expiresAt: now + 9 * hour }, 2 * hour, ["clock-skew", "token-refused"]],
-  ] as const)("that is %s", (_, times, skewMs, expected) => {
+  ] as const)("explains a refused token that is %s", (_, times, skewMs, expected) => {
     expect(codes({ attempt: refused(401, { tokens: [token(times)], skewMs }) })).toEqual(expected);
   });
 
-  test("that is for another service comes before causes that are only possible", () => {
+  test("ranks a token for another service before causes that are only possible", () => {
     const tokens = [token({ audience: ["https://other.example"], isForServer: false })];
     expect(weights({ network, attempt: refused(401, { tokens }) })["wrong-audience"]).toBe(0.9);
     const unclear = [token({ audience: ["api://a-name"] })];
@@ -126,7 +126,7 @@ describe("a refused token", () => {
     ]);
   });
 
-  test("with a first challenge says nothing about scopes", () => {
+  test("concludes nothing about scopes from a first challenge", () => {
     const challenge = {
       schemes: ["bearer"],
       error: undefined,
@@ -137,7 +137,7 @@ describe("a refused token", () => {
     expect(codes({ attempt: refused(401, { tokens: [token({ scopes: [] })], challenge }) })).toEqual(["token-refused"]);
   });
 
-  test("of the selected tenant does not blame the tenant", () => {
+  test("does not blame the tenant if the token belongs to it", () => {
     const tenants = [{ header: "X-Tenant-ID", value: "acme" }];
     const same = [token({ tenants: [{ claim: "tid", value: "acme" }] })];
     const other = [token({ tenants: [{ claim: "tid", value: "globex" }] })];
@@ -146,7 +146,7 @@ describe("a refused token", () => {
   });
 });
 
-describe("what a server says", () => {
+describe("the server's message", () => {
   test.each([
     ["Need admin approval", "approval-needed"],
     ["Consent is required for this application", "approval-needed"],
@@ -155,11 +155,11 @@ describe("what a server says", () => {
     ["insufficient permissions for tools", "scope-missing"],
     ["Unknown tenant", "wrong-tenant"],
     ["organization acme does not exist or you have no access", "wrong-tenant"],
-  ])("%s: %s", (said, cause) => {
+  ])('explains the message "%s" as %s', (said, cause) => {
     expect(codes({ attempt: refused(403, {}, said) })[0]).toBe(cause);
   });
 
-  test("is not guessed from a message that says nothing", () => {
+  test("guesses no cause from a message that says nothing", () => {
     expect(codes({ attempt: refused(403, {}, "Forbidden") })).toEqual(["permission-missing", "approval-needed"]);
   });
 });
@@ -198,7 +198,7 @@ describe("OAuth", () => {
     oauth: { events: [], before: signedIn, authorization, ...oauth },
   });
 
-  test("a token that was just obtained and is refused is a loop, unless it is shown to be for another server", () => {
+  test("reports a new token that is refused as a loop, unless it is shown to be for another server", () => {
     expect(codes(byOAuth(401, {}))).toEqual(["sign-in-loop"]);
     const tokens = [token({ from: "oauth", audience: ["https://other.example"], isForServer: false })];
     const [first] = findCauses({ ...base, ...byOAuth(401, {}, { tokens }) });
@@ -208,7 +208,7 @@ describe("OAuth", () => {
     });
   });
 
-  test("invalid metadata comes before the sign-in, which could not succeed", () => {
+  test("ranks invalid metadata before the sign-in, which could not succeed", () => {
     const before = { ...signedIn, isSignedIn: false };
     expect(codes(byOAuth(401, { before, authorization: { ...authorization, pkce: undefined } }))).toEqual([
       "pkce-missing",
@@ -216,7 +216,7 @@ describe("OAuth", () => {
     ]);
   });
 
-  test("a refresh that failed and then succeeded is no cause", () => {
+  test("finds no cause in a refresh that failed and then succeeded", () => {
     const text = "";
     const events = [
       { kind: "refresh-failed", severity: "warning", text },
@@ -226,7 +226,7 @@ describe("OAuth", () => {
     expect(codes(byOAuth(401, { events: events.toReversed() }))[0]).toBe("refresh-failing");
   });
 
-  test("a stored token is no cause if the server works", () => {
+  test("finds no cause in a stored token if the server works", () => {
     expect(
       codes({ network, attempt: { credential: "oauth" }, oauth: { events: [], before: signedIn, authorization } }),
     ).toEqual([]);
@@ -234,7 +234,7 @@ describe("OAuth", () => {
 });
 
 describe("commands", () => {
-  test("[TS-D-WHY-3] are quoted for a shell, and have the given arguments", () => {
+  test("[TS-D-WHY-3] quotes suggested commands for a shell, and adds the given arguments", () => {
     const trust = { state: "new", reason: "" } as const;
     const [cause] = findCauses({ ...base, server: "my server's", commandArguments: ["--config", "a b.json"], trust });
     expect(cause?.fix.command).toBe("wirescope trust 'my server'\\''s' --config 'a b.json'");

@@ -43,7 +43,7 @@ test.each<[NetworkFailure["stage"], string, string, Partial<Fix>]>([
     { position: { ...url.position, line: 3, column: 5 } },
   ],
   ["tls", "ERR_SSL_NO_CIPHERS_AVAILABLE", "tls-failed", {}],
-])("[TS-D-WHY-1] [TS-D-WHY-3] the failure of stage %s with %s is %s", (stage, code, expected, fix) => {
+])("[TS-D-WHY-1] [TS-D-WHY-3] explains a failure at stage %s with %s as %s", (stage, code, expected, fix) => {
   expect(causeOf({ stage, code })).toMatchObject({ code: expected, fix });
 });
 
@@ -53,7 +53,7 @@ test.each([
   ["UNABLE_TO_GET_ISSUER_CERT", "certificate-untrusted"],
   ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "certificate-untrusted"],
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "certificate-untrusted"],
-])("[TS-D-WHY-3] an untrusted CA (%s) can be trusted, here and in a gateway", (code, expected) => {
+])("[TS-D-WHY-3] suggests trusting an unknown CA (%s), here and in a gateway", (code, expected) => {
   const given = { commandArguments: ["--config", "a.json"] };
   expect(causeOf({ code }, {}, given)).toMatchObject({
     code: expected,
@@ -70,14 +70,14 @@ test.each<[Partial<NetworkFailure>, NetworkEvidence["proxy"], string, string]>([
   // It responded, but not as a proxy.
   [{ code: "" }, proxy, "proxy-refuses", "export NO_PROXY=api.example.com"],
   [{ code: "ECONNREFUSED" }, proxy, "proxy-unreachable", "export https_proxy=…"],
-])("[TS-D-WHY-3] a failure of the proxy is fixed in its own variable: %o", (failure, through, expected, command) => {
+])("[TS-D-WHY-3] suggests fixing a failing proxy in its own variable: %o", (failure, through, expected, command) => {
   expect(causeOf({ stage: "proxy", ...failure }, { proxy: through })).toMatchObject({
     code: expected,
     fix: { command },
   });
 });
 
-test("[TS-D-WHY-3] a host that contains a variable is corrected in the variable", () => {
+test("[TS-D-WHY-3] suggests correcting the variable if the host contains one", () => {
   const tenants = [
     { variable: "REGION", via: "header" },
     { variable: "TENANT", via: "host" },
@@ -85,7 +85,7 @@ test("[TS-D-WHY-3] a host that contains a variable is corrected in the variable"
   expect(causeOf({ stage: "name" }, {}, { tenants })?.fix).toMatchObject({ command: "export TENANT=…" });
 });
 
-test("[TS-D-WHY-2] the evidence has the host, its addresses and the additional CA certificates", () => {
+test("[TS-D-WHY-2] shows as evidence the host, its addresses and the additional CA certificates", () => {
   const more = { addresses: ["10.0.0.1", "10.0.0.2"], authorities: ["--ca a.pem"] };
   const at = "The server is api.example.com, port 443.";
   const names = "api.example.com resolves to 10.0.0.1, 10.0.0.2.";
@@ -100,7 +100,7 @@ test("[TS-D-WHY-2] the evidence has the host, its addresses and the additional C
   ]);
 });
 
-test("[TS-D-WHY-2] the evidence describes the certificate and a product that intercepts TLS", () => {
+test("[TS-D-WHY-2] shows as evidence the certificate and a product that intercepts TLS", () => {
   const certificate = { subject: "CN=a", issuer: "CN=Zscaler Root", names: "", validFrom: "2029", validTo: "2031" };
   const shown = "The certificate is for CN=a, signed by CN=Zscaler Root, valid from 2029 until 2031.";
   expect(causeOf({}, { certificate })?.evidence.slice(1)).toEqual([
@@ -113,7 +113,7 @@ test("[TS-D-WHY-2] the evidence describes the certificate and a product that int
   ]);
 });
 
-test("a network that did not fail has no cause", () => {
+test("finds no cause in a network that did not fail", () => {
   expect(networkCauses(base)).toEqual([]);
   expect(networkCauses({ ...base, network })).toEqual([]);
 });

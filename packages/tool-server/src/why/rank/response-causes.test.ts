@@ -50,7 +50,7 @@ describe("a status", () => {
     [500, "server-failing"],
     [501, "method-refused"],
     [503, "server-failing"],
-  ])("[TS-D-WHY-1] of %i means %s", (status, expected) => {
+  ])("[TS-D-WHY-1] explains the status %i as %s", (status, expected) => {
     const evidence = [`The server returned ${status}.`];
     const found =
       expected === undefined ? [] : [expect.objectContaining({ code: expected, problem: "It failed.", evidence })];
@@ -60,7 +60,7 @@ describe("a status", () => {
     if (expected !== undefined) expect(first).toMatchObject({ code: expected, evidence: shown });
   });
 
-  test("[TS-D-WHY-3] 426 points to WebSocket, and 405 to SSE", () => {
+  test("[TS-D-WHY-3] suggests WebSocket after a 426, and SSE after a 405", () => {
     const [upgrade] = causesOf({ status: 426 });
     expect(upgrade?.fix).toEqual({
       advice: 'Correct the path or the type. A WebSocket server has the type "ws".',
@@ -69,7 +69,7 @@ describe("a status", () => {
     expect(causesOf({ status: 405 })[0]?.fix.advice).toContain('has the type "sse"');
   });
 
-  test("[TS-D-WHY-3] 429 says how long the server asks to wait", () => {
+  test("[TS-D-WHY-3] says after a 429 how long the server asks to wait", () => {
     expect(causesOf({}, response({ status: 429, retryAfter: "30 s" }))[0]?.fix).toMatchObject({
       advice: "Try again later. The server sent Retry-After: 30 s.",
       command: "wirescope ping api --profile work",
@@ -83,7 +83,7 @@ describe("a status", () => {
     ["http://b.example/mcp", undefined],
     ["ftp://b.example/https://", undefined],
     [undefined, undefined],
-  ])("[TS-D-WHY-3] [TS-SEC-3] of a redirect to %s suggests only an encrypted url: %s", (location, write) => {
+  ])("[TS-D-WHY-3] [TS-SEC-3] suggests only an encrypted url after a redirect to %s: %s", (location, write) => {
     const [cause] = causesOf({}, response({ status: 307, location }));
     expect(cause).toMatchObject({ code: "redirected", fix: { position: url } });
     expect(cause?.fix.write).toBe(write);
@@ -99,7 +99,7 @@ describe("a success status without the protocol", () => {
     [{ mediaType: "application/json" }, "not-the-protocol"],
     [{ mediaType: "text/event-stream" }, "not-the-protocol"],
     [{ mediaType: "text/plain" }, "content-type-wrong"],
-  ])("[TS-D-WHY-1] %o is %s", (shown, expected) => {
+  ])("[TS-D-WHY-1] explains a success status with %o as %s", (shown, expected) => {
     expect(causesOf(foreign, response(shown))[0]).toMatchObject({
       code: expected,
       weight: 0.9,
@@ -112,20 +112,20 @@ describe("a success status without the protocol", () => {
     [{ title: "Log-in" }, true],
     [{ title: "", excerpt: "Please authenticate first" }, true],
     [{ title: "Welcome to nginx" }, false],
-  ])("[TS-D-WHY-3] the page %o is a sign-in page: %s", (shown, isSignIn) => {
+  ])("[TS-D-WHY-3] decides whether the page %o is a sign-in page: %s", (shown, isSignIn) => {
     const [cause] = causesOf(foreign, response({ mediaType: "text/html", ...shown }));
     expect(cause?.fix.advice.startsWith("A sign-in page")).toBe(isSignIn);
     expect(cause?.fix.position).toEqual(url);
   });
 
-  test("is no cause if the failure is not about the protocol", () => {
+  test("blames no page if the failure is not about the protocol", () => {
     expect(causesOf({ code: "CALL_TIMEOUT", status: 200 }, response({ mediaType: "text/html" }))).toMatchObject([
       { code: "no-response" },
     ]);
   });
 });
 
-describe("another position that speaks the protocol", () => {
+describe("an alternative url that speaks the protocol", () => {
   const at = (type: "http" | "sse" | "ws", position: string) => ({ type, url: position, evidence: "it spoke" });
   const gone = response({ status: 405, path: "/mcp" });
 
@@ -133,12 +133,15 @@ describe("another position that speaks the protocol", () => {
     [at("sse", "https://a.example/mcp"), "wrong-type", '"type": "sse"', entry],
     [at("sse", "https://a.example/sse"), "wrong-path", '"type": "sse", "url": "https://a.example/sse"', url],
     [at("http", "https://a.example/v1/mcp"), "wrong-path", '"url": "https://a.example/v1/mcp"', url],
-  ] as const)("[TS-D-WHY-3] %o is %s, before the cause of the status", (alternative, expected, write, position) => {
-    const [cause, second] = causesOf({ status: 405 }, gone, { alternative });
-    expect(cause).toMatchObject({ code: expected, weight: 1, fix: { write, position } });
-    expect(cause?.evidence).toEqual([`At ${alternative.url}, it spoke.`]);
-    expect(second?.code).toBe("method-refused");
-  });
+  ] as const)(
+    "[TS-D-WHY-3] reports the alternative %o as %s, before the cause of the status",
+    (alternative, expected, write, position) => {
+      const [cause, second] = causesOf({ status: 405 }, gone, { alternative });
+      expect(cause).toMatchObject({ code: expected, weight: 1, fix: { write, position } });
+      expect(cause?.evidence).toEqual([`At ${alternative.url}, it spoke.`]);
+      expect(second?.code).toBe("method-refused");
+    },
+  );
 });
 
 describe("a failure without a status", () => {
@@ -155,19 +158,19 @@ describe("a failure without a status", () => {
     ["CALL_REFUSED", { said: "Unsupported protocol version" }, "version-unsupported"],
     ["CALL_REFUSED", { said: "Invalid API key" }, "token-refused"],
     ["CREDENTIAL_CLOSED", {}, undefined],
-  ])("[TS-D-WHY-1] %s with %o is %s", (code, more, expected) => {
+  ])("[TS-D-WHY-1] explains %s with %o and without a status as %s", (code, more, expected) => {
     const expectation = { code: expected, problem: "It failed.", evidence: [] };
     expect(causesOf({ code, ...more })).toMatchObject(expected === undefined ? [] : [expectation]);
   });
 
-  test("[TS-D-WHY-2] after a handshake is not about the version", () => {
+  test("[TS-D-WHY-2] does not blame the protocol version after a handshake", () => {
     const failure = { code: "CALL_REFUSED", message: "It failed.", said: "Unsupported protocol version" } as const;
     const [cause] = responseCauses({ ...base, attempt: { credential: "headers", connected, failure } });
     expect(cause).toMatchObject({ code: "response-invalid", evidence: ["The handshake succeeded."] });
   });
 });
 
-test("refusals, processes and successes have no cause here", () => {
+test("finds no cause in refusals, processes and successes, which are explained elsewhere", () => {
   expect(responseCauses(base)).toEqual([]);
   expect(responseCauses({ ...base, attempt: { credential: "headers", response: response({ status: 500 }) } })).toEqual(
     [],

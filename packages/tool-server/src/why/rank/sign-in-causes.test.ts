@@ -75,7 +75,7 @@ describe("the metadata of an authorization server", () => {
       { changedFrom: "https://old.example", outcome: "absent" },
       ["issuer-changed", "metadata-missing"],
     ],
-  ])("[TS-D-WHY-1] that %s", (_, look, expected) => {
+  ])("[TS-D-WHY-1] finds the causes in metadata that %s", (_, look, expected) => {
     const causes = causesOf({ authorization: { ...authorization, ...look } });
     expect(codes(causes)).toEqual([...expected, "token-expired"]);
     for (const { evidence, weight } of causes.slice(0, -1)) {
@@ -97,13 +97,13 @@ describe("the metadata of an authorization server", () => {
     expect(message(undefined)).toContain("lists no PKCE methods.");
   });
 
-  test("[TS-D-WHY-1] of another resource comes first", () => {
+  test("[TS-D-WHY-1] ranks metadata of another resource first", () => {
     const [cause] = causesOf({ resource: { ...resource, outcome: "foreign" } });
     expect(cause).toMatchObject({ code: "resource-mismatch", weight: 0.98, fix: { position: { line: 5 } } });
     expect(codes(causesOf({ resource }))).not.toContain("resource-mismatch");
   });
 
-  test("is not judged if nothing was refused", () => {
+  test("ignores metadata if nothing was refused", () => {
     const oauth = { events: [], before, authorization: { ...authorization, outcome: "absent" as const } };
     expect(signInCauses({ ...base, attempt: { credential: "oauth" }, oauth })).toEqual([]);
     expect(signInCauses({ ...base, attempt: refused(401) })).toEqual([]);
@@ -131,11 +131,11 @@ describe("a client", () => {
       { advice: "Register exactly this redirect URI (http://127.0.0.1/cb) for the client." },
     ],
     [{ outcome: "closed", kind: "none" }, "registration-refused", { write: client }],
-  ])("[TS-D-WHY-3] %o is %s", (more, expected, fix) => {
+  ])("[TS-D-WHY-3] explains a client with %o as %s", (more, expected, fix) => {
     expect(causesOf(look(more))[0]).toMatchObject({ code: expected, evidence: ["Asked."], fix });
   });
 
-  test.each(["accepted", "to-register", "unclear"] as const)("that is %s is no cause", (outcome) => {
+  test.each(["accepted", "to-register", "unclear"] as const)("finds no cause in a client that is %s", (outcome) => {
     expect(codes(causesOf(look({ outcome })))).toEqual(["token-expired"]);
   });
 });
@@ -154,14 +154,17 @@ describe("a stored token that the server rejects", () => {
     [["sign-in-done", "tokens-dropped"], 600_000, ["refresh-token-dead", "token-expired"]],
     [["refresh-failed"], 600_000, ["refresh-failing", "token-expired"]],
     [["refresh-failed", "tokens-dropped"], 600_000, ["refresh-token-dead", "token-expired"]],
-  ])("[TS-D-WHY-1] after %j, and %i ms after it was obtained: %j", (events, ageMs, expected) => {
-    const found = causesOf({ events: events.map(event), before: { ...before, obtainedAt: now - ageMs } });
-    expect(codes(found)).toEqual(expected);
-    const renewal = found.find(({ code }) => code.startsWith("refresh-"));
-    if (renewal !== undefined) expect(renewal.evidence).toEqual([`${events.at(-1)}.`]);
-  });
+  ])(
+    "[TS-D-WHY-1] explains a rejected token after %j, %i ms after it was obtained, as %j",
+    (events, ageMs, expected) => {
+      const found = causesOf({ events: events.map(event), before: { ...before, obtainedAt: now - ageMs } });
+      expect(codes(found)).toEqual(expected);
+      const renewal = found.find(({ code }) => code.startsWith("refresh-"));
+      if (renewal !== undefined) expect(renewal.evidence).toEqual([`${events.at(-1)}.`]);
+    },
+  );
 
-  test("[TS-D-WHY-2] is described by the number of sign-ins, the refresh, or its age", () => {
+  test("[TS-D-WHY-2] describes a rejected token by the number of sign-ins, the refresh, or its age", () => {
     const message = (kinds: string[], obtainedAt = 0) =>
       causesOf({ events: kinds.map(event), before: { ...before, obtainedAt } })[0]?.problem;
     expect(message(["sign-in-done", "sign-in-done"])).toContain("There were 2 sign-ins.");
@@ -171,7 +174,7 @@ describe("a stored token that the server rejects", () => {
     );
   });
 
-  test("[TS-D-WHY-2] is described with its issuer, times and scopes", () => {
+  test("[TS-D-WHY-2] describes a stored token with its issuer, times and scopes", () => {
     const stored = (more: Partial<typeof before> | object) =>
       causesOf({ before: { ...before, ...more } })[0]?.evidence.at(-1);
     expect(stored({})).toBe(
@@ -183,7 +186,7 @@ describe("a stored token that the server rejects", () => {
     expect(stored({ expiresAt: undefined, scopes: undefined })).toContain("of unknown expiry, with a refresh token.");
   });
 
-  test("[TS-D-WHY-1] an unreadable vault is a cause with or without a sign-in", () => {
+  test("[TS-D-WHY-1] reports an unreadable vault with or without a sign-in", () => {
     const vaultFailure = { code: "VAULT_FAILED", message: "The key is wrong." } as unknown as FailureEvidence;
     const expected = {
       code: "vault-unreadable",
@@ -205,7 +208,7 @@ describe("a server without signs of OAuth", () => {
     [401, ["basic"], []],
     [401, ["bearer-like"], []],
     [403, ["bearer"], []],
-  ])("[TS-D-WHY-1] and responds with %i and %j: %j", (status, schemes, expected) => {
+  ])("[TS-D-WHY-1] explains %i with %j, without signs of OAuth, as %j", (status, schemes, expected) => {
     expect(codes(causesOf(nothing, status, { challenge: { ...challenge, schemes } }))).toEqual(expected);
   });
 
@@ -215,7 +218,7 @@ describe("a server without signs of OAuth", () => {
     ["metadata of another resource", { ...nothing, resource: { ...resource, outcome: "foreign" } }, {}, true],
     ["no metadata of the resource", { ...nothing, resource: { ...resource, outcome: "absent" } }, {}, false],
     [
-      "any JSON in position of metadata",
+      "any JSON in place of metadata",
       { before: undefined, authorization: { ...authorization, outcome: "invalid", publishedIssuer: undefined } },
       {},
       false,
@@ -227,7 +230,7 @@ describe("a server without signs of OAuth", () => {
       true,
     ],
     ["metadata that was not requested", { before: undefined, authorization: undefined }, { schemes: [] }, false],
-  ])("[TS-D-WHY-2] %s", (_, seen, more, isOAuth) => {
+  ])("[TS-D-WHY-2] decides whether a server supports OAuth from %s", (_, seen, more, isOAuth) => {
     const found = codes(causesOf(seen, 401, { challenge: { ...challenge, ...more } }));
     const isPossible = found.includes("sign-in-needed");
     expect(isPossible).toBe(!isOAuth && (more.schemes ?? challenge.schemes).length > 0);
@@ -247,7 +250,7 @@ describe("a sign-in that failed before", () => {
     ["REGISTRATION_REFUSED", "Redirect URL not allowed", "redirect-mismatch", { command: again }],
     ["ISSUER_CHANGED", "redirect_uri", "issuer-changed", { command: login }],
     ["SIGN_IN_FAILED", "Admin consent required", "approval-needed", {}],
-  ])("[TS-D-WHY-3] with %s (%s) is %s", (code, said, expected, fix) => {
+  ])("[TS-D-WHY-3] explains an earlier sign-in that failed with %s (%s) as %s", (code, said, expected, fix) => {
     expect(failed({ code, said })).toMatchObject([
       {
         code: expected,
@@ -259,7 +262,7 @@ describe("a sign-in that failed before", () => {
     ]);
   });
 
-  test("is a cause during the walk too, if the walk used OAuth", () => {
+  test("considers a failed token request during the walk, if the walk used OAuth", () => {
     const attempt = { failure: { code: "TOKEN_REFUSED", message: "No." } } as const;
     const during = [{ code: "token-refused", evidence: ["The token request failed with this error."] }];
     expect(signInFailureCauses({ ...base, attempt: { credential: "oauth", ...attempt } })).toMatchObject(during);

@@ -8,7 +8,7 @@ import { classify } from "./check-network.js";
 import { candidatesOf } from "./find-alternative.js";
 import { createWalk, within } from "./walk.js";
 
-test("other urls are tried from the likeliest on, without the configured one", () => {
+test("tries other urls from the likeliest on, without the configured one", () => {
   const list = (url: string, type: "http" | "sse" | "ws") =>
     candidatesOf(new URL(url), type).map((candidate) => `${candidate.type} ${candidate.url.pathname}`);
   expect(list("https://a.example/api", "http")).toEqual([
@@ -25,7 +25,7 @@ test("other urls are tried from the likeliest on, without the configured one", (
   expect(first?.url.href).toBe("https://a.example/mcp");
 });
 
-test("a variable is missing only if a line says so and the entry does not pass it on", () => {
+test("considers a variable missing only if a line says so and the entry does not pass it on", () => {
   const find = (line: string, env = {}) => missingVariables([line], env, { SET_HERE: "x" });
   expect(find("Please set SET_HERE and OTHER_KEY")).toEqual([
     { variable: "SET_HERE", isSetHere: true },
@@ -36,7 +36,7 @@ test("a variable is missing only if a line says so and the entry does not pass i
   expect(find("Error [ERR_MODULE_NOT_FOUND]: not found")).toEqual([]);
 });
 
-test("a task fails when it times out, and when the walk ends", async () => {
+test("fails a task when it times out, and when the walk ends", async () => {
   const clock = createFakeClock();
   const walk = new AbortController();
   const limit = { clock, responseMs: 1000, signal: walk.signal };
@@ -56,7 +56,7 @@ test("a task fails when it times out, and when the walk ends", async () => {
   expect(clock.waiting).toBe(0);
 });
 
-test("text of a peer is truncated after redaction, so that no part of a secret remains", () => {
+test("truncates text of a peer after redaction, so that no part of a secret remains", () => {
   const secrets = createSecretRegistry();
   secrets.add("a-secret-of-some-length");
   const options = { secrets, variables: {}, pluginRoot: "/" } as unknown as Parameters<typeof createWalk>[0];
@@ -70,7 +70,7 @@ describe("the response of an authorization endpoint", () => {
   const judge = (status: number, body = "", location = "") =>
     judgeClientResponse(context, { status, body, headers: { location } }, "http://127.0.0.1:1/callback").outcome;
 
-  test("shows whether it knows the client and its redirect URI", () => {
+  test("decides from the response of an authorization endpoint whether it knows the client and its redirect URI", () => {
     expect(judge(200, "<form>Sign in</form>")).toBe("accepted");
     expect(judge(302, "", "https://as.example/login")).toBe("accepted");
     expect(judge(302, "", "http://127.0.0.1:1/callback?code=abc")).toBe("accepted");
@@ -81,14 +81,14 @@ describe("the response of an authorization endpoint", () => {
     expect(judge(503, "invalid_client")).toBe("unclear");
   });
 
-  test("is reported without the code in it", () => {
+  test("reports the response of an authorization endpoint without the code in it", () => {
     const headers = { location: "http://127.0.0.1:1/callback?code=a-secret-code" };
     const judged = judgeClientResponse(context, { status: 302, body: "", headers }, "http://127.0.0.1:1/callback");
     expect(JSON.stringify(judged)).not.toContain("a-secret-code");
   });
 });
 
-test("a connection failure is classified by the stage it reached, whatever its message says", () => {
+test("classifies a connection failure by the stage it reached, whatever its message says", () => {
   const failed = (code: string, connecting: ConnectingDetails) =>
     new ToolServerError(
       "SERVER_UNREACHABLE",
