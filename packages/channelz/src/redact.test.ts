@@ -46,7 +46,7 @@ const secured = {
   },
 } as const satisfies MessageInitShape<typeof GetSocketResponseSchema>;
 
-test("[CZ-D-ACCESS-7] Certificates are left out, and the name of the cipher stays", async () => {
+test("[CZ-D-ACCESS-7] removes certificates, and keeps the name of the cipher", async () => {
   const { socket } = await redactSource(socketResponse(secured), { addresses: false }).getSocket(3);
   expect(socket?.security?.model).toMatchObject({
     case: "tls",
@@ -60,7 +60,7 @@ test("[CZ-D-ACCESS-7] Certificates are left out, and the name of the cipher stay
   expect(socket?.remoteName).toBe("db.internal");
 });
 
-test("The details of other security are left out with the certificates", async () => {
+test("removes the details of other security together with the certificates", async () => {
   const security = {
     model: { case: "other", value: { name: "alts", value: { typeUrl: "type.example/Peer" } } },
   } as const;
@@ -69,7 +69,7 @@ test("The details of other security are left out with the certificates", async (
   expect(socket?.security?.model.value).not.toHaveProperty("value");
 });
 
-test("[CZ-D-ACCESS-7] Addresses become an other address named redacted, names go with them, and an absent address stays absent", async () => {
+test("[CZ-D-ACCESS-7] replaces addresses by an other address named redacted, removes names, and keeps absent addresses absent", async () => {
   const { socket } = await redactSource(socketResponse(secured), { certificates: false }).getSocket(3);
   expect(socket?.local?.address).toMatchObject({ case: "otherAddress", value: { name: "redacted" } });
   expect(socket?.remote).toBeUndefined();
@@ -79,14 +79,14 @@ test("[CZ-D-ACCESS-7] Addresses become an other address named redacted, names go
   expect(socket?.security?.model).toMatchObject({ value: { localCertificate: certificate } });
 });
 
-test("Payloads of options that the specification knows stay, and unknown ones go with the addresses", async () => {
+test("keeps option payloads that the specification defines, and removes unknown ones together with the addresses", async () => {
   const { socket } = await redactSource(socketResponse(secured)).getSocket(3);
   expect(socket?.data?.option[0]?.additional?.typeUrl).toMatch(/SocketOptionLinger$/);
   expect(socket?.data?.option[1]).toMatchObject({ name: "IP_ORIGINAL_DST", value: "redacted" });
   expect(socket?.data?.option[1]?.additional).toBeUndefined();
 });
 
-test("Targets and names of channels are redacted in pages and in the refs of traces", async () => {
+test("redacts targets and names of channels in pages and in the refs of traces", async () => {
   const registry = createRegistry();
   const channel = registry.addChannel({ target: "dns:///db.internal:5432", name: "db.internal" });
   const subchannel = registry.addSubchannel({ parent: channel, target: "10.1.2.3:5432", name: "10.1.2.3:5432" });
@@ -114,7 +114,7 @@ test.each([
   ["getaddrinfo ENOTFOUND db.prod.example", "getaddrinfo ENOTFOUND redacted"],
   ["GET https://user@host/path?q=1 failed", "GET redacted failed"],
   ["retry 3 of 5 at 12.5 s: READY", "retry 3 of 5 at 12.5 s: READY"],
-])("In the text of an event, %j becomes %j", async (description, masked) => {
+])("replaces %j in the description of an event by %j", async (description, masked) => {
   const source = sourceOf({
     getServer: async () =>
       create(GetServerResponseSchema, {
@@ -129,7 +129,7 @@ test.each([
   expect(server?.data?.trace?.events[0]?.description).toContain(masked);
 });
 
-test("The messages of the source are not changed", async () => {
+test("does not change the messages of the source", async () => {
   const original = create(GetTopChannelsResponseSchema, {
     channel: [{ ref: { channelId: 1n, name: "a:1" }, data: { target: "a:1" } }],
     end: true,
@@ -140,14 +140,14 @@ test("The messages of the source are not changed", async () => {
   expect(equals(GetTopChannelsResponseSchema, original, before)).toBe(true);
 });
 
-test("Fields that are not known are left out", async () => {
+test("removes fields that the schema does not know", async () => {
   const response = create(GetSocketResponseSchema, { socket: { ref: { socketId: 3n } } });
   if (response.socket) response.socket.$unknown = [{ no: 99, wireType: 2, data: new Uint8Array([1, 10]) }];
   const { socket } = await redactSource(sourceOf({ getSocket: async () => response })).getSocket(3);
   expect(socket).not.toHaveProperty("$unknown");
 });
 
-test("An error keeps its code and loses its addresses", async () => {
+test("keeps the code of an error and removes its addresses", async () => {
   const source = sourceOf({
     getSocket: async () => {
       throw new ChannelzError("PEER_UNAVAILABLE", "10.0.0.7:443 cannot be reached.");

@@ -42,7 +42,7 @@ describe.each(channelzPackages)("the schema of %s", (channelzPackage) => {
     }
   };
 
-  test("[CZ-SCHEMA-1] [CZ-VER-1] is proto3, in the package that carries the version, with the service Channelz", () => {
+  test("[CZ-SCHEMA-1] [CZ-VER-1] defines a proto3 file in the versioned package, with the service Channelz", () => {
     const file = channelzFile(channelzPackage);
     expect(file.edition).toBe(Edition.EDITION_PROTO3);
     expect(file.proto.package).toBe(channelzPackage);
@@ -51,13 +51,13 @@ describe.each(channelzPackages)("the schema of %s", (channelzPackage) => {
     expect(channelzService(channelzPackage).typeName).toBe(`${channelzPackage}.Channelz`);
   });
 
-  test("[CZ-SCHEMA-2] has the seven unary methods", () => {
+  test("[CZ-SCHEMA-2] defines the seven unary methods", () => {
     expectAsSpecified("Channelz");
     const { methods } = channelzService(channelzPackage);
     expect(methods.map((method) => method.methodKind)).toEqual(Array(7).fill("unary"));
   });
 
-  test("[CZ-OP-10] has no HTTP verbs and no path templates: no method carries an option but its idempotency", () => {
+  test("[CZ-OP-10] defines no HTTP verbs and no path templates: the only option of a method is its idempotency", () => {
     for (const { name, proto } of channelzService(channelzPackage).methods) {
       const options = reflect(MethodOptionsSchema, proto.options);
       const set = options.fields.filter((field) => options.isSet(field)).map((field) => field.name);
@@ -67,7 +67,7 @@ describe.each(channelzPackages)("the schema of %s", (channelzPackage) => {
     }
   });
 
-  test("[CZ-D-VER-5] deprecates nothing", () => {
+  test("[CZ-D-VER-5] deprecates no type, field, value or method", () => {
     const file = channelzFile(channelzPackage);
     const types = [...nestedTypes(file)];
     const described: { readonly deprecated: boolean }[] = [
@@ -80,56 +80,56 @@ describe.each(channelzPackages)("the schema of %s", (channelzPackage) => {
     expect(described.filter(({ deprecated }) => deprecated).map(String)).toEqual([]);
   });
 
-  test("[CZ-SCHEMA-3] [CZ-SCHEMA-4] has the four refs, each with the tags of the others reserved", () => {
+  test("[CZ-SCHEMA-3] [CZ-SCHEMA-4] defines the four refs, each with the tags of the others reserved", () => {
     expectAsSpecified("ChannelRef", "SubchannelRef", "SocketRef", "ServerRef");
   });
 
-  test("[CZ-SCHEMA-5] [CZ-SCHEMA-6] [CZ-SCHEMA-8] has channels, subchannels and their data", () => {
+  test("[CZ-SCHEMA-5] [CZ-SCHEMA-6] [CZ-SCHEMA-8] defines channels, subchannels and their data", () => {
     expectAsSpecified("Channel", "Subchannel", "ChannelData");
   });
 
-  test("[CZ-SCHEMA-7] has the connectivity states", () => {
+  test("[CZ-SCHEMA-7] defines the connectivity states as specified", () => {
     expectAsSpecified("ChannelConnectivityState", "ChannelConnectivityState.State");
   });
 
-  test("[CZ-SCHEMA-9] [CZ-SCHEMA-10] has traces, their events and severities", () => {
+  test("[CZ-SCHEMA-9] [CZ-SCHEMA-10] defines traces, their events and severities", () => {
     expectAsSpecified("ChannelTrace", "ChannelTraceEvent", "ChannelTraceEvent.Severity");
   });
 
-  test("[CZ-SCHEMA-11] [CZ-SCHEMA-12] has servers and their data", () => {
+  test("[CZ-SCHEMA-11] [CZ-SCHEMA-12] defines servers and their data", () => {
     expectAsSpecified("Server", "ServerData");
   });
 
-  test("[CZ-SCHEMA-13] [CZ-SCHEMA-14] has sockets and their data", () => {
+  test("[CZ-SCHEMA-13] [CZ-SCHEMA-14] defines sockets and their data", () => {
     expectAsSpecified("Socket", "SocketData");
   });
 
-  test("[CZ-SCHEMA-15] has addresses", () => {
+  test("[CZ-SCHEMA-15] defines addresses of every kind", () => {
     expectAsSpecified("Address", "Address.TcpIpAddress", "Address.UdsAddress", "Address.OtherAddress");
   });
 
-  test("[CZ-SCHEMA-16] has security", () => {
+  test("[CZ-SCHEMA-16] defines TLS and other security", () => {
     expectAsSpecified("Security", "Security.Tls", "Security.OtherSecurity");
   });
 
-  test("[CZ-SCHEMA-17] [CZ-SCHEMA-18] [CZ-SCHEMA-19] has socket options and their payloads", () => {
+  test("[CZ-SCHEMA-17] [CZ-SCHEMA-18] [CZ-SCHEMA-19] defines socket options and their payloads", () => {
     expectAsSpecified("SocketOption", "SocketOptionTimeout", "SocketOptionLinger", "SocketOptionTcpInfo");
   });
 
-  test("[CZ-SCHEMA-20] [CZ-SCHEMA-21] has a request and a response for each method", () => {
+  test("[CZ-SCHEMA-20] [CZ-SCHEMA-21] defines a request and a response for each method", () => {
     const methods = channelzFile(channelzPackage).services[0]?.methods ?? [];
     expectAsSpecified(...methods.flatMap(({ name }) => [`${name}Request`, `${name}Response`]));
   });
 
-  test("[CZ-SCHEMA-22] [CZ-D-VER-4] has all of the first release and nothing else", () => {
+  test("[CZ-SCHEMA-22] [CZ-D-VER-4] defines everything of the first release and nothing else", () => {
     expect(Object.fromEntries(schema)).toEqual(Object.fromEntries(specification));
   });
 
-  test("[CZ-D-VER-1] is grpc.channelz.v1 as grpc-js ships it, but for the package", () => {
+  test("[CZ-D-VER-1] equals grpc.channelz.v1 as grpc-js ships it, except for the package", () => {
     expect(Object.fromEntries(schema)).toEqual(Object.fromEntries(tableOf(grpcFile)));
   });
 
-  test("[CZ-D-VER-1] encodes every message with every field set into the bytes that grpc-js makes", () => {
+  test("[CZ-D-VER-1] encodes every message with every field set into the same bytes as grpc-js", () => {
     const grpc = loadSync("channelz.proto", { includeDirs: [grpcProtoRoot], keepCase: true, longs: String });
     for (const desc of channelzFile(channelzPackage).messages) {
       const peer = grpc[`grpc.channelz.v1.${desc.name}`] as MessageTypeDefinition<object, object>;
@@ -147,7 +147,7 @@ describe.each(channelzPackages)("the schema of %s", (channelzPackage) => {
   });
 });
 
-test("[CZ-VER-2] a schema that uses a reserved tag does not compile", () => {
+test("[CZ-VER-2] does not compile if the schema uses a reserved tag", () => {
   const directory = mkdtempSync(join(tmpdir(), "reserved-tag-"));
   try {
     const path = "rpc/channelz/v1/channelz.proto";

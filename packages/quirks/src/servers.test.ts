@@ -106,7 +106,7 @@ function field(text: string, name: string): string {
   }
 }
 
-test("all is well while no switch is on: from a refusal to tokens that are renewed, and whose reuse is noticed", async () => {
+test("serves a correct sign-in while no switch is on: from a 401 to refreshed tokens, whose reuse is detected", async () => {
   const transcript = await transcriptOf({});
   expect(transcript.map((line) => line.split("\n", 1)[0])).toEqual([
     ...["401", "200", "404", "404", "200", "200", "201", "302", "200"],
@@ -118,14 +118,14 @@ test("all is well while no switch is on: from a refusal to tokens that are renew
   expect(transcript).toEqual(await transcriptOf({}));
 });
 
-test.each(Object.keys(quirkTable) as Quirk[])("%s makes a difference to a client", async (quirk) => {
+test.each(Object.keys(quirkTable) as Quirk[])("changes what a client sees with %s", async (quirk) => {
   // It shows only in a registration that is left out, or beside another.
   const beside: Partial<Record<Quirk, Quirk>> = { "takes-metadata-documents": "registration-absent" };
   const base = [beside[quirk]].filter((each) => each !== undefined);
   expect(await transcriptOf({ quirks: [...base, quirk] })).not.toEqual(await transcriptWithout(base));
 });
 
-test("tokens end when their time is over, and a scope may be needed", async () => {
+test("rejects expired tokens, and may require a scope", async () => {
   const { tool, authorization, close } = await startQuirks({ lifetimeS: 0, neededScope: "admin" });
   onTestFinished(close);
   expect(authorization.lifetimeS).toBe(0);
@@ -137,7 +137,7 @@ test("isQuirk accepts only names of quirks", () => {
   for (const name of ["toString", "metadata", ""]) expect(isQuirk(name)).toBe(false);
 });
 
-test("an authorization server with a consent page asks first, and sends the decision back to the client", async () => {
+test("shows a consent page first if it is asked to, and sends the decision back to the client", async () => {
   const consentPage = {
     headers: { "content-type": "text/html" },
     render: (query: URLSearchParams) => `Allow ${query.get("scope")}?`,

@@ -29,7 +29,7 @@ function reachFrom(entry: string): { files: Set<string>; modules: Set<string> } 
   return { files, modules };
 }
 
-test("[CZ-D-CLIENT-4] the client reaches no module of Node, and no package that needs one", () => {
+test("[CZ-D-CLIENT-4] the client imports no Node.js module and no package that needs one", () => {
   const { files, modules } = reachFrom(resolve(here, "index.ts"));
   expect([...files].map((file) => file.slice(dirname(here).length + 1))).toContain("client/walk-pages.ts");
   expect([...modules].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
@@ -37,7 +37,7 @@ test("[CZ-D-CLIENT-4] the client reaches no module of Node, and no package that 
   for (const name of modules) expect(name).toMatch(/^@bufbuild\/protobuf(\/|$)|^@connectrpc\/connect(\/|$)/);
 });
 
-test("[CZ-D-CLIENT-4] the packages that the client needs import no module of Node either", () => {
+test("[CZ-D-CLIENT-4] the packages that the client needs import no Node.js module either", () => {
   const require = createRequire(import.meta.url);
   const { modules } = reachFrom(resolve(here, "index.ts"));
   for (const name of modules) {

@@ -36,15 +36,15 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-describe("finding the package of a peer", () => {
-  test("[CZ-D-CLIENT-1] [CZ-D-CLIENT-5] a peer of grpc.channelz.v1 is found without a failed call", async () => {
+describe("package detection", () => {
+  test("[CZ-D-CLIENT-1] [CZ-D-CLIENT-5] detects a peer that serves grpc.channelz.v1 without a failed call", async () => {
     const { transport, calls } = peerServing("grpc.channelz.v1");
     const client = createChannelzClient(transport);
     expect(await client.findPackage()).toBe("grpc.channelz.v1");
     expect(calls).toEqual(["grpc.channelz.v1.Channelz/GetServers"]);
   });
 
-  test("[CZ-D-CLIENT-1] a peer of rpc.channelz.v1 alone is found with one failed call, and remembered", async () => {
+  test("[CZ-D-CLIENT-1] detects a peer that serves only rpc.channelz.v1 with one failed call, and remembers it", async () => {
     const { transport, calls } = peerServing("rpc.channelz.v1");
     const client = createChannelzClient(transport);
     await client.getServers();
@@ -57,7 +57,7 @@ describe("finding the package of a peer", () => {
     ]);
   });
 
-  test("calls that begin together share one search", async () => {
+  test("detects the package once for calls that start together", async () => {
     const { transport, calls } = peerServing("rpc.channelz.v1");
     const client = createChannelzClient(transport);
     await Promise.all([client.getServers(), client.getServers(), client.findPackage()]);
@@ -65,7 +65,7 @@ describe("finding the package of a peer", () => {
     expect(calls.filter((call) => call.startsWith("rpc."))).toHaveLength(3);
   });
 
-  test("a caller who gives up does not end the search of the others", async () => {
+  test("continues the detection for other callers after one caller cancels", async () => {
     const gate = deferred();
     const { transport } = peerServing("rpc.channelz.v1", {
       getServers: async () => {
@@ -83,7 +83,7 @@ describe("finding the package of a peer", () => {
     expect((await patient).end).toBe(true);
   });
 
-  test("a search that failed is not remembered", async () => {
+  test("does not remember a failed detection", async () => {
     let isUp = false;
     const { transport } = peerServing("rpc.channelz.v1", {
       getServers: () => {
@@ -97,7 +97,7 @@ describe("finding the package of a peer", () => {
     expect((await client.getServers()).end).toBe(true);
   });
 
-  test("a peer without Channelz has an error code of its own, and the message says what to do next", async () => {
+  test("reports a peer without Channelz with its own error code, and says what to do next", async () => {
     const client = createChannelzClient(
       createRouterTransport(() => {}),
       { peer: "127.0.0.1:80" },
@@ -108,7 +108,7 @@ describe("finding the package of a peer", () => {
     });
   });
 
-  test("a refusal is a refusal, and no reason to try another package", async () => {
+  test("does not try the other package after the peer refused the call", async () => {
     const { transport, calls } = peerServing("grpc.channelz.v1", {
       getServers: () => {
         throw new ConnectError("no token", Code.Unauthenticated);
@@ -118,7 +118,7 @@ describe("finding the package of a peer", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("NOT_FOUND of a lookup is no reason to try another package", async () => {
+  test("does not try the other package after a lookup returned NOT_FOUND", async () => {
     const { transport, calls } = peerServing("grpc.channelz.v1", {
       getSocket: () => {
         throw new ConnectError("no socket", Code.NotFound);
@@ -129,13 +129,13 @@ describe("finding the package of a peer", () => {
     expect(calls).toEqual(["grpc.channelz.v1.Channelz/GetServers", "grpc.channelz.v1.Channelz/GetSocket"]);
   });
 
-  test("with the package given, nothing is searched", async () => {
+  test("skips the detection if the package is given", async () => {
     const { transport, calls } = peerServing("grpc.channelz.v1");
     await createChannelzClient(transport, { package: "grpc.channelz.v1" }).getServers();
     expect(calls).toEqual(["grpc.channelz.v1.Channelz/GetServers"]);
   });
 
-  test("a peer that was replaced by one of the other package is found at the next call", async () => {
+  test("detects the package again after the peer was replaced by one that serves the other package", async () => {
     let now: ChannelzPackage = "rpc.channelz.v1";
     const router = createRouterTransport(({ service }) => {
       for (const name of ["rpc.channelz.v1", "grpc.channelz.v1"] as const) {
@@ -155,8 +155,8 @@ describe("finding the package of a peer", () => {
   });
 });
 
-describe("reading", () => {
-  test("[CZ-D-VER-3] fields that the schema does not know survive a read", async () => {
+describe("ChannelzClient", () => {
+  test("[CZ-D-VER-3] keeps fields that the schema does not know", async () => {
     const unknown = { no: 99, wireType: 0, data: new Uint8Array([42]) };
     const server = create(ServerSchema, { ref: { serverId: 1n } });
     server.$unknown = [unknown];
@@ -167,7 +167,7 @@ describe("reading", () => {
     expect(response.server[0]?.$unknown).toEqual([unknown]);
   });
 
-  test("[CZ-D-COUNT-1] int64 values beyond 2^53 survive both ways", async () => {
+  test("[CZ-D-COUNT-1] keeps int64 values beyond 2^53 in requests and responses", async () => {
     const asked: bigint[] = [];
     const huge = 2n ** 63n - 1n;
     const { transport } = peerServing("rpc.channelz.v1", {
@@ -181,7 +181,7 @@ describe("reading", () => {
     expect(socket?.data?.messagesSent).toBe(huge - 1n);
   });
 
-  test("[CZ-PAGE-1] [CZ-LIMIT-1] each read asks for what it was given", async () => {
+  test("[CZ-PAGE-1] [CZ-LIMIT-1] passes each argument of a read to the peer", async () => {
     const asked: unknown[] = [];
     const note = ({ $typeName, ...request }: { $typeName: string }) => {
       asked.push(request);
@@ -215,14 +215,14 @@ describe("reading", () => {
     ]);
   });
 
-  test("[CZ-LIMIT-3] [CZ-D-ARG-1] a negative page size is refused before it reaches a peer that would loop on it", async () => {
+  test("[CZ-LIMIT-3] [CZ-D-ARG-1] refuses a negative page size before it reaches a peer that would loop on it", async () => {
     const { transport, calls } = peerServing("rpc.channelz.v1");
     const client = createChannelzClient(transport);
     await expect(client.getServers({ maxResults: -1 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     expect(calls).toEqual([]);
   });
 
-  test("[CZ-D-ARG-2] a start id below 0 asks for the first page", async () => {
+  test("[CZ-D-ARG-2] requests the first page for a start id below 0", async () => {
     const starts: bigint[] = [];
     const { transport } = peerServing("rpc.channelz.v1", {
       getTopChannels: ({ startChannelId }) => {
@@ -234,14 +234,14 @@ describe("reading", () => {
     expect(starts).toEqual([0n]);
   });
 
-  test("an id that a number cannot hold exactly is misuse, and one beyond 64 bits an invalid argument", async () => {
+  test("treats an id that a number cannot hold exactly as misuse, and an id beyond 64 bits as an invalid argument", async () => {
     const client = createChannelzClient(peerServing("rpc.channelz.v1").transport);
     await expect(client.getSocket(2 ** 53)).rejects.toThrow(TypeError);
     await expect(client.getSocket(1.5)).rejects.toThrow(TypeError);
     await expect(client.getSocket(2n ** 63n)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test("headers go with every call, the search included", async () => {
+  test("sends its headers with every call, including the detection of the package", async () => {
     const seen: (string | null)[] = [];
     const { transport } = peerServing("rpc.channelz.v1", {
       getServers: (_, context) => {
@@ -253,7 +253,7 @@ describe("reading", () => {
     expect(seen).toEqual(["Bearer t", "Bearer t"]);
   });
 
-  test("a peer that does not respond in time causes a timeout", async () => {
+  test("times out if the peer does not respond in time", async () => {
     const { transport } = peerServing("rpc.channelz.v1", { getServers: () => new Promise(() => {}) });
     await expect(createChannelzClient(transport, { timeoutMs: 20 }).getServers()).rejects.toMatchObject({
       code: "PEER_TIMEOUT",
@@ -261,7 +261,7 @@ describe("reading", () => {
     });
   });
 
-  test("a call whose signal is aborted already reaches nobody", async () => {
+  test("sends nothing for a call whose signal is already aborted", async () => {
     const { transport, calls } = peerServing("rpc.channelz.v1");
     await expect(createChannelzClient(transport).getServers({}, { signal: AbortSignal.abort() })).rejects.toMatchObject(
       { code: "PEER_TIMEOUT" },
@@ -269,7 +269,7 @@ describe("reading", () => {
     expect(calls).toEqual([]);
   });
 
-  test("a package that does not exist is misuse", () => {
+  test("treats an unknown package as misuse", () => {
     const { transport } = peerServing("rpc.channelz.v1");
     expect(() => createChannelzClient(transport, { package: "x.v1" as ChannelzPackage })).toThrow(TypeError);
   });

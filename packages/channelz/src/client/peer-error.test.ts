@@ -43,16 +43,16 @@ describe("peerError", () => {
     [Code.DeadlineExceeded, "did not respond to rpc.channelz.v1.Channelz/GetSocket in time. Allow more time"],
     [Code.Internal, "failed at rpc.channelz.v1.Channelz/GetSocket (Internal)"],
     [99 as Code, "failed at rpc.channelz.v1.Channelz/GetSocket (99)"],
-  ])("of the gRPC code %i says what failed and what to do", (code, expected) => {
+  ])("says what failed and what to do for the gRPC code %i", (code, expected) => {
     expect(peerError(new ConnectError("", code), call).message).toContain(expected);
   });
 
-  test("says how long it waited", () => {
+  test("says how long the call waited", () => {
     const { message } = peerError(new ConnectError("", Code.DeadlineExceeded), { ...call, timeoutMs: 250 });
     expect(message).toContain("within 250 ms");
   });
 
-  test("gives the reasons of all addresses that were tried, and the readable part of a failed handshake", () => {
+  test("gives the reasons for all addresses that were tried, and the readable part of a failed handshake", () => {
     const codes = (message: string): Error => Object.assign(new Error(message), { code: "ECONNREFUSED" });
     const tried = Object.assign(new AggregateError([codes("connect ::1"), codes("connect 127.0.0.1")]), { code: "E" });
     expect(peerError(tried, call).message).toContain("cannot be reached: connect ::1; connect 127.0.0.1. Check");
@@ -64,13 +64,13 @@ describe("peerError", () => {
     expect(peerError(tls, call).message).toContain("cannot be reached: certificate required. Check");
   });
 
-  test("escapes and bounds the words of the peer", () => {
+  test("escapes and truncates the message of the peer", () => {
     const { message } = peerError(new ConnectError(`\u001b]0;owned\u0007${"x".repeat(10_000)}`, Code.Internal), call);
     expect(message).toContain("\\x1b]0;owned\\x07xxx");
     expect(message.length).toBeLessThan(700);
   });
 
-  test("takes a failure of the system below the call for an unreachable peer, and gives the reason", () => {
+  test("reports a system error below the call as an unreachable peer, with the reason", () => {
     const root = Object.assign(new Error("connect ENOENT /run/none.sock"), { code: "ENOENT" });
     const error = peerError(new ConnectError("wrapped", Code.Internal, undefined, undefined, root), {
       ...call,
@@ -80,18 +80,18 @@ describe("peerError", () => {
     expect(error.message).toBe("127.0.0.1:4690 cannot be reached: connect ENOENT /run/none.sock. Check the path.");
   });
 
-  test("takes what fetch rejects with for an unreachable peer", () => {
+  test("reports a rejected fetch as an unreachable peer", () => {
     const reason = ConnectError.from(new TypeError("Failed to fetch"));
     expect(peerError(reason, call)).toMatchObject({ code: "PEER_UNAVAILABLE" });
   });
 
-  test("reports a caller who gave up as such, whatever the transport said", () => {
+  test("reports a call that the caller cancelled as cancelled, whatever the transport said", () => {
     const error = peerError(new ConnectError("reset", Code.Internal), { ...call, abandoned: true });
     expect(error).toMatchObject({ code: "PEER_TIMEOUT" });
     expect(error.message).toContain("gave up");
   });
 
-  test("leaves a ChannelzError as it is, also below others", () => {
+  test("returns a ChannelzError unchanged, even if it is the cause of another error", () => {
     const inner = new ChannelzError("PEER_UNAVAILABLE", "The connection is closed.");
     expect(peerError(inner, call)).toBe(inner);
     expect(peerError(ConnectError.from(inner), call)).toBe(inner);
@@ -105,11 +105,11 @@ describe("peerError", () => {
     {},
     Object.create(null),
     new AggregateError([new Error("a"), new Error("b")]),
-  ])("is total: %s becomes a ChannelzError", (reason) => {
+  ])("converts anything to a ChannelzError: %s", (reason) => {
     expect(ChannelzError.is(peerError(reason, { method: "m" }))).toBe(true);
   });
 
-  test("ends on causes that point at each other", () => {
+  test("handles causes that refer to each other", () => {
     const a = new Error("a");
     const b = new Error("b", { cause: a });
     a.cause = b;

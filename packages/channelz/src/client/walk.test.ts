@@ -137,45 +137,45 @@ function peerOfPages(...pages: { ids: number[]; end?: boolean }[]): Source & { a
 }
 
 describe("walking a list", () => {
-  test("[CZ-PAGE-2] each page is asked for from the highest id of the last one plus 1", async () => {
+  test("[CZ-PAGE-2] requests each page from the highest id of the previous page plus 1", async () => {
     const peer = peerOfPages({ ids: [3, 7] }, { ids: [9] }, { ids: [20], end: true });
     expect(await ids(walkTopChannels(peer))).toEqual([3, 7, 9, 20]);
     expect(peer.asked).toEqual([0n, 8n, 10n]);
   });
 
-  test("[CZ-PAGE-5] a walk ends at the page that says so", async () => {
+  test("[CZ-PAGE-5] ends a walk at the page that sets end", async () => {
     const peer = peerOfPages({ ids: [1], end: true }, { ids: [2] });
     expect(await ids(walkTopChannels(peer))).toEqual([1]);
   });
 
-  test("[CZ-D-CLIENT-2] a walk ends on an empty page, also when the peer leaves end false", async () => {
+  test("[CZ-D-CLIENT-2] ends a walk at an empty page, even if the peer leaves end false", async () => {
     const peer = peerOfPages({ ids: [1, 2] }, { ids: [] });
     expect(await ids(walkTopChannels(peer))).toEqual([1, 2]);
     expect(peer.asked).toHaveLength(2);
   });
 
-  test("a peer that repeats its pages is left", async () => {
+  test("ends a walk if the peer repeats its pages", async () => {
     const peer = peerOfPages({ ids: [1, 2, 3] });
     expect(await ids(walkTopChannels(peer))).toEqual([1, 2, 3]);
     expect(peer.asked).toHaveLength(2);
   });
 
-  test("a peer that goes back is left, and what it repeats beside news is dropped", async () => {
+  test("ends a walk if the peer goes back, and drops objects that it has already returned", async () => {
     const peer = peerOfPages({ ids: [5, 6] }, { ids: [5, 6, 7] }, { ids: [1, 2] });
     expect(await ids(walkTopChannels(peer))).toEqual([5, 6, 7]);
   });
 
-  test("a page out of order, with doubles, yields each object once and ascending", async () => {
+  test("yields each object once and in ascending order if a page is out of order and has duplicates", async () => {
     const peer = peerOfPages({ ids: [4, 2, 4, 3], end: true });
     expect(await ids(walkTopChannels(peer))).toEqual([2, 3, 4]);
   });
 
-  test("objects without an id are dropped, and a page of nothing else ends the walk", async () => {
+  test("drops objects without an id, and ends at a page that has no others", async () => {
     const peer = peerOfPages({ ids: [0, 1] }, { ids: [0, 0] });
     expect(await ids(walkTopChannels(peer))).toEqual([1]);
   });
 
-  test("a walk ends at the highest id there is", async () => {
+  test("ends a walk at the highest possible id", async () => {
     const top = [{ ref: { channelId: 2n ** 63n - 1n } }];
     const peer = {
       ...peerWith({}),
@@ -184,14 +184,14 @@ describe("walking a list", () => {
     expect(await collect(walkTopChannels(peer))).toHaveLength(1);
   });
 
-  test("page size and start id are honoured", async () => {
+  test("uses the given page size and start id", async () => {
     const peer = peerWith({ servers: [1n, 2n, 3n, 4n].map((id) => ({ id })) });
     const servers = await collect(walkServers(peer, { pageSize: 1, startId: 2 }));
     expect(servers.map((server) => server.ref?.serverId)).toEqual([2n, 3n, 4n]);
     expect(peer.reads).toBe(3);
   });
 
-  test("a server that is unknown at the first page is NOT_FOUND, and one that goes meanwhile ends the walk", async () => {
+  test("reports NOT_FOUND if the server is unknown at the first page, and ends the walk if it closes later", async () => {
     const world: World = { servers: [{ id: 1n, sockets: [10n, 11n, 12n] }] };
     const peer = peerWith(world);
     await expect(collect(walkServerSockets(peer, 9))).rejects.toMatchObject({ code: "NOT_FOUND" });
@@ -211,7 +211,7 @@ const outline = (nodes: readonly TreeNode[]): unknown[] =>
   ]);
 
 describe("walking the graph", () => {
-  test("[CZ-CHANNEL-3] every channel and subchannel below the top is found once, in whatever order the refs stand", async () => {
+  test("[CZ-CHANNEL-3] finds every channel and subchannel below the top once, whatever the order of the refs", async () => {
     const peer = peerWith({
       top: [
         channel(1, { channelRef: [{ channelId: 3n }, { channelId: 2n }] }),
@@ -230,7 +230,7 @@ describe("walking the graph", () => {
     ]);
   });
 
-  test("[CZ-SUBCHANNEL-2] [CZ-CHANNEL-3] channels and subchannels under a subchannel are found, by a walk and by a tree", async () => {
+  test("[CZ-SUBCHANNEL-2] [CZ-CHANNEL-3] finds channels and subchannels under a subchannel, with a walk and with a tree", async () => {
     const peer = peerWith({
       top: [channel(1, { subchannelRef: [{ subchannelId: 2n }] })],
       channels: [channel(3, { subchannelRef: [{ subchannelId: 5n }] })],
@@ -255,7 +255,7 @@ describe("walking the graph", () => {
     ]);
   });
 
-  test("[CZ-SERVER-7] every socket that a server listens on is found, in whatever order the peer lists them", async () => {
+  test("[CZ-SERVER-7] finds every socket that a server listens on, whatever the order of the list", async () => {
     const peer = peerWith({ servers: [{ id: 1n, listen: [9n, 3n, 7n], sockets: [4n] }] });
     const [server] = (await readTree(peer)).servers;
     expect(server?.children.map(({ id }) => id).sort()).toEqual([3n, 4n, 7n, 9n]);
@@ -263,7 +263,7 @@ describe("walking the graph", () => {
     expect(refs.map(({ ref }) => ref.socketId).sort()).toEqual([3n, 4n, 7n, 9n]);
   });
 
-  test("refs that form a cycle do not hold a walk", async () => {
+  test("ends a walk over refs that form a cycle", async () => {
     const peer = peerWith({
       top: [channel(1, { channelRef: [{ channelId: 2n }] })],
       channels: [channel(2, { channelRef: [{ channelId: 1n }, { channelId: 2n }] })],
@@ -271,7 +271,7 @@ describe("walking the graph", () => {
     expect(await collect(walkAllChannels(peer))).toHaveLength(2);
   });
 
-  test("a chain that never ends is left at a bounded depth", async () => {
+  test("stops at a bounded depth in an endless chain of channels", async () => {
     const peer: Source = {
       ...peerWith({ top: [channel(1, { channelRef: [{ channelId: 2n }] })] }),
       getChannel: async (id) =>
@@ -286,7 +286,7 @@ describe("walking the graph", () => {
     expect(node).toMatchObject({ cut: "depth" });
   });
 
-  test("[CZ-D-CLIENT-3] ids are distinguished by kind if a peer numbers each kind from 1", async () => {
+  test("[CZ-D-CLIENT-3] distinguishes ids by kind if a peer numbers each kind from 1", async () => {
     const peer = peerWith({
       top: [
         channel(1, { channelRef: [{ channelId: 2n }], subchannelRef: [{ subchannelId: 1n }, { subchannelId: 2n }] }),
@@ -304,7 +304,7 @@ describe("walking the graph", () => {
     expect(await collect(walkSocketRefs(peer))).toHaveLength(1);
   });
 
-  test("sockets come once each: those that listen, those accepted and those below channels", async () => {
+  test("yields each socket once: listening, accepted and below channels", async () => {
     const peer = peerWith({
       servers: [{ id: 1n, listen: [10n], sockets: [11n, 12n, 13n] }],
       top: [channel(2, { subchannelRef: [{ subchannelId: 3n }] }), channel(4, { socketRef: socketRefs(20, 11) })],
@@ -321,7 +321,7 @@ describe("walking the graph", () => {
     ]);
   });
 
-  test("sockets of one server are only its own, and of none NOT_FOUND", async () => {
+  test("yields only the sockets of the given server, and NOT_FOUND for an unknown server", async () => {
     const peer = peerWith({
       servers: [
         { id: 1n, sockets: [11n] },
@@ -333,7 +333,7 @@ describe("walking the graph", () => {
     await expect(collect(walkAllSockets(peer, { serverId: 3 }))).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  test("what vanished between its ref and its lookup is left out", async () => {
+  test("leaves out objects that vanish between their ref and their lookup", async () => {
     const peer = peerWith({
       servers: [{ id: 1n, sockets: [11n, 12n] }],
       top: [channel(2, { channelRef: [{ channelId: 90n }], subchannelRef: [{ subchannelId: 91n }] })],
@@ -346,7 +346,7 @@ describe("walking the graph", () => {
     expect(tree.isComplete).toBe(true);
   });
 
-  test("a peer that can no longer be reached ends a walk, and a tree keeps what was read before", async () => {
+  test("ends a walk if the peer can no longer be reached, and returns the part of a tree that was read before", async () => {
     const peer: Source = {
       ...peerWith({ servers: [{ id: 1n, sockets: [11n, 12n] }] }),
       getSocket: async () => {
@@ -359,7 +359,7 @@ describe("walking the graph", () => {
     expect(outline(tree.servers)).toEqual([["server 1", [["socket 11 limit"], ["socket 12 limit"]]]]);
   });
 
-  test("[CZ-D-CLIENT-6] an object that the peer fails to read comes with the reason, and the walk continues", async () => {
+  test("[CZ-D-CLIENT-6] yields an object that the peer fails to read with the reason, and continues the walk", async () => {
     const peer: Source = {
       ...peerWith({
         top: [channel(1, { subchannelRef: [{ subchannelId: 2n }, { subchannelId: 3n }] })],
@@ -386,7 +386,7 @@ describe("walking the graph", () => {
     expect(found).toEqual([6n, 4n]);
   });
 
-  test("[CZ-D-CLIENT-6] the sockets of a server that closes meanwhile are left out, and a failure for one server comes after all others", async () => {
+  test("[CZ-D-CLIENT-6] leaves out the sockets of a server that closes during the walk, and reports a failure for one server after all others", async () => {
     const world: World = {
       servers: [
         { id: 1n, listen: [10n], sockets: [11n] },
@@ -418,7 +418,7 @@ describe("walking the graph", () => {
     expect(await walk(failingWith("PEER_UNAVAILABLE"))).toEqual([10, "PEER_UNAVAILABLE"]);
   });
 
-  test("a socket that the peer fails to read comes with its owner and the reason", async () => {
+  test("yields a socket that the peer fails to read with its owner and the reason", async () => {
     const peer: Source = {
       ...peerWith({ servers: [{ id: 1n, sockets: [11n] }] }),
       getSocket: async () => {
@@ -430,7 +430,7 @@ describe("walking the graph", () => {
     ]);
   });
 
-  test("[CZ-D-SUMMARY-1] sockets are read in full unless a summary is asked for, and every read carries the signal", async () => {
+  test("[CZ-D-SUMMARY-1] reads sockets in full unless a summary is requested, and passes the signal to every read", async () => {
     const peer = peerWith({ servers: [{ id: 1n, sockets: [11n] }], top: [channel(2)] });
     const { signal } = new AbortController();
     const reads: [string, AbortSignal | undefined, boolean | undefined][] = [];
@@ -459,7 +459,7 @@ describe("walking the graph", () => {
     expect(reads).toEqual(expect.arrayContaining(expected));
   });
 
-  test("[CZ-D-CLIENT-7] as many objects as the limit allows are read, and one more is too many", async () => {
+  test("[CZ-D-CLIENT-7] reads as many objects as the limit allows, and fails with LIMIT_REACHED at the next one", async () => {
     const peer = peerWith({ top: [channel(1), channel(2)], servers: [{ id: 3n, listen: [4n], sockets: [5n] }] });
     const tooMany = { code: "LIMIT_REACHED" };
     expect(await collect(walkTopChannels(peer, { maxObjects: 2 }))).toHaveLength(2);
@@ -469,12 +469,12 @@ describe("walking the graph", () => {
     await expect(collect(walkSocketRefs(one, { maxObjects: 1 }))).rejects.toMatchObject(tooMany);
   });
 
-  test("a ref without an id is not a socket", async () => {
+  test("ignores a socket ref without an id", async () => {
     const peer = peerWith({ top: [channel(1, { socketRef: socketRefs(0, 7) })] });
     expect((await collect(walkSocketRefs(peer))).map(({ ref }) => ref.socketId)).toEqual([7n]);
   });
 
-  test("[CZ-D-CLIENT-7] a list without end is left at the limit", async () => {
+  test("[CZ-D-CLIENT-7] stops an endless list at the limit", async () => {
     const peer: Source = {
       ...peerWith({}),
       getTopChannels: async ({ startId = 0n } = {}) =>
@@ -485,8 +485,8 @@ describe("walking the graph", () => {
   });
 });
 
-describe("reading the tree", () => {
-  test("it shows channels down to their sockets, and servers with theirs", async () => {
+describe("readTree", () => {
+  test("shows channels down to their sockets, and servers with theirs", async () => {
     const peer = peerWith({
       top: [channel(1, { subchannelRef: [{ subchannelId: 2n }] })],
       subchannels: [subchannel(2, { socketRef: socketRefs(3) })],
@@ -499,7 +499,7 @@ describe("reading the tree", () => {
     expect(tree.servers[0]?.children[1]?.object).toMatchObject({ ref: { name: "socket 6" } });
   });
 
-  test("[CZ-CHANNEL-5] a child under several parents shows under each, in full under one", async () => {
+  test("[CZ-CHANNEL-5] shows a child under each of its parents, but expands it under only one", async () => {
     const shared = { subchannelRef: [{ subchannelId: 3n }] };
     const peer = peerWith({
       top: [channel(1, shared), channel(2, shared)],
@@ -511,7 +511,7 @@ describe("reading the tree", () => {
     ]);
   });
 
-  test("a lattice of channels makes no larger a tree than the graph", async () => {
+  test("builds a tree no larger than the graph for a lattice of channels", async () => {
     const levels = 40;
     const lattice = Array.from({ length: levels }, (_, level) =>
       [2, 3].map((n) => {
@@ -528,7 +528,7 @@ describe("reading the tree", () => {
     expect(count((await readTree(peer)).channels)).toBe(1 + 2 + 4 * (levels - 1));
   });
 
-  test("a cycle shows where it closes", async () => {
+  test("shows where a cycle closes", async () => {
     const peer = peerWith({
       top: [channel(1, { channelRef: [{ channelId: 2n }] })],
       channels: [channel(2, { channelRef: [{ channelId: 1n }] })],
@@ -538,7 +538,7 @@ describe("reading the tree", () => {
     ]);
   });
 
-  test("more objects than allowed are cut off, and the tree says so", async () => {
+  test("cuts off more objects than allowed, and says so", async () => {
     const peer = peerWith({
       top: [channel(1, { subchannelRef: [{ subchannelId: 2n }, { subchannelId: 3n }] })],
       subchannels: [subchannel(2), subchannel(3)],
@@ -548,7 +548,7 @@ describe("reading the tree", () => {
     expect(outline(tree.channels)).toEqual([["channel 1", [["subchannel 2"], ["subchannel 3 limit"]]]]);
   });
 
-  test("with refs only, no socket is read", async () => {
+  test("reads no socket if only refs are requested", async () => {
     const peer: Source = {
       ...peerWith({ servers: [{ id: 1n, sockets: [2n] }] }),
       getSocket: () => Promise.reject(new Error("read a socket")),
@@ -559,7 +559,7 @@ describe("reading the tree", () => {
 });
 
 describe("mapBounded", () => {
-  test("at most so many are at work at a time, and results keep the order", async () => {
+  test("runs at most the given number of tasks at a time, and keeps the order of the results", async () => {
     let atWork = 0;
     let most = 0;
     const results = await collect(
@@ -575,7 +575,7 @@ describe("mapBounded", () => {
     expect(most).toBe(2);
   });
 
-  test("no more begin while none has ended", async () => {
+  test("starts no further task until one has ended", async () => {
     const begun: number[] = [];
     let release = (): void => {};
     const released = new Promise<void>((resolve) => {
@@ -595,7 +595,7 @@ describe("mapBounded", () => {
     expect(await collect(results)).toEqual([2, 3, 4]);
   });
 
-  test("a caller who leaves early closes the list", async () => {
+  test("closes the source if the caller stops early", async () => {
     let isClosed = false;
     async function* endless(): AsyncGenerator<number> {
       try {

@@ -63,40 +63,40 @@ async function readsFrom(connection: ChannelzConnection): Promise<string | undef
   return (await connection.getServers()).server[0]?.ref?.name;
 }
 
-describe("reaching a peer", () => {
-  test("over TCP", async () => {
+describe("connectChannelz", () => {
+  test("connects to a peer over TCP", async () => {
     const listener = await serve();
     const connection = dial(listener.address);
     expect(await readsFrom(connection)).toBe("api");
     expect(connection.target).toBe(listener.address);
   });
 
-  test("over a Unix socket", async () => {
+  test("connects over a Unix socket", async () => {
     const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const listener = await serve({ path: join(folder, "channelz.sock") });
     expect(await readsFrom(dial(listener.address))).toBe("api");
   });
 
-  test("over TLS, with the authority to trust", async () => {
+  test("connects over TLS with a given CA", async () => {
     const { address } = await serve({ tls: identity });
     expect(await readsFrom(dial(address, { tls: { ca } }))).toBe("api");
     expect(await readsFrom(dial(`https://${address}`, { tls: { ca: [ca] } }))).toBe("api");
   });
 
-  test("over mutual TLS", async () => {
+  test("connects over mutual TLS", async () => {
     const { address } = await serve({ tls: { ...identity, ca } });
     expect(await readsFrom(dial(address, { tls: { ca, ...clientIdentity } }))).toBe("api");
   });
 
-  test("with a bearer token, and with headers", async () => {
+  test("sends a bearer token or the given headers", async () => {
     const { address } = await serve({ token: "a-token-of-the-tests" });
     expect(await readsFrom(dial(address, { token: "a-token-of-the-tests" }))).toBe("api");
     expect(await readsFrom(dial(address, { headers: { authorization: "Bearer a-token-of-the-tests" } }))).toBe("api");
     await expect(readsFrom(dial(address))).rejects.toMatchObject({ code: "PEER_REFUSED" });
   });
 
-  test("again, after the peer came back", async () => {
+  test("reconnects after the peer was down", async () => {
     const first = await serve();
     const connection = dial(first.address);
     await readsFrom(connection);
@@ -106,7 +106,7 @@ describe("reaching a peer", () => {
     expect(await readsFrom(connection)).toBe("api");
   });
 
-  test("with many reads at once on one connection", async () => {
+  test("sends 200 concurrent reads over one connection", async () => {
     const listener = await serve();
     const connection = dial(listener.address);
     const names = await Promise.all(Array.from({ length: 200 }, () => readsFrom(connection)));
@@ -115,7 +115,7 @@ describe("reaching a peer", () => {
   });
 });
 
-describe("a peer that cannot be reached is PEER_UNAVAILABLE, with its address, the reason and the next step", () => {
+describe("a peer that cannot be reached", () => {
   async function failure(target: string, options: ConnectChannelzOptions = {}): Promise<string> {
     const error = await readsFrom(dial(target, options)).then(
       () => undefined,
@@ -126,14 +126,14 @@ describe("a peer that cannot be reached is PEER_UNAVAILABLE, with its address, t
     return error?.message ?? "";
   }
 
-  test("when nobody listens", async () => {
+  test("reports PEER_UNAVAILABLE if nothing listens at the address", async () => {
     const server = createServer();
     const target = await listening(server);
     await new Promise((resolve) => server.close(resolve));
     expect(await failure(target)).toMatch(/ECONNREFUSED.*is the process running/);
   });
 
-  test("when there is no such socket file, or it is no socket", async () => {
+  test("reports PEER_UNAVAILABLE if the socket file does not exist or is not a socket", async () => {
     const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     expect(await failure(`unix:${join(folder, "none")}`)).toMatch(/ENOENT.*check the path/);
@@ -141,58 +141,58 @@ describe("a peer that cannot be reached is PEER_UNAVAILABLE, with its address, t
     expect(await failure(`unix:${join(folder, "file")}`)).toMatch(/Nobody listens on that socket file|not a socket/);
   });
 
-  test("when it speaks TLS and we do not", async () => {
+  test("suggests --tls if only the peer uses TLS", async () => {
     const target = await listening(createSecureServer(identity));
     expect(await failure(target)).toContain("--tls");
   });
 
-  test("when we speak TLS and it does not", async () => {
+  test("reports PEER_UNAVAILABLE if only the client uses TLS", async () => {
     const target = await listening(createHttpServer());
     expect(await failure(target, { tls: true })).toContain("does not seem to speak TLS");
   });
 
-  test("when it responds with something other than HTTP/2", async () => {
+  test("asks whether it is a gRPC port if the response is not HTTP/2", async () => {
     expect(await failure(await listening(createHttpServer()))).toContain("Is it a gRPC port?");
     expect(await failure(await rawPeer((socket) => socket.end("SSH-2.0-OpenSSH\r\n")))).toContain("Is it a gRPC port?");
   });
 
-  test("when it hangs up at once, or after the first bytes", async () => {
+  test("reports PEER_UNAVAILABLE if the peer closes the connection at once or after the first bytes", async () => {
     expect(await failure(await rawPeer((socket) => socket.destroy()))).toContain("closed the connection");
     await failure(await rawPeer((socket) => socket.once("data", () => socket.resetAndDestroy())));
   });
 
-  test("when its certificate is not trusted, or for another name", async () => {
+  test("suggests a CA if the certificate is not trusted, and says if it is for another name", async () => {
     const { address } = await serve({ tls: identity });
     expect(await failure(address, { tls: true })).toContain("as the CA to trust");
     expect(await failure(address, { tls: { ca, serverName: "other.example" } })).toContain("for another name");
   });
 
-  test("when it asks for a client certificate and gets none", async () => {
+  test("reports PEER_UNAVAILABLE if the peer requires a client certificate and gets none", async () => {
     const { address } = await serve({ tls: { ...identity, ca } });
     expect(await failure(address, { tls: { ca } })).toMatch(/client certificate/);
   });
 
-  test("when its TLS has no HTTP/2", async () => {
+  test("reports PEER_UNAVAILABLE if the peer does not negotiate HTTP/2 over TLS", async () => {
     const target = await listening(createTlsServer(identity));
     expect(await failure(target, { tls: { ca } })).toContain("not HTTP/2");
   });
 });
 
-test("a web server that knows no gRPC is a peer without Channelz", async () => {
+test("reports a web server without gRPC as a peer without Channelz", async () => {
   const missing = await listening(createHttp2Server((_, response) => response.writeHead(404).end("<html>")));
   await expect(readsFrom(dial(missing))).rejects.toMatchObject({ code: "PEER_WITHOUT_CHANNELZ" });
   const page = await listening(createHttp2Server((_, response) => response.end("<html>")));
   await expect(readsFrom(dial(page))).rejects.toMatchObject({ code: "PEER_WITHOUT_CHANNELZ" });
 });
 
-test("a peer that accepts and stays silent is a time-out, also during the handshake", async () => {
+test("times out if the peer accepts the connection and stays silent, even during the TLS handshake", async () => {
   const target = await rawPeer(() => {});
   await expect(readsFrom(dial(target, { timeoutMs: 50 }))).rejects.toMatchObject({ code: "PEER_TIMEOUT" });
   const error = await readsFrom(dial(target, { timeoutMs: 50, tls: true })).catch((reason: unknown) => reason);
   expect(["PEER_TIMEOUT", "PEER_UNAVAILABLE"]).toContain((error as { code: string }).code);
 });
 
-test("after a time-out the next read gets a new connection", async () => {
+test("opens a new connection for the next read after a timeout", async () => {
   let connections = 0;
   const target = await rawPeer(() => {
     connections += 1;
@@ -203,7 +203,7 @@ test("after a time-out the next read gets a new connection", async () => {
   expect(connections).toBe(2);
 });
 
-test("a response that exceeds the size limit is rejected", async () => {
+test("rejects a response that exceeds the size limit", async () => {
   const { address } = await serve();
   await expect(readsFrom(dial(address, { maxMessageBytes: 3, package: "rpc.channelz.v1" }))).rejects.toMatchObject({
     code: "PEER_FAILED",
@@ -211,7 +211,7 @@ test("a response that exceeds the size limit is rejected", async () => {
   });
 });
 
-test("a caller who gives up ends the call, and the connection serves the next", async () => {
+test("ends the call of a caller that cancels, and keeps the connection for the next call", async () => {
   const listener = await serve();
   const connection = dial(listener.address);
   await readsFrom(connection);
@@ -223,9 +223,9 @@ test("a caller who gives up ends the call, and the connection serves the next", 
   expect(listener.stats().connectionsAccepted).toBe(1);
 });
 
-describe("a secret", () => {
+describe("secrets", () => {
   test.each([{ token: "t" }, { headers: { Authorization: "Basic eA==" } }, { headers: { cookie: "a=b" } }])(
-    "is not sent in the clear to another machine: %j",
+    "refuses to send a secret unencrypted to another machine: %j",
     (options) => {
       expect(() => connectChannelz("192.0.2.1:80", options)).toThrow(
         expect.objectContaining({ code: "TOKEN_EXPOSED" }),
@@ -241,7 +241,7 @@ describe("a secret", () => {
     },
   );
 
-  test("that is no token is refused without showing it", () => {
+  test("refuses a malformed token without repeating it", () => {
     expect(() => connectChannelz(":1", { token: "two words" })).toThrow(
       expect.objectContaining({ code: "TOKEN_UNUSABLE", message: expect.not.stringContaining("two words") }),
     );
@@ -249,20 +249,20 @@ describe("a secret", () => {
   });
 });
 
-test("unusable certificates and keys are reported as misuse before a connection is opened", () => {
+test("reports unusable certificates and keys as misuse before it connects", () => {
   const { cert } = clientIdentity;
   expect(() => connectChannelz(":1", { tls: { cert: "no PEM", key: "no PEM" } })).toThrow(TypeError);
   expect(() => connectChannelz(":1", { tls: { cert, key: identity.key } })).toThrow(TypeError);
 });
 
-test("TLS for a target that says http is a contradiction", () => {
+test("refuses TLS for a target with the scheme http", () => {
   expect(() => connectChannelz("http://127.0.0.1:80", { tls: true })).toThrow(
     expect.objectContaining({ code: "TARGET_INVALID" }),
   );
 });
 
-describe("closing", () => {
-  test("ends reads under way, refuses further ones, and leaves no socket", async () => {
+describe("close", () => {
+  test("ends the reads in progress, refuses new ones and leaves no socket", async () => {
     const closedAtPeer: Promise<unknown>[] = [];
     const target = await rawPeer((socket) => {
       socket.resume();
@@ -282,7 +282,7 @@ describe("closing", () => {
     await connection.close();
   });
 
-  test("works while the connection is still being made", async () => {
+  test("closes a connection that is still being established", async () => {
     const target = await rawPeer(() => {});
     const connection = dial(target, { tls: true });
     const reading = expect(readsFrom(connection)).rejects.toMatchObject({ code: "PEER_UNAVAILABLE" });
@@ -290,7 +290,7 @@ describe("closing", () => {
     await reading;
   });
 
-  test("comes with await using", async () => {
+  test("closes the connection at the end of an await using block", async () => {
     const listener = await serve();
     {
       await using connection = connectChannelz(listener.address);

@@ -30,7 +30,7 @@ describe("parseTarget", () => {
     ["https://example.com", tcp("example.com", 443, { isTls: true }), "https://example.com:443"],
     ["https://[::1]:8443/", tcp("::1", 8443, { isTls: true }), "https://[::1]:8443"],
     ["http://h:1/a/b/", tcp("h", 1, { isTls: false, pathPrefix: "/a/b" }), "http://h:1/a/b"],
-  ])("understands %s", (text, expected, formatted) => {
+  ])("parses %s", (text, expected, formatted) => {
     expect(parseTarget(text)).toEqual(expected);
     expect(formatTarget(parseTarget(text))).toBe(formatted);
   });
@@ -58,7 +58,7 @@ describe("parseTarget", () => {
     ["http://", "not a url"],
     ["http://host?x=1", "query"],
     ["https://host/#x", "fragment"],
-  ])("refuses %j, saying what is wrong and what would be right", (text, reason) => {
+  ])("refuses %j, with the reason and examples", (text, reason) => {
     let error: unknown;
     try {
       parseTarget(text);
@@ -70,13 +70,13 @@ describe("parseTarget", () => {
     expect((error as Error).message).toContain("Examples: 127.0.0.1:4690");
   });
 
-  test("a password in a url is refused without repeating it", () => {
+  test("refuses a password in a URL without repeating it", () => {
     expect(() => parseTarget("https://me:hunter2@host")).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining("hunter2") }),
     );
   });
 
-  test("text that could drive a terminal is escaped in the message", () => {
+  test("escapes control characters in the message", () => {
     expect(() => parseTarget("\u001b[2J")).toThrow("\\x1b[2J");
   });
 
@@ -88,7 +88,7 @@ describe("parseTarget", () => {
     ["10.0.0.1:1", false],
     ["127.example.com:1", false],
     ["0.0.0.0:1", false],
-  ])("knows whether %s stays on this machine: %s", (text, expected) => {
+  ])("reports whether %s is on this machine: %s", (text, expected) => {
     expect(isLocal(parseTarget(text))).toBe(expected);
   });
 });

@@ -24,7 +24,7 @@ for (let i = 0; i < count; i += 1) {
   require("node:net").connect(port, "127.0.0.1", () => ++connected === count && report()).on("error", () => {});
 }`;
 
-test.skipIf(maxBacklog() < 1000)("a crowd that comes while the process is busy waits for it", async () => {
+test.skipIf(maxBacklog() < 1000)("keeps connections waiting that arrive while the process is busy", async () => {
   const listener = await listenChannelz(createRegistry(), { limits: { maxConnections: 2000 } });
   onTestFinished(() => listener.close({ deadlineMs: 0 }));
   const { port } = portOf(listener.address);

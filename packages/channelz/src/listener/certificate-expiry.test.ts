@@ -34,7 +34,7 @@ function itIs(beforeMs: number, toFake: ("Date" | "setInterval" | "clearInterval
   vi.useFakeTimers({ toFake, now: ending.getTime() - beforeMs });
 }
 
-describe("as time goes by", () => {
+describe("the expiry watch", () => {
   const start = (beforeMs: number, more: Partial<ExpiryOptions> = {}): (() => void) => {
     itIs(beforeMs, ["Date", "setInterval", "clearInterval"]);
     const onExpiring = (expiry: TlsExpiry): void => void reported.push(expiry);
@@ -93,7 +93,7 @@ describe("as time goes by", () => {
     expect(reported).toHaveLength(2);
   });
 
-  test("an exception of the onExpiring callback is ignored", () => {
+  test("ignores an exception of the onExpiring callback", () => {
     const onExpiring = vi.fn(() => {
       throw new Error("deaf");
     });
@@ -110,7 +110,7 @@ describe("as time goes by", () => {
   });
 });
 
-describe("of a listener", () => {
+describe("the expiry warnings of a listener", () => {
   let folder: string;
   let tls: ListenTls;
   beforeEach(() => {
@@ -125,7 +125,7 @@ describe("of a listener", () => {
   test.each([
     ["TLS_CERTIFICATE_EXPIRING", hourMs, /^The given certificate expires in 1 h, .*restart with the new one/],
     ["TLS_CERTIFICATE_EXPIRED", -hourMs, /^The given certificate expired at 2040-01-01T00:00:00\.000Z, and /],
-  ])("is a process warning by default: %s", async (code, beforeMs, message) => {
+  ])("emits a process warning by default: %s", async (code, beforeMs, message) => {
     itIs(beforeMs);
     const warned = once(process, "warning");
     const listener = await listenChannelz(createRegistry(), { tls: pair });
@@ -133,7 +133,7 @@ describe("of a listener", () => {
     await listener.close();
   });
 
-  test("a renewed certificate that expires soon as well is reported once it is in use", async () => {
+  test("reports a renewed certificate that expires soon as well, once it is in use", async () => {
     itIs(10 * dayMs);
     const heard: string[] = [];
     const context = openTlsContext({

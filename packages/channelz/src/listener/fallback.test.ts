@@ -21,7 +21,7 @@ const greet: NonNullable<ListenOptions["fallback"]> = (_, response) => {
   response.end("hello");
 };
 
-test("a public path needs no token, over either version of HTTP, and every other path does", async () => {
+test("requires no token for a public path, over either version of HTTP, and requires it for every other path", async () => {
   const { url } = await start({ token: "secret-token", fallback: greet, publicPaths: ["/healthz"] });
   expect((await fetch(`${url}/healthz?a=1`)).status).toBe(200);
   expect((await fetch(`${url}/healthz/more`)).status).toBe(401);
@@ -33,19 +33,19 @@ test("a public path needs no token, over either version of HTTP, and every other
   session.destroy();
 });
 
-test("a public path is held against Host and Origin like every other", async () => {
+test("checks Host and Origin for a public path too", async () => {
   const { url } = await start({ token: "secret-token", fallback: greet, publicPaths: ["/healthz"] });
   const reply = await fetch(`${url}/healthz`, { headers: { origin: "https://evil.example" } });
   expect(reply.status).toBe(403);
 });
 
-test("an address that others can reach is refused without TLS where TLS is required, with a token too", async () => {
+test("refuses a public address without TLS if TLS is required, even with a token", async () => {
   const options = { host: "0.0.0.0", token: "secret-token", requiresTls: true };
   await expect(start(options)).rejects.toMatchObject({ code: "LISTEN_EXPOSED" });
   await expect(start({ ...options, host: "127.0.0.1" })).resolves.toBeDefined();
 });
 
-test("pages of allowed origins may send and read what the fallback needs", async () => {
+test("allows pages of allowed origins to send and read the headers that the fallback needs", async () => {
   const origin = "https://tools.example";
   const { url } = await start({
     fallback: greet,
@@ -62,7 +62,7 @@ test("pages of allowed origins may send and read what the fallback needs", async
   expect(reply.headers.get("access-control-expose-headers")).toContain("x-exposed");
 });
 
-test("who observes is shown what listens, the server of HTTP/1.1 and each session of HTTP/2", async () => {
+test("passes the listening socket, the HTTP/1.1 server and each HTTP/2 session to the observer", async () => {
   const seen: (HttpServer | Server | ServerHttp2Session)[] = [];
   const requests: string[] = [];
   const { url } = await start({

@@ -52,7 +52,7 @@ const inAnHour = (): void => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
 };
 
-test("files that are written one by one are used once both are complete, and nothing is reported meanwhile", async () => {
+test("uses files that are written one after the other once both are complete, and reports nothing before that", async () => {
   put("a", "1");
   put("b", "1");
   const seen = follow({ pace: { recheckMs: 5, patienceMs: 60_000 } });
@@ -64,7 +64,7 @@ test("files that are written one by one are used once both are complete, and not
   expect(seen.reported).toEqual([]);
 });
 
-test("files that stay unusable are reported once for each reason, and checked again only after a change", async () => {
+test("reports unusable files once per reason, and checks them again only after a change", async () => {
   put("a", "1");
   put("b", "1");
   inAnHour();
@@ -87,7 +87,7 @@ test("files that stay unusable are reported once for each reason, and checked ag
   expect(seen.reported.at(-1)).toBe("2 is not 1");
 });
 
-test("files that were out of reach and come back as they were are usable again", async () => {
+test("accepts files again that were unreadable for a while and did not change", async () => {
   put("a", "1");
   put("b", "1");
   inAnHour();
@@ -99,7 +99,7 @@ test("files that were out of reach and come back as they were are usable again",
   expect(seen).toMatchObject({ taken: ["1,1"], reported: [expect.stringMatching(/cannot be read/)] });
 });
 
-test("files that were written just now are read again, for their times may hide what came after", async () => {
+test("reads recently written files again, because their timestamps may hide a later change", async () => {
   put("a", "1");
   put("b", "1");
   inAnHour();
@@ -111,7 +111,7 @@ test("files that were written just now are read again, for their times may hide 
   expect(seen.taken).toEqual(["1,1"]);
 });
 
-test("once it is ended, nothing is looked at any more", async () => {
+test("reads nothing after it was stopped", async () => {
   put("a", "1");
   put("b", "1");
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -33,7 +33,7 @@ const judge = (
   });
 
 test.each(["localhost", "localhost:4690", "LOCALHOST.", "app.localhost", "127.0.0.1", "127.8.8.8:1", "[::1]:4690"])(
-  "A Host of %s is ours",
+  "accepts the Host %s",
   (host) => {
     expect(judge({ host }).outcome).toBe("pass");
   },
@@ -50,22 +50,22 @@ test.each([
   "a b",
   "",
   "127.0.0.1.evil.example",
-])("[CZ-D-ACCESS-4] a Host of %j on a local listener is refused", (host) => {
+])("[CZ-D-ACCESS-4] refuses the Host %j on a local listener", (host) => {
   expect(judge({ host })).toMatchObject({ outcome: "refuse", status: { code: Code.PermissionDenied } });
 });
 
-test("[CZ-D-ACCESS-4] an HTTP/1.1 request without a Host is refused", () => {
+test("[CZ-D-ACCESS-4] refuses an HTTP/1.1 request without a Host", () => {
   expect(judge({}).outcome).toBe("refuse");
 });
 
-test("A listener that others can reach goes by every address, but by no other name than it was given", () => {
+test("accepts every address but only the given names on a public listener", () => {
   const options = { isLocal: false, allowedHosts: ["tools.example"] };
   expect(judge({ host: "10.0.0.1:4690" }, options).outcome).toBe("pass");
   expect(judge({ host: "Tools.Example:4690" }, options).outcome).toBe("pass");
   expect(judge({ host: "evil.example" }, options).outcome).toBe("refuse");
 });
 
-test("Over HTTP/2 a gRPC client may call the authority what it likes, and a browser may not", () => {
+test("accepts any authority over HTTP/2 from a gRPC client, but not from a browser", () => {
   expect(judge({ ":authority": "anything.example" }, {}, 2).outcome).toBe("pass");
   expect(judge({ ":authority": "anything.example", "sec-fetch-site": "same-origin" }, {}, 2).outcome).toBe("refuse");
   expect(judge({ ":authority": "localhost:1", host: "evil.example", "sec-fetch-mode": "cors" }, {}, 2).outcome).toBe(
@@ -74,7 +74,7 @@ test("Over HTTP/2 a gRPC client may call the authority what it likes, and a brow
   expect(judge({ ":authority": "localhost:1", "sec-fetch-dest": "empty" }, {}, 2).outcome).toBe("pass");
 });
 
-test("[CZ-D-ACCESS-5] a page of the listener itself may call, a page of any other origin may not", () => {
+test("[CZ-D-ACCESS-5] lets a page of the listener itself call, but no page of another origin", () => {
   const host = "localhost:4690";
   expect(judge({ host, origin: "http://localhost:4690" }).outcome).toBe("pass");
   for (const origin of [
@@ -89,7 +89,7 @@ test("[CZ-D-ACCESS-5] a page of the listener itself may call, a page of any othe
   }
 });
 
-test("[CZ-D-ACCESS-5] a request of another site that hides its origin is known by Sec-Fetch-Site", () => {
+test("[CZ-D-ACCESS-5] detects a request of another site that hides its origin by Sec-Fetch-Site", () => {
   const host = "localhost:4690";
   expect(judge({ host, "sec-fetch-site": "cross-site" }).outcome).toBe("refuse");
   expect(judge({ host, "sec-fetch-site": "same-site" }).outcome).toBe("refuse");
@@ -97,7 +97,7 @@ test("[CZ-D-ACCESS-5] a request of another site that hides its origin is known b
   expect(judge({ host, "sec-fetch-site": "none" }).outcome).toBe("pass");
 });
 
-test("An allowed origin gets CORS headers, and its preflight needs no token", () => {
+test("sends CORS headers to an allowed origin, whose preflight needs no token", () => {
   const options = { allowedOrigins: ["https://tools.example"], checkToken: () => false };
   const headers = { host: "localhost", origin: "https://tools.example", "access-control-request-method": "POST" };
   expect(judge(headers, options, 1, "OPTIONS")).toEqual({ outcome: "preflight", origin: "https://tools.example" });
@@ -109,7 +109,7 @@ test("An allowed origin gets CORS headers, and its preflight needs no token", ()
 });
 
 test.each(["*", "null", "tools.example", "https://tools.example/"])(
-  "%j in allowedOrigins is rejected with an error",
+  "rejects %j in allowedOrigins with an error",
   (origin) => {
     expect(() => judge({}, { allowedOrigins: [origin] })).toThrow(TypeError);
   },
@@ -127,7 +127,7 @@ afterEach(async () => {
 
 const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` });
 
-test("[CZ-D-ACCESS-3] a refusal speaks the protocol of the caller", async () => {
+test("[CZ-D-ACCESS-3] refuses in the protocol of the caller", async () => {
   const { url, stats } = await start({ token: "s3cret" });
   const session = await openSession(url);
 
@@ -171,7 +171,7 @@ test("[CZ-D-ACCESS-3] a refusal speaks the protocol of the caller", async () => 
   session.destroy();
 });
 
-test("[CZ-D-ACCESS-3] the token works in every protocol, a wrong one in none, and no response repeats either", async () => {
+test("[CZ-D-ACCESS-3] accepts the token in every protocol, a wrong one in none, and repeats neither in a response", async () => {
   const { url } = await start({ token: "s3cret" });
   const session = await openSession(url);
   const json = { "content-type": "application/json" };
@@ -191,7 +191,7 @@ test("[CZ-D-ACCESS-3] the token works in every protocol, a wrong one in none, an
   session.destroy();
 });
 
-test("The token guards reflection, health and paths that do not exist alike", async () => {
+test("requires the token for reflection, health and unknown paths too", async () => {
   const { url } = await start({ token: "s3cret" });
   const session = await openSession(url);
   for (const path of [
@@ -204,7 +204,7 @@ test("The token guards reflection, health and paths that do not exist alike", as
   session.destroy();
 });
 
-test("A token file that is replaced counts from then on, without a restart, and a half-written one changes nothing", async () => {
+test("uses a replaced token file without a restart, and ignores a half-written one", async () => {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-token-"));
   const tokenFile = join(folder, "token");
   writeFileSync(tokenFile, "first\n");
@@ -228,7 +228,7 @@ test("A token file that is replaced counts from then on, without a restart, and 
   rmSync(folder, { recursive: true });
 });
 
-test("A token file that is missing, empty or holds two words is refused at start", async () => {
+test("refuses to start with a token file that is missing, empty or contains two words", async () => {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-token-"));
   const tokenFile = join(folder, "token");
   await expect(listenChannelz(createRegistry(), { tokenFile })).rejects.toMatchObject({ code: "TOKEN_UNUSABLE" });
@@ -241,7 +241,7 @@ test("A token file that is missing, empty or holds two words is refused at start
   rmSync(folder, { recursive: true });
 });
 
-test("[CZ-D-ACCESS-4] a name that was rebound to this machine gets nothing over HTTP/1.1", async () => {
+test("[CZ-D-ACCESS-4] refuses a name that was rebound to this machine, over HTTP/1.1", async () => {
   const { address } = await start({});
   const socket = await openSocket(portOf(address));
   socket.write(
@@ -252,7 +252,7 @@ test("[CZ-D-ACCESS-4] a name that was rebound to this machine gets nothing over 
   expect(response).toContain("permission_denied");
 });
 
-test("[CZ-D-ACCESS-5] a page of another origin gets PERMISSION_DENIED in Connect and gRPC-Web", async () => {
+test("[CZ-D-ACCESS-5] returns PERMISSION_DENIED to a page of another origin in Connect and gRPC-Web", async () => {
   const { url } = await start({});
   const headers = { origin: "https://evil.example" };
   const connect = await fetch(`${url}${getServers}`, {
@@ -271,7 +271,7 @@ test("[CZ-D-ACCESS-5] a page of another origin gets PERMISSION_DENIED in Connect
   expect(web.headers.get("grpc-status")).toBe("7");
 });
 
-test("A page of an allowed origin passes its preflight and may read the response, over both versions", async () => {
+test("lets a page of an allowed origin pass its preflight and read the response, over both versions", async () => {
   const origin = "https://tools.example";
   const { url } = await start({ allowedOrigins: [origin], token: "s3cret" });
   const preflight = await fetch(`${url}${getServers}`, {

@@ -57,7 +57,7 @@ test.each([
   ["all of the preface but its last byte", preface.slice(0, -1)],
   ["the preface and nothing after it", preface],
   ["headers that do not end", "GET / HTTP/1.1\r\nHost: localhost\r\n"],
-])("[CZ-D-LISTEN-1] a peer that sends %s is closed in time, and counted", async (_, bytes) => {
+])("[CZ-D-LISTEN-1] closes and counts a connection whose peer sends %s", async (_, bytes) => {
   const listener = await start({ prefaceTimeoutMs: 300, headersTimeoutMs: 300 });
   const socket = await open(listener);
   socket.write(bytes);
@@ -67,7 +67,7 @@ test.each([
   await eventually(() => listener.stats().connectionsOpen === 0);
 });
 
-test("[CZ-D-LISTEN-1] headers that come one byte at a time are cut off at the time for all of them", async () => {
+test("[CZ-D-LISTEN-1] cuts off headers that arrive one byte at a time when their time limit is reached", async () => {
   const listener = await start({ headersTimeoutMs: 80 });
   const socket = await open(listener);
   socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nX: ");
@@ -95,7 +95,7 @@ describe("[CZ-D-LISTEN-1] over HTTP/2", () => {
       "headers that never end after a request that was served",
       [frame(headers, endStream | endHeaders, 1, block), frame(headers, endStream, 3, block)],
     ],
-  ])("a client that sends %s is closed in time, and counted", async (_, frames) => {
+  ])("closes and counts a connection whose client sends %s", async (_, frames) => {
     const listener = await start({ headersTimeoutMs: 100 });
     const socket = await open(listener);
     socket.write(Buffer.concat([opening, ...frames]));
@@ -104,7 +104,7 @@ describe("[CZ-D-LISTEN-1] over HTTP/2", () => {
     expect(await othersAreServed(listener)).toBe(true);
   });
 
-  test("a client whose stream was refused before anybody saw it stays connected", async () => {
+  test("keeps the connection of a client whose stream was refused before any handler saw it", async () => {
     const listener = await start({ headersTimeoutMs: 300 });
     const session = await openSession(listener.url);
     cleanups.push(() => session.destroy());
@@ -119,7 +119,7 @@ describe("[CZ-D-LISTEN-1] over HTTP/2", () => {
   });
 });
 
-test("[CZ-D-LISTEN-1] a TLS handshake that never comes is cut off", async () => {
+test("[CZ-D-LISTEN-1] cuts off a connection whose TLS handshake never arrives", async () => {
   const read = (name: string): string =>
     readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");
   const listener = await start({ prefaceTimeoutMs: 50 }, { tls: { cert: read("server"), key: read("server-key") } });
@@ -129,7 +129,7 @@ test("[CZ-D-LISTEN-1] a TLS handshake that never comes is cut off", async () => 
   await eventually(() => listener.stats().connectionsTimedOut === 1 && listener.stats().connectionsOpen === 0);
 });
 
-test("[CZ-D-LISTEN-1] a peer that sent its request in time is served, even if this process was busy for longer than the time limit", async () => {
+test("[CZ-D-LISTEN-1] serves a peer that sent its request in time, even if this process was busy for longer than the time limit", async () => {
   const listener = await start({ prefaceTimeoutMs: 50 });
   const socket = await open(listener);
   await eventually(() => listener.stats().connectionsOpen === 1);
@@ -141,7 +141,7 @@ test("[CZ-D-LISTEN-1] a peer that sent its request in time is served, even if th
   expect(listener.stats().connectionsTimedOut).toBe(0);
 });
 
-test("[CZ-D-LISTEN-1] a body that never comes ends the request: 408 over HTTP/1.1, a reset over HTTP/2", async () => {
+test("[CZ-D-LISTEN-1] ends a request whose body never arrives: 408 over HTTP/1.1, a reset over HTTP/2", async () => {
   const listener = await start({ headersTimeoutMs: 5000, requestTimeoutMs: 400 });
   const socket = await open(listener);
   socket.write(
@@ -166,7 +166,7 @@ test("[CZ-D-LISTEN-1] a body that never comes ends the request: 408 over HTTP/1.
   expect(listener.stats().requestsTimedOut).toBe(3);
 });
 
-test("A health watcher and a reflection stream outlive the time for a body", async () => {
+test("keeps a health watcher and a reflection stream open beyond the time limit of a body", async () => {
   const listener = await start({ requestTimeoutMs: 30 });
   const session = await openSession(listener.url);
   cleanups.push(() => session.destroy());
@@ -192,7 +192,7 @@ test.each([
   ["that is no HTTP", Buffer.from("\x00\x01\x02 hello\r\n\r\n")],
   ["of random kind", Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919) % 251))],
   ["after a good preface", Buffer.concat([Buffer.from(preface), Buffer.alloc(200, 0xee)])],
-])("[CZ-D-LISTEN-2] garbage %s ends its connection, is counted, and nothing else", async (_, garbage) => {
+])("[CZ-D-LISTEN-2] closes and counts a connection that sends garbage %s, and affects no other", async (_, garbage) => {
   const listener = await start({});
   const session = await openSession(listener.url);
   cleanups.push(() => session.destroy());
@@ -203,7 +203,7 @@ test.each([
   expect((await rawGrpc(session, getServers)).grpcStatus).toBe(0);
 });
 
-test("[CZ-D-LISTEN-2] the response to a broken header block is GOAWAY, and the connection gives way like an idle one", async () => {
+test("[CZ-D-LISTEN-2] sends GOAWAY for a broken header block, and closes the connection like an idle one if others need its place", async () => {
   const listener = await start({ idleTimeoutMs: 100 });
   const socket = await open(listener);
   const received: Buffer[] = [];
@@ -216,7 +216,7 @@ test("[CZ-D-LISTEN-2] the response to a broken header block is GOAWAY, and the c
   expect(Buffer.concat(received).includes(goaway)).toBe(true);
 });
 
-test("[CZ-D-LISTEN-2] oversized messages are refused in every protocol, and the HTTP/2 connection stays open", async () => {
+test("[CZ-D-LISTEN-2] refuses oversized messages in every protocol, and keeps the HTTP/2 connection open", async () => {
   const listener = await start({ maxMessageBytes: 1000 });
   const { url } = listener;
   const session = await openSession(url);
@@ -247,7 +247,7 @@ test("[CZ-D-LISTEN-2] oversized messages are refused in every protocol, and the 
   expect((await rawGrpc(session, getServers)).grpcStatus).toBe(0);
 });
 
-test("[CZ-D-LISTEN-2] a message that unpacks to something huge is refused", async () => {
+test("[CZ-D-LISTEN-2] refuses a message that decompresses to more than the limit", async () => {
   const listener = await start({ maxMessageBytes: 1000 });
   const { gzipSync } = await import("node:zlib");
   const frame = grpcFrame(gzipSync(Buffer.alloc(300_000)));
@@ -259,7 +259,7 @@ test("[CZ-D-LISTEN-2] a message that unpacks to something huge is refused", asyn
   );
 });
 
-test("[CZ-D-LISTEN-2] oversized headers are refused over both versions", async () => {
+test("[CZ-D-LISTEN-2] refuses oversized headers over both versions", async () => {
   const listener = await start({ maxHeaderBytes: 4000 });
   const socket = await open(listener);
   socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(8000)}\r\n\r\n`);
@@ -271,7 +271,7 @@ test("[CZ-D-LISTEN-2] oversized headers are refused over both versions", async (
   expect(await othersAreServed(listener)).toBe(true);
 });
 
-test("[CZ-D-LISTEN-3] thousands of idle connections stay within the bound, and others are served meanwhile", async () => {
+test("[CZ-D-LISTEN-3] keeps thousands of idle connections within the limit, and serves others meanwhile", async () => {
   const listener = await start({ maxConnections: 200 });
   const client = await openSession(listener.url);
   cleanups.push(() => client.destroy());
@@ -290,7 +290,7 @@ test("[CZ-D-LISTEN-3] thousands of idle connections stay within the bound, and o
   expect(connectionsRefused).toBe(0);
 });
 
-test("[CZ-D-LISTEN-3] a flood of connections displaces itself, and a client that was there before keeps its connection", async () => {
+test("[CZ-D-LISTEN-3] closes connections of a flood first, and keeps the connection of an earlier client", async () => {
   const listener = await start({ maxConnections: 20 });
   const client = await openSession(listener.url);
   cleanups.push(() => client.destroy());
@@ -314,7 +314,7 @@ test("[CZ-D-LISTEN-3] a flood of connections displaces itself, and a client that
   expect(await othersAreServed(listener)).toBe(true);
 });
 
-test("[CZ-D-LISTEN-3] where every connection has an open request a newcomer is refused, and welcome again after", async () => {
+test("[CZ-D-LISTEN-3] refuses a new connection while all others have an open request, and accepts it afterwards", async () => {
   const listener = await start({ maxConnections: 3 });
   const watchers = await Promise.all(
     Array.from({ length: 3 }, async () => {
@@ -338,7 +338,7 @@ test("[CZ-D-LISTEN-3] where every connection has an open request a newcomer is r
   expect(await othersAreServed(listener)).toBe(true);
 });
 
-test("A connection without a request goes after the idle time, over both versions", async () => {
+test("closes a connection without a request after the idle time, over both versions", async () => {
   const listener = await start({ idleTimeoutMs: 60 });
   const session = await openSession(listener.url);
   expect((await rawGrpc(session, getServers)).grpcStatus).toBe(0);
@@ -349,7 +349,7 @@ test("A connection without a request goes after the idle time, over both version
   expect(listener.stats().connectionsTimedOut).toBeGreaterThanOrEqual(1);
 });
 
-test("A caller that does not read its response loses it, over HTTP/2", async () => {
+test("drops the response of a caller that does not read it, over HTTP/2", async () => {
   const channel = registry.addChannel({ target: "dns:///a" });
   cleanups.push(() => channel.close());
   const listener = await start({ stallTimeoutMs: 40 });
@@ -364,7 +364,7 @@ test("A caller that does not read its response loses it, over HTTP/2", async () 
   expect(await othersAreServed(listener)).toBe(true);
 });
 
-test("A caller that does not read its response loses its connection, over HTTP/1.1", async () => {
+test("closes the connection of a caller that does not read its response, over HTTP/1.1", async () => {
   const held = Array.from({ length: 1000 }, (_, i) =>
     registry.addChannel({ target: `dns:///${i}${"x".repeat(10_000)}` }),
   );
@@ -378,7 +378,7 @@ test("A caller that does not read its response loses its connection, over HTTP/1
   for (const channel of held) channel.close();
 });
 
-test("Streams above the limit of a connection are refused, and the others get their response", async () => {
+test("refuses streams above the limit of a connection, and responds to the others", async () => {
   const listener = await start({ maxConcurrentStreams: 5 });
   const socket = await open(listener);
   const received: Buffer[] = [];
@@ -395,7 +395,7 @@ test("Streams above the limit of a connection are refused, and the others get th
   expect(listener.stats().requestsOpen).toBeLessThanOrEqual(5);
 });
 
-test("Streams that are opened and reset in a hurry do not keep others waiting", async () => {
+test("serves others while streams are opened and reset in quick succession", async () => {
   const listener = await start({});
   const session = await openSession(listener.url);
   cleanups.push(() => session.destroy());

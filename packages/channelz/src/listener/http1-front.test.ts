@@ -10,7 +10,7 @@ const turns = async (count: number): Promise<void> => {
 };
 
 describe("[CZ-D-LISTEN-10] pipelined requests", () => {
-  test("get their responses in order, even if a later response is ready first", async () => {
+  test("sends the responses in order, even if a later response is ready first", async () => {
     const { listener, due } = await startHeld();
     const { socket, responses } = await callHttp1(listener, post("hold 1") + post("2") + post("hold 3"));
     await eventually(() => due.length === 2);
@@ -27,7 +27,7 @@ describe("[CZ-D-LISTEN-10] pipelined requests", () => {
     ["a malformed request", "GARBAGE\r\n\r\n", 400],
     ["a malformed chunk", `${post("").replace(/Content-Length.*/s, "Transfer-Encoding: chunked\r\n\r\nzz\r\n")}`, 400],
     ["headers that are too large", `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(3000)}\r\n\r\n`, 431],
-  ])("get their responses before the status that refuses %s behind them", async (_, bad, status) => {
+  ])("sends the responses before the status that refuses %s behind them", async (_, bad, status) => {
     const { listener, due } = await startHeld({ limits: { maxHeaderBytes: 2000 } });
     const { allResponses } = await callHttp1(listener, post("hold 1") + post("hold 2") + bad + post("3"));
     await eventually(() => due.length === 2 && listener.stats().connectionsMalformed === 1);
@@ -40,7 +40,7 @@ describe("[CZ-D-LISTEN-10] pipelined requests", () => {
     expect(listener.stats()).toMatchObject({ connectionsMalformed: 1, requestsOpen: 0 });
   });
 
-  test("are bounded in number: a connection with more of them is closed, and counted", async () => {
+  test("closes and counts a connection with more pipelined requests than allowed", async () => {
     const { listener } = await startHeld({ limits: { maxConcurrentStreams: 3 }, fallback: () => {} });
     const fine = await callHttp1(listener, get.repeat(3));
     const { allResponses } = await callHttp1(listener, get.repeat(500));
@@ -50,7 +50,7 @@ describe("[CZ-D-LISTEN-10] pipelined requests", () => {
     expect(fine.socket.closed).toBe(false);
   });
 
-  test("that wait for the response to another are not open after their connection is gone", async () => {
+  test("counts no waiting request as open after its connection is gone", async () => {
     const { listener } = await startHeld({ fallback: () => {} });
     const { socket } = await callHttp1(listener, get.repeat(3));
     await eventually(() => listener.stats().requestsOpen === 3);
@@ -58,7 +58,7 @@ describe("[CZ-D-LISTEN-10] pipelined requests", () => {
     await eventually(() => listener.stats().requestsOpen === 0);
   });
 
-  test("all get a response if the client ends its side after sending them", async () => {
+  test("responds to all pipelined requests if the client ends its side after sending them", async () => {
     const { listener } = await startHeld();
     const { socket, allResponses } = await callHttp1(listener);
     socket.end(post("1") + post("2") + post("3"));
@@ -70,7 +70,7 @@ test.each([
   ["the same name twice", "Host: localhost\r\nHost: localhost\r\n"],
   ["another name second", "Host: localhost\r\nhost: evil.example\r\n"],
   ["another name first", "HOST: evil.example\r\nX: y\r\nHost: localhost\r\n"],
-])("[CZ-D-ACCESS-4] a request with two Host headers (%s) is refused with 400", async (_, hosts) => {
+])("[CZ-D-ACCESS-4] refuses a request with two Host headers (%s) with 400", async (_, hosts) => {
   const { listener, bodies } = await startHeld();
   const { allResponses } = await callHttp1(listener, `POST /mcp HTTP/1.1\r\n${hosts}Content-Length: 1\r\n\r\na`);
   expect((await allResponses()).map(({ status }) => status)).toEqual([400]);
@@ -78,11 +78,11 @@ test.each([
   expect(listener.stats().requestsRefused).toBe(1);
 });
 
-describe("the token is checked before the body is read", () => {
+describe("the token check", () => {
   const headers = (token: string, more = ""): string =>
     `POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n${more}Content-Length: 60000\r\n\r\n`;
 
-  test("a client with a wrong token gets 401 for its headers alone, and the connection is closed", async () => {
+  test("refuses a wrong token with 401 before the body arrives, and closes the connection", async () => {
     const { listener, bodies } = await startHeld({ token: "secret" });
     const { allResponses } = await callHttp1(listener, headers("wrong"));
     expect((await allResponses()).map(({ status }) => status)).toEqual([401]);
@@ -90,7 +90,7 @@ describe("the token is checked before the body is read", () => {
     expect(listener.stats().requestsRefused).toBe(1);
   });
 
-  test("only a client with the right token is invited to send the body", async () => {
+  test("sends 100 Continue only to a client with the right token", async () => {
     const { listener } = await startHeld({ token: "secret" });
     const wrong = await callHttp1(listener, headers("wrong", "Expect: 100-continue\r\n"));
     expect((await wrong.allResponses()).map(({ status }) => status)).toEqual([401]);
@@ -105,7 +105,7 @@ describe("[CZ-D-LISTEN-1] a body that does not arrive in time", () => {
   // The time for headers must not be added to the time for the body.
   const limits = { headersTimeoutMs: 600_000, requestTimeoutMs: 100 };
 
-  test("gets a 408 response, and is counted", async () => {
+  test("sends 408 if a body does not arrive in time, and counts it", async () => {
     const { listener, bodies } = await startHeld({ limits });
     const { allResponses } = await callHttp1(listener, post("abc").slice(0, -1));
     expect(await allResponses()).toEqual([{ status: 408, body: "" }]);
@@ -114,7 +114,7 @@ describe("[CZ-D-LISTEN-1] a body that does not arrive in time", () => {
     await eventually(() => listener.stats().requestsOpen === 0);
   });
 
-  test("gets its response after the responses that are due before it", async () => {
+  test("sends 408 for a late body after the responses that are due before it", async () => {
     const { listener, due } = await startHeld({ limits });
     const { allResponses } = await callHttp1(listener, post("hold") + post("abc").slice(0, -1));
     await eventually(() => listener.stats().requestsTimedOut === 1);
@@ -124,7 +124,7 @@ describe("[CZ-D-LISTEN-1] a body that does not arrive in time", () => {
   });
 });
 
-test("a client that ends its side before its request is complete gets 400, and is counted", async () => {
+test("sends 400 to a client that ends its side before its request is complete, and counts it", async () => {
   const { listener, bodies } = await startHeld();
   const { socket, allResponses } = await callHttp1(listener, post("1"));
   socket.end(post("long").slice(0, -2));
@@ -138,7 +138,7 @@ test.each([
   ["ends its side", false, ""],
   ["resets the connection", true, ""],
   ["ends its side after a malformed request", false, "GARBAGE\r\n\r\n"],
-])("a client that %s while a response is due is noticed at once", async (_, resets, more) => {
+])("notices at once if a client %s while a response is due", async (_, resets, more) => {
   const { listener, due } = await startHeld();
   const { socket } = await callHttp1(listener, post("hold") + more);
   await eventually(() => due.length === 1);
@@ -151,14 +151,14 @@ test.each([
   expect(listener.stats().requestsOpen).toBe(0);
 });
 
-test("an idle connection that was served before is closed", async () => {
+test("closes an idle connection that was served before", async () => {
   const { listener } = await startHeld({ limits: { idleTimeoutMs: 100 } });
   const { allResponses } = await callHttp1(listener, post("1"));
   expect(await allResponses()).toEqual(ok("1"));
   expect(listener.stats()).toMatchObject({ connectionsTimedOut: 1, connectionsOpen: 0 });
 });
 
-test("[CZ-D-LISTEN-3] at the bound, a connection in the middle of a request keeps its place, and an idle one is closed", async () => {
+test("[CZ-D-LISTEN-3] keeps a connection in the middle of a request at the connection limit, and closes an idle one", async () => {
   const { listener, bodies } = await startHeld({ limits: { maxConnections: 2 } });
   const busy = await callHttp1(listener, post("1"));
   await busy.responses(1);
@@ -175,8 +175,8 @@ test("[CZ-D-LISTEN-3] at the bound, a connection in the middle of a request keep
   expect(listener.stats()).toMatchObject({ connectionsDisplaced: 1, connectionsRefused: 0 });
 });
 
-describe("[CZ-D-LISTEN-4] closing", () => {
-  test("waits for the responses that are due, of pipelined requests too", async () => {
+describe("[CZ-D-LISTEN-4] close", () => {
+  test("waits for the responses that are due, including those to pipelined requests", async () => {
     const { listener, due } = await startHeld();
     const { allResponses } = await callHttp1(listener, post("hold").repeat(3));
     await eventually(() => due.length === 3);
@@ -203,7 +203,7 @@ describe("[CZ-D-LISTEN-4] closing", () => {
     await closed;
   });
 
-  test("cuts a response that never comes at the deadline", async () => {
+  test("cuts off a response that never arrives at the deadline", async () => {
     const { listener, due } = await startHeld();
     const { allResponses } = await callHttp1(listener, post("hold"));
     await eventually(() => due.length === 1);

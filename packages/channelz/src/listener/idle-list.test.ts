@@ -10,7 +10,7 @@ class Guest implements Listed<Guest> {
 
 const step = fc.record({ guest: fc.nat(7), list: fc.nat(1) });
 
-test("two lists that guests come to and leave are as two Sets would be", () => {
+test("behaves like two Sets, whatever is added to and removed from two lists", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const guests = Array.from({ length: 8 }, () => new Guest());
@@ -36,7 +36,7 @@ test("two lists that guests come to and leave are as two Sets would be", () => {
   );
 });
 
-test("an item may be removed before the iterator gives the next one", () => {
+test("allows an item to be removed before the iterator yields the next one", () => {
   const list = new IdleList<Guest>();
   const guests = Array.from({ length: 5 }, () => new Guest());
   for (const guest of guests) list.add(guest);
@@ -49,7 +49,7 @@ test("an item may be removed before the iterator gives the next one", () => {
   expect(list.size).toBe(0);
 });
 
-test("a removed item keeps no other item in memory", () => {
+test("keeps no other item in memory through a removed one", () => {
   const list = new IdleList<Guest>();
   const guests = Array.from({ length: 3 }, () => new Guest());
   for (const guest of guests) list.add(guest);

@@ -29,7 +29,7 @@ const callByHttp1 = (url: string, token?: string): Promise<Response> =>
     body: "{}",
   });
 
-test("the services are loaded once, when somebody first calls one, over either version of HTTP", async () => {
+test("loads the services once, at the first call over either version of HTTP", async () => {
   const services = vi.fn(() => none);
   const { url } = await start({ services });
   expect(await (await fetch(`${url}/mcp`)).text()).toBe("hello");
@@ -46,7 +46,7 @@ test("the services are loaded once, when somebody first calls one, over either v
 });
 
 test.each(["1.1", "2"] as const)(
-  "a call over HTTP/%s that waits for them gets its response, with a body and without",
+  "responds to a call over HTTP/%s that waits for the services, with a body and without",
   async (httpVersion) => {
     for (const useBinaryFormat of [true, false]) {
       let arrive = (_: MoreServices): void => {};
@@ -65,7 +65,7 @@ test.each(["1.1", "2"] as const)(
   },
 );
 
-test("who may not call over HTTP/1.1 does not make them load", async () => {
+test("does not load the services for an unauthorized caller over HTTP/1.1", async () => {
   const services = vi.fn(() => none);
   const { url } = await start({ services, token: "the-token-of-this-listener" });
   expect((await callByHttp1(url)).status).toBe(401);
@@ -73,7 +73,7 @@ test("who may not call over HTTP/1.1 does not make them load", async () => {
   expect((await callByHttp1(url, "the-token-of-this-listener")).status).toBe(200);
 });
 
-test("services that cannot be loaded are unavailable, the rest keeps working, and the next call tries again", async () => {
+test("returns UNAVAILABLE if the services cannot be loaded, keeps the rest working, and tries again at the next call", async () => {
   const warnings: string[] = [];
   const hear = (warning: Error): void => void warnings.push(warning.message);
   process.on("warning", hear);
@@ -97,7 +97,7 @@ test("services that cannot be loaded are unavailable, the rest keeps working, an
   session.destroy();
 });
 
-test("a listener closes while its services are being loaded, and a caller that went away is let be", async () => {
+test("closes while its services are being loaded, even if the caller has disconnected", async () => {
   let arrive = (_: MoreServices): void => {};
   const services = new Promise<MoreServices>((resolve) => {
     arrive = resolve;
@@ -113,7 +113,7 @@ test("a listener closes while its services are being loaded, and a caller that w
   await vi.waitFor(() => expect(listener.stats()).toMatchObject({ connectionsOpen: 0, requestsOpen: 0 }));
 });
 
-test("a peer of HTTP/2 that goes away while it waits for them leaves nothing, and others are served", async () => {
+test("leaves nothing behind if an HTTP/2 peer disconnects while it waits for the services, and serves others", async () => {
   let arrive = (_: MoreServices): void => {};
   const services = new Promise<MoreServices>((resolve) => {
     arrive = resolve;

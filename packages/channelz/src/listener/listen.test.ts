@@ -48,7 +48,7 @@ afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.close({ deadlineMs: 0 })));
 });
 
-test("[CZ-D-RATE-1] a caller may read as often as it likes", async () => {
+test("[CZ-D-RATE-1] does not limit how often a caller reads", async () => {
   const { url } = await start();
   const client = createClient(channelzService("rpc.channelz.v1"), createGrpcTransport({ baseUrl: url }));
   for (let round = 0; round < 20; round += 1) {
@@ -57,9 +57,9 @@ test("[CZ-D-RATE-1] a caller may read as often as it likes", async () => {
   }
 });
 
-describe("on one port", () => {
+describe("protocols on one port", () => {
   test.each(channelzPackages)(
-    "[CZ-D-PATH-1] [CZ-D-PATH-2] [CZ-D-PATH-3] gRPC, gRPC-Web and Connect respond under %s",
+    "[CZ-D-PATH-1] [CZ-D-PATH-2] [CZ-D-PATH-3] responds in gRPC, gRPC-Web and Connect under %s",
     async (channelzPackage) => {
       const registry = createRegistry();
       const server = registry.addServer({ name: "api" });
@@ -81,7 +81,7 @@ describe("on one port", () => {
   );
 
   test.each(channelzPackages)(
-    "[CZ-PAGE-1] [CZ-LIMIT-1] [CZ-OP-9] a start id, max_results and summary have their effect in every protocol under %s",
+    "[CZ-PAGE-1] [CZ-LIMIT-1] [CZ-OP-9] applies start id, max_results and summary in every protocol under %s",
     async (channelzPackage) => {
       const registry = createRegistry();
       const channels = [1, 2, 3].map(() => registry.addChannel());
@@ -121,7 +121,7 @@ describe("on one port", () => {
     },
   );
 
-  test("[CZ-D-PATH-4] HTTP/1.1 and HTTP/2 in the clear are distinguished, also byte by byte", async () => {
+  test("[CZ-D-PATH-4] distinguishes HTTP/1.1 and HTTP/2 without TLS, even if the request arrives byte by byte", async () => {
     const { address, url } = await start();
     const socket = await openSocket(portOf(address));
     socket.setNoDelay(true);
@@ -138,7 +138,7 @@ describe("on one port", () => {
     session.destroy();
   });
 
-  test("A compressed request is passed to the router and gets a response", async () => {
+  test("passes a compressed request to the router and responds", async () => {
     const { url } = await start();
     const { gzipSync } = await import("node:zlib");
     const frame = grpcFrame(gzipSync(Buffer.from([0x10, 5])));
@@ -148,7 +148,7 @@ describe("on one port", () => {
     session.destroy();
   });
 
-  test("An unknown path gets an error in the protocol of the caller, or is passed to the fallback", async () => {
+  test("responds to an unknown path in the protocol of the caller, or passes it to the fallback", async () => {
     const plain = await start();
     const session = await openSession(plain.url);
     expect((await rawGrpc(session, "/a.B/C")).grpcStatus).toBe(Code.Unimplemented);
@@ -159,7 +159,7 @@ describe("on one port", () => {
     expect(await (await fetch(withPage.url)).text()).toBe("the page");
   });
 
-  test("[CZ-D-TOOLS-2] health responds for the server and both packages", async () => {
+  test("[CZ-D-TOOLS-2] reports the health of the server and of both packages", async () => {
     const { url } = await start();
     const client = createClient(HealthService, createGrpcTransport({ baseUrl: url }));
     for (const service of ["", "rpc.channelz.v1.Channelz", "grpc.channelz.v1.Channelz"]) {
@@ -167,7 +167,7 @@ describe("on one port", () => {
     }
   });
 
-  test("An authority that is no host name ends the request, not the process", async () => {
+  test("ends the request, not the process, if the authority is not a host name", async () => {
     const { url } = await start();
     const session = await openSession(url);
     const reply = await rawRequest(
@@ -181,8 +181,8 @@ describe("on one port", () => {
   });
 });
 
-describe("the address", () => {
-  test("[CZ-D-ACCESS-1] a listener binds to the loopback interface by default", async () => {
+describe("addresses", () => {
+  test("[CZ-D-ACCESS-1] binds to the loopback interface by default", async () => {
     const { address, url } = await start();
     expect(address).toMatch(/^127\.0\.0\.1:\d+$/);
     expect(url).toBe(`http://${address}`);
@@ -190,20 +190,20 @@ describe("the address", () => {
   });
 
   test.each(["0.0.0.0", "::", "", "::ffff:0.0.0.0"])(
-    "[CZ-D-ACCESS-2] %j is refused if callers are not authenticated",
+    "[CZ-D-ACCESS-2] refuses %j if callers are not authenticated",
     async (host) => {
       await expect(listenChannelz(createRegistry(), { host })).rejects.toMatchObject({ code: "LISTEN_EXPOSED" });
     },
   );
 
-  test("[CZ-D-ACCESS-2] one-sided TLS does not authenticate callers", async () => {
+  test("[CZ-D-ACCESS-2] does not accept TLS without client certificates as authentication", async () => {
     const tls = { cert: certificate("server"), key: certificate("server-key") };
     await expect(listenChannelz(createRegistry(), { host: "0.0.0.0", tls })).rejects.toMatchObject({
       code: "LISTEN_EXPOSED",
     });
   });
 
-  test("[CZ-D-ACCESS-2] with a token or mutual TLS any address is taken", async () => {
+  test("[CZ-D-ACCESS-2] binds to any address with a token or mutual TLS", async () => {
     const { address } = await start({ host: "0.0.0.0", token: "s3cret" });
     const session = await openSession(`http://127.0.0.1:${portOf(address).port}`);
     expect((await rawGrpc(session, getServers)).grpcStatus).toBe(Code.Unauthenticated);
@@ -214,7 +214,7 @@ describe("the address", () => {
     });
   });
 
-  test("An address that is taken, or not of this machine, is LISTEN_FAILED with what to do", async () => {
+  test("fails with LISTEN_FAILED and advice if the address is in use or not of this machine", async () => {
     const { address } = await start();
     await expect(listenChannelz(createRegistry(), portOf(address))).rejects.toMatchObject({
       code: "LISTEN_FAILED",
@@ -234,7 +234,7 @@ describe("the address", () => {
     { path: "" },
     { limits: { maxConnections: 0 } },
     { limits: { nope: 1 } as never },
-  ])("Options that make no sense are a TypeError: %j", async (options) => {
+  ])("rejects invalid options with a TypeError: %j", async (options) => {
     await expect(listenChannelz(createRegistry(), options)).rejects.toThrow(TypeError);
   });
 
@@ -242,18 +242,18 @@ describe("the address", () => {
     Object.values(networkInterfaces())
       .flat()
       .some((one) => one?.address === "::1"),
-  )("IPv6 loopback is written in brackets", async () => {
+  )("writes an IPv6 loopback address in brackets", async () => {
     const { url, address } = await start({ host: "::1" });
     expect(address).toMatch(/^\[::1\]:\d+$/);
     expect((await fetch(`${url}/`)).status).toBe(404);
   });
 });
 
-describe("a Unix socket", () => {
+describe("Unix sockets", () => {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
   const path = join(folder, "channelz.sock");
 
-  test("[CZ-D-PATH-5] serves both versions, is its owner's alone, and goes with the listener", async () => {
+  test("[CZ-D-PATH-5] serves both versions of HTTP on a socket file that only its owner can use, and removes the file at close", async () => {
     const listener = await start({ path });
     expect(listener.address).toBe(`unix:${path}`);
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -274,14 +274,14 @@ describe("a Unix socket", () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test("the file that a dead process left is replaced", async () => {
+  test("replaces the socket file of a process that has ended", async () => {
     const script = `require("net").createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, "SIGKILL"))`;
     await once(spawn(process.execPath, ["-e", script]), "exit");
     expect(existsSync(path)).toBe(true);
     await start({ path });
   });
 
-  test("the socket of a living process is left alone", async () => {
+  test("leaves the socket file of a running process alone", async () => {
     await start({ path });
     await expect(listenChannelz(createRegistry(), { path })).rejects.toMatchObject({
       code: "LISTEN_FAILED",
@@ -290,20 +290,23 @@ describe("a Unix socket", () => {
     expect(existsSync(path)).toBe(true);
   });
 
-  test("a file that is no socket is left alone", async () => {
+  test("leaves a file that is not a socket alone", async () => {
     const file = join(folder, "notes.txt");
     writeFileSync(file, "mine");
     await expect(listenChannelz(createRegistry(), { path: file })).rejects.toMatchObject({ code: "LISTEN_FAILED" });
     expect(readFileSync(file, "utf8")).toBe("mine");
   });
 
-  test.runIf(process.platform === "linux")("without a file is open to every user, so it needs a token", async () => {
-    await expect(listenChannelz(createRegistry(), { path: "\0wirescope-test" })).rejects.toMatchObject({
-      code: "LISTEN_EXPOSED",
-    });
-  });
+  test.runIf(process.platform === "linux")(
+    "requires a token for an abstract socket, because every user can connect to it",
+    async () => {
+      await expect(listenChannelz(createRegistry(), { path: "\0wirescope-test" })).rejects.toMatchObject({
+        code: "LISTEN_EXPOSED",
+      });
+    },
+  );
 
-  test("takes no TLS", async () => {
+  test("refuses TLS on a Unix socket", async () => {
     const tls = { cert: certificate("server"), key: certificate("server-key") };
     await expect(listenChannelz(createRegistry(), { path: join(folder, "tls.sock"), tls })).rejects.toThrow(TypeError);
     rmSync(folder, { recursive: true, force: true });
@@ -314,7 +317,7 @@ describe("TLS", () => {
   const tls = { cert: certificate("server"), key: certificate("server-key") };
   const ca = certificate("ca");
 
-  test("[CZ-D-PATH-4] one port serves HTTP/2 and HTTP/1.1 as negotiated", async () => {
+  test("[CZ-D-PATH-4] serves HTTP/2 and HTTP/1.1 on one port as negotiated", async () => {
     const { url } = await start({ tls });
     expect(url).toMatch(/^https:/);
     const client = createClient(
@@ -334,7 +337,7 @@ describe("TLS", () => {
     own.resume();
   });
 
-  test("[CZ-D-ACCESS-6] mutual TLS lets in who has a certificate of the authority, and nobody else", async () => {
+  test("[CZ-D-ACCESS-6] accepts only clients with a certificate of the CA in mutual TLS", async () => {
     const { url, address, stats } = await start({ tls: { ...tls, ca } });
     const call = (nodeOptions: object) =>
       createClient(
@@ -350,13 +353,13 @@ describe("TLS", () => {
     await eventually(() => stats().connectionsOpen <= 1);
   });
 
-  test("What is no certificate is LISTEN_FAILED", async () => {
+  test("fails with LISTEN_FAILED if the certificate is malformed", async () => {
     await expect(listenChannelz(createRegistry(), { tls: { cert: "x", key: "y" } })).rejects.toMatchObject({
       code: "LISTEN_FAILED",
     });
   });
 
-  test("A peer that speaks no TLS is closed, and others are served", async () => {
+  test("closes a connection that does not speak TLS, and serves others", async () => {
     const { address, url, stats } = await start({ tls });
     const socket = await openSocket(portOf(address));
     socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -370,7 +373,7 @@ describe("TLS", () => {
   });
 });
 
-describe("closing", () => {
+describe("close", () => {
   /** A source whose GetServers responds on command. */
   function slowSource(): { source: Source; asked: () => boolean; reply: () => void } {
     const registry = createRegistry();
@@ -392,7 +395,7 @@ describe("closing", () => {
     return { source, asked: () => release !== undefined, reply: () => release?.() };
   }
 
-  test("[CZ-D-LISTEN-4] a gRPC call under way finishes, newcomers are refused, and health watchers hear of it", async () => {
+  test("[CZ-D-LISTEN-4] finishes a gRPC call in progress, refuses new ones, and notifies health watchers", async () => {
     const slow = slowSource();
     const listener = await start({}, slow.source);
     const session = await openSession(listener.url);
@@ -419,7 +422,7 @@ describe("closing", () => {
     expect(listener.stats()).toMatchObject({ connectionsOpen: 0, requestsOpen: 0 });
   });
 
-  test("[CZ-D-LISTEN-4] an HTTP/1.1 request under way finishes, and its connection with it", async () => {
+  test("[CZ-D-LISTEN-4] finishes an HTTP/1.1 request in progress, and then closes its connection", async () => {
     const slow = slowSource();
     const listener = await start({}, slow.source);
     const idle = await openSocket(portOf(listener.address));
@@ -435,7 +438,7 @@ describe("closing", () => {
     await closed;
   });
 
-  test("[CZ-D-LISTEN-4] what is left at the deadline is cut, and twice is as good as once", async () => {
+  test("[CZ-D-LISTEN-4] cuts off what is left at the deadline, and may be called twice", async () => {
     const slow = slowSource();
     const listener = await start({}, slow.source);
     const session = await openSession(listener.url);
@@ -447,7 +450,7 @@ describe("closing", () => {
     slow.reply();
   });
 
-  test("A caller that holds a reflection stream open does not hold up the end", async () => {
+  test("closes although a caller keeps a reflection stream open", async () => {
     const listener = await start();
     const session = await openSession(listener.url);
     const stream = session.request({
@@ -465,7 +468,7 @@ describe("closing", () => {
     session.destroy();
   });
 
-  test("A port can be taken again right after", async () => {
+  test("releases the port at once", async () => {
     const listener = await start();
     const { port } = portOf(listener.address);
     await (await openSession(listener.url)).destroy();

@@ -19,7 +19,7 @@ function job(keepsProcessAlive: boolean): string {
   `;
 }
 
-test("a process ends when its work is done, with a listener that does not keep it alive and a reader connected", async () => {
+test("lets the process end when its work is done, even with a connected reader, if the listener does not keep it alive", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", job(false)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -31,7 +31,7 @@ test("a process ends when its work is done, with a listener that does not keep i
   expect([code, output]).toEqual([0, "connected\n"]);
 });
 
-test("a process lives on with a listener that keeps it alive", async () => {
+test("keeps the process alive if the listener is set to", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", job(true)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -44,7 +44,7 @@ test("a process lives on with a listener that keeps it alive", async () => {
   expect(outcome).toBe("lives");
 });
 
-test("[CZ-D-LISTEN-4] a listener that served HTTP/2 and HTTP/1.1 leaves no socket, timer or watched file when it closes", async () => {
+test("[CZ-D-LISTEN-4] leaves no socket, timer or watched file after a listener that served HTTP/2 and HTTP/1.1 closes", async () => {
   const code = `
     import { once } from "node:events";
     import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -79,7 +79,7 @@ const inManyPieces = (response: NodeResponse): void => {
   response.end();
 };
 
-test("[CZ-D-LISTEN-9] a caller that reads a large response slowly gets it whole, over HTTP/2", async () => {
+test("[CZ-D-LISTEN-9] sends a large response in full to a caller that reads slowly, over HTTP/2", async () => {
   const held = Array.from({ length: 20 }, (_, i) => registry.addChannel({ target: `${i}${"x".repeat(100_000)}` }));
   cleanups.push(() => {
     for (const channel of held) channel.close();
@@ -102,7 +102,7 @@ test("[CZ-D-LISTEN-9] a caller that reads a large response slowly gets it whole,
   expect(listener.stats().requestsTimedOut).toBe(0);
 });
 
-test("[CZ-D-LISTEN-9] a caller that reads a large response slowly gets it whole, over HTTP/1.1, with TLS and without", async () => {
+test("[CZ-D-LISTEN-9] sends a large response in full to a caller that reads slowly, over HTTP/1.1, with TLS and without", async () => {
   const size = 32 * 1024 * 1024;
   const responses = { "/one": (response: NodeResponse) => void response.end(Buffer.alloc(size)) };
   const limits = { stallTimeoutMs: 3000 };
@@ -124,7 +124,7 @@ test("[CZ-D-LISTEN-9] a caller that reads a large response slowly gets it whole,
   for (const { stats } of [plain, encrypted]) expect(stats().requestsTimedOut).toBe(0);
 });
 
-test("[CZ-D-LISTEN-9] a caller that reads, but more slowly than data is added, keeps its response, over both versions", async () => {
+test("[CZ-D-LISTEN-9] keeps the response of a caller that reads more slowly than data is added, over both versions", async () => {
   const stallTimeoutMs = 800;
   const grow = (response: NodeResponse): void => {
     const { write } = response as { write: (bytes: Buffer) => void };
@@ -150,7 +150,7 @@ test("[CZ-D-LISTEN-9] a caller that reads, but more slowly than data is added, k
   expect(listener.stats().requestsTimedOut).toBe(0);
 });
 
-test("[CZ-D-LISTEN-9] a caller that takes nothing loses its stream, also while it reads another and sends PINGs", async () => {
+test("[CZ-D-LISTEN-9] resets the stream of a caller that reads nothing of it, even if it reads another stream and sends PINGs", async () => {
   const huge = (response: NodeResponse): void => void response.end(Buffer.alloc(64 * 1024 * 1024));
   const listener = await start({ stallTimeoutMs: 400 }, { "/huge": huge });
   const session = await openRoomy(listener);
@@ -175,7 +175,7 @@ test("[CZ-D-LISTEN-9] a caller that takes nothing loses its stream, also while i
   await reading;
 });
 
-test("[CZ-D-LISTEN-9] a caller that never grants a window loses its stream", async () => {
+test("[CZ-D-LISTEN-9] resets the stream of a caller that never grants a window", async () => {
   const listener = await start({ stallTimeoutMs: 100 }, { "/one": inOnePiece });
   const session = connectHttp2(listener.url, { settings: { initialWindowSize: 0 } });
   cleanups.push(() => session.destroy());

@@ -12,7 +12,7 @@ async function start(options: ListenOptions = {}): Promise<string> {
   return listener.url;
 }
 
-describe("a request of Connect that cannot be decoded", () => {
+describe("malformed Connect requests", () => {
   // A field of three bytes that ends after one.
   const cutOff = Buffer.from([0x0a, 3, 1]);
 
@@ -20,14 +20,14 @@ describe("a request of Connect that cannot be decoded", () => {
     ["bad base64", `?connect=v1&encoding=proto&base64=1&message=${encodeURIComponent("=*!")}`],
     ["a malformed binary message", `?connect=v1&encoding=proto&base64=1&message=${cutOff.toString("base64url")}`],
     ["malformed JSON", `?connect=v1&encoding=json&message=${encodeURIComponent('{"serverId":')}`],
-  ])("gets invalid_argument for a GET with %s", async (_, query) => {
+  ])("returns invalid_argument for a GET with %s", async (_, query) => {
     const response = await fetch(`${await start()}${getServers}${query}`);
     expect(response.status).toBe(400);
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toMatchObject({ code: "invalid_argument", message: expect.stringMatching(/./) });
   });
 
-  test("gets invalid_argument for a POST with a malformed binary message", async () => {
+  test("returns invalid_argument for a POST with a malformed binary message", async () => {
     const url = await start();
     const post = (body: Uint8Array<ArrayBuffer>): Promise<Response> =>
       fetch(`${url}${getServers}`, { method: "POST", headers: { "content-type": "application/proto" }, body });
@@ -37,7 +37,7 @@ describe("a request of Connect that cannot be decoded", () => {
     expect((await post(new Uint8Array())).status).toBe(200);
   });
 
-  test("does not hide an error of the service, which stays 500", async () => {
+  test("keeps the status 500 of an error of the service", async () => {
     const source = Object.assign(createRegistry(), { getServers: () => Promise.reject(new Error("broken")) });
     const listener = await listenChannelz(source);
     onTestFinished(() => listener.close({ deadlineMs: 0 }));
@@ -52,7 +52,7 @@ describe("grpc-timeout", () => {
     ["gRPC", getServers, "application/grpc"],
     ["gRPC by Connect's router", healthCheck, "application/grpc"],
     ["gRPC-Web", healthCheck, "application/grpc-web+proto"],
-  ])("is refused over %s if it is malformed, and expired at once if it is zero", async (_, path, type) => {
+  ])("refuses a malformed grpc-timeout over %s, and expires at once if it is zero", async (_, path, type) => {
     const session = await openSession(await start());
     onTestFinished(() => session.destroy());
     const statusOf = async (timeout: string): Promise<number | undefined> => {
@@ -68,7 +68,7 @@ describe("grpc-timeout", () => {
   });
 });
 
-describe("gRPC-Web in its text form", () => {
+describe("gRPC-Web text format", () => {
   const headers = { "content-type": "application/grpc-web-text+proto" };
   const call = (url: string, body: string, more: Record<string, string> = {}): Promise<Response> =>
     fetch(`${url}${healthCheck}`, { method: "POST", headers: { ...headers, ...more }, body });
@@ -82,7 +82,7 @@ describe("gRPC-Web in its text form", () => {
       "in padded parts",
       [grpcFrame().subarray(0, 1), grpcFrame().subarray(1)].map((b) => b.toString("base64")).join(""),
     ],
-  ])("is served for a message that was encoded %s", async (_, body) => {
+  ])("decodes a message that was base64-encoded %s", async (_, body) => {
     const response = await call(await start(), body);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/grpc-web-text+proto");
@@ -92,27 +92,27 @@ describe("gRPC-Web in its text form", () => {
     expect(frames).toMatch(/grpc-status: 0/);
   });
 
-  test("keeps its content type when the type says nothing of the message", async () => {
+  test("keeps the content type if it does not name the message format", async () => {
     const type = { "content-type": "application/grpc-web-text" };
     const response = await call(await start(), grpcFrame().toString("base64"), type);
     expect(response.headers.get("content-type")).toMatch(/^application\/grpc-web-text/);
     expect(decode(await response.text())).toMatch(/grpc-status: 0/);
   });
 
-  test.each(["no base64!!!", "AAAAA", "A===", "AA=A"])("gets INVALID_ARGUMENT for the body %s", async (body) => {
+  test.each(["no base64!!!", "AAAAA", "A===", "AA=A"])("returns INVALID_ARGUMENT for the body %s", async (body) => {
     const response = await call(await start(), body);
     const status = response.headers.get("grpc-status") ?? /grpc-status: (\d+)/.exec(decode(await response.text()))?.[1];
     expect(status).toBe("3");
   });
 
-  test("is refused in its own form without the token", async () => {
+  test("refuses a request without the token in the text format", async () => {
     const response = await call(await start({ token: "secret" }), grpcFrame().toString("base64"));
     expect(response.headers.get("grpc-status")).toBe("16");
     expect(response.headers.get("content-type")).toBe("application/grpc-web-text+proto");
   });
 });
 
-test("an unknown service or method is UNIMPLEMENTED in the caller's protocol, although there is a fallback", async () => {
+test("returns UNIMPLEMENTED for an unknown service or method in the caller's protocol, even with a fallback", async () => {
   const url = await start({ fallback: (_, response) => void response.writeHead(404).end("of the fallback") });
   const session = await openSession(url);
   onTestFinished(() => session.destroy());

@@ -93,7 +93,7 @@ async function eventuallyNamed(port: number, name: string): Promise<void> {
 
 const unusable = (): TlsChange[] => changes.filter(({ isUsable }) => !isUsable);
 
-test("[CZ-D-LISTEN-6] a renewed pair is used for new handshakes, and existing connections stay open", async () => {
+test("[CZ-D-LISTEN-6] uses a renewed certificate for new handshakes, and keeps existing connections open", async () => {
   write(first);
   const port = await startEcho();
   const before = await call(port);
@@ -111,8 +111,8 @@ test("[CZ-D-LISTEN-6] a renewed pair is used for new handshakes, and existing co
   ]);
 });
 
-describe("[CZ-D-LISTEN-6] links to other files count", () => {
-  test("as certbot changes them, one by one", async () => {
+describe("[CZ-D-LISTEN-6] certificate files behind links", () => {
+  test("follows links that certbot changes one by one", async () => {
     mkdirSync(join(folder, "archive"));
     for (const [index, { cert, key }] of [first, second].entries()) {
       writeFileSync(join(folder, `archive/cert${index}.pem`), cert);
@@ -132,7 +132,7 @@ describe("[CZ-D-LISTEN-6] links to other files count", () => {
     expect(unusable()).toEqual([]);
   });
 
-  test("as Kubernetes changes them, by the folder behind", async () => {
+  test("follows links whose folder Kubernetes replaces", async () => {
     for (const [index, { cert, key }] of [first, second].entries()) {
       mkdirSync(join(folder, `..${index}`));
       writeFileSync(join(folder, `..${index}/cert.pem`), cert);
@@ -150,7 +150,7 @@ describe("[CZ-D-LISTEN-6] links to other files count", () => {
   });
 });
 
-describe("[CZ-D-LISTEN-7] unusable files change nothing, and are reported once", () => {
+describe("[CZ-D-LISTEN-7] unusable certificate files", () => {
   const replaceByFolder = (): void => {
     unlinkSync(keyFile);
     mkdirSync(keyFile);
@@ -176,7 +176,7 @@ describe("[CZ-D-LISTEN-7] unusable files change nothing, and are reported once",
     ],
     ["a certificate that is gone", () => unlinkSync(certFile), /cert\.pem" cannot be read \(ENOENT\)\. Create it/],
     ["a folder in its place", replaceByFolder, /cannot be read \(no regular file\)/],
-  ])("%s", async (_, harm, reason) => {
+  ])("keeps the previous certificate and reports the problem once: %s", async (_, harm, reason) => {
     write(first);
     const port = await startEcho();
     harm();
@@ -191,7 +191,7 @@ describe("[CZ-D-LISTEN-7] unusable files change nothing, and are reported once",
     expect(changes.at(-1)).toMatchObject({ isUsable: true });
   });
 
-  test("by default as a warning of the process", async () => {
+  test("emits a process warning by default if the files are unusable", async () => {
     write(first);
     const port = await startEcho({ cert: { file: certFile }, key: { file: keyFile } });
     const warned = once(process, "warning");
@@ -200,7 +200,7 @@ describe("[CZ-D-LISTEN-7] unusable files change nothing, and are reported once",
     expect(await nameAt(port)).toBe("first");
   });
 
-  test("an exception of the onChange callback is ignored", async () => {
+  test("ignores an exception of the onChange callback", async () => {
     write(first);
     const onChange = vi.fn(() => {
       throw new Error("deaf");
@@ -213,7 +213,7 @@ describe("[CZ-D-LISTEN-7] unusable files change nothing, and are reported once",
   });
 });
 
-describe("client authorities", () => {
+describe("client CA files", () => {
   const old = createCertificate("old caller");
   const young = createCertificate("young caller");
   const isLetIn = (port: number, options: ConnectionOptions): Promise<boolean> =>
@@ -225,7 +225,7 @@ describe("client authorities", () => {
       () => false,
     );
 
-  test("[CZ-D-LISTEN-6] [CZ-D-ACCESS-6] a changed file counts, for sessions that are resumed too", async () => {
+  test("[CZ-D-LISTEN-6] [CZ-D-ACCESS-6] uses a changed CA file, for resumed sessions too", async () => {
     const caFile = join(folder, "ca.pem");
     write(first);
     writeFileSync(caFile, old.cert);
@@ -247,7 +247,7 @@ describe("client authorities", () => {
     ["that is empty", "", /ca\.pem" is empty/],
     ["of words", "nobody", /ca\.pem" holds no certificate/],
     ["that is cut off", `${young.cert}${old.cert.slice(0, 100)}`, /ca\.pem" is cut off/],
-  ])("[CZ-D-LISTEN-7] a file %s leaves those from before", async (_, text, reason) => {
+  ])("[CZ-D-LISTEN-7] keeps the previous CAs after a change to a file %s", async (_, text, reason) => {
     const caFile = join(folder, "ca.pem");
     write(first);
     writeFileSync(caFile, old.cert);
@@ -260,12 +260,12 @@ describe("client authorities", () => {
   });
 });
 
-describe("at the start", () => {
+describe("certificates at start", () => {
   test.each<[string, () => void, RegExp]>([
     ["that is not there", () => unlinkSync(keyFile), /^The private key file ".*" cannot be read \(ENOENT\)\. Create/],
     ["that is empty", () => writeFileSync(certFile, ""), /^The certificate file ".*" is empty\. Write the certificate/],
     ["with a key of another", () => writeFileSync(keyFile, second.key), /does not belong to the certificate file/],
-  ])("a file %s is refused", async (_, harm, message) => {
+  ])("refuses a file %s", async (_, harm, message) => {
     write(first);
     harm();
     const refused = listenChannelz(createRegistry(), { tls });
@@ -279,11 +279,11 @@ describe("at the start", () => {
     ["authorities that are empty", { ca: "" }, /^The given client authority is empty\./],
     ["authorities that are none", { ca: Buffer.from("x") }, /holds no certificate/],
     ["no authorities", { ca: [] }, /tls\.ca is an empty list/],
-  ])("%s, given as contents, is refused", async (_, given, message) => {
+  ])("refuses %s, given as contents", async (_, given, message) => {
     await expect(listenChannelz(createRegistry(), { tls: { ...first, ...given } })).rejects.toThrow(message);
   });
 
-  test.each(["pkcs8", "sec1"] as const)("an encrypted key (%s) needs its passphrase", async (type) => {
+  test.each(["pkcs8", "sec1"] as const)("requires the passphrase of an encrypted key (%s)", async (type) => {
     write(first);
     const encrypted = createPrivateKey(first.key).export({
       type,
@@ -299,7 +299,7 @@ describe("at the start", () => {
     await expect(wrong).rejects.not.toThrow(/sesame/);
   });
 
-  test.skipIf(process.platform === "win32")("a pipe is read once, and not again", async () => {
+  test.skipIf(process.platform === "win32")("reads a pipe once, and not again", async () => {
     write(first);
     const pipe = join(folder, "pipe");
     execFileSync("sh", ["-c", 'mkfifo "$0"', pipe]);
@@ -314,7 +314,7 @@ describe("at the start", () => {
   });
 });
 
-test("[CZ-D-LISTEN-6] a listener follows its files by itself", async () => {
+test("[CZ-D-LISTEN-6] follows the files of a listener without a call", async () => {
   write(first);
   const listener = await listenChannelz(createRegistry(), { tls });
   const { port } = portOf(listener.address);
@@ -331,7 +331,7 @@ test("[CZ-D-LISTEN-6] a listener follows its files by itself", async () => {
   await listener.close();
 });
 
-test("a listener that is closed, or that could not start, follows nothing", async () => {
+test("follows no files after a listener was closed or could not start", async () => {
   write(first);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   endings.push(() => vi.useRealTimers());

@@ -39,7 +39,7 @@ const fallbacks: Readonly<Record<string, (response: NodeResponse) => void>> = {
 };
 
 test.each(Object.keys(fallbacks))(
-  "[CZ-D-LISTEN-11] what waits for clients that do not read is bounded for all together, for %s",
+  "[CZ-D-LISTEN-11] bounds the unread bytes of all clients together, for %s",
   async (kind) => {
     const listener = await start({
       limits: { maxUnreadBytes: 16 * mebi },
@@ -59,7 +59,7 @@ test.each(Object.keys(fallbacks))(
   },
 );
 
-test("[CZ-D-LISTEN-11] responses of gRPC that are not read count as well", async () => {
+test("[CZ-D-LISTEN-11] counts unread gRPC responses towards the limit of unread bytes", async () => {
   const held = Array.from({ length: 20 }, (_, i) => registry.addChannel({ target: `${i}${"x".repeat(100_000)}` }));
   onTestFinished(() => {
     for (const channel of held) channel.close();
@@ -71,7 +71,7 @@ test("[CZ-D-LISTEN-11] responses of gRPC that are not read count as well", async
   expect(listener.stats().connectionsUnread).toBe(6);
 });
 
-test("[CZ-D-LISTEN-11] responses to pipelined requests count while they wait for their turn", async () => {
+test("[CZ-D-LISTEN-11] counts responses to pipelined requests towards the limit while they wait for their turn", async () => {
   let first: NodeResponse | undefined;
   const listener = await start({
     limits: { maxUnreadBytes: 16 * mebi },
@@ -87,7 +87,7 @@ test("[CZ-D-LISTEN-11] responses to pipelined requests count while they wait for
   expect(listener.stats()).toMatchObject({ connectionsUnread: 1, connectionsOpen: 0, requestsOpen: 0 });
 });
 
-test("[CZ-D-LISTEN-11] the client that has read nothing for longest is closed first", async () => {
+test("[CZ-D-LISTEN-11] closes the client first that has read nothing for the longest time", async () => {
   const listener = await start({
     limits: { maxUnreadBytes: 10 * mebi },
     fallback: ({ url }, response) => void response.end(url === "/huge" ? Buffer.alloc(9 * mebi) : body.subarray(mebi)),

@@ -6,7 +6,7 @@ function freshRow(): CounterRow {
   return { cells: CounterSlab.none, at: 0 };
 }
 
-test("every row is zero when claimed and shares no cell with another, whatever was claimed and released before", () => {
+test("claims rows that are zero and share no cell, whatever was claimed and released before", () => {
   const width = 4;
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat()), { maxLength: 2000 }), (steps) => {
@@ -37,7 +37,7 @@ test("every row is zero when claimed and shares no cell with another, whatever w
   );
 });
 
-test("chunks are given back when their rows are", () => {
+test("frees a chunk when all of its rows are released", () => {
   const slab = new CounterSlab(10);
   const rows = Array.from({ length: 5000 }, freshRow);
   for (const row of rows) slab.claim(row);
@@ -50,14 +50,14 @@ test("chunks are given back when their rows are", () => {
   expect(new Set(kept.map((row) => row.cells)).size).toBeLessThanOrEqual(2);
 });
 
-test("a row that was never claimed can be released", () => {
+test("accepts the release of a row that was never claimed", () => {
   const slab = new CounterSlab(4);
   const row = freshRow();
   slab.release(row);
   expect(row.at).toBe(0);
 });
 
-test("a claimed row costs its cells, and no boxed number in its owner", () => {
+test("stores a claimed row in its cells, without a boxed number in its owner", () => {
   // Of this test alone: once one object of a class holds a boxed number, all that follow are made with one.
   class Owner implements CounterRow {
     cells: Float64Array = CounterSlab.none;

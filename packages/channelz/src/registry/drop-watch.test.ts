@@ -21,8 +21,8 @@ function dropSome(registry: Registry): void {
   registry.addSubchannel({ parent: channel });
 }
 
-describe("what the application drops without closing it", () => {
-  test("[CZ-D-LEAK-1] is removed from the registry, with a warning as its last event, while what it holds stays", async () => {
+describe("objects dropped without close", () => {
+  test("[CZ-D-LEAK-1] removes a dropped object from the registry with a warning as its last event, and keeps what it holds", async () => {
     const dropped: DroppedObject[] = [];
     const registry = createRegistry({ onDropped: (one) => dropped.push(one) });
     const kept = registry.addChannel();
@@ -39,7 +39,7 @@ describe("what the application drops without closing it", () => {
     kept.close();
   });
 
-  test("[CZ-D-LEAK-2] is warned about once, with what it was, and where it was added when that is remembered", async () => {
+  test("[CZ-D-LEAK-2] warns once about a dropped object, with its name, and with the place that added it if that is remembered", async () => {
     const warnings: Error[] = [];
     const listen = (warning: Error): void => {
       if ("code" in warning && warning.code === "CHANNELZ_DROPPED") warnings.push(warning);
@@ -62,7 +62,7 @@ describe("what the application drops without closing it", () => {
     }
   });
 
-  test("[CZ-D-LEAK-1] includes the subject of a socket: the registry does not keep it alive", async () => {
+  test("[CZ-D-LEAK-1] does not keep the subject of a socket alive", async () => {
     const registry = createRegistry();
     const socket = registry.addSocket({ subject: { name: "connection" }, describe: () => ({ remoteName: "alive" }) });
     let name = "alive";
@@ -79,7 +79,7 @@ describe("what the application drops without closing it", () => {
     socket.close();
   });
 
-  test("does not include what a server listens on, while there is the server", async () => {
+  test("keeps the listen sockets of a server while the server exists", async () => {
     const registry = createRegistry();
     const server = registry.addServer();
     registry.addListenSocket({ server, local: { ip: "127.0.0.1", port: 1 } });
@@ -90,7 +90,7 @@ describe("what the application drops without closing it", () => {
     server.close();
   });
 
-  test("is remembered with where it was added only until it is closed", () => {
+  test("forgets where an object was added when it is closed", () => {
     const registry = createRegistry({ remembersCreation: true, maxClosed: 0 });
     const churn = (count: number): void => {
       for (let i = 0; i < count; i += 1) {
@@ -109,7 +109,7 @@ describe("what the application drops without closing it", () => {
     expect(bytesAfter(1000) - before).toBeLessThan(500_000);
   });
 
-  test("is distinguished from what was closed", async () => {
+  test("does not report closed objects as dropped", async () => {
     const dropped: DroppedObject[] = [];
     const registry = createRegistry({ onDropped: (one) => dropped.push(one) });
     const add = (): void => {

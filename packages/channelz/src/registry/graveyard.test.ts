@@ -13,8 +13,8 @@ async function isFound(read: Promise<unknown>): Promise<boolean> {
   );
 }
 
-describe("a closed object", () => {
-  test("[CZ-D-GRAVE-1] stays readable by its id, with the time and the reason as the last event where it has a trace", async () => {
+describe("closed objects", () => {
+  test("[CZ-D-GRAVE-1] keeps a closed object readable by its id, with the time and the reason as the last event of its trace", async () => {
     let time = 1_700_000_000_000;
     const registry = createRegistry({ clock: { now: () => time } });
     const channel = registry.addChannel();
@@ -47,7 +47,7 @@ describe("a closed object", () => {
     expect(events).toContain(`Closed socket ${socket.id}: connection reset`);
   });
 
-  test("[CZ-D-GRAVE-2] is in no list and under no parent", async () => {
+  test("[CZ-D-GRAVE-2] lists a closed object in no list and under no parent", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();
     const kept = registry.addSubchannel({ parent: channel });
@@ -66,7 +66,7 @@ describe("a closed object", () => {
     expect((await registry.getServerSockets(server.id)).socketRef).toEqual([]);
   });
 
-  test("leaves its children alive, and they can go elsewhere", async () => {
+  test("keeps the children of a closed object alive, and they can get another parent", async () => {
     const registry = createRegistry();
     const first = registry.addChannel();
     const second = registry.addChannel();
@@ -87,7 +87,7 @@ describe("a closed object", () => {
     expect((await registry.getSocket(accepted.id)).socket?.data?.messagesSent).toBe(1n);
   });
 
-  test("that is a server ends its listening with it", async () => {
+  test("closes the listen sockets of a server with the server", async () => {
     const registry = createRegistry();
     const server = registry.addServer();
     const listen = registry.addListenSocket({ server });
@@ -96,7 +96,7 @@ describe("a closed object", () => {
     expect((await registry.getSocket(listen.id)).socket?.ref?.socketId).toBe(BigInt(listen.id));
   });
 
-  test("can be closed again without effect", async () => {
+  test("ignores a second close", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();
     channel.close("first");
@@ -107,7 +107,7 @@ describe("a closed object", () => {
   });
 });
 
-test("[CZ-D-GRAVE-3] the number of closed objects is limited for each kind, and the first closed is removed first", async () => {
+test("[CZ-D-GRAVE-3] limits the number of closed objects per kind, and removes the one that closed first", async () => {
   const registry = createRegistry({ maxClosed: 3 });
   const channel = registry.addChannel();
   channel.close();
@@ -120,7 +120,7 @@ test("[CZ-D-GRAVE-3] the number of closed objects is limited for each kind, and 
   expect(registry.size.closed).toBe(4);
 });
 
-test("[CZ-D-GRAVE-4] with a bound of 0 a closed object is gone at once", async () => {
+test("[CZ-D-GRAVE-4] removes a closed object at once if the limit is 0", async () => {
   const registry = createRegistry({ maxClosed: 0 });
   const server = registry.addServer();
   const socket = registry.addSocket({ server });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { IdIndex } from "./id-index.js";
 
-test("finds exactly what was added and not removed, whatever ids were skipped and whatever was removed when", () => {
+test("finds exactly what was added and not removed, whatever ids were skipped and removed", () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant("add" as const), count: fc.integer({ min: 1, max: 400 }), gap: fc.nat(600) }),
     fc.record({ kind: fc.constant("removeRun" as const), from: fc.nat(), count: fc.nat(500) }),
@@ -39,13 +39,13 @@ test("finds exactly what was added and not removed, whatever ids were skipped an
   );
 });
 
-describe("takes memory for what it holds", () => {
+describe("memory of an IdIndex", () => {
   const heapInUse = (): number => {
     globalThis.gc?.();
     return process.memoryUsage().heapUsed;
   };
 
-  test.each([0, 1000, 300_000])("and little for what goes when %i more have come", (lag) => {
+  test.each([0, 1000, 300_000])("needs little memory for removed ids after %i more were added", (lag) => {
     const before = heapInUse();
     const index = new IdIndex<{ id: number }>();
     for (let id = 1; id <= 300_000 + lag; id += 1) {
@@ -57,7 +57,7 @@ describe("takes memory for what it holds", () => {
     expect(index.size).toBe(3000 + lag);
   });
 
-  test("and none for what went, though nothing comes after it", () => {
+  test("needs no memory for removed ids, even if no other is added", () => {
     const before = heapInUse();
     const index = new IdIndex<{ id: number }>();
     for (let id = 1; id <= 300_000; id += 1) index.add({ id });
@@ -68,7 +68,7 @@ describe("takes memory for what it holds", () => {
   });
 });
 
-test("forgets what is removed after its chunk was given up", () => {
+test("forgets an object that is removed after its chunk was freed", () => {
   const index = new IdIndex<{ id: number }>();
   for (let id = 1; id < 256; id += 1) index.add({ id });
   for (let id = 1; id < 250; id += 1) index.delete(id);
@@ -79,7 +79,7 @@ test("forgets what is removed after its chunk was given up", () => {
   expect(index.get(251)?.id).toBe(251);
 });
 
-test("knows no id that never was, however odd", () => {
+test("does not find an id that was never added, however odd", () => {
   const index = new IdIndex<{ id: number }>();
   index.add({ id: 1 });
   for (const id of [0, -1, -255, -256, 1.5, Number.NaN, 2 ** 63, -(2 ** 63)]) {

@@ -16,10 +16,13 @@ test.each([
   ["1::ffff:102:304", [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 1, 2, 3, 4]],
   ["fe80::1:2%a:b.c", [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2]],
   ["1:2:3:4:5:6:7:8", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8]],
-])("[CZ-ADDR-2] %s has the bytes %j", (text, bytes) => {
+])("[CZ-ADDR-2] converts %s to the bytes %j", (text, bytes) => {
   expect([...parseIpAddress(text)!]).toEqual(bytes);
 });
 
-test.each(["", "localhost", "1.2.3", "1.2.3.256", ":::", "g::1", "/run/socket"])("%j is no IP address", (text) => {
-  expect(parseIpAddress(text)).toBeUndefined();
-});
+test.each(["", "localhost", "1.2.3", "1.2.3.256", ":::", "g::1", "/run/socket"])(
+  "does not accept %j as an IP address",
+  (text) => {
+    expect(parseIpAddress(text)).toBeUndefined();
+  },
+);

@@ -26,8 +26,8 @@ async function childIds(registry: Registry, node: ChannelHandle | SubchannelHand
   ];
 }
 
-describe("a link", () => {
-  test("[CZ-CHANNEL-2] [CZ-SUBCHANNEL-2] [CZ-D-LINK-1] that would mix sockets and channels is refused, naming both, and changes nothing", async () => {
+describe("links", () => {
+  test("[CZ-CHANNEL-2] [CZ-SUBCHANNEL-2] [CZ-D-LINK-1] refuses to mix sockets and channels under a parent, names both, and changes nothing", async () => {
     const registry = createRegistry();
     const parent = registry.addChannel({ target: "dns:///orders" });
     const subchannel = registry.addSubchannel({ parent, name: "first" });
@@ -45,7 +45,7 @@ describe("a link", () => {
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
   });
 
-  test("[CZ-CHANNEL-2] [CZ-SUBCHANNEL-2] children are channels and subchannels together, or sockets, whichever came first", async () => {
+  test("[CZ-CHANNEL-2] [CZ-SUBCHANNEL-2] allows channels and subchannels together as children, or sockets, whichever came first", async () => {
     const registry = createRegistry();
     const children = {
       channel: (parent: ChannelHandle | SubchannelHandle) => registry.addChannel({ parent }),
@@ -65,7 +65,7 @@ describe("a link", () => {
     }
   });
 
-  test("[CZ-CHANNEL-2] a parent may change what it has once it has none", async () => {
+  test("[CZ-CHANNEL-2] allows another kind of children once the parent has none left", async () => {
     const registry = createRegistry();
     const parent = registry.addSubchannel();
     registry.addSocket({ parent }).close();
@@ -73,7 +73,7 @@ describe("a link", () => {
     expect(await childIds(registry, parent)).toEqual([child.id]);
   });
 
-  test("[CZ-D-LINK-2] that would close a cycle is refused, naming both", () => {
+  test("[CZ-D-LINK-2] refuses a link that would close a cycle, and names both ends", () => {
     const registry = createRegistry();
     const top = registry.addChannel({ name: "top" });
     const middle = registry.addSubchannel({ parent: top });
@@ -85,7 +85,7 @@ describe("a link", () => {
     expect(failure(() => top.link(top)).message).toContain("its own child");
   });
 
-  test("[CZ-CHANNEL-5] puts a channel or subchannel under several parents, and shows it under each, once", async () => {
+  test("[CZ-CHANNEL-5] links a channel or subchannel to several parents, and shows it once under each", async () => {
     const registry = createRegistry();
     for (const shared of [registry.addSubchannel(), registry.addChannel()]) {
       const parents = [registry.addChannel(), registry.addChannel(), registry.addSubchannel()];
@@ -98,7 +98,7 @@ describe("a link", () => {
     }
   });
 
-  test("is made once, and unmade by its own registry only", async () => {
+  test("links a child once, and unlinks only through its own registry", async () => {
     const registry = createRegistry();
     const parent = registry.addChannel();
     const child = registry.addSubchannel({ parent });
@@ -112,7 +112,7 @@ describe("a link", () => {
     expect(await childIds(registry, parent)).toEqual([child.id]);
   });
 
-  test("of a socket is made once, and undone once, and then the socket can have another owner", async () => {
+  test("links and unlinks a socket once, after which it can get another owner", async () => {
     const registry = createRegistry();
     const [first, second] = [registry.addSubchannel(), registry.addSubchannel()];
     const socket = registry.addSocket({ parent: first });
@@ -130,7 +130,7 @@ describe("a link", () => {
     expect(await childIds(registry, second)).toEqual([socket.id]);
   });
 
-  test("[CZ-CHANNEL-2] of a socket under a parent that has nested channels alone is refused", async () => {
+  test("[CZ-CHANNEL-2] refuses to link a socket to a parent that has only nested channels", async () => {
     const registry = createRegistry();
     const parent = registry.addChannel();
     const nested = registry.addChannel({ parent });
@@ -138,7 +138,7 @@ describe("a link", () => {
     expect(await childIds(registry, parent)).toEqual([nested.id]);
   });
 
-  test("takes nothing but channels, subchannels and sockets", () => {
+  test("refuses to link anything but channels, subchannels and sockets", () => {
     const registry = createRegistry();
     const parent = registry.addChannel();
     const server = registry.addServer();
@@ -148,7 +148,7 @@ describe("a link", () => {
     }
   });
 
-  test("is refused for what is closed, of another registry, or a socket that has an owner", () => {
+  test("refuses to link closed objects, objects of another registry, and sockets that have an owner", () => {
     const registry = createRegistry();
     const other = createRegistry();
     const channel = registry.addChannel();
@@ -169,7 +169,7 @@ describe("a link", () => {
   });
 });
 
-test("[CZ-CHANNEL-4] [CZ-SUBCHANNEL-2] the graph never has a cycle, whatever is linked, unlinked and closed", async () => {
+test("[CZ-CHANNEL-4] [CZ-SUBCHANNEL-2] keeps the graph free of cycles, whatever is linked, unlinked and closed", async () => {
   const step = fc.record({
     act: fc.constantFrom("link", "link", "link", "unlink", "close", "add"),
     a: fc.nat(),

@@ -78,7 +78,7 @@ describe("OrderedTable", () => {
     );
   });
 
-  describe("takes memory for what it holds", () => {
+  describe("memory", () => {
     const heapInUse = (): number => {
       globalThis.gc?.();
       return process.memoryUsage().heapUsed;
@@ -89,7 +89,7 @@ describe("OrderedTable", () => {
       return table;
     };
 
-    test("and little for what went, be it the oldest first or the newest", () => {
+    test("needs little memory after removals, whether the oldest or the newest go first", () => {
       const before = heapInUse();
       const tables = [filled(100_000), filled(100_000)];
       for (let id = 1; id <= 100_000; id += 1) {
@@ -101,7 +101,7 @@ describe("OrderedTable", () => {
       expect(tables.map(({ size }) => size)).toEqual([0, 0]);
     });
 
-    test("and not for the gaps between the few that stay", () => {
+    test("needs no memory for the gaps between the few that remain", () => {
       const before = heapInUse();
       const table = filled(300_000);
       for (let id = 1; id <= 300_000; id += 1) if (id % 100 !== 0) table.delete(id);
@@ -111,7 +111,7 @@ describe("OrderedTable", () => {
     });
   });
 
-  test("says that nothing was removed for an id that it does not hold", () => {
+  test("reports that nothing was removed for an unknown id", () => {
     const table = new OrderedTable<{ id: number }>();
     expect(table.delete(1)).toBe(false);
     table.add({ id: 2 });

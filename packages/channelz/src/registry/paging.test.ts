@@ -60,7 +60,7 @@ function nest(registry: Registry, listed: unknown, count: number): void {
 const nested: ChannelHandle[] = [];
 
 describe.each(lists)("$name", ({ addOwner, add, page }) => {
-  test("[CZ-PAGE-1] [CZ-PAGE-2] [CZ-PAGE-3] [CZ-PAGE-4] [CZ-PAGE-5] [CZ-D-PAGE-3] [CZ-LIMIT-1] a walk sees what lived through it once, whatever comes and goes meanwhile", async () => {
+  test("[CZ-PAGE-1] [CZ-PAGE-2] [CZ-PAGE-3] [CZ-PAGE-4] [CZ-PAGE-5] [CZ-D-PAGE-3] [CZ-LIMIT-1] yields every object that lives through a walk exactly once, whatever is added and removed meanwhile", async () => {
     const step = fc.record({
       add: fc.nat(6),
       remove: fc.array(fc.nat(), { maxLength: 6 }),
@@ -115,7 +115,7 @@ describe.each(lists)("$name", ({ addOwner, add, page }) => {
     );
   });
 
-  test("[CZ-LIMIT-2] [CZ-D-PAGE-1] [CZ-D-PAGE-2] a page has 100 items by default and never more than 1000", async () => {
+  test("[CZ-LIMIT-2] [CZ-D-PAGE-1] [CZ-D-PAGE-2] returns 100 items per page by default and never more than 1000", async () => {
     const registry = createRegistry();
     const owner = addOwner?.(registry);
     const ownerId = owner?.id ?? 0;
@@ -129,7 +129,7 @@ describe.each(lists)("$name", ({ addOwner, add, page }) => {
     for (const one of kept) one.close();
   });
 
-  test("[CZ-D-ARG-1] a negative page size is INVALID_ARGUMENT and says what to send", async () => {
+  test("[CZ-D-ARG-1] rejects a negative page size with INVALID_ARGUMENT and says what to send", async () => {
     const registry = createRegistry();
     const owner = addOwner?.(registry);
     const ownerId = owner?.id ?? 0;
@@ -141,7 +141,7 @@ describe.each(lists)("$name", ({ addOwner, add, page }) => {
     }
   });
 
-  test("[CZ-D-ARG-2] a start below 0 is the first page", async () => {
+  test("[CZ-D-ARG-2] returns the first page for a start id below 0", async () => {
     const registry = createRegistry();
     const owner = addOwner?.(registry);
     const ownerId = owner?.id ?? 0;
@@ -149,7 +149,7 @@ describe.each(lists)("$name", ({ addOwner, add, page }) => {
     expect((await page(registry, ownerId, -(2n ** 63n), 0n)).ids).toEqual([first.id]);
   });
 
-  test("[CZ-ERR-2] beyond the last item there is an empty page with the end, also for the largest id", async () => {
+  test("[CZ-ERR-2] returns an empty last page after the last item, even for the largest id", async () => {
     const registry = createRegistry();
     const owner = addOwner?.(registry);
     const ownerId = owner?.id ?? 0;
@@ -159,7 +159,7 @@ describe.each(lists)("$name", ({ addOwner, add, page }) => {
     expect(await page(registry, ownerId, 2n ** 63n - 1n, 1n)).toEqual({ ids: [], end: true });
   });
 
-  test("[CZ-PAGE-5] a page that ends exactly at the last item says so", async () => {
+  test("[CZ-PAGE-5] sets end on a page that ends exactly at the last item", async () => {
     const registry = createRegistry();
     const owner = addOwner?.(registry);
     const ownerId = owner?.id ?? 0;
@@ -170,7 +170,7 @@ describe.each(lists)("$name", ({ addOwner, add, page }) => {
   });
 });
 
-test("[CZ-OP-2] [CZ-PAGE-5] a channel is a top channel exactly if the application added it without a parent, for all its life", async () => {
+test("[CZ-OP-2] [CZ-PAGE-5] treats a channel as a top channel exactly if the application added it without a parent, for its whole life", async () => {
   const registry = createRegistry();
   const top = registry.addChannel();
   const nested = registry.addChannel({ parent: top });
@@ -193,7 +193,7 @@ test("[CZ-OP-2] [CZ-PAGE-5] a channel is a top channel exactly if the applicatio
   subchannel.close();
 });
 
-test("a page stays below the size that clients accept, and the walk continues after it", async () => {
+test("keeps a page below the size that clients accept, and continues the walk after it", async () => {
   const registry = createRegistry({ maxTraceBytes: 64 * 1024 * 1024 });
   const channels = Array.from({ length: 300 }, () => registry.addChannel());
   for (const channel of channels) for (let i = 0; i < 31; i += 1) channel.trace(`${i} `.padEnd(1000, "x"));

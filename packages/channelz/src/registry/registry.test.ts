@@ -28,7 +28,7 @@ async function codeOf(read: Promise<unknown>): Promise<string | undefined> {
 }
 
 describe("ids", () => {
-  test("[CZ-REF-1] [CZ-REF-2] [CZ-D-ID-1] come from one ascending sequence for all kinds, and never again", () => {
+  test("[CZ-REF-1] [CZ-REF-2] [CZ-D-ID-1] assigns ids of all kinds from one ascending sequence, and never twice", () => {
     const ids: number[] = [];
     for (let round = 0; round < 3; round += 1) {
       const channel = registry.addChannel();
@@ -43,7 +43,7 @@ describe("ids", () => {
     expect(ids[0]).toBe(1);
   });
 
-  test("[CZ-REF-3] a ref contains the name if the object has one, else only the id", async () => {
+  test("[CZ-REF-3] includes the name of an object in its ref if it has one", async () => {
     const named = registry.addChannel({ name: "orders" });
     const plain = registry.addChannel();
     const { channel } = await registry.getTopChannels();
@@ -54,8 +54,8 @@ describe("ids", () => {
   });
 });
 
-describe("a channel", () => {
-  test("[CZ-CHANNEL-1] [CZ-OP-6] [CZ-DATA-1] [CZ-STATE-1] is returned with its ref, its state and its target", async () => {
+describe("channels", () => {
+  test("[CZ-CHANNEL-1] [CZ-OP-6] [CZ-DATA-1] [CZ-STATE-1] returns a channel with its ref, state and target", async () => {
     const channel = registry.addChannel({ target: "dns:///orders" });
     const nested = registry.addChannel({ parent: channel });
     const { channel: top } = await registry.getChannel(channel.id);
@@ -65,7 +65,7 @@ describe("a channel", () => {
     expect((await registry.getChannel(BigInt(nested.id))).channel?.data?.target).toBe("");
   });
 
-  test("[CZ-DATA-1] keeps its first target through every change of state, link and child, and after it closes", async () => {
+  test("[CZ-DATA-1] keeps the first target of a channel through every change of state, link and child, and after close", async () => {
     const init = { target: "dns:///orders", name: "orders" };
     const channel = registry.addChannel(init);
     const target = async (): Promise<string | undefined> =>
@@ -81,7 +81,7 @@ describe("a channel", () => {
     expect(await target()).toBe("dns:///orders");
   });
 
-  test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] [CZ-DATA-6] [CZ-D-TIME-1] counts its calls and the time of the last start", async () => {
+  test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] [CZ-DATA-6] [CZ-D-TIME-1] counts the calls of a channel and the time of the last start", async () => {
     const channel = registry.addChannel();
     const before = (await registry.getChannel(channel.id)).channel?.data;
     expect(before?.lastCallStartedTimestamp).toBeUndefined();
@@ -98,7 +98,7 @@ describe("a channel", () => {
     expect(timestampMs(data!.lastCallStartedTimestamp!)).toBe(1_700_000_005_000);
   });
 
-  test("[CZ-STATE-1] [CZ-D-STATE-1] begins in the state that it is given, and goes from UNKNOWN to any without a warning", async () => {
+  test("[CZ-STATE-1] [CZ-D-STATE-1] starts a channel in the given state, and changes it from UNKNOWN to any other without a warning", async () => {
     const channel = registry.addChannel({ state: "UNKNOWN" });
     const subchannel = registry.addSubchannel({ parent: channel, state: "READY" });
     const states = async (): Promise<unknown[]> => [
@@ -115,7 +115,7 @@ describe("a channel", () => {
   });
 
   test.each(ChannelConnectivityState_StateSchema.values)(
-    "[CZ-STATE-1] reports the state $name by the number of the schema",
+    "[CZ-STATE-1] reports the state $name by its number in the schema",
     async ({ name, number }) => {
       const channel = registry.addChannel({ state: name as ConnectivityState });
       expect((await registry.getChannel(channel.id)).channel?.data?.state?.state).toBe(number);
@@ -124,7 +124,7 @@ describe("a channel", () => {
     },
   );
 
-  test("[CZ-SUBCHANNEL-1] [CZ-OP-7] a subchannel is returned with its ref and its data", async () => {
+  test("[CZ-SUBCHANNEL-1] [CZ-OP-7] returns a subchannel with its ref and data", async () => {
     const channel = registry.addChannel();
     const subchannel = registry.addSubchannel({ parent: channel, name: "b", target: "127.0.0.1:1" });
     subchannel.callStarted();
@@ -134,8 +134,8 @@ describe("a channel", () => {
   });
 });
 
-describe("a server", () => {
-  test("[CZ-SERVER-1] [CZ-SERVER-2] [CZ-SERVER-3] [CZ-SERVER-4] [CZ-OP-4] is returned with its calls and its listen sockets", async () => {
+describe("servers", () => {
+  test("[CZ-SERVER-1] [CZ-SERVER-2] [CZ-SERVER-3] [CZ-SERVER-4] [CZ-OP-4] returns a server with its calls and listen sockets", async () => {
     const server = registry.addServer({ name: "api" });
     expect((await registry.getServer(server.id)).server?.listenSocket).toEqual([]);
     const listen = registry.addListenSocket({ server, local: { ip: "127.0.0.1", port: 80 } });
@@ -152,7 +152,7 @@ describe("a server", () => {
     expect(timestampMs(reported!.data!.lastCallStartedTimestamp!)).toBe(time);
   });
 
-  test("[CZ-SERVER-6] [CZ-OP-3] [CZ-OP-5] is one of several, and each lists its own sockets alone", async () => {
+  test("[CZ-SERVER-6] [CZ-OP-3] [CZ-OP-5] lists several servers, each with only its own sockets", async () => {
     const one = registry.addServer();
     const two = registry.addServer();
     const socket = registry.addSocket({ server: one, name: "a" });
@@ -165,8 +165,8 @@ describe("a server", () => {
   });
 });
 
-describe("a socket", () => {
-  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-7] [CZ-SOCKET-8] [CZ-SOCKET-9] counts streams, messages and keep-alives", async () => {
+describe("sockets", () => {
+  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-7] [CZ-SOCKET-8] [CZ-SOCKET-9] counts streams, messages and keep-alives of a socket", async () => {
     const socket = registry.addSocket();
     socket.localStreamStarted();
     socket.localStreamStarted();
@@ -188,12 +188,12 @@ describe("a socket", () => {
     });
   });
 
-  test("keeps a remote name although nothing else is known of it", async () => {
+  test("keeps the remote name of a socket if nothing else is known about it", async () => {
     const { id } = registry.addSocket({ remoteName: "orders.example" });
     expect((await registry.getSocket(id)).socket?.remoteName).toBe("orders.example");
   });
 
-  test("without a subject is read without its describer", async () => {
+  test("does not call the describer of a socket without a subject", async () => {
     const describe = (): never => {
       throw new Error("asked");
     };
@@ -201,13 +201,13 @@ describe("a socket", () => {
     expect((await registry.getSocket(id)).socket?.data?.option).toEqual([]);
   });
 
-  test("is not found by the method of another kind, and the error says which kind the id is of", async () => {
+  test("does not find a socket by the method of another kind, and names the kind of the id", async () => {
     const { id } = registry.addSocket();
     await expect(registry.getServer(id)).rejects.toThrow(`There is no server ${id}: that id is a socket's.`);
     await expect(registry.getServer(id + 1)).rejects.toThrow(`There is no server ${id + 1}. It never was`);
   });
 
-  test("[CZ-SOCKET-10] [CZ-SOCKET-11] [CZ-SOCKET-12] [CZ-D-TIME-1] reports its times, and omits those that never occurred", async () => {
+  test("[CZ-SOCKET-10] [CZ-SOCKET-11] [CZ-SOCKET-12] [CZ-D-TIME-1] reports the times of a socket, and omits those that never occurred", async () => {
     const client = registry.addSocket();
     const server = registry.addSocket();
     client.localStreamStarted();
@@ -247,7 +247,7 @@ describe("a socket", () => {
     }
   });
 
-  test("[CZ-SOCKET-1] [CZ-SOCKET-2] [CZ-SOCKET-3] [CZ-SOCKET-4] [CZ-OP-8] is returned with its addresses, and without fields it does not have", async () => {
+  test("[CZ-SOCKET-1] [CZ-SOCKET-2] [CZ-SOCKET-3] [CZ-SOCKET-4] [CZ-OP-8] returns a socket with its addresses, and without fields that it does not have", async () => {
     const server = registry.addServer();
     const listen = registry.addListenSocket({ server, local: { ip: "0.0.0.0", port: 443 } });
     const { socket: bare } = await registry.getSocket(listen.id);
@@ -265,7 +265,7 @@ describe("a socket", () => {
     expect(reported?.remoteName).toBe("orders-7");
   });
 
-  test("[CZ-ADDR-1] [CZ-ADDR-3] [CZ-ADDR-4] [CZ-ADDR-5] has addresses of each kind, each with one member", async () => {
+  test("[CZ-ADDR-1] [CZ-ADDR-3] [CZ-ADDR-4] [CZ-ADDR-5] returns addresses of each kind, each with one member", async () => {
     const value = { type: "example.v1.Pipes", value: Uint8Array.of(1) };
     const socket = registry.addSocket({ local: { path: "/run/a.sock" }, remote: { name: "pid 7 (node)", value } });
     const { socket: reported } = await registry.getSocket(socket.id);
@@ -296,7 +296,7 @@ describe("a socket", () => {
     }
   });
 
-  test("[CZ-SEC-1] [CZ-SEC-2] [CZ-SEC-3] reports how it is secured", async () => {
+  test("[CZ-SEC-1] [CZ-SEC-2] [CZ-SEC-3] reports how a socket is secured", async () => {
     const certificate = new Uint8Array(700).fill(7);
     const securities = [
       {
@@ -334,7 +334,7 @@ describe("a socket", () => {
     });
   });
 
-  test("[CZ-OP-9] [CZ-D-SUMMARY-1] [CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] asks its describer when details are wanted, live, and never for a summary", async () => {
+  test("[CZ-OP-9] [CZ-D-SUMMARY-1] [CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] calls the describer for each read of details, and never for a summary", async () => {
     let asked = 0;
     const subject = { window: 0 };
     const socket = registry.addSocket({
@@ -365,7 +365,7 @@ describe("a socket", () => {
     expect(asked).toBe(2);
   });
 
-  test("[CZ-OPT-1] [CZ-OPT-2] [CZ-OPT-3] [CZ-D-VER-2] carries options with their payloads, named after the package that was asked", () => {
+  test("[CZ-OPT-1] [CZ-OPT-2] [CZ-OPT-3] [CZ-D-VER-2] returns socket options with their payloads, named after the requested package", () => {
     const socket = registry.addSocket({
       subject: {},
       describe: () => ({
@@ -390,12 +390,12 @@ describe("a socket", () => {
     ["a remote address with an empty name", { remote: { name: "" } }, /`remote` requires/],
     ["security of no kind", { security: {} }, /`security` requires/],
     ["other security without a name", { security: { other: { name: "" } } }, /non-empty `name`/],
-  ])("[CZ-ADDR-1] [CZ-ADDR-5] [CZ-SEC-3] [CZ-D-INPUT-1] is refused with %s", (_what, init, message) => {
+  ])("[CZ-ADDR-1] [CZ-ADDR-5] [CZ-SEC-3] [CZ-D-INPUT-1] refuses a socket with %s", (_what, init, message) => {
     expect(() => registry.addSocket(init as SocketInit)).toThrow(message);
     expect(registry.size.sockets).toBe(0);
   });
 
-  test("[CZ-SEC-1] reports a cipher suite by its standard name only, if the application gives both names", async () => {
+  test("[CZ-SEC-1] reports a cipher suite only by its standard name if the application gives both names", async () => {
     const security = { tls: { standardName: "TLS_AES_128_GCM_SHA256", otherName: "house blend" } };
     const { id } = registry.addSocket({ security });
     const bytes = registry.encode({ method: "GetSocket", id: BigInt(id), summary: false }, "rpc.channelz.v1", 0);
@@ -403,7 +403,7 @@ describe("a socket", () => {
     expect(Buffer.from(bytes).toString("latin1")).not.toContain("house blend");
   });
 
-  test("[CZ-OPT-2] a describer that fails, or returns invalid values, costs no more than the details", async () => {
+  test("[CZ-OPT-2] omits only the details if a describer fails or returns invalid values", async () => {
     const describers = [
       () => {
         throw new RangeError("secret-value");
@@ -424,7 +424,7 @@ describe("a socket", () => {
     }
   });
 
-  test("a describer may itself read from the registry", async () => {
+  test("allows a describer to read from the registry", async () => {
     const other = registry.addChannel({ target: "other" });
     const socket = registry.addSocket({
       subject: {},
@@ -437,8 +437,8 @@ describe("a socket", () => {
   });
 });
 
-describe("look-ups", () => {
-  test("[CZ-ERR-1] [CZ-D-ARG-3] [CZ-D-ARG-4] [CZ-D-ARG-5] of what is unknown, not positive or of another kind are NOT_FOUND", async () => {
+describe("lookups", () => {
+  test("[CZ-ERR-1] [CZ-D-ARG-3] [CZ-D-ARG-4] [CZ-D-ARG-5] returns NOT_FOUND for ids that are unknown, not positive or of another kind", async () => {
     const channel = registry.addChannel();
     const subchannel = registry.addSubchannel({ parent: channel });
     const server = registry.addServer();
@@ -464,7 +464,7 @@ describe("look-ups", () => {
     }
   });
 
-  test("[CZ-OP-1] change nothing in the registry, by any of the seven methods", async () => {
+  test("[CZ-OP-1] changes nothing in the registry, by any of the seven methods", async () => {
     const channel = registry.addChannel();
     const subchannel = registry.addSubchannel({ parent: channel });
     const server = registry.addServer();
@@ -491,7 +491,7 @@ describe("look-ups", () => {
   });
 });
 
-test("what a reader in this process gets is what is on the wire, to the byte", async () => {
+test("returns the same bytes to a reader in this process as on the wire", async () => {
   const channel = registry.addChannel({ name: "é".repeat(100), target: "x".repeat(300) });
   const subchannel = registry.addSubchannel({ parent: channel });
   subchannel.setState("CONNECTING", "because");
@@ -509,7 +509,7 @@ test("what a reader in this process gets is what is on the wire, to the byte", a
   expect(Buffer.from(toBinary(GetTopChannelsResponseSchema, await registry.getTopChannels())).equals(page)).toBe(true);
 });
 
-test("counting after close works while the object is kept, and has no effect after", async () => {
+test("counts after close while the object is kept, and ignores counts afterwards", async () => {
   const small = createRegistry({ maxClosed: 1 });
   const first = small.addSocket();
   first.messageSent();
@@ -526,7 +526,7 @@ test("counting after close works while the object is kept, and has no effect aft
   expect(await codeOf(small.getSocket(first.id))).toBe("NOT_FOUND");
 });
 
-test("a bound that is no whole number is a TypeError that names it", () => {
+test("rejects a limit that is not an integer with a TypeError that names it", () => {
   expect(() => createRegistry({ maxClosed: -1 })).toThrow(/maxClosed must be a whole number/);
   expect(() => createRegistry({ maxTraceEvents: 1.5 })).toThrow(/maxTraceEvents/);
 });

@@ -29,7 +29,7 @@ async function churn(registry: Registry, count: number, living: number): Promise
   server.close();
 }
 
-test("a million sockets added and removed leave nothing behind", async () => {
+test("leaves nothing behind after a million sockets were added and removed", async () => {
   const registry = createRegistry();
   // What is made once, code and tables, is made before the base is taken.
   await churn(registry, 20_000, 1000);

@@ -8,20 +8,23 @@ import {
 import { lingerOption, type TcpInfo, tcpInfoOption, timeoutOption } from "./socket-options.js";
 
 describe("socket options", () => {
-  test.each([0, 1, 999.5, 1500, 60_000, 2 ** 40])("[CZ-OPT-3] a time-out of %d ms, as its schema reads it", (ms) => {
-    const { value, additional } = timeoutOption("SO_RCVTIMEO", ms);
-    const { duration } = fromBinary(SocketOptionTimeoutSchema, additional!.value);
-    expect(Number(duration!.seconds) * 1000 + duration!.nanos / 1e6).toBe(ms);
-    expect(value).toBe(`${ms} ms`);
-  });
+  test.each([0, 1, 999.5, 1500, 60_000, 2 ** 40])(
+    "[CZ-OPT-3] encodes a timeout of %d ms as the schema defines it",
+    (ms) => {
+      const { value, additional } = timeoutOption("SO_RCVTIMEO", ms);
+      const { duration } = fromBinary(SocketOptionTimeoutSchema, additional!.value);
+      expect(Number(duration!.seconds) * 1000 + duration!.nanos / 1e6).toBe(ms);
+      expect(value).toBe(`${ms} ms`);
+    },
+  );
 
-  test.each([true, false])("[CZ-OPT-3] linger, active: %s, as its schema reads it", (active) => {
+  test.each([true, false])("[CZ-OPT-3] encodes linger with active: %s as the schema defines it", (active) => {
     const { additional } = lingerOption(active, 2500);
     const read = fromBinary(SocketOptionLingerSchema, additional!.value);
     expect(read).toMatchObject({ active, duration: { seconds: 2n, nanos: 500_000_000 } });
   });
 
-  test("[CZ-OPT-3] every field of TCP_INFO has the number that the schema gives it", () => {
+  test("[CZ-OPT-3] uses the field numbers of the schema for every field of TCP_INFO", () => {
     const { fields } = SocketOptionTcpInfoSchema;
     const info = Object.fromEntries(fields.map(({ localName, number }) => [localName, 2 ** 32 - number])) as TcpInfo;
     const read = fromBinary(SocketOptionTcpInfoSchema, tcpInfoOption(info).additional!.value);

@@ -22,8 +22,8 @@ async function isFound(registry: Registry, id: number): Promise<boolean> {
   return false;
 }
 
-describe("a trace", () => {
-  test("[CZ-TRACE-1] [CZ-TRACE-2] [CZ-TRACE-3] [CZ-D-TRACE-1] keeps the latest events, with their texts, severities and times, and counts all", async () => {
+describe("traces", () => {
+  test("[CZ-TRACE-1] [CZ-TRACE-2] [CZ-TRACE-3] [CZ-D-TRACE-1] keeps the latest events with their descriptions, severities and times, and counts all events", async () => {
     let time = 1_700_000_000_000;
     const registry = createRegistry({ maxTraceEvents: 3, clock: { now: () => time } });
     const channel = registry.addChannel();
@@ -46,7 +46,7 @@ describe("a trace", () => {
     ]);
   });
 
-  test("[CZ-TRACE-4] [CZ-TRACE-5] refers to a child in an event about it, by its kind, and else to none", async () => {
+  test("[CZ-TRACE-4] [CZ-TRACE-5] refers to a child by its kind in an event about it, and otherwise to nothing", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();
     const subchannel = registry.addSubchannel({ parent: channel, name: "s" });
@@ -62,7 +62,7 @@ describe("a trace", () => {
     expect(refs.slice(4).map((ref) => ref.case)).toEqual([undefined, undefined]);
   });
 
-  test("[CZ-TRACE-6] comes with the data of channels, subchannels and servers, from each method that returns them, and not with sockets", async () => {
+  test("[CZ-TRACE-6] returns traces with channels, subchannels and servers from each method, and not with sockets", async () => {
     const registry = createRegistry();
     const server = registry.addServer();
     server.trace("bound");
@@ -84,11 +84,11 @@ describe("a trace", () => {
     ).not.toMatch(/trace|tried/);
   });
 
-  test("[CZ-TRACE-6] is reached by no method that streams: the service has neither subscriptions nor notifications", () => {
+  test("[CZ-TRACE-6] offers no streaming method for traces", () => {
     expect(Channelz.methods.map(({ methodKind }) => methodKind)).toEqual(Array(7).fill("unary"));
   });
 
-  test("of no events still counts them", async () => {
+  test("counts the events of a trace that keeps none", async () => {
     const registry = createRegistry({ maxTraceEvents: 0 });
     const channel = registry.addChannel();
     channel.trace("lost");
@@ -97,7 +97,7 @@ describe("a trace", () => {
     expect(registry.size.traceEvents).toBe(0);
   });
 
-  test("[CZ-D-TRACE-2] shares a bound of bytes with all others: the oldest events of all go first", async () => {
+  test("[CZ-D-TRACE-2] removes the oldest events of all traces first when they exceed the shared limit in bytes", async () => {
     const registry = createRegistry({ maxTraceBytes: 10_000 });
     const old = registry.addChannel();
     old.trace("early");
@@ -109,7 +109,7 @@ describe("a trace", () => {
     expect([trace.numEventsLogged, trace.events.length]).toEqual([2n, 0]);
   });
 
-  test("[CZ-D-TRACE-6] keeps the cause of an outage through any number of attempts: repetitions are counted, not appended", async () => {
+  test("[CZ-D-TRACE-6] keeps the cause of an outage through any number of attempts, by counting repetitions instead of appending them", async () => {
     let time = 1_700_000_000_000;
     const registry = createRegistry({ maxTraceEvents: 32, clock: { now: () => time } });
     const channel = registry.addChannel();
@@ -145,7 +145,7 @@ describe("a trace", () => {
     expect(registry.size.traceEvents).toBeLessThan(1000);
   });
 
-  test("[CZ-D-TRACE-6] does not fold what differs in severity, nor what is about children that live", async () => {
+  test("[CZ-D-TRACE-6] does not combine events that differ in severity or refer to living children", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();
     for (const severity of ["info", "warning", "info", "warning", "info"] as const) channel.trace("same", { severity });
@@ -160,19 +160,19 @@ describe("a trace", () => {
     ]);
   });
 
-  test("takes no severity and no state that there is not", () => {
+  test("refuses unknown severities and states", () => {
     const channel = createRegistry().addChannel();
     expect(() => channel.trace("loud", { severity: "fatal" as never })).toThrow(/A severity is one of/);
     expect(() => channel.setState("ready" as never)).toThrow(/A state is one of/);
   });
 
-  test("takes no child of another registry", () => {
+  test("refuses a child of another registry", () => {
     const channel = createRegistry().addChannel();
     const stranger = createRegistry().addChannel();
     expect(() => channel.trace("about a stranger", { child: stranger })).toThrow(TypeError);
   });
 
-  test("cuts a string that is too long, and never within a character", async () => {
+  test("truncates a string that is too long, and never within a character", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();
     channel.trace("🦊".repeat(100_000));
@@ -183,7 +183,7 @@ describe("a trace", () => {
   });
 });
 
-describe("a state", () => {
+describe("states", () => {
   const all: readonly ConnectivityState[] = ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
   const expected: Record<string, readonly string[]> = {
     IDLE: ["CONNECTING", "SHUTDOWN"],
@@ -193,7 +193,7 @@ describe("a state", () => {
     SHUTDOWN: [],
   };
 
-  test("[CZ-D-STATE-1] [CZ-D-STATE-2] [CZ-D-STATE-3] [CZ-D-STATE-4] [CZ-D-STATE-5] changes along the edges of gRPC, elsewhere with a warning, and never out of SHUTDOWN; each change is an event with its cause", async () => {
+  test("[CZ-D-STATE-1] [CZ-D-STATE-2] [CZ-D-STATE-3] [CZ-D-STATE-4] [CZ-D-STATE-5] changes a state along the edges of gRPC, warns about other changes, never leaves SHUTDOWN, and traces each change", async () => {
     const registry = createRegistry();
     for (const kind of ["channel", "subchannel"] as const) {
       for (const from of all) {
@@ -229,7 +229,7 @@ describe("a state", () => {
     }
   });
 
-  test("[CZ-D-STATE-3] [CZ-D-GRAVE-1] is SHUTDOWN after close, and stays so", async () => {
+  test("[CZ-D-STATE-3] [CZ-D-GRAVE-1] sets the state to SHUTDOWN at close, and keeps it", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();
     channel.close("done");
@@ -241,8 +241,8 @@ describe("a state", () => {
   });
 });
 
-describe("what a trace event refers to", () => {
-  test("[CZ-D-TRACE-3] can be looked up after it closed, and so can what its own trace refers to", async () => {
+describe("references of trace events", () => {
+  test("[CZ-D-TRACE-3] keeps a closed object readable while an event refers to it, and also what its own trace refers to", async () => {
     const registry = createRegistry({ maxClosed: 0 });
     const top = registry.addChannel();
     const middle = registry.addChannel({ parent: top });
@@ -253,7 +253,7 @@ describe("what a trace event refers to", () => {
     expect(await isFound(registry, bottom.id)).toBe(true);
   });
 
-  test("[CZ-D-TRACE-4] is let go when the event is overwritten", async () => {
+  test("[CZ-D-TRACE-4] releases a closed object when the event is overwritten", async () => {
     const registry = createRegistry({ maxClosed: 0, maxTraceEvents: 4 });
     const top = registry.addChannel();
     const middle = registry.addChannel({ parent: top });
@@ -268,7 +268,7 @@ describe("what a trace event refers to", () => {
     expect(registry.size.closed).toBe(0);
   });
 
-  test("[CZ-D-TRACE-4] is let go when the owner of the trace goes", async () => {
+  test("[CZ-D-TRACE-4] releases a closed object when the owner of the trace is removed", async () => {
     const registry = createRegistry({ maxClosed: 0 });
     const top = registry.addChannel();
     const child = registry.addSubchannel({ parent: top });
@@ -278,7 +278,7 @@ describe("what a trace event refers to", () => {
     expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, closed: 0, traceEvents: 0, traceBytes: 0 });
   });
 
-  test("does not keep itself alive in a ring", () => {
+  test("releases objects that refer to each other in a ring", () => {
     const registry = createRegistry({ maxClosed: 0 });
     const one = registry.addChannel();
     const two = registry.addChannel();
@@ -291,7 +291,7 @@ describe("what a trace event refers to", () => {
     expect(registry.size).toMatchObject({ closed: 0, traceEvents: 0 });
   });
 
-  test("is let go in chains of any length", () => {
+  test("releases chains of references of any length", () => {
     const registry = createRegistry({ maxClosed: 0, maxTraceBytes: 64 * 1024 * 1024 });
     const chain = [registry.addChannel()];
     for (let i = 0; i < 20_000; i += 1) {
@@ -305,7 +305,7 @@ describe("what a trace event refers to", () => {
     expect(registry.size.closed).toBe(0);
   });
 
-  test("[CZ-D-TRACE-3] [CZ-D-TRACE-4] is found exactly while an event of something found refers to it, whatever happens", async () => {
+  test("[CZ-D-TRACE-3] [CZ-D-TRACE-4] keeps an object readable exactly while an event of a readable object refers to it, whatever happens", async () => {
     const step = fc.record({
       act: fc.constantFrom("add", "refer", "refer", "chatter", "close"),
       a: fc.nat(),

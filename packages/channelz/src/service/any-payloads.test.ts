@@ -30,7 +30,7 @@ const typeUrls = (message: GetSocketResponse): string[] =>
     ...JSON.stringify(message.socket, (_, v) => (typeof v === "bigint" ? 0 : v)).matchAll(/googleapis\.com\/([\w.]+)/g),
   ].map((m) => m[1] ?? "");
 
-test("[CZ-D-VER-2] every payload is named after the package that is served, and foreign ones keep their names", () => {
+test("[CZ-D-VER-2] names every payload after the package that is served, and keeps foreign names", () => {
   expect(typeUrls(nameAnyPayloads(response(), "grpc.channelz.v1")).sort()).toEqual([
     "grpc.channelz.v1.Address",
     "grpc.channelz.v1.Security",
@@ -43,7 +43,7 @@ test("[CZ-D-VER-2] every payload is named after the package that is served, and 
   );
 });
 
-test("The message of the source is not changed", () => {
+test("does not change the message of the source", () => {
   const original = response();
   const before = clone(GetSocketResponseSchema, original);
   nameAnyPayloads(original, "grpc.channelz.v1");
@@ -51,7 +51,7 @@ test("The message of the source is not changed", () => {
   expect(equals(GetSocketResponseSchema, original, before)).toBe(true);
 });
 
-test("A message without payloads to rename is returned as it is", () => {
+test("returns a message without payloads to rename unchanged", () => {
   const servers = create(GetServersResponseSchema, { end: true });
   const socket = create(GetSocketResponseSchema, {
     socket: { data: { option: [{ name: "SO_LINGER", value: "off" }] } },

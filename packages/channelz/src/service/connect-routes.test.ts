@@ -14,7 +14,7 @@ import { channelzRoutes } from "./connect-routes.js";
 const held: unknown[] = [];
 
 test.each(channelzPackages)(
-  "[CZ-D-VER-1] all seven reads respond under %s in a router of one's own",
+  "[CZ-D-VER-1] serves all seven reads under %s in a router of the application",
   async (channelzPackage) => {
     const registry = createRegistry();
     const channel = registry.addChannel({ target: "dns:///a" });
@@ -35,7 +35,7 @@ test.each(channelzPackages)(
   },
 );
 
-test("[CZ-ERR-1] [CZ-D-ARG-1] errors reach the caller as NOT_FOUND and INVALID_ARGUMENT", async () => {
+test("[CZ-ERR-1] [CZ-D-ARG-1] returns NOT_FOUND and INVALID_ARGUMENT to the caller", async () => {
   const client = createClient(
     channelzService("rpc.channelz.v1"),
     createRouterTransport(channelzRoutes(createRegistry())),
@@ -44,7 +44,7 @@ test("[CZ-ERR-1] [CZ-D-ARG-1] errors reach the caller as NOT_FOUND and INVALID_A
   await expect(client.getServers({ maxResults: -1n })).rejects.toMatchObject({ code: Code.InvalidArgument });
 });
 
-test("An unexpected error of a source is not revealed to the caller", async () => {
+test("does not reveal an unexpected error of a source to the caller", async () => {
   const source = Object.assign(createRegistry(), {
     getServers: async () => {
       throw new Error("password is hunter2");
@@ -57,7 +57,7 @@ test("An unexpected error of a source is not revealed to the caller", async () =
 });
 
 test.each(channelzPackages)(
-  "JSON shows the payloads of options under %s, with nothing to configure",
+  "shows the payloads of options in JSON under %s, without configuration",
   async (channelzPackage) => {
     const registry = createRegistry();
     const subject = {};

@@ -6,7 +6,7 @@ test.each([
   ["100 %", "100 %25"],
   ["zwölf\n", "zw%C3%B6lf%0A"],
   ["\ud800", "%EF%BF%BD"],
-])("A status message %j travels as %j", (text, encoded) => {
+])("encodes the status message %j as %j", (text, encoded) => {
   expect(percentEncode(text)).toBe(encoded);
 });
 
@@ -21,6 +21,6 @@ test.each([
   ["-1S", undefined],
   ["soon", undefined],
   [undefined, undefined],
-])("A grpc-timeout of %s is %s ms", (value, ms) => {
+])("parses a grpc-timeout of %s as %s ms", (value, ms) => {
   expect(parseGrpcTimeoutMs(value)).toBe(ms);
 });

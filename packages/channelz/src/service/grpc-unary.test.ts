@@ -56,7 +56,7 @@ async function serve(source: Source, options: Partial<GrpcUnaryOptions> = {}): P
 }
 
 test.each(channelzPackages)(
-  "[CZ-D-PATH-1] a page is returned in one frame under %s, in bytes and from messages alike",
+  "[CZ-D-PATH-1] returns a page in one frame under %s, from bytes and from messages",
   async (channelzPackage) => {
     const registry = createRegistry();
     const channel = registry.addChannel({ target: "dns:///a" });
@@ -81,7 +81,7 @@ test.each(channelzPackages)(
 );
 
 test.each(channelzPackages)(
-  "[CZ-D-VER-2] a payload is named after %s, in bytes and from messages alike",
+  "[CZ-D-VER-2] names a payload after %s, from bytes and from messages",
   async (channelzPackage) => {
     const registry = createRegistry();
     const subject = {};
@@ -101,7 +101,7 @@ test.each(channelzPackages)(
   },
 );
 
-test("[CZ-ERR-1] an error comes without a message: status and reason alone", async () => {
+test("[CZ-ERR-1] returns an error without a message frame: only status and reason", async () => {
   const registry = createRegistry();
   for (const source of [registry, messagesOnly(registry)]) {
     const response = await rawGrpc(await serve(source), path("GetServer"), grpcFrame([0x08, 7]));
@@ -120,13 +120,13 @@ test.each([
   ["a frame of a kind that does not exist", Buffer.from([7, 0, 0, 0, 0]), Code.InvalidArgument],
   ["a compressed message without its encoding", Buffer.from([1, 0, 0, 0, 0]), Code.Internal],
   ["bytes that are no protobuf", grpcFrame([0xff, 0xff, 0xff]), Code.InvalidArgument],
-])("A body with %s is refused", async (_, body, status) => {
+])("refuses a body with %s", async (_, body, status) => {
   const response = await rawGrpc(await serve(createRegistry()), path("GetServers"), body);
   expect(response.grpcStatus).toBe(status);
   expect(response.grpcMessage).not.toBe("");
 });
 
-test("A request in many small pieces is put together", async () => {
+test("assembles a request that arrives in many small pieces", async () => {
   const registry = createRegistry();
   const server = registry.addServer({ name: "api" });
   held.push(server);
@@ -135,7 +135,7 @@ test("A request in many small pieces is put together", async () => {
   expect(response.grpcStatus).toBe(0);
 });
 
-test("[CZ-D-LISTEN-2] a message that is too large is refused by its announced length, and counted once", async () => {
+test("[CZ-D-LISTEN-2] refuses a message by its announced length if it is too large, and counts it once", async () => {
   let tooLarge = 0;
   const session = await serve(createRegistry(), { maxMessageBytes: 100, onTooLarge: () => tooLarge++ });
   const announced = await rawGrpc(session, path("GetServers"), Buffer.from([0, 0xff, 0, 0, 0]));
@@ -145,7 +145,7 @@ test("[CZ-D-LISTEN-2] a message that is too large is refused by its announced le
   expect(tooLarge).toBe(2);
 });
 
-test("A method that Channelz does not have is UNIMPLEMENTED", async () => {
+test("returns UNIMPLEMENTED for a method that Channelz does not have", async () => {
   const response = await rawGrpc(await serve(createRegistry()), path("DropTables"));
   expect(response.grpcStatus).toBe(Code.Unimplemented);
   expect(response.grpcMessage).toContain("DropTables");
@@ -156,11 +156,11 @@ test.each([
   ["a compressed request", path("GetServers"), { "grpc-encoding": "gzip" }],
   ["JSON in gRPC", path("GetServers"), { "content-type": "application/grpc+json" }],
   ["gRPC-Web", path("GetServers"), { "content-type": "application/grpc-web+proto" }],
-])("The lean path leaves %s to others", async (_, at, headers) => {
+])("leaves %s to the router", async (_, at, headers) => {
   expect((await rawGrpc(await serve(createRegistry()), at, grpcFrame(), headers)).headers[":status"]).toBe(404);
 });
 
-test("A caller's deadline ends a read that takes longer, and aborts the signal of the source", async () => {
+test("ends a read at the caller's deadline, and aborts the signal of the source", async () => {
   let signal: AbortSignal | undefined;
   const source: Source = {
     ...messagesOnly(createRegistry()),
@@ -174,7 +174,7 @@ test("A caller's deadline ends a read that takes longer, and aborts the signal o
   expect(signal?.aborted).toBe(true);
 });
 
-test("The source notices a caller that disconnects, and its late response is ignored", async () => {
+test("aborts the signal of the source when the caller disconnects, and ignores the late response", async () => {
   let signal: AbortSignal | undefined;
   let finish = (): void => {};
   const registry = createRegistry();
@@ -203,7 +203,7 @@ test("The source notices a caller that disconnects, and its late response is ign
   expect((await rawGrpc(session, path("GetTopChannels"))).grpcStatus).toBe(0);
 });
 
-test("A caller that resets in the middle of its request leaves the connection to the others", async () => {
+test("keeps the connection for others after a caller resets in the middle of its request", async () => {
   const session = await serve(createRegistry());
   const stream = session.request({
     ":method": "POST",
@@ -216,7 +216,7 @@ test("A caller that resets in the middle of its request leaves the connection to
   expect((await rawGrpc(session, path("GetServers"))).grpcStatus).toBe(0);
 });
 
-test("A source that throws something else is INTERNAL, and says nothing of it", async () => {
+test("returns INTERNAL without details if a source throws another error", async () => {
   const registry = createRegistry();
   const failing = Object.assign(createRegistry(), {
     encode: () => {

@@ -10,7 +10,7 @@ import { healthRoutes } from "./health-routes.js";
 const clientOf = (health: ReturnType<typeof createHealth>) =>
   createClient(HealthService, createRouterTransport(healthRoutes(health)));
 
-test("[CZ-D-TOOLS-2] Check responds for the server and for each service, and NOT_FOUND for an unknown one", async () => {
+test("[CZ-D-TOOLS-2] returns the status of the server and of each service for Check, and NOT_FOUND for an unknown service", async () => {
   const health = createHealth();
   health.set("a.B", "NOT_SERVING");
   const client = clientOf(health);
@@ -19,14 +19,14 @@ test("[CZ-D-TOOLS-2] Check responds for the server and for each service, and NOT
   await expect(client.check({ service: "a.C" })).rejects.toMatchObject({ code: Code.NotFound });
 });
 
-test("List returns every service", async () => {
+test("returns every service for List", async () => {
   const health = createHealth();
   health.set("a.B", "SERVING");
   const { statuses } = await clientOf(health).list({});
   expect(Object.keys(statuses).sort()).toEqual(["", "a.B"]);
 });
 
-test("Watch emits SERVICE_UNKNOWN, then each change once, and ends after the shutdown", async () => {
+test("emits SERVICE_UNKNOWN for Watch, then each change once, and ends after the shutdown", async () => {
   const health = createHealth();
   const seen: number[] = [];
   for await (const { status } of clientOf(health).watch({ service: "a.B" })) {
@@ -43,7 +43,7 @@ test("Watch emits SERVICE_UNKNOWN, then each change once, and ends after the shu
   expect(health.get("a.B")).toBe("NOT_SERVING");
 });
 
-test("A watcher that goes away makes room for another, and one too many is refused", async () => {
+test("refuses a watcher above the limit, and accepts one after another has left", async () => {
   const health = createHealth({ maxWatchers: 1 });
   const leaving = new AbortController();
   const first = health.watch("", leaving.signal)[Symbol.asyncIterator]();

@@ -36,7 +36,7 @@ const filesOf = (response: ServerReflectionResponse["messageResponse"]) =>
 test.each([
   ["v1", ServerReflection],
   ["v1alpha", renameService(ServerReflection, "grpc.reflection.v1alpha")],
-] as const)("[CZ-D-TOOLS-1] %s lists both packages and reflection itself", async (_, service) => {
+] as const)("[CZ-D-TOOLS-1] lists both packages and reflection itself for %s", async (_, service) => {
   const response = await ask({ case: "listServices", value: "" }, service);
   expect(response.value).toMatchObject({
     service: [
@@ -57,12 +57,12 @@ test.each([
   "rpc.channelz.v1.Socket.remote_name",
   "rpc.channelz.v1.ChannelConnectivityState.State",
   "rpc.channelz.v1.ChannelConnectivityState.READY",
-])("The symbol %s is found in the file that has it", async (symbol) => {
+])("finds the symbol %s in the file that defines it", async (symbol) => {
   const [file] = filesOf(await ask({ case: "fileContainingSymbol", value: symbol }));
   expect(file?.name).toBe("rpc/channelz/v1/channelz.proto");
 });
 
-test("A file comes with all it imports, so that a schema can be built from one response", async () => {
+test("returns a file with all of its imports, so that a schema can be built from one response", async () => {
   const response = await ask({ case: "fileByFilename", value: "grpc/channelz/v1/channelz.proto" });
   const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: filesOf(response).reverse() }));
   expect(registry.getService("grpc.channelz.v1.Channelz")?.methods).toHaveLength(7);
@@ -80,11 +80,11 @@ test.each([
       extensionNumber: 9,
     },
   },
-] as const)("What is not there is NOT_FOUND: $case", async (request) => {
+] as const)("returns NOT_FOUND for an unknown $case", async (request) => {
   expect(await ask(request)).toMatchObject({ case: "errorResponse", value: { errorCode: Code.NotFound } });
 });
 
-test("A type without extensions has none, and a request for nothing is INVALID_ARGUMENT", async () => {
+test("returns no extension numbers for a type without extensions, and INVALID_ARGUMENT for an empty request", async () => {
   expect(await ask({ case: "allExtensionNumbersOfType", value: "rpc.channelz.v1.Socket" })).toMatchObject({
     case: "allExtensionNumbersResponse",
     value: { baseTypeName: "rpc.channelz.v1.Socket", extensionNumber: [] },
@@ -92,7 +92,7 @@ test("A type without extensions has none, and a request for nothing is INVALID_A
   expect(await ask({ case: undefined })).toMatchObject({ value: { errorCode: Code.InvalidArgument } });
 });
 
-test("A stream that a caller holds open ends when the server stops", async () => {
+test("ends a stream that a caller keeps open when the server stops", async () => {
   const stopping = new AbortController();
   const client = createClient(
     ServerReflection,

@@ -11,12 +11,12 @@ test.each([
   ["PEER_REFUSED", Code.PermissionDenied],
   ["PEER_TIMEOUT", Code.DeadlineExceeded],
   ["PEER_FAILED", Code.Unknown],
-] as const)("%s reaches the caller as status %i, with its words", (code, status) => {
+] as const)("maps %s to status %i and keeps the message", (code, status) => {
   expect(rpcStatusOf(new ChannelzError(code, "said plainly"))).toEqual({ code: status, message: "said plainly" });
 });
 
 test.each([new ChannelzError("TOKEN_UNUSABLE", "secret path"), new TypeError("secret path"), "secret path", undefined])(
-  "An error that is not for callers is INTERNAL and reveals nothing: %s",
+  "returns INTERNAL without details for an error that is not for callers: %s",
   (error) => {
     const status = rpcStatusOf(error);
     expect(status.code).toBe(Code.Internal);
@@ -25,7 +25,7 @@ test.each([new ChannelzError("TOKEN_UNUSABLE", "secret path"), new TypeError("se
   },
 );
 
-test("A status that a source chose itself is kept", () => {
+test("keeps a status that the source chose", () => {
   const error = new ConnectError("later", Code.Unavailable);
   expect(rpcStatusOf(error)).toEqual({ code: Code.Unavailable, message: "later" });
   expect(connectErrorOf(error)).toBe(error);

@@ -22,7 +22,7 @@ afterAll(() => {
 const bytesOf = (length: number): Buffer => Buffer.from(Uint8Array.from({ length }, (_, i) => i % 251));
 
 test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 2 * pieceBytes, 7 * pieceBytes + 3])(
-  "%i bytes arrive whole, and trailers after them",
+  "writes all %i bytes, and trailers after them",
   async (length) => {
     handle = (stream) => {
       stream.respond({ ":status": 200 }, { waitForTrailers: true });
@@ -36,7 +36,7 @@ test.each([0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, 2 * pieceBytes, 7 *
   },
 );
 
-test("what waits shrinks while it is taken, a piece at a time", async () => {
+test("reduces the buffered bytes piece by piece while the client reads", async () => {
   const lengths: number[] = [];
   handle = (stream) => {
     stream.respond({ ":status": 200 });

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ByteWriter } from "./byte-writer.js";
 
-describe("ByteWriter writes what protobuf's own writer writes", () => {
-  test("for whole numbers up to 2^53, and negative ones", () => {
+describe("ByteWriter", () => {
+  test("writes integers up to 2^53 and negative ones like protobuf's own writer", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), (value) => {
         const ours = new ByteWriter();
@@ -17,7 +17,7 @@ describe("ByteWriter writes what protobuf's own writer writes", () => {
     );
   });
 
-  test("for text, short and long, ASCII or not, with halves of characters replaced", () => {
+  test("writes strings like protobuf's own writer, short and long, ASCII or not, with lone surrogates replaced", () => {
     const text = fc.oneof(
       fc.string({ maxLength: 300 }),
       fc.string({ unit: "binary", maxLength: 60 }),
@@ -36,7 +36,7 @@ describe("ByteWriter writes what protobuf's own writer writes", () => {
     );
   });
 
-  test("for messages within messages, whatever their lengths and however they were guessed", () => {
+  test("writes nested messages like protobuf's own writer, whatever their lengths and size estimates", () => {
     const size = fc.oneof(
       fc.nat(400),
       fc.integer({ min: 16_000, max: 17_000 }),
@@ -66,7 +66,7 @@ describe("ByteWriter writes what protobuf's own writer writes", () => {
   });
 });
 
-test("what was handed out is not touched by what is written next, and the headroom is the caller's", () => {
+test("does not change returned bytes with later writes, and leaves the headroom to the caller", () => {
   const writer = new ByteWriter();
   writer.begin(5);
   writer.string(0x0a, "first");
@@ -79,7 +79,7 @@ test("what was handed out is not touched by what is written next, and the headro
   expect(first.length).toBe(5 + 2 + 5);
 });
 
-test("a time of 0 is absent, and other times are exact to the nanosecond that a millisecond has", () => {
+test("omits a time of 0, and encodes other times to the nanosecond that a millisecond has", () => {
   const writer = new ByteWriter();
   writer.begin(0);
   writer.timestamp(0x0a, 0);

@@ -33,7 +33,7 @@ async function run(argv: readonly string[], use: (out: string) => Promise<unknow
   return { code: await running, out, err };
 }
 
-test("--list names every switch and what it does, --json with all that is known", async () => {
+test("lists every switch and what it does with --list, and all details with --json", async () => {
   const { code, out } = await run(["--list"]);
   expect(code).toBe(0);
   expect(out.trim().split("\n")).toHaveLength(Object.keys(quirkTable).length);
@@ -41,7 +41,7 @@ test("--list names every switch and what it does, --json with all that is known"
   expect(JSON.parse((await run(["--list", "--json"])).out)).toEqual(quirkTable);
 });
 
-test("it says where to point a client, and what a good one does", async () => {
+test("prints the URL for a client, and what a correct client does", async () => {
   const { code, out } = await run(["--quirk", "metadata-html", "--quirk", "pkce-plain"]);
   expect(code).toBe(0);
   expect(out).toMatch(/^Point a client at {5}http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
@@ -49,7 +49,7 @@ test("it says where to point a client, and what a good one does", async () => {
   expect((await run([])).out).toContain("no switch is on");
 });
 
-test("--json prints one line, requests are logged without secrets, and an interrupt ends the command", async () => {
+test("prints one line with --json, logs requests without secrets, and ends at an interrupt", async () => {
   let url = "";
   const { out, err } = await run(["--json", "--quirk", "refresh-dead"], async (line) => {
     const printed = JSON.parse(line);
@@ -74,7 +74,7 @@ test("--json prints one line, requests are logged without secrets, and an interr
   await expect(fetch(url)).rejects.toThrow();
 });
 
-test("logs what a client should not have sent as elsewhere", async () => {
+test("logs requests that a client should not send under the name elsewhere", async () => {
   const { err } = await run(["--json", "--quirk", "resource-redirects-away"], async (line) => {
     const { url } = JSON.parse(line);
     // A careless client: fetch takes the header off, but goes there.
@@ -83,7 +83,7 @@ test("logs what a client should not have sent as elsewhere", async () => {
   expect(err).toMatch(/^elsewhere: POST \/elsewhere/m);
 });
 
-describe("used wrongly, it says how", () => {
+describe("wrong usage", () => {
   test.each([
     [["--quirk", "metadata-htm"], 'There is no switch "metadata-htm". There are: metadata-html, '],
     [["--quirk", "zzz"], 'There is no switch "zzz". See wirescope-quirks --list.'],
@@ -91,13 +91,13 @@ describe("used wrongly, it says how", () => {
     [["--lifetime", "-1"], "lifetime"],
     [["--nothing"], "Unknown option '--nothing'"],
     [["word"], "Unexpected argument 'word'"],
-  ])("%j", async (argv, words) => {
+  ])("explains what is wrong with %j", async (argv, words) => {
     const { code, out, err } = await run(argv);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(words);
   });
 
-  test("where its port is in use, that is a failure", async () => {
+  test("fails with an error if its port is in use", async () => {
     const squatter = createServer();
     await new Promise<void>((resolve) => squatter.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void squatter.close());
@@ -107,7 +107,7 @@ describe("used wrongly, it says how", () => {
     expect(err).toContain(`EADDRINUSE`);
   });
 
-  test("with --help it shows all options", async () => {
+  test("shows all options with --help", async () => {
     const { code, out } = await run(["--help"]);
     expect(code).toBe(0);
     for (const option of ["--list", "--quirk", "--port", "--lifetime", "--needs", "--json"])
