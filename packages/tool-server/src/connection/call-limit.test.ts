@@ -9,8 +9,8 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 
 const wait = { name: "wait", arguments: {} };
 
-describe("[TS-D-CONN-2] the time that a call may take in all", () => {
-  test("counts from the first moment, also while it connects", async () => {
+describe("[TS-D-CONN-2] the total time limit of a call", () => {
+  test("counts the time from the first moment, also while connecting", async () => {
     const { clock, connection } = createMemoryConnection({ beforeOpen: () => new Promise(() => {}) });
     const call = codeOf(connection.callTool(wait, { totalTimeoutMs: 1000 }));
     clock.advance(1000);
@@ -37,7 +37,7 @@ describe("[TS-D-CONN-2] the time that a call may take in all", () => {
   });
 });
 
-test("a time limit that is longer than a timer can be is no limit", async () => {
+test("treats a time limit that is longer than a timer can be as no limit", async () => {
   const { server, connection } = createMemoryConnection({ idleTimeoutMs: Number.POSITIVE_INFINITY });
   const call = connection.callTool(wait);
   await expect.poll(() => server.runs, waiting).toBe(1);
@@ -48,7 +48,7 @@ test("a time limit that is longer than a timer can be is no limit", async () => 
 });
 
 describe("a connection that is closed", () => {
-  test("lets go at once those who wait until a failure has rested", async () => {
+  test("rejects calls that wait for the back-off at once when the connection is closed", async () => {
     const { server, clock, connection } = createMemoryConnection({ backOff: { firstMs: 1500, maxMs: 1500 } });
     server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
     expect(await codeOf(connection.connect())).toBe("SERVER_UNREACHABLE");
@@ -58,7 +58,7 @@ describe("a connection that is closed", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("does not wait for who is asked whether it may be opened", async () => {
+  test("does not wait for the check before opening when the connection is closed", async () => {
     const { connection } = createMemoryConnection({ beforeOpen: () => new Promise(() => {}) });
     const call = codeOf(connection.callTool(wait));
     await connection.close();
@@ -66,7 +66,7 @@ describe("a connection that is closed", () => {
   });
 });
 
-test("[TS-D-CONN-1] a call that was in flight on a session which is lost is not made again", async () => {
+test("[TS-D-CONN-1] does not repeat a call that was in flight on a lost session", async () => {
   const { server, connection } = createMemoryConnection();
   await connection.connect();
   const call = codeOf(connection.callTool(wait));

@@ -9,7 +9,7 @@ import { createMemoryConnection } from "./memory-server.test.helper.js";
 const secret = "s3cr3t-value";
 const redact = (text: string): string => text.replaceAll(secret, "[redacted]");
 
-test("secrets are taken out of the words, the details and all causes of a failure, and out of its stack", () => {
+test("removes secrets from the message, the details, all causes and the stack of a failure", () => {
   const rawError = Object.assign(new Error(`it said ${secret}`), { code: "HPE_INVALID", data: `raw ${secret}` });
   const below = new ToolServerError(
     "CONNECTION_LOST",
@@ -39,7 +39,7 @@ test("secrets are taken out of the words, the details and all causes of a failur
   expect(cause).not.toHaveProperty("data");
 });
 
-test("a failure without secrets is the same", () => {
+test("returns a failure without secrets unchanged", () => {
   const failure = new ToolServerError(
     "CALL_TIMEOUT",
     { problem: "It took too long.", advice: "" },
@@ -50,13 +50,13 @@ test("a failure without secrets is the same", () => {
   expect(redactValue(value, redact)).toBe(value);
 });
 
-test("a failure that is its own cause ends", () => {
+test("handles a failure that is its own cause", () => {
   const failure = new ToolServerError("CONNECTION_LOST", { problem: secret, advice: "" });
   failure.cause = failure;
   expect(inspect(redactFailure(failure, redact), { depth: null })).not.toContain(secret);
 });
 
-test("what a transport or a credential forgot to take out, the connection does", async () => {
+test("removes the secrets that a transport or a credential did not remove", async () => {
   const { server, secrets, connection } = createMemoryConnection();
   secrets.add(secret);
   const reasons: unknown[] = [];

@@ -62,7 +62,7 @@ describe("connecting", () => {
     expect(connection.state).toBe("READY");
   });
 
-  test("calls that come together share one connection", async () => {
+  test("shares one connection among concurrent calls", async () => {
     const { server, connection } = setUp();
     const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => connection.callTool(echo(`${index}`))),
@@ -73,7 +73,7 @@ describe("connecting", () => {
     expect(server.opened).toBe(1);
   });
 
-  test("a caller that gives up while it connects is let go, and the connection is made for the others", async () => {
+  test("rejects a caller that gives up while it connects, and connects for the others", async () => {
     const { connection } = setUp();
     const controller = new AbortController();
     const given = connection.callTool(echo("a"), { signal: controller.signal });
@@ -85,7 +85,7 @@ describe("connecting", () => {
 });
 
 describe("a server that cannot be reached", () => {
-  test("fails the call with what the transport says", async () => {
+  test("fails the call with the message of the transport", async () => {
     const { server, connection, states } = setUp();
     server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
     expect((await failureOf(connection.connect())).code).toBe("SERVER_UNREACHABLE");
@@ -93,7 +93,7 @@ describe("a server that cannot be reached", () => {
     expect(states).toEqual(["CONNECTING", "TRANSIENT_FAILURE"]);
   });
 
-  test("is tried again after delays that double up to a limit, and start over after a connection that lasted", async () => {
+  test("retries after delays that double up to a limit, and start over after a connection that lasted", async () => {
     const { server, clock, connection } = setUp({
       isEager: true,
       backOff: { firstMs: 100, maxMs: 400 },
@@ -128,7 +128,7 @@ describe("a server that cannot be reached", () => {
     await expect.poll(() => server.opened, waiting).toBe(before + 2);
   });
 
-  test("a call during a long pause fails at once and says when it is tried again", async () => {
+  test("fails a call during a long pause at once, and says when the next attempt is", async () => {
     const { server, clock, connection } = setUp({ backOff: { firstMs: 8000, maxMs: 8000 } });
     server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
     await failureOf(connection.connect());
@@ -141,7 +141,7 @@ describe("a server that cannot be reached", () => {
     expect(connection.state).toBe("READY");
   });
 
-  test("[TS-D-CONN-3] what only a person can fix is tried again too, after delays that are ten times as long", async () => {
+  test("[TS-D-CONN-3] retries failures that only a person can fix after delays that are ten times as long", async () => {
     const { server, clock, connection } = setUp({
       isEager: true,
       startFailure: transportFailure("UNAUTHORIZED", true),
@@ -161,7 +161,7 @@ describe("a server that cannot be reached", () => {
 });
 
 describe("a connection that is lost", () => {
-  test("after a long time is no longer shown as ready, and the next call opens it again at once", async () => {
+  test("no longer shows a lost connection as ready, and opens it again at the next call", async () => {
     const { server, clock, connection, states } = setUp();
     await connection.ping();
     clock.advance(30_001);
@@ -184,7 +184,7 @@ describe("a connection that is lost", () => {
     expect(server.runs).toBe(200);
   });
 
-  test("a call that was never sent is made once more by itself", async () => {
+  test("repeats a call that was never sent, by itself", async () => {
     const { server, connection } = setUp();
     await connection.connect();
     server.sendFailure = transportFailure("CONNECTION_LOST", false);
@@ -192,7 +192,7 @@ describe("a connection that is lost", () => {
     expect(server.runs).toBe(1);
   });
 
-  test("a call that may have been sent is not made again", async () => {
+  test("does not repeat a call that may have been sent", async () => {
     const { server, connection } = setUp();
     await connection.connect();
     server.sendFailure = transportFailure("CONNECTION_LOST", true);
@@ -200,7 +200,7 @@ describe("a connection that is lost", () => {
     expect(server.runs).toBe(0);
   });
 
-  test("a session that the server forgot is replaced by one new session, however many calls notice", async () => {
+  test("replaces a session that the server forgot by one new session, however many calls notice", async () => {
     const { server, clock, connection } = setUp();
     await connection.connect();
     clock.advance(30_001);
@@ -214,7 +214,7 @@ describe("a connection that is lost", () => {
     expect((await call).content).toEqual([{ type: "text", text: "released" }]);
   });
 
-  test("soon after it opened is opened again after a delay, for which a call waits", async () => {
+  test("reopens a connection that was lost soon after it opened after a delay, for which a call waits", async () => {
     const { server, clock, connection, states } = setUp();
     await connection.ping();
     server.die(transportFailure("CHILD_EXITED", true));
@@ -226,7 +226,7 @@ describe("a connection that is lost", () => {
     expect(states).toEqual(["CONNECTING", "READY", "TRANSIENT_FAILURE", "CONNECTING", "READY"]);
   });
 
-  test("one that dies each time right after its handshake is not opened again and again", async () => {
+  test("does not keep reopening a connection that dies each time right after its handshake", async () => {
     const { server, clock, connection } = setUp({ isEager: true, backOff: { firstMs: 1000, maxMs: 60_000 } });
     await connection.connect();
     server.die(transportFailure("CHILD_EXITED", true));
@@ -238,7 +238,7 @@ describe("a connection that is lost", () => {
 });
 
 describe("a call", () => {
-  test("that the server refuses says what it said", async () => {
+  test("reports the message of a server that refuses a call", async () => {
     const { connection } = setUp();
     const error = await failureOf(
       connection.call("nothing/here", (client, options) =>
@@ -250,13 +250,13 @@ describe("a call", () => {
     expect(connection.state).toBe("READY");
   });
 
-  test("whose tool fails is a response, not a failure", async () => {
+  test("returns the result of a tool that fails as a response, not as a failure", async () => {
     const { connection } = setUp();
     const result = await connection.callTool({ name: "broken", arguments: {} });
     expect(result.isError).toBe(true);
   });
 
-  test("ends when the server is silent for too long, and the server is notified", async () => {
+  test("ends a call when the server is silent for too long, and notifies the server", async () => {
     const { server, clock, connection } = setUp();
     const failed = failureOf(connection.callTool({ name: "wait", arguments: {} }, { idleTimeoutMs: 50 }));
     await expect.poll(() => server.runs, waiting).toBe(1);
@@ -268,7 +268,7 @@ describe("a call", () => {
     await connection.ping();
   });
 
-  test("that is cancelled ends at once", async () => {
+  test("ends a cancelled call at once", async () => {
     const { server, connection } = setUp();
     await connection.connect();
     const controller = new AbortController();
@@ -278,7 +278,7 @@ describe("a call", () => {
     expect((await call).code).toBe("CALL_CANCELLED");
   });
 
-  test("in flight when the connection is closed ends with that", async () => {
+  test("ends a call in flight with an error when the connection is closed", async () => {
     const { server, connection } = setUp();
     await connection.connect();
     const call = failureOf(connection.callTool({ name: "wait", arguments: {} }));
@@ -290,7 +290,7 @@ describe("a call", () => {
   });
 });
 
-test("a changed list is reported to its listeners, until they stop", async () => {
+test("reports a changed list to its listeners until they are removed", async () => {
   const { server, connection } = setUp();
   const heard: string[] = [];
   const stop = connection.onListChanged((list) => heard.push(list));

@@ -4,7 +4,7 @@ import { createMemoryConnection } from "./memory-server.test.helper.js";
 
 const minute = 60_000;
 
-test("the time that a person takes is no silence of the server; what comes after is", async () => {
+test("does not count the time that a person takes as silence of the server, but what comes after", async () => {
   let isAsked = false;
   const { server, clock, connection } = createMemoryConnection({ isPersonAsked: () => isAsked });
   const call = connection.callTool({ name: "wait", arguments: {} });
@@ -26,7 +26,7 @@ test("the time that a person takes is no silence of the server; what comes after
   expect(clock.waiting).toBe(0);
 });
 
-test("a call continues after a user took their time, and a caller that gives up meanwhile is cancelled", async () => {
+test("continues a call after a user took their time, and cancels one whose caller gave up meanwhile", async () => {
   let isAsked = false;
   const { server, clock, connection } = createMemoryConnection({ isPersonAsked: () => isAsked });
   const caller = new AbortController();

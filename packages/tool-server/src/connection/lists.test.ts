@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createMemoryConnection } from "./memory-server.test.helper.js";
 
-test("lists that a server does not have are empty, and nothing is said of it on standard output", async () => {
+test("returns empty lists if a server does not have them, and prints nothing to standard output", async () => {
   const said = vi.spyOn(console, "debug").mockImplementation(() => {});
   const { connection } = createMemoryConnection();
   expect(await connection.listResources()).toEqual({ resources: [] });

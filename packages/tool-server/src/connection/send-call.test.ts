@@ -84,7 +84,7 @@ function send(connection: Connection, method: string, params: JsonObject = {}): 
 
 const nameOf = (call: RelatedCall): unknown => (call instanceof Call ? call.params.name : call);
 
-test("what a server says and asks on the stream of a call is reported with that call", async () => {
+test("reports what a server sends on the stream of a call with that call", async () => {
   const heard: [unknown, unknown][] = [];
   const connection = await connect({
     capabilities: { elicitation: {} },
@@ -101,7 +101,7 @@ test("what a server says and asks on the stream of a call is reported with that 
   for (const [name, call] of heard) expect(call).toBe(name);
 });
 
-test("a call by a typed method is not reported", async () => {
+test("does not report a call by a typed method", async () => {
   const origins: MessageOrigin[] = [];
   const connection = await connect({
     capabilities: { elicitation: {} },
@@ -114,7 +114,7 @@ test("a call by a typed method is not reported", async () => {
   expect(origins.map(({ call }) => call)).toEqual([undefined]);
 });
 
-test("what a server sends over the one socket that all calls share belongs to no call", async () => {
+test("assigns messages over a socket that all calls share to no call", async () => {
   const origins: MessageOrigin[] = [];
   const settings = { info, onNotification: (_: unknown, origin: MessageOrigin) => void origins.push(origin) };
   const { server, connection } = createMemoryConnection({ settings, clock: systemClock });
@@ -145,14 +145,14 @@ describe("a request that is sent for a call", () => {
       (error: unknown) => error,
     );
 
-  test("connects at the first, and gives the result as it came", async () => {
+  test("connects at the first call, and returns the result unchanged", async () => {
     const connection = connectTo(createMemoryServer());
     const { result } = callTool(connection, "echo", { text: "hello" });
     expect(await result).toEqual({ content: [{ type: "text", text: "hello" }] });
     expect(connection.state).toBe("READY");
   });
 
-  test("gets its progress, and no response of another call", async () => {
+  test("gets the progress of its call, and no response of another", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const slow = callTool(connection, "wait");
@@ -167,13 +167,13 @@ describe("a request that is sent for a call", () => {
     expect(await slow.result).toEqual({ content: [{ type: "text", text: "released" }] });
   });
 
-  test("that the server refuses is CALL_REFUSED with the code of the server", async () => {
+  test("rejects with CALL_REFUSED and the server's code if the server refuses a request", async () => {
     const connection = connectTo(createMemoryServer());
     const error = await rejection(send(connection, "nothing/here").result);
     expect(error).toMatchObject({ code: "CALL_REFUSED", details: { rpcCode: -32_601 } });
   });
 
-  test("that is cancelled rejects at once, and the server is notified", async () => {
+  test("rejects a cancelled request at once, and notifies the server", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const cancelled = new Promise((resolve) => {
@@ -186,7 +186,7 @@ describe("a request that is sent for a call", () => {
     await cancelled;
   });
 
-  test("that is cancelled has ended although the server never responds: nothing waits for it, and late messages belong to no caller", async () => {
+  test("ends a cancelled request although the server never responds: nothing waits for it, and late messages belong to no caller", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const ended: string[] = [];
@@ -217,7 +217,7 @@ describe("a request that is sent for a call", () => {
     expect(ended).toEqual(["failed", "succeeded"]);
   });
 
-  test("that is cancelled for a reason rejects with the reason", async () => {
+  test("rejects a request that is cancelled for a reason with the reason", async () => {
     const server = createMemoryServer();
     const sent = callTool(connectTo(server), "wait");
     await expect.poll(() => server.runs, waiting).toBe(1);
@@ -225,7 +225,7 @@ describe("a request that is sent for a call", () => {
     expect(await rejection(sent.result)).toMatchObject({ code: "CALL_TIMEOUT" });
   });
 
-  test("that never reached the server is sent once more, and one that may have is not", async () => {
+  test("sends a request that never reached the server once more, but not one that may have", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     await connection.connect();
@@ -238,7 +238,7 @@ describe("a request that is sent for a call", () => {
     expect(server.runs).toBe(1);
   });
 
-  test("in flight when the transport ends rejects with why it ended", async () => {
+  test("rejects a request in flight with the reason when the transport ends", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const { result } = callTool(connection, "wait");
@@ -247,7 +247,7 @@ describe("a request that is sent for a call", () => {
     expect(await rejection(result)).toMatchObject({ code: "CHILD_EXITED" });
   });
 
-  test("in flight when the connection is closed rejects with CONNECTION_CLOSED", async () => {
+  test("rejects a request in flight with CONNECTION_CLOSED when the connection is closed", async () => {
     const server = createMemoryServer();
     const connection = connectTo(server);
     const { result } = callTool(connection, "wait");

@@ -73,7 +73,7 @@ export function describeCredentialContract(
       await credential.dispose();
     });
 
-    test("concurrent callers share the work", async () => {
+    test("shares the work among concurrent callers", async () => {
       const { credential, work } = await start();
       const all = await Promise.all(Array.from({ length: 20 }, () => credential.headers()));
       expect(new Set(all).size).toBe(1);
@@ -81,7 +81,7 @@ export function describeCredentialContract(
       await credential.dispose();
     });
 
-    test("a caller that gives up gets the reason, affects no other caller and leaves no listener", async () => {
+    test("rejects a caller that gives up with its reason, affects no other caller and leaves no listener", async () => {
       const { credential } = await start();
       const reason = new Error("enough");
       await expect(credential.headers({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);

@@ -78,7 +78,7 @@ export function describeVaultContract(
       expect((await vault.get(keyOf()))?.revision).toBe(second.revision);
     });
 
-    test("is not changed by mutating values that were stored or returned", async () => {
+    test("keeps its values when stored or returned objects are mutated", async () => {
       const vault = await start();
       const given: { token: string } = { token: "1" };
       const put = await vault.put(keyOf(), given);

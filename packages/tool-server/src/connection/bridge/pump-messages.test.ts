@@ -5,7 +5,7 @@ import { initialize, startBridge } from "./bridge.test.helper.js";
 import { modern, startToolServer, startWebSocketServer } from "./tool-server.test.helper.js";
 
 describe("a request that the client cancels", () => {
-  test("in the older era is cancelled at the server, and its exchange ends", async () => {
+  test("cancels a request at an older-era server, and ends its exchange", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     await initialize(bridge);
@@ -19,7 +19,7 @@ describe("a request that the client cancels", () => {
     expect(bridge.lines.filter(({ id }) => id === "c")).toEqual([]);
   });
 
-  test("in the newer era is cancelled by the end of its exchange alone", async () => {
+  test("cancels a request at a newer-era server by ending its exchange alone", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     bridge.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: modern({ name: "wait" }) });
@@ -31,7 +31,7 @@ describe("a request that the client cancels", () => {
     expect(bridge.lines.filter(({ id }) => id === "c")).toEqual([]);
   });
 
-  test("over a socket that all share is cancelled by a message, in either era", async () => {
+  test("cancels a request over a shared socket by a message, in either era", async () => {
     const server = await startWebSocketServer();
     const bridge = startBridge(server.url, { type: "ws" });
     bridge.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: modern({ name: "wait" }) });
@@ -42,7 +42,7 @@ describe("a request that the client cancels", () => {
 });
 
 describe("a WebSocket", () => {
-  test("that the server closes fails what is in flight, and the next request opens another", async () => {
+  test("fails the requests in flight when the server closes a WebSocket, and opens another for the next", async () => {
     const server = await startWebSocketServer();
     const bridge = startBridge(server.url, { type: "ws" });
     await initialize(bridge);
@@ -65,15 +65,15 @@ describe("a WebSocket", () => {
   });
 });
 
-describe("what the client sends", () => {
-  test("may be 5 MB, and so may the response", async () => {
+describe("messages of the client", () => {
+  test("passes messages of 5 MB on in both directions", async () => {
     const server = await startToolServer();
     const text = "x".repeat(5 * 1024 * 1024);
     const { result } = await startBridge(server.url).ask("tools/call", { name: "x", text });
     expect(JSON.stringify(result)).toHaveLength(JSON.stringify({ content: [], got: { name: "x", text } }).length);
   });
 
-  test("and is larger than the limit ends the bridge with that", async () => {
+  test("ends the bridge with an error if a message is larger than the limit", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url, { limits: { messageBytes: 1000 } });
     bridge.send(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"text":"${"x".repeat(1000)}"}}`);
@@ -82,7 +82,7 @@ describe("what the client sends", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("and is no message gets an error that says so, and harms no other", async () => {
+  test("returns an error for a line that is not a message, and affects no other request", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     bridge.send("nonsense", "", '{"jsonrpc":"1.0","id":1}');
@@ -91,7 +91,7 @@ describe("what the client sends", () => {
     expect(errors.map(({ error }) => error?.code)).toEqual([-32700, -32700]);
   });
 
-  test("may be a batch", async () => {
+  test("accepts a batch from the client", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     const ping = (id: number): object => ({ jsonrpc: "2.0", id, method: "ping" });
@@ -100,8 +100,8 @@ describe("what the client sends", () => {
   });
 });
 
-describe("[TS-D-BRIDGE-1] a client that goes", () => {
-  test("ends the bridge and all that it began, also during a call", async () => {
+describe("[TS-D-BRIDGE-1] a client that disconnects", () => {
+  test("ends the bridge and everything that it began when the client disconnects, also during a call", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     await initialize(bridge);
@@ -112,7 +112,7 @@ describe("[TS-D-BRIDGE-1] a client that goes", () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
   });
 
-  test("by a broken pipe ends it as well", async () => {
+  test("ends the bridge at a broken pipe", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     bridge.input.destroy(new Error("EPIPE"));
@@ -121,7 +121,7 @@ describe("[TS-D-BRIDGE-1] a client that goes", () => {
   });
 });
 
-test("no secret of a header or of the url is in an error or in a report", async () => {
+test("shows no secret of a header or of the url in an error or in a report", async () => {
   const [token, key] = ["t0ken-of-the-header", "k3y-of-the-query"];
   const server = await startToolServer((_, response, { headers, url }) => {
     const words = `You sent ${headers.authorization} to ${url}`;

@@ -50,7 +50,7 @@ async function setUp(first: ToolServer): Promise<Setting> {
   };
 }
 
-test("a request to a server that is gone is sent to the server that took its place, in a session like the one before", async () => {
+test("sends a request to the server that replaced one that is gone, in a session like the one before", async () => {
   const [first, second] = [await startToolServer(), await startToolServer()];
   const { remote, use, reopened } = await setUp(first);
   use(second);
@@ -61,7 +61,7 @@ test("a request to a server that is gone is sent to the server that took its pla
   expect(reopened()).toBe(1);
 });
 
-test("reopening moves the session at once, and lets what is in flight end where it began", async () => {
+test("moves the session at once when it is reopened, and lets requests in flight end where they began", async () => {
   const [first, second] = [await startToolServer(), await startToolServer()];
   const { remote, use, reopened } = await setUp(first);
   const hanging = remote.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "wait" } });

@@ -5,8 +5,8 @@ import { waiting } from "../../waiting.test.helper.js";
 import { clientTls, initialize, startBridge } from "./bridge.test.helper.js";
 import { modern, startToolServer } from "./tool-server.test.helper.js";
 
-describe("[TS-MTLS-3] a bridge does mutual TLS with the certificate and key that it is given", () => {
-  test("in the older era, with the session and the version that were agreed on", async () => {
+describe("[TS-MTLS-3] mutual TLS of a bridge", () => {
+  test("uses its certificate with an older-era server, with the negotiated session and version", async () => {
     let subject: unknown;
     const server = await startToolServer((_, _response, { socket }) => {
       subject = (socket as TLSSocket).getPeerCertificate().subject.CN;
@@ -27,7 +27,7 @@ describe("[TS-MTLS-3] a bridge does mutual TLS with the certificate and key that
     await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
   });
 
-  test("in the newer era, with the headers that it demands", async () => {
+  test("uses its certificate with a newer-era server, with the headers that it requires", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     const { result } = await bridge.ask("tools/call", modern({ name: "x" }));
@@ -42,16 +42,16 @@ describe("[TS-MTLS-3] a bridge does mutual TLS with the certificate and key that
   test.each([
     ["without a certificate", { ca: clientTls.ca }, /client certificate.*--cert and --key/],
     [
-      "with one that the server does not trust",
+      "with a certificate that the server does not trust",
       { ...clientTls, certificate: certificate("other-client"), key: certificate("other-client-key") },
       /rejects the client certificate.*--cert and --key/,
     ],
     [
-      "to a server whose authority is not trusted",
+      "to a server whose CA is not trusted",
       { certificate: clientTls.certificate, key: clientTls.key },
       /CA that is not trusted here/,
     ],
-  ])("%s every request gets an error with the reason", async (_, tls, expected) => {
+  ])("returns an error with the reason to every request %s", async (_, tls, expected) => {
     const server = await startToolServer();
     const bridge = startBridge(server.url, { tls });
     const { error } = await bridge.ask("initialize");
@@ -63,9 +63,9 @@ describe("[TS-MTLS-3] a bridge does mutual TLS with the certificate and key that
   test.each([
     ["a certificate without a key", { certificate: clientTls.certificate }],
     ["a key of another certificate", { ...clientTls, key: certificate("other-client-key") }],
-    ["a file that is no certificate", { ...clientTls, certificate: "nonsense" }],
-    ["an authority that is none", { ...clientTls, ca: "nonsense" }],
-  ])("%s is refused at once, without a word of the key", async (_, tls) => {
+    ["a file that is not a certificate", { ...clientTls, certificate: "nonsense" }],
+    ["a CA file that is not a certificate", { ...clientTls, ca: "nonsense" }],
+  ])("refuses %s at once, without quoting the key", async (_, tls) => {
     const bridge = startBridge("https://localhost:1/mcp", { tls });
     const error: unknown = await bridge.ended.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "CREDENTIAL_UNUSABLE" });
@@ -73,8 +73,8 @@ describe("[TS-MTLS-3] a bridge does mutual TLS with the certificate and key that
   });
 });
 
-describe("[TS-D-BRIDGE-1] every request gets a response", () => {
-  test("with an error where the server is not there", async () => {
+describe("[TS-D-BRIDGE-1] responses to every request", () => {
+  test("returns an error if the server is not there", async () => {
     const server = await startToolServer();
     server.kill();
     const bridge = startBridge(server.url);
@@ -84,7 +84,7 @@ describe("[TS-D-BRIDGE-1] every request gets a response", () => {
     }
   });
 
-  test("with an error if the server dies during 100 of them", async () => {
+  test("returns an error to each request if the server dies during 100 of them", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     await initialize(bridge);
@@ -97,7 +97,7 @@ describe("[TS-D-BRIDGE-1] every request gets a response", () => {
     expect(server.asked("tools/call")).toHaveLength(100);
   });
 
-  test("with an error where it is no tool server, by what responds", async () => {
+  test("returns an error that describes the response if it is not a tool server", async () => {
     const server = await startToolServer((_, response) => {
       response.writeHead(200, { "content-type": "text/html" }).end("<html><title>Sign in</title>");
       return true;
@@ -106,7 +106,7 @@ describe("[TS-D-BRIDGE-1] every request gets a response", () => {
     expect(error?.message).toContain('an HTML page, titled "Sign in"');
   });
 
-  test("over a new session where the server forgot the old one, which begins as the client began it", async () => {
+  test("starts a new session like the client's first one if the server forgot the old one", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     await initialize(bridge);
@@ -125,7 +125,7 @@ describe("[TS-D-BRIDGE-1] every request gets a response", () => {
     expect(bridge.lines.filter(({ result }) => result?.protocolVersion !== undefined)).toHaveLength(1);
   });
 
-  test("with an error where the server begins no new session either", async () => {
+  test("returns an error if the server starts no new session either", async () => {
     let isStrict = false;
     const server = await startToolServer((message, response) => {
       if (!isStrict || message.method !== "initialize") return false;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Canceller } from "../../cancellation.js";
 import { Call, callEnded } from "./call.js";
 
-test("every listener is called once when it is cancelled, and none that was removed", () => {
+test("calls every listener once when a call is cancelled, and none that was removed", () => {
   for (const removed of [0, 1, 2]) {
     const canceller = new Canceller();
     const called: number[] = [];
@@ -17,7 +17,7 @@ test("every listener is called once when it is cancelled, and none that was remo
   }
 });
 
-test("its signal is aborted with it, whether it is asked for before or after", () => {
+test("aborts the signal of a cancelled call, whether it is requested before or after", () => {
   const [before, after] = [new Canceller(), new Canceller()];
   const { signal } = before;
   const reason = new Error("stop");
@@ -25,7 +25,7 @@ test("its signal is aborted with it, whether it is asked for before or after", (
   expect([signal.reason, after.signal.reason]).toEqual([reason, reason]);
 });
 
-test("a call is settled once, and whatever waits for its caller is given up", () => {
+test("settles a call once, and gives up whatever waits for its caller", () => {
   const call = new Call({ id: 1, method: "tools/call" }, "modern");
   call.settle({ result: { first: true } });
   call.settle({ result: { second: true } });
@@ -33,7 +33,7 @@ test("a call is settled once, and whatever waits for its caller is given up", ()
   expect([call.aborted, call.reason, call.isCancelledByCaller]).toEqual([true, callEnded, false]);
 });
 
-test("a call has one route", () => {
+test("allows one route for a call", () => {
   const call = new Call({ id: 1, method: "tools/call" }, "modern");
   call.setRoute("a", "tool");
   call.setRoute("a", "tool");

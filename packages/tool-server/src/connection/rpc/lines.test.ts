@@ -17,7 +17,7 @@ function read(chunks: readonly (string | Buffer)[], limitBytes = 1024): { lines:
 }
 
 describe("lines of a child", () => {
-  test("are cut whatever pieces they come in", () => {
+  test("splits lines whatever chunks they come in", () => {
     const text = "first\nsecond ü\n\n  \n{}\r\nlast";
     const bytes = Buffer.from(text);
     for (let size = 1; size <= bytes.length; size += 1) {
@@ -28,7 +28,7 @@ describe("lines of a child", () => {
     }
   });
 
-  test("may be as long as the limit, and not a byte longer", () => {
+  test("accepts a line as long as the limit, and not a byte longer", () => {
     expect(read(["12345\n1234", "5\n"], 5)).toEqual({ lines: ["12345", "12345"], tooLong: 0 });
     for (const chunks of [
       ["123456\nnext\n"],
@@ -40,7 +40,7 @@ describe("lines of a child", () => {
     }
   });
 
-  test("that are too long can be skipped", () => {
+  test("can skip lines that are too long", () => {
     const lines: string[] = [];
     const reader = createLineReader(
       3,
@@ -52,7 +52,7 @@ describe("lines of a child", () => {
     expect(lines).toEqual(["too long", "xyz", "too long", "abc"]);
   });
 
-  test("of many small pieces cost no more than their bytes", () => {
+  test("reads a line of many small chunks in linear time", () => {
     const piece = Buffer.alloc(64, "x");
     let length = 0;
     const reader = createLineReader(

@@ -8,11 +8,11 @@ test.each([
   ["[]", -32_600],
   ["{}", -32_600],
   [`{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":${"[".repeat(1001)}${"]".repeat(1001)}}}`, -32_600],
-])("text that is no message is rejected with a JSON-RPC code (%#)", (text, code) => {
+])("rejects text that is not a message with a JSON-RPC code (%#)", (text, code) => {
   expect(parseMessage(text)).toMatchObject({ code });
 });
 
-test("a message is read as what it is", () => {
+test("reads a request as a request", () => {
   expect(parseMessage('{"jsonrpc":"2.0","id":1,"method":"ping"}')).toMatchObject({ kind: "request" });
 });
 
@@ -25,11 +25,11 @@ test.each([
   ['["[[[[[[[[[[[[[[[[[[[', 2, false],
   // A level takes two characters, so this cannot be.
   ["[[[", 2, false],
-])("%s is nested deeper than %i: %s", (text, most, isDeeper) => {
+])("decides whether %s is nested deeper than %i: %s", (text, most, isDeeper) => {
   expect(isNestedDeeper(text, most)).toBe(isDeeper);
 });
 
-test("what cannot be written is an error where it is a response, nothing where it is a notification, and fails where it is a request", () => {
+test("encodes an unserializable response as an error, omits a notification, and throws for a request", () => {
   const abyss: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
   const jsonrpc = "2.0";
   expect(JSON.parse(encodeMessage({ jsonrpc, id: 1, result: { abyss } }))).toMatchObject({ id: 1, error: {} });
@@ -53,7 +53,7 @@ test.each([
   ['{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":"no"}}', undefined],
   ["[]", undefined],
   ["null", undefined],
-])("%s is: %s", (text, kind) => {
+])("classifies %s as %s", (text, kind) => {
   const read = parseMessage(text);
   expect("kind" in read ? read.kind : undefined).toBe(kind);
 });
@@ -66,15 +66,15 @@ test.each([
   '{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no"}}',
   '{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}',
   '\ufeff{"jsonrpc":"2.0","id":0,"result":{"a":[1]}}\r',
-])("%s is a message", (text) => {
+])("accepts %s as a message", (text) => {
   expect(parseMessages(text)).toEqual([JSON.parse(text.replace("\ufeff", ""))]);
 });
 
-test("several are a batch", () => {
+test("reads several messages as a batch", () => {
   expect(parseMessages('[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"a"}]')).toHaveLength(2);
 });
 
-test("a batch of more than 1,000 messages is refused, because each of them may need a response", () => {
+test("refuses a batch of more than 1,000 messages, because each of them may need a response", () => {
   const batch = (size: number): string => JSON.stringify(Array(size).fill({ jsonrpc: "2.0", id: 1, method: "ping" }));
   expect(parseMessages(batch(1000))).toHaveLength(1000);
   expect(parseMessages(batch(1001))).toBeUndefined();
@@ -101,11 +101,11 @@ test.each([
   '{"jsonrpc":"2.0","id":1,"result":"text"}',
   '{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"no"}}',
   '{"jsonrpc":"2.0","id":1,"error":"no"}',
-])("%s is no message", (text) => {
+])("rejects %s, which is not a message", (text) => {
   expect(parseMessages(text)).toBeUndefined();
 });
 
-test("requests, responses and cancellations are recognized by their ids", () => {
+test("recognizes requests, responses and cancellations by their ids", () => {
   const ids = (text: string): unknown[] => {
     const [message] = parseMessages(text) ?? [];
     if (message === undefined) throw new Error("no message");
@@ -121,7 +121,7 @@ test("requests, responses and cancellations are recognized by their ids", () => 
   );
 });
 
-test("a response with more than JSON-RPC has is fixed, because the SDK would ignore it", () => {
+test("fixes a response with more than JSON-RPC allows, because the SDK would ignore it", () => {
   const sent = '{"jsonrpc":"2.0","id":1,"result":{"_meta":null,"ok":true},"error":null,"extra":1}';
   expect(parseMessages(sent)?.map(fixResponse)).toEqual([{ jsonrpc: "2.0", id: 1, result: { ok: true } }]);
   const empty = '{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":-32601,"message":"no"}}';

@@ -109,7 +109,7 @@ test("falls back to HTTP with SSE if the server does not have Streamable HTTP", 
   expect(content).toEqual([{ type: "text", text: "Echo: hi" }]);
 });
 
-test("a wrong token fails with UNAUTHORIZED, does not appear in the message, and leaves nothing open", async () => {
+test("fails with UNAUTHORIZED for a wrong token, without quoting it, and leaves nothing open", async () => {
   const { url } = await startServer();
   const open = watchConnections();
   const wrong = "another-token-that-is-wrong";
@@ -119,7 +119,7 @@ test("a wrong token fails with UNAUTHORIZED, does not appear in the message, and
   expect(open.size).toBe(0);
 });
 
-test("a server that does not listen fails with SERVER_UNREACHABLE and names the host", async () => {
+test("fails with SERVER_UNREACHABLE for a server that does not listen, and names the host", async () => {
   const open = watchConnections();
   const port = await freePort();
   const error = await failureOf(connectToolServer({ url: `http://127.0.0.1:${port}/mcp` }));
@@ -128,19 +128,19 @@ test("a server that does not listen fails with SERVER_UNREACHABLE and names the 
   expect(open.size).toBe(0);
 });
 
-test("http:// is refused unless the host is loopback, before anything is sent", async () => {
+test("refuses http:// unless the host is loopback, before anything is sent", async () => {
   const error = await failureOf(connectToolServer({ url: "http://tools.example.com/mcp" }));
   expect(error.code).toBe("ENTRY_INVALID");
   expect(error.message).toContain("https://");
   expect(error.message).not.toMatch(/\d+:\d+:/);
 });
 
-test("a program that does not exist fails with CHILD_NOT_RUNNABLE", async () => {
+test("fails with CHILD_NOT_RUNNABLE for a program that does not exist", async () => {
   const error = await failureOf(connectToolServer({ command: "/nowhere/at-all" }));
   expect(error.code).toBe("CHILD_NOT_RUNNABLE");
 });
 
-test("an aborted signal ends the attempt to connect with CALL_CANCELLED", async () => {
+test("ends the attempt to connect with CALL_CANCELLED if the signal is aborted", async () => {
   const silent = createServer(() => {});
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");

@@ -26,24 +26,24 @@ function credentialOf(name: string, servers: object, pluginRoot = "/plugin"): Cr
 
 const url = "https://notes.example/mcp";
 
-test("an entry of type and url alone has no credential", () => {
+test("creates no credential for an entry that has only a type and a url", () => {
   expect(credentialOf("a", { a: { type: "http", url } }).kind).toBe("none");
 });
 
-test("[TS-TENANT-1] the headers of an entry are sent, and each knows its variables", async () => {
+test("[TS-TENANT-1] sends the headers of an entry, and knows the variables of each", async () => {
   const headers = { Authorization: "Bearer ${API_TOKEN}", "X-Tenant-ID": "${TENANT_ID}" };
   const credential = credentialOf("a", { a: { type: "http", url, headers } });
   expect({ ...(await credential.headers()) }).toEqual({ Authorization: "Bearer tok-51aGbq8", "X-Tenant-ID": "acme" });
   expect(credential.describe().headers.map((header) => header.variables)).toEqual([["API_TOKEN"], ["TENANT_ID"]]);
 });
 
-test("[TS-STDIO-1] the env of a stdio entry is the environment of its process", () => {
+test("[TS-STDIO-1] passes env of a stdio entry to the environment of its process", () => {
   const credential = credentialOf("a", { a: { command: "server", env: { DB_PASSWORD: "${DB_PASSWORD}" } } });
   expect(credential.environment()).toEqual({ DB_PASSWORD: "correct-horse" });
   expect(credential.kind).toBe("environment");
 });
 
-test("[TS-D-HELPER-2] a helper gets the secrets that its own entry uses, and none that only others use", async () => {
+test("[TS-D-HELPER-2] gives a helper the secrets that its own entry uses, and none that only others use", async () => {
   const folder = await createScriptFolder();
   await folder.sh('echo "{\\"X-Seen\\": \\"${OTHER_TOKEN-none} ${SHARED_TOKEN-none}\\"}"', "helper.sh");
   const credential = credentialOf(

@@ -23,7 +23,7 @@ async function prepare(settings: SandboxSettings, isWanted = true, program: Sand
 
 const { sandbox: available } = await prepare(settingsOf("auto"));
 
-test("[TS-D-STDIO-1] a server runs without if its entry or the policy says so, and that is reported", async () => {
+test("[TS-D-STDIO-1] runs a server without a sandbox if its entry or the policy says so, and reports that", async () => {
   expect(await prepare(settingsOf("auto"), false)).toEqual({
     sandbox: undefined,
     reported: ["Its entry turns the sandbox off."],
@@ -34,7 +34,7 @@ test("[TS-D-STDIO-1] a server runs without if its entry or the policy says so, a
   });
 });
 
-test("[TS-D-STDIO-1] a server runs without if there is no sandbox, and that is reported", async () => {
+test("[TS-D-STDIO-1] runs a server without a sandbox if none is available, and reports that", async () => {
   const missing: string[] = [];
   const { sandbox, reported } = await prepare({ ...nowhere, onMissing: (reason) => void missing.push(reason) });
   expect(sandbox).toBeUndefined();
@@ -43,13 +43,13 @@ test("[TS-D-STDIO-1] a server runs without if there is no sandbox, and that is r
 });
 
 test.skipIf(available === undefined)(
-  `[TS-D-STDIO-2] a policy that requires the sandbox overrules the entry${available ? "" : " (skipped: no sandbox)"}`,
+  `[TS-D-STDIO-2] uses the sandbox if the policy requires it, even if the entry turns it off${available ? "" : " (skipped: no sandbox)"}`,
   async () => {
     expect((await prepare(settingsOf("required"), false)).sandbox).toEqual(available);
   },
 );
 
-test("[TS-D-HELPER-7] a helper does not run if the policy requires a sandbox and it is not available", async () => {
+test("[TS-D-HELPER-7] does not run a helper if the policy requires a sandbox and it is not available", async () => {
   const { path, sh } = await createScriptFolder();
   await sh(`echo started > ${path}/started`, "helper.sh");
   const secrets = createSecretRegistry();
@@ -72,7 +72,7 @@ test("[TS-D-HELPER-7] a helper does not run if the policy requires a sandbox and
   expect(existsSync(join(path, "started"))).toBe(false);
 });
 
-test("[TS-D-STDIO-2] a server does not start if the policy requires a sandbox and it is not available", async () => {
+test("[TS-D-STDIO-2] does not start a server if the policy requires a sandbox and it is not available", async () => {
   const { path, sh } = await createScriptFolder();
   const command = await sh(`echo started > ${path}/started`);
   const secrets = createSecretRegistry();

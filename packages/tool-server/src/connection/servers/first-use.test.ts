@@ -28,7 +28,7 @@ function serversOf(world: OAuthWorld, oauth: Partial<OAuthSettings>, clock?: Clo
   return servers;
 }
 
-test("[TS-OAUTH-1] [TS-OAUTH-2] the first use lets a user sign in, and continues with the call", async () => {
+test("[TS-OAUTH-1] [TS-OAUTH-2] lets a user sign in at the first use, and continues with the call", async () => {
   const world = await createOAuthWorld();
   const connection = await serversOf(world, { signIn: world.person }).open("notes");
   expect(await connection.callTool({ name: "scopes", arguments: {} })).toMatchObject({
@@ -37,7 +37,7 @@ test("[TS-OAUTH-1] [TS-OAUTH-2] the first use lets a user sign in, and continues
   expect(world.asked.map(({ reason }) => reason)).toEqual(["first"]);
 });
 
-test("a person may take longer than a server may be silent: in the handshake, and in a call", async () => {
+test("waits for a person longer than for a silent server, in the handshake and in a call", async () => {
   const world = await createOAuthWorld();
   const clock = createFakeClock(Date.now());
   const slow: SignIn = {
@@ -55,7 +55,7 @@ test("a person may take longer than a server may be silent: in the handshake, an
   expect(world.asked.map(({ reason }) => reason)).toEqual(["first", "step-up"]);
 });
 
-test("(11) without a user to ask, the failure names the command, and nothing else happens", async () => {
+test("(11) names the command in the failure if there is no user to ask, and does nothing else", async () => {
   const world = await createOAuthWorld();
   const connection = await serversOf(world, {}).open("notes");
   const message =
@@ -64,7 +64,7 @@ test("(11) without a user to ask, the failure names the command, and nothing els
   expect(world.authorization.requests).toEqual([]);
 });
 
-test("a permission that is lacking is named with the command that asks for it", async () => {
+test("names a missing permission with the command that requests it", async () => {
   const world = await createOAuthWorld();
   const servers = serversOf(world, {});
   await (await servers.oauth("notes"))?.signIn(world.person);
@@ -82,7 +82,7 @@ test("a permission that is lacking is named with the command that asks for it", 
   });
 });
 
-test("what is said of a server goes by its name and its url", async () => {
+test("looks settings of a server up by its name and its url", async () => {
   const world = await createOAuthWorld();
   const asked: string[][] = [];
   const overrides: OAuthSettings["overrides"] = (...about) => {
@@ -93,7 +93,7 @@ test("what is said of a server goes by its name and its url", async () => {
   expect(asked).toEqual([["notes", world.tool.url]]);
 });
 
-test("[TS-D-OAUTH-6] a connection follows the sign-in and the sign-out of another process without waiting for its next attempt", async () => {
+test("[TS-D-OAUTH-6] follows the sign-in and the sign-out of another process without waiting for the next attempt", async () => {
   const world = await createOAuthWorld();
   // No attempt is due for as long as this clock stands still.
   const connection = await serversOf(world, {}, createFakeClock(Date.now()), true).open("notes");

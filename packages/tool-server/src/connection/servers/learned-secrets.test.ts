@@ -30,7 +30,7 @@ async function serveForgetful(): Promise<{ readonly url: string; readonly sessio
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, sessions: () => sessions };
 }
 
-test("session ids are redacted in the text about their server, the last 16 of them, and are not collected", async () => {
+test("redacts the last 16 session ids in messages about their server, and does not collect more", async () => {
   const { url, sessions } = await serveForgetful();
   const secrets = createSecretRegistry();
   const configuration = parseConfiguration(JSON.stringify({ notes: { type: "http", url } }), {

@@ -119,8 +119,8 @@ async function connectTo({ entry }: ShortLivedServer): Promise<{ connection: Con
   return { connection: await servers.open("tool"), clock };
 }
 
-describe("[TS-D-CONN-3] a short success does not reset the backoff", () => {
-  test.each(Object.entries(shortLivedServers))("of a %s", async (_, start) => {
+describe("[TS-D-CONN-3] backoff after a short success", () => {
+  test.each(Object.entries(shortLivedServers))("keeps backing off from a %s", async (_, start) => {
     const server = await start();
     const { connection, clock } = await connectTo(server);
     for (const [round, delayMs] of [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000].entries()) {

@@ -57,7 +57,7 @@ async function connect(command: string) {
 }
 
 test.each(["npx", "uvx", "docker"])(
-  "%s gets more time for the first handshake, to download the server",
+  "gives %s more time for the first handshake, to download the server",
   async (launcher) => {
     const { outcome, clock, finishDownload } = await connect(launcher);
     clock.advance(150_000);
@@ -66,7 +66,7 @@ test.each(["npx", "uvx", "docker"])(
   },
 );
 
-test("a program that is not a launcher gets the usual time for the first handshake", async () => {
+test("gives a program that is not a launcher the usual time for the first handshake", async () => {
   const { outcome, clock } = await connect("server");
   clock.advance(31_000);
   expect(await outcome).toBe("CALL_TIMEOUT");

@@ -27,7 +27,7 @@ async function serve(
 
 const advice = "A server writes its log to standard error.";
 
-test("[TS-D-CONN-2] a handshake that gets text in place of a response says so", async () => {
+test("[TS-D-CONN-2] says that a handshake got text in place of a response", async () => {
   const servers = await serve(({ sh }) => sh('echo "Listening on port 3000"; while read line; do :; done'), {
     connectTimeoutMs: 2000,
   });
@@ -40,7 +40,7 @@ test("[TS-D-CONN-2] a handshake that gets text in place of a response says so", 
   });
 });
 
-test("[TS-D-CONN-2] so does a call", async () => {
+test("[TS-D-CONN-2] says that a call got text in place of a response", async () => {
   const script = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
       const { id, method, params } = JSON.parse(line);
       const response = (more) => console.log(JSON.stringify({ jsonrpc: "2.0", id, ...more }));

@@ -50,7 +50,7 @@ const tenant = {
 const acme = { TENANT_ID: "acme", WORKSPACE_ID: "w1", CRM_TOKEN: "token-of-acme-user" };
 
 describe("tenants", () => {
-  test("[TS-TENANT-2] [TS-D-TENANT-1] each has a connection, credentials and a channel of its own", async () => {
+  test("[TS-TENANT-2] [TS-D-TENANT-1] gives each tenant its own connection, credentials and channel", async () => {
     const servers = create(tenant, acme);
     const first = await servers.open("crm");
     const second = await servers.open("crm", { TENANT_ID: "umbrella", CRM_TOKEN: "token-of-umbrella-user" });
@@ -63,14 +63,14 @@ describe("tenants", () => {
     expect(servers.connections).toEqual([first, second]);
   });
 
-  test("[TS-D-TENANT-1] the same tenant has the same connection, and another user of it another", async () => {
+  test("[TS-D-TENANT-1] shares a connection within a tenant, and gives another user of it another one", async () => {
     const servers = create(tenant, acme);
     const first = await servers.open("crm");
     expect(await servers.open("crm", { TENANT_ID: "acme", UNUSED: "x" })).toBe(first);
     expect(await servers.open("crm", { CRM_TOKEN: "token-of-a-colleague" })).not.toBe(first);
   });
 
-  test("a value that would change the shape of the url is refused before anything is opened", async () => {
+  test("refuses a value that would change the structure of the url before anything is opened", async () => {
     const servers = create(tenant, acme);
     const error = await failureOf(servers.open("crm", { TENANT_ID: "evil.example.org/#" }));
     expect(error.code).toBe("VARIABLE_UNUSABLE");
@@ -79,7 +79,7 @@ describe("tenants", () => {
 });
 
 describe("opening", () => {
-  test("[TS-D-TRUST-1] nothing of an entry is put in or run before it is trusted", async () => {
+  test("[TS-D-TRUST-1] substitutes and runs nothing of an entry before it is trusted", async () => {
     const asked: string[] = [];
     const servers = create({ tool: { command: "node", args: ["${NOT_SET}"] } }, {}, async ({ name }) => {
       asked.push(name);
@@ -89,14 +89,14 @@ describe("opening", () => {
     expect(asked).toEqual(["tool"]);
   });
 
-  test("an entry with errors is not used, and the message lists them with their places", async () => {
+  test("does not use an entry with errors, and lists them with their positions", async () => {
     const servers = create({ api: { type: "http", url: "http://api.example.com/mcp" } });
     const error = await failureOf(servers.open("api"));
     expect(error.code).toBe("ENTRY_INVALID");
     expect(error.message).toMatch(/^The entry of the server "api" has errors. 1:\d+: The url uses http/);
   });
 
-  test("an entry that cannot be parsed is reported in the same way, and not as a missing one", async () => {
+  test("reports an entry that cannot be parsed in the same way, and not as a missing one", async () => {
     const error = await failureOf(create({ ...tenant, api: "node server.js" }, acme).open("api"));
     expect(error.code).toBe("ENTRY_INVALID");
     expect(error.message).toMatch(
@@ -104,7 +104,7 @@ describe("opening", () => {
     );
   });
 
-  test("an unknown name is rejected with a list of the known ones", async () => {
+  test("rejects an unknown name with a list of the known ones", async () => {
     const error = await failureOf(create(tenant, acme).open("crn"));
     expect([error.code, error.message]).toEqual([
       "SERVER_UNKNOWN",
@@ -112,7 +112,7 @@ describe("opening", () => {
     ]);
   });
 
-  test("[TS-D-TRUST-10] trust is asked for with the values that decide where the url leads, of the tenant that is opened", async () => {
+  test("[TS-D-TRUST-10] asks for trust with the values of the opened tenant that decide the origin of the url", async () => {
     const asked: unknown[] = [];
     const servers = create(
       { api: { type: "http", url: "${API_URL}/mcp" } },
@@ -126,7 +126,7 @@ describe("opening", () => {
     expect(asked).toEqual([{ origin: "https://a.example" }, { origin: "https://b.example" }]);
   });
 
-  test("[TS-D-TRUST-10] nobody is asked to trust a url whose variable cannot be used", async () => {
+  test("[TS-D-TRUST-10] asks nobody to trust a url whose variable cannot be used", async () => {
     const servers = create({ api: { type: "http", url: "https://${API_HOST}/mcp" } }, {}, async () => {
       throw new Error("asked");
     });
@@ -137,7 +137,7 @@ describe("opening", () => {
     ]);
   });
 
-  test("a server that could not be opened is tried again the next time", async () => {
+  test("tries a server that could not be opened again the next time", async () => {
     let isTrusted = false;
     const servers = create(tenant, acme, async () => {
       if (!isTrusted) throw new ToolServerError("NOT_TRUSTED", { problem: "It is not trusted.", advice: "" });
@@ -147,7 +147,7 @@ describe("opening", () => {
     expect((await servers.open("crm")).state).toBe("IDLE");
   });
 
-  test("after the end nothing is opened", async () => {
+  test("opens nothing after it was closed", async () => {
     const servers = create(tenant, acme);
     const connection = await servers.open("crm");
     await servers.close();
@@ -156,7 +156,7 @@ describe("opening", () => {
   });
 });
 
-test("no secret is in what a connection says of itself", async () => {
+test("shows no secret in the description of a connection", async () => {
   const servers = create(
     {
       api: { type: "http", url: "https://api.example.com/mcp?key=${API_KEY}", headers: { "X-API-Key": "${API_KEY}" } },

@@ -93,7 +93,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
   };
 
   describe(`${name} bounds a server that sends requests and takes no responses`, () => {
-    test("reading pauses, few responses and connections wait, another server is not affected, and the server works afterwards", async () => {
+    test("pauses reading, keeps few responses and connections waiting, affects no other server, and works afterwards", async () => {
       const [hostile, other] = [await begin({}), await begin({})];
       const { server } = hostile;
       server.hold();
@@ -115,7 +115,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
       expect(hostile.closed()).toBe(false);
     }, 120_000);
 
-    test("the connection fails, and says why, when the server takes no response for too long", async () => {
+    test("fails the connection with the reason when the server takes no response for too long", async () => {
       const hostile = await begin({ stallMs: 500 });
       const { server } = hostile;
       server.hold();

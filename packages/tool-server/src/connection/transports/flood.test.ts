@@ -130,7 +130,7 @@ describeFloodContract("Streamable HTTP", async (context, take) => {
   };
 });
 
-test("a WebSocket server that sends pings and does not read makes no pongs pile up", async () => {
+test("does not pile up pongs for a WebSocket server that sends pings and does not read", async () => {
   let peer: WebSocket | undefined;
   const { url, sockets } = await serveWebSockets((socket) => {
     peer = socket;

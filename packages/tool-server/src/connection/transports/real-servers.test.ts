@@ -40,7 +40,7 @@ describe("over stdio", () => {
     return createStdioTransport({ ...context, command: process.execPath, args, environment: process.env });
   }
 
-  test("server-everything responses, and is gone once it is closed", async () => {
+  test("gets responses from server-everything over stdio, and ends it on close", async () => {
     const transport = start([everything, "stdio"]);
     const client = await connectClient(transport);
     expect(client.getServerVersion()?.name).toContain("everything");
@@ -57,7 +57,7 @@ describe("over stdio", () => {
   });
 
   test.skipIf("reason" in sandbox)(
-    `[TS-D-STDIO-1] server-everything responses in the sandbox, started by npx${"reason" in sandbox ? ` (skipped: ${sandbox.reason})` : ""}`,
+    `[TS-D-STDIO-1] gets responses from server-everything in the sandbox, started by npx${"reason" in sandbox ? ` (skipped: ${sandbox.reason})` : ""}`,
     { timeout: 120_000 },
     async () => {
       const transport = createStdioTransport({
@@ -73,7 +73,7 @@ describe("over stdio", () => {
     },
   );
 
-  test("server-memory and server-filesystem response", async () => {
+  test("gets responses from server-memory and server-filesystem over stdio", async () => {
     const graph = await connectClient(start([memory]));
     expect(await callTool(graph, "read_graph", {})).toContain("entities");
     const folder = await realpath(await mkdtemp(join(tmpdir(), "wirescope-files-")));
@@ -82,7 +82,7 @@ describe("over stdio", () => {
     expect(await callTool(files, "list_allowed_directories", {})).toContain(folder);
   });
 
-  test("is treated by the SDK like its own transport: a server that does not respond to the probe speaks the older era", async () => {
+  test("lets the SDK treat a server that does not respond to the probe as one of the older era, as with its own transport", async () => {
     // What a server does that only knows initialize.
     const script = `
       require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
@@ -102,7 +102,7 @@ describe("over stdio", () => {
 });
 
 describe("over HTTP with SSE", () => {
-  test("server-everything responses", async () => {
+  test("gets responses from server-everything over HTTP with SSE", async () => {
     const port = await freePort();
     await runServer([everything, "sse"], port);
     const context = overNetwork(createTestContext("sse"), `http://localhost:${port}/sse`);
@@ -124,7 +124,7 @@ describe("over HTTP with SSE", () => {
 });
 
 describe("over WebSocket", () => {
-  test("supergateway before server-everything responses", async () => {
+  test("gets responses from server-everything behind supergateway over WebSocket", async () => {
     const port = await freePort();
     const stdio = `${JSON.stringify(process.execPath)} ${JSON.stringify(everything)} stdio`;
     const args = [supergateway, "--stdio", stdio, "--outputTransport", "ws", "--messagePath", "/message"];
@@ -135,7 +135,7 @@ describe("over WebSocket", () => {
     expect(await callTool(client, "echo", { message: "hello" })).toBe("Echo: hello");
   });
 
-  test("a server of the SDK responds, in both eras of the protocol", async () => {
+  test("gets responses from an SDK server over WebSocket, in both eras of the protocol", async () => {
     const server = createServer();
     new WebSocketServer({ server }).on("connection", (socket) => {
       serveStdio(createNotes, { transport: serverTransport(socket) });

@@ -66,8 +66,8 @@ function prepare(
 
 const serve = (handler: HostileHandler): Promise<HostileServer> => startHostileServer(handler);
 
-describe("the stream of events", () => {
-  test("[TS-HEADER-3] and every message carry the headers of the credential, and the version once it is known", async () => {
+describe("the event stream", () => {
+  test("[TS-HEADER-3] sends the credential's headers with the event stream and every message, and the version once it is known", async () => {
     const server = await serveSse((_, response) => response.writeHead(202).end());
     const headers = [{ Authorization: "Bearer s3cr3t-t0ken", "X-Workspace-ID": "w1" }];
     const { transport } = prepare(server, { headers });
@@ -91,7 +91,7 @@ describe("the stream of events", () => {
     expect(second?.headers).toMatchObject({ "mcp-protocol-version": "2025-06-18" });
   });
 
-  test("holds what the client knows of TLS on both legs", async () => {
+  test("uses the client's TLS settings for the event stream and for messages", async () => {
     const server = await serveSse((_, response) => response.writeHead(202).end(), { tls: serverTls() });
     const { transport } = prepare(server, { http: { tls: { ca: certificate("ca") } } });
     await transport.start();
@@ -99,7 +99,7 @@ describe("the stream of events", () => {
     expect(server.requests.map(({ method }) => method)).toEqual(["GET", "POST"]);
   });
 
-  test("is asked for once more with what the credential gives after a refusal", async () => {
+  test("requests the event stream once more with the credential's new headers after a refusal", async () => {
     const server = await serve(({ headers }, response) => {
       if (headers.authorization === "Bearer new-t0ken") beginStream(response);
       else response.writeHead(401).end("no".repeat(500_000));
@@ -116,7 +116,7 @@ describe("the stream of events", () => {
     }, waiting);
   });
 
-  test("that is refused for good is UNAUTHORIZED or FORBIDDEN, with a diagnosis", async () => {
+  test("fails with UNAUTHORIZED or FORBIDDEN and a diagnosis if the event stream is refused again", async () => {
     for (const [status, code] of [
       [401, "UNAUTHORIZED"],
       [403, "FORBIDDEN"],
@@ -135,21 +135,24 @@ describe("the stream of events", () => {
     [405, "NOT_A_TOOL_SERVER"],
     [204, "NOT_A_TOOL_SERVER"],
     [502, "SERVER_FAILED"],
-  ])("that gets the response %i is %s", async (status, code) => {
+  ])("reports the status %i of the event stream as %s", async (status, code) => {
     const server = await serve((_, response) => response.writeHead(status).end());
     expect(await failedStart(prepare(server))).toMatchObject({ code, details: { status } });
   });
 
-  test.each(["text/html", "application/json", undefined])("that is a page of %s is NOT_A_TOOL_SERVER", async (type) => {
-    const server = await serve((_, response) => {
-      response.writeHead(200, type === undefined ? {} : { "content-type": type }).end("<html>Hello</html>");
-    });
-    const error = await failedStart(prepare(server));
-    expect(error).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
-    expect(error.message).toContain("use the type http");
-  });
+  test.each(["text/html", "application/json", undefined])(
+    "reports a page of type %s as NOT_A_TOOL_SERVER",
+    async (type) => {
+      const server = await serve((_, response) => {
+        response.writeHead(200, type === undefined ? {} : { "content-type": type }).end("<html>Hello</html>");
+      });
+      const error = await failedStart(prepare(server));
+      expect(error).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
+      expect(error.message).toContain("use the type http");
+    },
+  );
 
-  test("that leads elsewhere is not followed, and neither are messages", async () => {
+  test("follows no redirect of the event stream or of messages", async () => {
     const other = await serve((_, response) => beginStream(response));
     const redirecting = await serve((_, response) => response.writeHead(302, { Location: String(other.url) }).end());
     expect(await failedStart(prepare(redirecting))).toMatchObject({ code: "REDIRECT_REFUSED" });
@@ -169,7 +172,7 @@ describe("the stream of events", () => {
     expect(other.requests).toEqual([]);
   });
 
-  test("that says in time where to post, or not: then it is NOT_A_TOOL_SERVER", async () => {
+  test("reports NOT_A_TOOL_SERVER if the stream does not name the endpoint for messages in time", async () => {
     const clock = createFakeClock();
     const server = await serve((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("data: hello\n\n");
@@ -187,12 +190,12 @@ describe("the stream of events", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("that ends before it says where to post is CONNECTION_LOST", async () => {
+  test("reports CONNECTION_LOST if the stream ends before it names the endpoint for messages", async () => {
     const server = await serve((_, response) => response.writeHead(200, { "content-type": "text/event-stream" }).end());
     expect(await failedStart(prepare(server))).toMatchObject({ code: "CONNECTION_LOST" });
   });
 
-  test("ends the transport when it ends or breaks off", async () => {
+  test("ends the transport when the event stream ends or breaks off", async () => {
     for (const end of [(stream: ServerResponse) => stream.end(), (stream: ServerResponse) => stream.destroy()]) {
       const server = await serveSse(() => {});
       const { transport, failure } = prepare(server);
@@ -206,7 +209,7 @@ describe("the stream of events", () => {
     }
   });
 
-  test("with an event larger than the limit ends it", async () => {
+  test("ends the transport at an event that is larger than the limit", async () => {
     const server = await serveSse(() => {});
     const { transport, failure, messages } = prepare(server, { limits: { ...defaultLimits, messageBytes: 1000 } });
     await transport.start();
@@ -215,7 +218,7 @@ describe("the stream of events", () => {
     expect(messages).toEqual([]);
   });
 
-  test("may have other events and comments, and messages over several lines", async () => {
+  test("accepts other events, comments, and messages over several lines", async () => {
     const server = await serveSse(() => {});
     const { transport, messages, published } = prepare(server);
     await transport.start();
@@ -226,7 +229,7 @@ describe("the stream of events", () => {
     expect(published.traceEvents).toEqual([]);
   });
 
-  test("that is closed while it is waited for leaves nothing behind", async () => {
+  test("leaves nothing behind if it is closed while it waits for the stream", async () => {
     const server = await serve(() => {});
     const { transport, closings } = prepare(server);
     const starting = transport.start().catch((error: unknown) => error);
@@ -238,9 +241,9 @@ describe("the stream of events", () => {
   });
 });
 
-describe("a message that is posted", () => {
+describe("a posted message", () => {
   test.each([200, 202, 204])(
-    "is accepted with %i: it arrives once and whole, and the stream stays open",
+    "delivers a message once if it is accepted with %i, and keeps the stream open",
     async (status) => {
       const server = await serveSse((_, response) => response.writeHead(status).end());
       const { transport, messages } = prepare(server);
@@ -254,7 +257,7 @@ describe("a message that is posted", () => {
     },
   );
 
-  test("is sent once more with what the credential gives after a refusal, and so is the next (failures 13 and 14)", async () => {
+  test("sends a message once more with the credential's new headers after a refusal, and the next with them at once (failures 13 and 14)", async () => {
     const server = await serveSse(({ headers }, response) => {
       response.writeHead(headers.authorization === "Bearer new-t0ken" ? 202 : 401).end();
     });
@@ -272,7 +275,7 @@ describe("a message that is posted", () => {
     ]);
   });
 
-  test("and refused for good fails alone, with a diagnosis", async () => {
+  test("fails only the message that is refused again, with a diagnosis", async () => {
     const server = await serveSse((_, response) => response.writeHead(403).end());
     const { transport } = prepare(server, { headers: [{ "X-API-Key": "k3y-of-notes" }] });
     await transport.start();
@@ -290,7 +293,7 @@ describe("a message that is posted", () => {
     [404, "Not Found"],
     [400, "No transport found for sessionId"],
     [410, ""],
-  ])("to a session that the server forgot ends with SESSION_LOST: failure 27 (%i %s)", async (status, text) => {
+  ])("ends with SESSION_LOST if the server forgot the session: failure 27 (%i %s)", async (status, text) => {
     const server = await serveSse((_, response) => response.writeHead(status).end(text));
     const { transport, failure } = prepare(server);
     await transport.start();
@@ -303,7 +306,7 @@ describe("a message that is posted", () => {
     [400, "SERVER_FAILED"],
     [413, "MESSAGE_TOO_LARGE"],
     [500, "SERVER_FAILED"],
-  ])("and gets the response %i is %s, without what is secret, and the stream stays", async (status, code) => {
+  ])("reports the status %i of a message as %s, without secrets, and keeps the stream", async (status, code) => {
     const secret = "s3cr3t-t0ken";
     const server = await serveSse((_, response) => response.writeHead(status).end(`bad \u001b[1m ${secret}`));
     const { transport } = prepare(server, { secret });
@@ -316,7 +319,7 @@ describe("a message that is posted", () => {
     expect(transport.failure).toBeUndefined();
   });
 
-  test("is not sent before the start, and nothing is started twice", async () => {
+  test("sends no message before the start, and does not start twice", async () => {
     const server = await serveSse((_, response) => response.writeHead(202).end());
     const { transport } = prepare(server);
     await expect(transport.send(requestOf(1))).rejects.toBeInstanceOf(TypeError);

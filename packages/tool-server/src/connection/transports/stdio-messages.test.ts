@@ -8,10 +8,10 @@ import type { StdioTransport } from "./stdio-transport.js";
 import { defaultLimits } from "./transport.js";
 import { requestOf } from "./watched-transport.test.helper.js";
 
-describe("what a child writes", () => {
+describe("the output of a child", () => {
   const small = { limits: { ...defaultLimits, messageBytes: 100_000 } };
 
-  test("may be a line of 10 MB", async () => {
+  test("reads a line of 10 MB", async () => {
     const { messages } = await startNode(`
       const text = "x".repeat(10_000_000);
       process.stdout.write(JSON.stringify({ jsonrpc: "2.0", method: "test/large", params: { text } }) + "\\n");
@@ -21,7 +21,7 @@ describe("what a child writes", () => {
     expect((messages[0] as unknown as { params: { text: string } }).params.text).toHaveLength(10_000_000);
   });
 
-  test("is no message where a line is larger than the limit: then the child is ended in order", async () => {
+  test("ends the child in order after a line that is larger than the limit", async () => {
     const { transport, failure, messages, folder } = await startNode(
       `
       process.stdout.write(JSON.stringify({ jsonrpc: "2.0", method: "test/large", params: { text: "x".repeat(100_000) } }) + "\\n");
@@ -38,7 +38,7 @@ describe("what a child writes", () => {
     expect(await wordsOf(join(folder, "ended"))).toEqual(["orderly"]);
   });
 
-  test("between messages is reported once, escaped, and tolerated", async () => {
+  test("reports other output between messages once, escaped, and tolerates it", async () => {
     const { transport, messages, published } = await startShell(
       `printf 'Listening \\033[1mnow\\n\\nSecond line\\n'; while read line; do echo "debug: got it"; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; done`,
     );
@@ -52,7 +52,7 @@ describe("what a child writes", () => {
     expect(transport.strays()).toBe("");
   });
 
-  test("instead of a response is in the failure", async () => {
+  test("quotes output that came in place of a response in the failure", async () => {
     const { transport, failure } = await startShell(
       'echo "usage: server [--port n]"; echo "  --port"; read line; exit 2',
     );
@@ -62,7 +62,7 @@ describe("what a child writes", () => {
     expect((await failure()).message).toContain("It never responded, but wrote 2 texts that are not protocol messages");
   });
 
-  test("after a message counts from that one on", async () => {
+  test("counts other output since the last message only", async () => {
     const { transport, messages } = await startShell(
       `echo "hello"; read line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read line; echo "TypeError: x"; read line`,
     );
@@ -77,7 +77,7 @@ describe("what a child writes", () => {
     );
   });
 
-  test("without an end and without a message is no tool server", async () => {
+  test("reports endless output without a message as not a tool server", async () => {
     const { failure, transport } = await startShell("exec yes 'not a message'", { ...small, ...hasty });
     expect(await failure()).toMatchObject({
       code: "NOT_A_TOOL_SERVER",
@@ -87,7 +87,7 @@ describe("what a child writes", () => {
     expect(isRunning(transport.pid ?? 0)).toBe(false);
   });
 
-  test("may be a batch", async () => {
+  test("reads a batch from a child", async () => {
     const { messages } = await startShell(
       `echo '[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"test/noted"}]'; cat > /dev/null`,
     );
@@ -95,8 +95,8 @@ describe("what a child writes", () => {
   });
 });
 
-describe("what is sent to a child", () => {
-  test("counts as sent only once it is written, and waits for a child that reads slowly", async () => {
+describe("messages to a child", () => {
+  test("counts a message as sent only once it is written, and waits for a child that reads slowly", async () => {
     const { transport, folder, messages } = await startNode(`
       const { existsSync } = require("node:fs");
       const looking = setInterval(() => {
@@ -121,7 +121,7 @@ describe("what is sent to a child", () => {
     await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
   });
 
-  test("and is being written when the child dies, or is closed, is rejected", async () => {
+  test("rejects a message that is being written when the child dies or is closed", async () => {
     const large = requestOf(1, { text: "x".repeat(8_000_000) });
     for (const [end, code] of [
       [({ pid }: StdioTransport) => process.kill(pid ?? 0, "SIGKILL"), "CONNECTION_LOST"],
@@ -135,7 +135,7 @@ describe("what is sent to a child", () => {
     }
   });
 
-  test("right before the end still reaches the child", async () => {
+  test("delivers a message that is sent right before the end", async () => {
     const { transport, folder } = await startShell("cat > heard");
     const sent = transport.send({ jsonrpc: "2.0", method: "notifications/last" }).catch(() => {});
     await transport.close();
@@ -143,7 +143,7 @@ describe("what is sent to a child", () => {
     expect((await wordsOf(join(folder, "heard"))).join(" ")).toContain("notifications/last");
   });
 
-  test("and cancelled is a stream that failed", async () => {
+  test("counts a cancelled request as a failed stream", async () => {
     const { transport, published } = await startShell("cat > /dev/null");
     await transport.send(requestOf("a"));
     await transport.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "a" } });

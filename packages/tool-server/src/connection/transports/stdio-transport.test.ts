@@ -10,8 +10,8 @@ import { waiting } from "../../waiting.test.helper.js";
 import { hasty, prepareChild, startNode, startShell } from "./stdio-child.test.helper.js";
 import { requestOf } from "./watched-transport.test.helper.js";
 
-describe("a stdio server is started", () => {
-  test("[TS-STDIO-4] with command, args and the variables of env", async () => {
+describe("the start of a stdio server", () => {
+  test("[TS-STDIO-4] starts a server with command, args and the variables of env", async () => {
     const folder = await createScriptFolder();
     const script = await folder.node(`
       const { argv, env } = process;
@@ -51,7 +51,7 @@ describe("a stdio server is started", () => {
     });
   });
 
-  test("or says which PATH was searched where the command is not found, and what to do (failure 33)", async () => {
+  test("says which PATH was searched if the command is not found, and what to do (failure 33)", async () => {
     const { transport, closings } = prepareChild("npx-that-is-nowhere", {
       environment: { PATH: "/usr/gui/bin:/opt/gui:relative" },
     });
@@ -67,7 +67,7 @@ describe("a stdio server is started", () => {
     await expect(transport.send(requestOf(1))).rejects.toMatchObject({ code: "CONNECTION_LOST", cause: error });
   });
 
-  test("or says that the file is not executable, or its folder or interpreter not there", async () => {
+  test("says that the file is not executable, or that its folder or interpreter is missing", async () => {
     const { path, sh } = await createScriptFolder();
     const script = await sh("exit 0");
     const orphan = await sh("", "orphan.sh");
@@ -86,7 +86,7 @@ describe("a stdio server is started", () => {
     }
   });
 
-  test("only once, and nothing is sent before", async () => {
+  test("starts only once, and sends nothing before", async () => {
     const { transport } = prepareChild("/bin/cat");
     await expect(transport.send(requestOf(1))).rejects.toBeInstanceOf(TypeError);
     await transport.start();
@@ -94,7 +94,7 @@ describe("a stdio server is started", () => {
     await transport.send(requestOf(1));
   });
 
-  test("and is gone if it is closed during its start", async () => {
+  test("leaves no process behind if it is closed during its start", async () => {
     const folder = await createScriptFolder();
     const script = await folder.sh("echo $$ >> pids; exec cat");
     for (let turns = 0; turns < 12; turns += 1) {
@@ -112,7 +112,7 @@ describe("a stdio server is started", () => {
 });
 
 describe("a child that ends", () => {
-  test("at its start, shows its exit code and the last of its standard error (failure 34)", async () => {
+  test("reports the exit code and the last lines of standard error if a child exits at its start (failure 34)", async () => {
     const { transport, failure, published } = await startShell(
       'for n in 1 2 3 4 5 6 7 8; do echo "line $n" >&2; done; printf "Error: no \\033[31mDATABASE_URL\\n" >&2; exit 3',
     );
@@ -133,18 +133,18 @@ describe("a child that ends", () => {
     expect(published.reasons).toEqual([error.message]);
   });
 
-  test("with code 0 and without output, gets advice about what a server does", async () => {
+  test("gives advice about what a server does if a child exits with code 0 and without output", async () => {
     const { failure } = await startShell("exit 0");
     expect((await failure()).message).toContain("exited with code 0 before it responded. It wrote nothing");
     expect((await failure()).message).toContain("check that command and args start one");
   });
 
-  test("by a signal, is reported with the signal", async () => {
+  test("reports the signal that ended a child", async () => {
     const { failure } = await startShell("kill -s SEGV $$");
     expect(await failure()).toMatchObject({ details: { exit: { kind: "signalled", signal: "SIGSEGV" } } });
   });
 
-  test("has its last responses and words read, also one without an end of line", async () => {
+  test("reads the last responses and lines of a child that ended, also one without an end of line", async () => {
     const responses = Array.from({ length: 50 }, (_, id) =>
       JSON.stringify({ jsonrpc: "2.0", id, result: { text: "x".repeat(1000) } }),
     );
@@ -163,7 +163,7 @@ describe("a child that ends", () => {
     expect(error.message).toContain('exited with code 1. Last lines of its standard error: "last words".');
   });
 
-  test("and leaves a child behind that holds its pipes, does not keep its callers waiting, and the child is ended", async () => {
+  test("does not keep callers waiting for an orphan that holds the pipes of a child, and ends it", async () => {
     const { transport, failure, folder } = await startShell(
       `(trap "" TERM; echo $$ > mine; exec sleep 1000) & echo $! > pid; while [ ! -s mine ]; do sleep 0.01; done; exit 4`,
       hasty,
@@ -173,7 +173,7 @@ describe("a child that ends", () => {
     expect((await wordsOf(join(folder, "pid"))).map(isRunning)).toEqual([false]);
   });
 
-  test("reports no secret that it printed (failure 38)", async () => {
+  test("reports no secret that a child printed (failure 38)", async () => {
     const secret = "s3cr3t-t0ken-of-notes";
     const body = `echo "bad token ${secret}" >&2; echo "token ${secret} at stdout"; exit 1`;
     const { failure, published } = await startShell(body, { secret });
@@ -185,7 +185,7 @@ describe("a child that ends", () => {
 });
 
 describe("a child that is closed", () => {
-  test("takes with it all that it started, also behind a shell (failure 32)", async () => {
+  test("ends everything that a child started, also behind a shell (failure 32)", async () => {
     const { transport, folder } = await startShell(
       `/bin/sh -c 'echo $$ >> pids; sleep 1000; :' & echo $$ >> pids; cat; wait`,
       hasty,
@@ -195,7 +195,7 @@ describe("a child that is closed", () => {
     expect(pids.map(isRunning)).toEqual([false, false]);
   });
 
-  test("ends by itself once its standard input is closed, where it does so", async () => {
+  test("lets a child end by itself once its standard input is closed", async () => {
     const { transport, published, folder } = await startShell(
       'cat > /dev/null; echo done > done; echo "bye" >&2; exit 0',
     );
@@ -208,7 +208,7 @@ describe("a child that is closed", () => {
     expect(published.reasons).toEqual(["Closed on this side."]);
   });
 
-  test("is killed if it reacts neither to the end of its input nor to TERM", async () => {
+  test("kills a child that reacts neither to the end of its input nor to TERM", async () => {
     const { transport, folder } = await startShell('trap "" TERM; echo $$ > pid; while :; do sleep 0.05; done', hasty);
     const pids = await wordsOf(join(folder, "pid"));
     await transport.close();
@@ -216,8 +216,8 @@ describe("a child that is closed", () => {
   });
 });
 
-describe("a child that continues without us", () => {
-  test("is ended where it closed its standard output", async () => {
+describe("a child that closes its pipes", () => {
+  test("ends a child that closed its standard output", async () => {
     const { transport, failure, folder } = await startShell(
       "echo $$ > pid; exec >&-; cat > /dev/null; sleep 1000",
       hasty,
@@ -230,7 +230,7 @@ describe("a child that continues without us", () => {
     expect((await wordsOf(join(folder, "pid"))).map(isRunning)).toEqual([false]);
   });
 
-  test("is ended if it closed its standard input, and the sender gets an error", async () => {
+  test("ends a child that closed its standard input, and rejects the message to it", async () => {
     const { transport, failure, folder } = await startShell("exec <&-; echo $$ > pid; sleep 1000", hasty);
     const pids = await wordsOf(join(folder, "pid"));
     const error = await transport.send(requestOf(1)).catch((reason: unknown) => reason);

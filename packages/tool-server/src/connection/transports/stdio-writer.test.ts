@@ -37,7 +37,7 @@ function start(write?: (done: (error?: Error) => void) => void): Subject & { rea
 }
 
 describe("lines to a child", () => {
-  test("of one turn are written together, in order, and are confirmed once they are", async () => {
+  test("writes the lines of one turn together, in order, and confirms them once they are written", async () => {
     const { writer, pieces, counts } = start();
     const sent = ["a", "b", "c"].map((line) => writer.write(line));
     expect(pieces).toEqual([]);
@@ -48,7 +48,7 @@ describe("lines to a child", () => {
     expect(pieces).toEqual(["a\nb\nc\n", "d\n"]);
   });
 
-  test("leave at once where they are many bytes, or it is asked for", () => {
+  test("writes many bytes at once, and everything at a flush", () => {
     const { writer, pieces } = start();
     const long = "x".repeat(70_000);
     void writer.write(long);
@@ -60,7 +60,7 @@ describe("lines to a child", () => {
     expect(pieces).toHaveLength(2);
   });
 
-  test("are rejected with the end of the transport, whether they have left or not", async () => {
+  test("rejects lines when the transport ends, whether they were written or not", async () => {
     const { writer, life, counts } = start(() => {});
     const left = writer.write("a");
     writer.flush();
@@ -70,7 +70,7 @@ describe("lines to a child", () => {
     expect(counts).toEqual([]);
   });
 
-  test("that the child does not take are no lines that were written", async () => {
+  test("does not count lines that the child did not take as written", async () => {
     const { writer, life, counts, broken } = start((done) => done(new Error("EPIPE")));
     const sent = writer.write("a");
     writer.flush();

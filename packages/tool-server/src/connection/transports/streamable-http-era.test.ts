@@ -5,7 +5,7 @@ import { ToolServerError } from "../../errors.js";
 import { initializeResult, respondJson, resultOf, serveWell, startTransport } from "./streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "./streamable-http-transport.js";
 
-describe("the question for the newer era", () => {
+describe("the probe for the newer era", () => {
   type Respond = (response: ServerResponse, id: unknown) => unknown;
 
   async function connect(respond: Respond): Promise<Client> {
@@ -28,18 +28,18 @@ describe("the question for the newer era", () => {
   test.each<[string, Respond]>([
     ["400", (response) => response.writeHead(400).end("Bad Request")],
     [
-      "400 with an error of JSON-RPC",
+      "400 with a JSON-RPC error",
       (response, id) => response.writeHead(400, { "content-type": "application/json" }).end(rpcError(id, -32000)),
     ],
     [
-      "400 with one of no id",
+      "400 with a JSON-RPC error without an id",
       (response) => response.writeHead(400, { "content-type": "application/json" }).end(rpcError(null, -32600)),
     ],
     ["404", (response) => response.writeHead(404).end()],
     ["405", (response) => response.writeHead(405).end()],
     ["422", (response) => response.writeHead(422).end("{}")],
-    ["that the method is not known", (response, id) => respondJson(response, rpcError(id, -32601))],
-  ])("that gets %s shows a server of the older era", async (_, response) => {
+    ["an error for an unknown method", (response, id) => respondJson(response, rpcError(id, -32601))],
+  ])("takes a server whose response to the probe is %s for one of the older era", async (_, response) => {
     expect((await connect(response)).getProtocolEra()).toBe("legacy");
   });
 
@@ -55,7 +55,7 @@ describe("the question for the newer era", () => {
     ],
     ["a redirect", (response) => response.writeHead(302, { location: "https://x.example" }).end(), "REDIRECT_REFUSED"],
     ["the end of the connection", (response) => response.socket?.destroy(), "CONNECTION_LOST"],
-  ])("that gets %s fails, and the failure is ours", async (_, response, code) => {
+  ])("fails with an error of our own if the response to the probe is %s", async (_, response, code) => {
     const error = await connect(response).then(
       () => undefined,
       (reason: unknown) => reason,

@@ -38,7 +38,7 @@ describe("a status that is a failure", () => {
     [405, "", "", {}, "use the type sse"],
     [400, "image/png", "\x89PNG", {}, "Check the request"],
     [406, "text/plain", `red \x1b[31m and ${secret} ${"x".repeat(1000)}`, {}, "red \\x1b[31m and [redacted] xxx"],
-  ])("%s of %j is SERVER_FAILED, with what the server says", async (status, type, body, headers, words) => {
+  ])("reports %s of %j as SERVER_FAILED, with the server's message", async (status, type, body, headers, words) => {
     const started = await startTransport((_, response) =>
       response.writeHead(status, { "content-type": type, ...headers } as Record<string, string>).end(body),
     );
@@ -51,7 +51,7 @@ describe("a status that is a failure", () => {
     expect(failure.message).not.toContain(secret);
   });
 
-  test("with a body that never ends is still reported", async () => {
+  test("reports a failure whose body never ends", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       (_, response) => response.writeHead(500, { "content-type": "text/plain" }).write("half a word"),
@@ -65,7 +65,7 @@ describe("a status that is a failure", () => {
     await vi.waitFor(() => expect(started.server.sockets.size).toBe(0), waiting);
   });
 
-  test("with a body of megabytes is reported with its start, and the rest is not read", async () => {
+  test("reports a failure with the start of a body of megabytes, and does not read the rest", async () => {
     const started = await startTransport((_, response) =>
       response.writeHead(500, { "content-type": "text/plain" }).end("y".repeat(50 * 1024 * 1024)),
     );
@@ -73,7 +73,7 @@ describe("a status that is a failure", () => {
     await vi.waitFor(() => expect(started.server.sockets.size).toBe(0), waiting);
   });
 
-  test("[TS-D-HTTP-4] of a session that was forgotten is SESSION_LOST for all who use it, and they were not sent", async () => {
+  test("[TS-D-HTTP-4] reports a forgotten session as SESSION_LOST to all its requests, which were not sent", async () => {
     let respond: (response: ServerResponse) => void = () => {};
     const started = await startTransport(
       serveWell(({ message }, response) => message.method === "tools/call" && respond(response)),
@@ -100,7 +100,7 @@ describe("a status that is a failure", () => {
     expect(started.published.words()).toContain("no longer knows the session");
   });
 
-  test("[TS-D-HTTP-1] that sends the request to another origin is REDIRECT_REFUSED, and no header leaves", async () => {
+  test("[TS-D-HTTP-1] reports a redirect to another origin as REDIRECT_REFUSED, and sends no header there", async () => {
     const other = await startTransport(serveWell());
     const started = await startTransport(
       (_, response) => response.writeHead(308, { location: `${other.server.url}?token=abc` }).end(),
@@ -113,7 +113,7 @@ describe("a status that is a failure", () => {
     expect(other.server.requests).toEqual([]);
   });
 
-  test("[TS-D-HTTP-1] that sends the request to another path is followed", async () => {
+  test("[TS-D-HTTP-1] follows a redirect to another path of the same origin", async () => {
     const started = await startTransport(({ url, message }, response) => {
       if (url === "/mcp") response.writeHead(307, { location: "/mcp/" }).end();
       else respondJson(response, resultOf(message));
@@ -123,7 +123,7 @@ describe("a status that is a failure", () => {
   });
 });
 
-describe("what is no tool server", () => {
+describe("responses that are not of a tool server", () => {
   test.each([
     [
       "a sign-in page",
@@ -132,18 +132,23 @@ describe("what is no tool server", () => {
       'an HTML page, titled "Sign in – Example"',
     ],
     ["a page that claims to be JSON", "text/plain", "<html>hi</html>", "an HTML page, not with"],
-    ["text", "text/plain", `Hello \u202e${secret}`, 'of type text/plain that starts with "Hello \\u{202e}[redacted]".'],
-    ["nothing", "", "", "an empty body without a content type"],
-    ["an odd type", "application/octet-stream", "x", "of type application/octet-stream"],
     [
-      "what only claims to be JSON",
+      "plain text",
+      "text/plain",
+      `Hello \u202e${secret}`,
+      'of type text/plain that starts with "Hello \\u{202e}[redacted]".',
+    ],
+    ["an empty response", "", "", "an empty body without a content type"],
+    ["an unknown type", "application/octet-stream", "x", "of type application/octet-stream"],
+    [
+      "a body that only claims to be JSON",
       "application/json",
       "{nope",
       'responded with a body that starts with "{nope", which is not a JSON-RPC message.',
     ],
     ["JSON of another kind", "application/json; charset=utf-8", '{"hello":"world"}', 'starts with "{"hello":"world"}"'],
     ["an empty JSON body", "application/json", "", "an empty body, which"],
-  ])("%s", async (_, type, body, words) => {
+  ])("reports NOT_A_TOOL_SERVER for %s", async (_, type, body, words) => {
     const started = await startTransport((_request, response) => {
       if (type !== "") response.setHeader("content-type", type);
       response.end(body);
@@ -155,13 +160,16 @@ describe("what is no tool server", () => {
     expect(failure.message).not.toContain(secret);
   });
 
-  test.each([202, 204])("%s, which has no response in it, to a request", async (status) => {
-    const started = await startTransport((_, response) => response.writeHead(status).end());
-    expect(await started.fail()).toMatchObject({ code: "NOT_A_TOOL_SERVER", details: { status } });
-    await started.notify("notifications/cancelled");
-  });
+  test.each([202, 204])(
+    "reports NOT_A_TOOL_SERVER for the status %s, which has no response in it, to a request",
+    async (status) => {
+      const started = await startTransport((_, response) => response.writeHead(status).end());
+      expect(await started.fail()).toMatchObject({ code: "NOT_A_TOOL_SERVER", details: { status } });
+      await started.notify("notifications/cancelled");
+    },
+  );
 
-  test("another protocol", async () => {
+  test("reports NOT_A_TOOL_SERVER for another protocol", async () => {
     const server = await startRawServer((socket) =>
       socket.once("data", () => socket.end("220 smtp.example.com ESMTP\r\n")),
     );
@@ -174,7 +182,7 @@ describe("what is no tool server", () => {
 });
 
 describe("a dead pooled socket after idling", () => {
-  test("[TS-D-HTTP-3] fails no call, and none is sent twice", async () => {
+  test("[TS-D-HTTP-3] fails no call and sends none twice after pooled sockets died while idle", async () => {
     const started = await startTransport(serveWell());
     for (let round = 0; round < 5; round += 1) {
       await started.send("tools/call", { round });

@@ -3,10 +3,10 @@ import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { waiting } from "../../waiting.test.helper.js";
 import { respondEvents, serveWell, startTransport } from "./streamable-http.test.helper.js";
 
-describe("the stream of what a server says unasked", () => {
+describe("the stream of unsolicited messages", () => {
   const greet = 'data: {"jsonrpc":"2.0","method":"notifications/hello"}\n\n';
 
-  test("is opened again when it ends, from where it was, and more slowly each time", async () => {
+  test("reopens the stream when it ends, from where it was, and more slowly each time", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       serveWell(({ method }, response) => {
@@ -32,7 +32,7 @@ describe("the stream of what a server says unasked", () => {
     expect(started.errors).toEqual([]);
   });
 
-  test("is not opened more often because the server asks for no delay with retry: 0", async () => {
+  test("does not reopen the stream more often if the server asks for no delay with retry: 0", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && respondEvents(response, "retry: 0\n\n").end()),
@@ -51,7 +51,7 @@ describe("the stream of what a server says unasked", () => {
     }
   });
 
-  test("is opened again as late as the server asks for", async () => {
+  test("reopens the stream as late as the server asks for", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && respondEvents(response, "retry: 3000\n\n").end()),
@@ -69,7 +69,7 @@ describe("the stream of what a server says unasked", () => {
     }
   });
 
-  test("that a server rejects with 404 from the start does not exist, and the session continues", async () => {
+  test("continues the session without a stream if the server rejects it with 404 from the start", async () => {
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && response.writeHead(404).end()),
     );
@@ -80,7 +80,7 @@ describe("the stream of what a server says unasked", () => {
     expect([started.transport.failure, started.errors]).toEqual([undefined, []]);
   });
 
-  test("[TS-D-HTTP-4] that is gone because the session is ends the transport, and no farewell is sent", async () => {
+  test("[TS-D-HTTP-4] ends the transport without a DELETE if the stream is gone because the session is", async () => {
     const clock = createFakeClock();
     let hasOpened = false;
     const started = await startTransport(
@@ -103,7 +103,7 @@ describe("the stream of what a server says unasked", () => {
     expect(started.server.requests.some(({ method }) => method === "DELETE")).toBe(false);
   });
 
-  test("that a server which died does not open again ends the transport, so that nobody takes it for alive", async () => {
+  test("ends the transport if a dead server does not reopen the stream, so that nobody takes it for alive", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && respondEvents(response, greet)),
@@ -120,7 +120,7 @@ describe("the stream of what a server says unasked", () => {
     expect(started.transport.failure).toMatchObject({ code: "SERVER_UNREACHABLE" });
   });
 
-  test("that is rejected is reported, and ends nothing", async () => {
+  test("reports a rejected stream, and ends nothing", async () => {
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && response.writeHead(403).end()),
     );

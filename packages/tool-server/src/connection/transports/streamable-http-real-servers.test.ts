@@ -76,7 +76,7 @@ async function serve(handler: Handler): Promise<{ url: URL; requests: IncomingMe
 }
 
 describe("server-everything", () => {
-  test("responses over Streamable HTTP: tools, progress, a request of its own, and what it says unasked", async () => {
+  test("gets responses over Streamable HTTP: tools, progress, requests of the server, and unsolicited messages", async () => {
     const port = await freePort();
     await runServer([everything, "streamableHttp"], port, "SIGKILL");
     const capabilities = { sampling: {}, roots: {} };
@@ -108,7 +108,7 @@ describe("server-everything", () => {
     expect(published.totals()["message-received"]).toBeGreaterThan(55);
   });
 
-  test("forgets a session, and says so with 400: that is SESSION_LOST as well", async () => {
+  test("reports SESSION_LOST if server-everything forgets a session and says so with 400", async () => {
     const port = await freePort();
     const stop = await runServer([everything, "streamableHttp"], port, "SIGKILL");
     const context = createNetworkContext("http", `http://localhost:${port}/mcp`);
@@ -153,27 +153,30 @@ function createTestServer(onHang: (signal: AbortSignal) => void = () => {}): Mcp
 }
 
 describe("a server of the SDK, in the newer era", () => {
-  test.each(["json", "sse"] as const)("responses as %s, with the headers that it demands", async (responseMode) => {
-    const handler = createMcpHandler(() => createTestServer(), { responseMode });
-    onTestFinished(() => handler.close());
-    const { url, requests } = await serve(handlerOf(handler));
-    const { client, end } = await connectTo(url);
-    expect(client.getProtocolEra()).toBe("modern");
-    await client.listTools();
-    expect(await callTool(client, "echo", { text: "grüße" })).toBe("grüße");
-    const call = requests.findLast(({ headers }) => headers["mcp-method"] === "tools/call");
-    expect(call?.headers).toMatchObject({
-      "mcp-name": "echo",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-param-text": `=?base64?${Buffer.from("grüße").toString("base64")}?=`,
-      "x-api-key": "k3y-of-the-test",
-    });
-    expect(call?.headers).not.toHaveProperty("mcp-session-id");
-    expect(requests.every(({ method }) => method === "POST")).toBe(true);
-    await end();
-  });
+  test.each(["json", "sse"] as const)(
+    "gets responses as %s, with the headers that the newer era requires",
+    async (responseMode) => {
+      const handler = createMcpHandler(() => createTestServer(), { responseMode });
+      onTestFinished(() => handler.close());
+      const { url, requests } = await serve(handlerOf(handler));
+      const { client, end } = await connectTo(url);
+      expect(client.getProtocolEra()).toBe("modern");
+      await client.listTools();
+      expect(await callTool(client, "echo", { text: "grüße" })).toBe("grüße");
+      const call = requests.findLast(({ headers }) => headers["mcp-method"] === "tools/call");
+      expect(call?.headers).toMatchObject({
+        "mcp-name": "echo",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-param-text": `=?base64?${Buffer.from("grüße").toString("base64")}?=`,
+        "x-api-key": "k3y-of-the-test",
+      });
+      expect(call?.headers).not.toHaveProperty("mcp-session-id");
+      expect(requests.every(({ method }) => method === "POST")).toBe(true);
+      await end();
+    },
+  );
 
-  test("reports progress, and learns from the end of its stream that a call was cancelled", async () => {
+  test("gets progress, and cancels a call by ending its stream", async () => {
     const hanging: AbortSignal[] = [];
     const handler = createMcpHandler(() => createTestServer((signal) => hanging.push(signal)));
     onTestFinished(() => handler.close());
@@ -191,7 +194,7 @@ describe("a server of the SDK, in the newer era", () => {
     await end();
   });
 
-  test("notifies listeners of changes, and its errors arrive although they come with 4xx", async () => {
+  test("gets notifications of changes, and errors that come with 4xx", async () => {
     const handler = createMcpHandler(() => createTestServer());
     onTestFinished(() => handler.close());
     const { url } = await serve(handlerOf(handler));
@@ -210,7 +213,7 @@ describe("a server of the SDK, in the newer era", () => {
 });
 
 describe("a server of the SDK, in the older era", () => {
-  test("with sessions: a stream of its own, a response that continues after a break, and an orderly end", async () => {
+  test("uses a stream, resumes a response after a break, and ends the session with a stateful server", async () => {
     const { handler, transports } = createStatefulHandler();
     const { url, requests } = await serve(handler);
     let changes = 0;
@@ -245,7 +248,7 @@ describe("a server of the SDK, in the older era", () => {
     expect(published.words()).not.toContain(entry?.transport.sessionId);
   });
 
-  test("[TS-D-HTTP-4] a session that the server forgot is SESSION_LOST for every call, which was not sent", async () => {
+  test("[TS-D-HTTP-4] reports a session that the server forgot as SESSION_LOST to every call, which was not sent", async () => {
     const { handler, transports } = createStatefulHandler();
     const { url } = await serve(handler);
     const { client, end } = await connectTo(url);
@@ -261,7 +264,7 @@ describe("a server of the SDK, in the older era", () => {
     await end();
   });
 
-  test("without sessions: no stream of its own is no failure", async () => {
+  test("accepts that a stateless server has no stream of its own", async () => {
     const handler = createMcpHandler(() => createTestServer());
     onTestFinished(() => handler.close());
     const { url, requests } = await serve(handlerOf(handler));

@@ -8,7 +8,7 @@ import { defaultLimits } from "./transport.js";
 const modern = { _meta: { [PROTOCOL_VERSION_META_KEY]: "2026-07-28" } };
 
 describe("a response", () => {
-  test("as events continues where its stream broke off, after the time that the server sets", async () => {
+  test("resumes a response as events where its stream broke off, after the delay that the server sets", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       ({ method, message, headers, socket }, response) => {
@@ -46,7 +46,7 @@ describe("a response", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("that cannot be gone on with is CONNECTION_LOST: after three tries, or at once where that is no use", async () => {
+  test("reports CONNECTION_LOST after three attempts to resume a response, or at once if that is impossible", async () => {
     const clock = createFakeClock();
     let status = 503;
     const started = await startTransport(
@@ -72,7 +72,7 @@ describe("a response", () => {
     }
   });
 
-  test("that breaks off again and again is asked for more slowly each time, whatever the server's retry says", async () => {
+  test("resumes a response that breaks off again and again more slowly each time, whatever the server's retry says", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       (_, response, index) => respondEvents(response, `id: e${index}\nretry: 0\ndata:\n\n`).end(),
@@ -89,7 +89,7 @@ describe("a response", () => {
     }
   });
 
-  test("to a request of an earlier transport is had by its resumption token, under the new id", async () => {
+  test("gets the response to a request of an earlier transport by its resumption token, under the new id", async () => {
     const { server, messages, transport } = await startTransport((_, response) => {
       respondEvents(response, `data: ${JSON.stringify({ jsonrpc: "2.0", id: 77, result: { a: 1 } })}\n\n`).end();
     });
@@ -98,7 +98,7 @@ describe("a response", () => {
     expect(server.requests).toMatchObject([{ method: "GET", headers: { "last-event-id": "e9" } }]);
   });
 
-  test("ends its stream in a while, where the server does not", async () => {
+  test("ends the stream of a response after a while if the server does not", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       ({ message }, response) => respondEvents(response, `data: ${resultOf(message)}\n\n`),
@@ -112,7 +112,7 @@ describe("a response", () => {
     await vi.waitFor(() => expect(started.server.sockets.size).toBe(0), waiting);
   });
 
-  test("that JSON-RPC does not quite allow reaches the SDK as it can be taken", async () => {
+  test("fixes responses that violate JSON-RPC slightly, so that the SDK accepts them", async () => {
     const bodies: ((id: unknown) => object)[] = [
       (id) => ({ jsonrpc: "2.0", id, result: { a: 1 }, error: null }),
       (id) => ({ jsonrpc: "2.0", id, result: { a: 2, _meta: null }, extra: 1 }),
@@ -131,7 +131,7 @@ describe("a response", () => {
     ]);
   });
 
-  test("of the newer era that is an error with 4xx is handed on as the response; of the older it is a failure", async () => {
+  test("passes an error with 4xx on as the response in the newer era, and reports a failure in the older", async () => {
     const started = await startTransport(({ message }, response) => {
       const error = { code: -32602, message: "no such tool" };
       response
@@ -145,8 +145,8 @@ describe("a response", () => {
   });
 });
 
-describe("a response that is none", () => {
-  test("because it responds another request, or is no response", async () => {
+describe("an invalid response", () => {
+  test("reports RESPONSE_INVALID for a response to another request, or for something else", async () => {
     const bodies = [
       '{"jsonrpc":"2.0","id":99,"result":{}}',
       '{"jsonrpc":"2.0","method":"notifications/x"}',
@@ -158,7 +158,7 @@ describe("a response that is none", () => {
     expect(started.messages).toHaveLength(3);
   });
 
-  test("because the SDK would pass over it", async () => {
+  test("reports RESPONSE_INVALID for a response that the SDK would ignore", async () => {
     const started = await startTransport(({ message }, response) =>
       respondJson(response, JSON.stringify({ jsonrpc: "2.0", id: message.id, result: { _meta: 7 } })),
     );
@@ -166,7 +166,7 @@ describe("a response that is none", () => {
     expect(started.messages).toEqual([]);
   });
 
-  test("because the stream ends or breaks off before it", async () => {
+  test("reports CONNECTION_LOST if the stream ends or breaks off before the response", async () => {
     const started = await startTransport(({ message, socket }, response) => {
       const events = respondEvents(
         response,
@@ -186,7 +186,7 @@ describe("a response that is none", () => {
     expect(started.messages).toEqual([]);
   });
 
-  test("because the connection is cut in the body, or before it", async () => {
+  test("reports CONNECTION_LOST if the connection is cut in the body, or before it", async () => {
     const started = await startTransport(({ message, socket }, response) => {
       if (message.method === "body") {
         response
@@ -203,7 +203,7 @@ describe("a response that is none", () => {
     expect(started.server.requests).toHaveLength(2);
   });
 
-  test("because it is too large, as JSON or as an event", async () => {
+  test("reports a response that is too large, as JSON or as an event", async () => {
     const limits = { ...defaultLimits, messageBytes: 1024 * 1024 };
     const line = "x".repeat(10 * 1024 * 1024);
     const started = await startTransport(
@@ -217,7 +217,7 @@ describe("a response that is none", () => {
       expect(await started.fail(method)).toMatchObject({ code: "MESSAGE_TOO_LARGE" });
   });
 
-  test("of ten megabytes in one line is read, where it is allowed", async () => {
+  test("reads a response of ten megabytes in one line, if the limit allows it", async () => {
     const line = "x".repeat(10 * 1024 * 1024);
     const started = await startTransport(({ message }, response) =>
       respondEvents(response, `data: ${resultOf(message, { line })}\n\n`).end(),

@@ -19,7 +19,7 @@ import {
 const modern = { _meta: { [PROTOCOL_VERSION_META_KEY]: "2026-07-28" } };
 
 describe("headers", () => {
-  test("[TS-HEADER-3] of the entry are sent with every request: posts, the stream of events, and the end of the session", async () => {
+  test("[TS-HEADER-3] sends the headers of the entry with every request: posts, the event stream, and the end of the session", async () => {
     const headers = [{ Authorization: "Bearer t0ken-of-the-test", "X-Workspace-ID": "w1" }];
     const { server, transport, send, notify } = await startTransport(serveWell(), { headers });
     await send("initialize");
@@ -33,7 +33,7 @@ describe("headers", () => {
     }
   });
 
-  test("are requested again for each request, and not frozen for the life of a transport", async () => {
+  test("requests the headers again for each request, instead of keeping them for the life of a transport", async () => {
     let asked = 0;
     const { server, send } = await startTransport(serveWell(), {}, () => ({
       kind: "helper",
@@ -51,7 +51,7 @@ describe("headers", () => {
     expect(server.requests.map(({ headers }) => headers["x-signature"])).toEqual(["signature-1", "signature-2"]);
   });
 
-  test("of the protocol follow the session and the message, and the sender's own override none of them", async () => {
+  test("sets the protocol's headers by session and message, and lets the sender override none of them", async () => {
     const { server, transport, send, notify } = await startTransport(serveWell(), {
       headers: [{ "X-API-Key": "the-key" }],
     });
@@ -101,7 +101,7 @@ describe("a refusal", () => {
   test.each([
     ["a personal token, though the server advertises OAuth", { Authorization: "Bearer my-personal-token" }],
     ["an API key", { "X-API-Key": "my-api-key-value" }],
-  ])("[TS-D-AUTH-1] of %s is a failure with a diagnosis, and never a registration", async (_, headers) => {
+  ])("[TS-D-AUTH-1] reports a refusal of %s with a diagnosis, and never registers a client", async (_, headers) => {
     const started = await startTransport(
       (_request, response) => response.writeHead(401, { "www-authenticate": challenge }).end(),
       { headers: [headers] },
@@ -114,7 +114,7 @@ describe("a refusal", () => {
     expect(started.server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(["POST /mcp"]);
   });
 
-  test("[TS-ERR-2] has the problem, the evidence and the advice of its likeliest cause, each apart", async () => {
+  test("[TS-ERR-2] gives the problem, the evidence and the advice of a refusal's likeliest cause separately", async () => {
     const headers = { "www-authenticate": 'Bearer error="invalid_token", error_description="The token expired"' };
     const started = await startTransport((_request, response) => response.writeHead(401, headers).end(), {
       headers: [{ Authorization: "Bearer t0k3n-of-ada" }],
@@ -127,7 +127,7 @@ describe("a refusal", () => {
     expect(failure.details.refusal).toMatchObject({ status: 401, challenge: { error: "invalid_token" } });
   });
 
-  test("[TS-D-AUTH-1] with 403 is FORBIDDEN, and with what the server says", async () => {
+  test("[TS-D-AUTH-1] reports a 403 as FORBIDDEN, with the server's message", async () => {
     const headers = { "www-authenticate": 'Bearer error="insufficient_scope", scope="files:write"' };
     const started = await startTransport((_, response) => response.writeHead(403, headers).end(), {
       headers: [{ Authorization: "Bearer abcdefgh" }],
@@ -137,7 +137,7 @@ describe("a refusal", () => {
     expect(failure.message).toContain("files:write");
   });
 
-  test("is tried once more where the credential has other headers by then", async () => {
+  test("retries once after a refusal if the credential has other headers by then", async () => {
     const { server, published, send } = await startTransport(
       ({ headers, message }, response) => {
         if (headers.authorization === "Bearer new-token") respondJson(response, resultOf(message));
@@ -152,7 +152,7 @@ describe("a refusal", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test("[TS-D-AUTH-1] runs the helper again, once for all who were refused, and never ends in a registration", async () => {
+  test("[TS-D-AUTH-1] runs the helper again, once for all refused requests, and never registers a client", async () => {
     const folder = await createScriptFolder();
     const helper = await folder.sh(
       `echo x >> "${folder.path}/runs"; n=$(wc -l < "${folder.path}/runs" | tr -d ' '); echo "{\\"Authorization\\": \\"Bearer helper-token-$n\\"}"`,
@@ -186,8 +186,8 @@ describe("a refusal", () => {
   });
 });
 
-describe("a request that is given up", () => {
-  test("in the newer era ends its own exchange", async () => {
+describe("a cancelled request", () => {
+  test("ends the exchange of a cancelled request in the newer era", async () => {
     const started = await startTransport((_, response) => respondEvents(response, ": wait\n\n"));
     const controller = new AbortController();
     let ends = 0;
@@ -200,7 +200,7 @@ describe("a request that is given up", () => {
     expect(ends).toBe(0);
   });
 
-  test("in the older era is cancelled, and its exchange ends too", async () => {
+  test("cancels a request at the server in the older era, and ends its exchange too", async () => {
     const started = await startTransport(
       serveWell(({ message }, response) => message.method === "tools/call" && hold(response)),
     );
@@ -211,7 +211,7 @@ describe("a request that is given up", () => {
     expect(started.server.requests).toHaveLength(2);
   });
 
-  test("whose stream ends by itself notifies its observer, after it has failed", async () => {
+  test("notifies the observer of a stream that ends by itself, after the request failed", async () => {
     const started = await startTransport((_, response) => respondEvents(response, ": wait\n\n").end());
     const order: string[] = [];
     const sent = started.send("subscriptions/listen", modern, { onRequestStreamEnd: () => order.push("stream end") });
@@ -221,7 +221,7 @@ describe("a request that is given up", () => {
 });
 
 describe("close", () => {
-  test("waits no longer than a second for a server that does not let the session go", async () => {
+  test("waits no longer than a second for a server that does not end the session", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       serveWell(({ method }, response) => method === "DELETE" && hold(response)),

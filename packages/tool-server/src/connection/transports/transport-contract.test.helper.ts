@@ -87,7 +87,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
   };
 
   describe(`${name} keeps the contract of a transport`, () => {
-    test("a request gets its response, and a notification arrives", async () => {
+    test("returns the response to a request, and delivers a notification", async () => {
       const { transport, call, toServer } = await begin();
       expect(await call("test/echo", { mark: "grüße 🌍 \u2028" })).toEqual({
         jsonrpc: "2.0",
@@ -102,14 +102,14 @@ export function describeTransportContract(name: string, subject: ContractSubject
       expect(transport.failure).toBeUndefined();
     });
 
-    test("200 requests at once get each its own response", async () => {
+    test("returns each of 200 concurrent requests its own response", async () => {
       const { call } = await begin();
       const marks = Array.from({ length: 200 }, (_, index) => `mark ${index}`);
       const responses = await Promise.all(marks.map((mark) => call("test/echo", { mark })));
       expect(responses.map((response) => ("result" in response ? response.result.mark : response))).toEqual(marks);
     });
 
-    test("requests and notifications of the server arrive, and get responses", async () => {
+    test("delivers requests and notifications of the server, and returns the responses", async () => {
       const { transport, call, toClient, toServer } = await begin();
       await call("test/stir", { mark: "m" });
       await vi.waitFor(() => {
@@ -121,14 +121,14 @@ export function describeTransportContract(name: string, subject: ContractSubject
       await vi.waitFor(() => expect(toServer).toContainEqual(response), waiting);
     });
 
-    test("a message of 5 MB passes both ways", async () => {
+    test("passes a message of 5 MB both ways", async () => {
       const { call } = await begin();
       const mark = "0123456789abcdeü".repeat((5 * 1024 * 1024) / 16);
       const response = await call("test/echo", { mark });
       expect("result" in response && response.result.mark === mark).toBe(true);
     });
 
-    test("what is no message harms no other request", async () => {
+    test("ignores output that is not a message, without affecting another request", async () => {
       const { transport, call } = await begin();
       // Where a request has a stream of its own, it may fail with what came there.
       await call("test/garble").catch((error: unknown) => expect(ToolServerError.is(error)).toBe(true));
@@ -136,7 +136,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       expect(transport.failure).toBeUndefined();
     });
 
-    test("close ends it once, however often it is called, and leaves nothing behind", async () => {
+    test("ends once, however often it is closed, and leaves nothing behind", async () => {
       const { transport, call, closings, end, assertGone } = await begin();
       await call("test/echo", { mark: "m" });
       await Promise.all([transport.close(), transport.close()]);
@@ -147,7 +147,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       await vi.waitFor(assertGone, waiting);
     });
 
-    test("close ends what is in flight", async () => {
+    test("ends requests in flight when it is closed", async () => {
       const { transport, call, toServer } = await begin();
       const calls = Promise.allSettled(Array.from({ length: 5 }, () => call("test/hang")));
       await vi.waitFor(() => expect(toServer).toHaveLength(5), waiting);
@@ -155,7 +155,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       expect((await calls).map(({ status }) => status)).toEqual(Array(5).fill("rejected"));
     });
 
-    test("what is sent after the close is refused, and was not sent", async () => {
+    test("refuses a message after the close as not sent", async () => {
       const { transport, toServer } = await begin();
       await transport.close();
       await expect(transport.send({ jsonrpc: "2.0", id: 1, method: "test/echo" })).rejects.toMatchObject({
@@ -166,7 +166,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       expect(toServer).toEqual([]);
     });
 
-    test("where the server dies, every one of 200 requests in flight ends with an error", async () => {
+    test("ends each of 200 requests in flight with an error if the server dies", async () => {
       const { transport, call, kill, toServer, closings, end, assertGone } = await begin();
       await call("test/echo", { mark: "m" });
       const calls = Array.from({ length: 200 }, () => call("test/hang"));
@@ -190,7 +190,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       await vi.waitFor(assertGone, waiting);
     });
 
-    test("messages, streams and sockets are counted, and every one that began has ended", async () => {
+    test("counts messages, streams and sockets, and ends every one that began", async () => {
       const { transport, call, toServer, toClient, end, published } = await begin();
       for (const mark of ["a", "b", "c"]) await call("test/echo", { mark });
       await call("test/stir", { mark: "m" });
@@ -211,7 +211,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       for (const counts of published.sockets.values()) expect(counts).toMatchObject({ opened: 1, closed: 1 });
     });
 
-    test("no secret that the server makes known is in its errors", async () => {
+    test("shows no secret that the server sends in its errors", async () => {
       const { transport, call, kill, closings, end, published } = await begin();
       const reported: unknown[] = [];
       transport.onerror = (error) => reported.push(error);

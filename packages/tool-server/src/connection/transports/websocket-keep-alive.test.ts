@@ -7,7 +7,7 @@ import { prepareWebSocket, serveWebSockets } from "./websocket.test.helper.js";
 describe("a silent server", () => {
   const times = { intervalMs: 30_000, timeoutMs: 10_000 };
 
-  test("is asked whether it is there, and stays where it responds", async () => {
+  test("pings a silent server, and keeps the connection if it responds", async () => {
     const clock = createFakeClock();
     const server = await serveWebSockets(() => {});
     const { transport, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
@@ -25,7 +25,7 @@ describe("a silent server", () => {
     expect(transport.failure).toBeUndefined();
   });
 
-  test("is not asked while it speaks", async () => {
+  test("does not ping a server while it sends messages", async () => {
     const clock = createFakeClock();
     const server = await serveWebSockets((socket) => socket.on("message", (data) => socket.send(String(data))));
     const { transport, messages, published } = prepareWebSocket(server, { clock }, { keepAlive: times });
@@ -40,7 +40,7 @@ describe("a silent server", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("that does not respond is dead", async () => {
+  test("ends the connection to a server that does not respond to a ping", async () => {
     const clock = createFakeClock();
     const server = await serveWebSockets(() => {}, { autoPong: false });
     const { transport, failure, published } = prepareWebSocket(server, { clock }, { keepAlive: times });

@@ -5,18 +5,18 @@ import { waiting } from "../../waiting.test.helper.js";
 import { defaultLimits } from "./transport.js";
 import { granted, prepareWebSocket, serveRaw, serveWebSockets, startAnyhow } from "./websocket.test.helper.js";
 
-describe("what comes through a WebSocket", () => {
+describe("messages of a WebSocket", () => {
   const small = { limits: { ...defaultLimits, messageBytes: 1000 } };
 
   test.each([
     ["a message larger than the limit", "MESSAGE_TOO_LARGE", (socket: WebSocket) => socket.send("x".repeat(1001))],
     ["binary data", "NOT_A_TOOL_SERVER", (socket: WebSocket) => socket.send(Buffer.from("{}"))],
     [
-      "too much that is no message",
+      "too much text that is not a message",
       "NOT_A_TOOL_SERVER",
       (socket: WebSocket) => Array.from({ length: 9 }, () => socket.send("x".repeat(200))),
     ],
-  ])("and is %s ends it with %s", async (_, code, act) => {
+  ])("ends a WebSocket after %s with %s", async (_, code, act) => {
     const server = await serveWebSockets((socket) => void act(socket));
     const { transport, failure, messages } = prepareWebSocket(server, small);
     await startAnyhow(transport);
@@ -27,9 +27,9 @@ describe("what comes through a WebSocket", () => {
 
   test.each([
     ["a frame with reserved bits", [0xf1, 0]],
-    ["text that is no UTF-8", [0x81, 2, 0xc3, 0x28]],
+    ["text that is not UTF-8", [0x81, 2, 0xc3, 0x28]],
     ["a masked frame", [0x81, 0x81, 1, 2, 3, 4, 5]],
-  ])("and is %s breaks the rules: NOT_A_TOOL_SERVER", async (_, bytes) => {
+  ])("reports %s as a violation of the WebSocket protocol: NOT_A_TOOL_SERVER", async (_, bytes) => {
     const server = await serveRaw((upgrade, socket) => {
       socket.write(Buffer.concat([Buffer.from(granted(upgrade, "Sec-WebSocket-Protocol: mcp")), Buffer.from(bytes)]));
     });
@@ -52,14 +52,14 @@ describe("the end of a WebSocket", () => {
     [3000, "UNAUTHORIZED", 'rejects the credential (3000: "bye")'],
     [3003, "FORBIDDEN", 'denies access (3003: "bye")'],
     [4242, "CONNECTION_LOST", 'closed the connection with its own code (4242: "bye")'],
-  ])("with %i is %s", async (closeCode, code, words) => {
+  ])("reports the close code %i as %s", async (closeCode, code, words) => {
     const server = await serveWebSockets((socket) => socket.close(closeCode, "bye"));
     const { transport, failure } = prepareWebSocket(server);
     await startAnyhow(transport);
     expect(await failure()).toMatchObject({ code, message: expect.stringContaining(words) });
   });
 
-  test("without a code, or without a word, is CONNECTION_LOST", async () => {
+  test("reports a close without a code, or without a close frame, as CONNECTION_LOST", async () => {
     for (const [end, words] of [
       [(socket: WebSocket) => socket.close(), "closed the connection without a status (1005)"],
       [(socket: WebSocket) => socket.terminate(), "closed the connection without a close frame (1006)"],
@@ -70,7 +70,7 @@ describe("the end of a WebSocket", () => {
     }
   });
 
-  test("reports the server's reason escaped and redacted", async () => {
+  test("reports the server's reason for the close escaped and redacted", async () => {
     const secret = "s3cr3t-t0ken";
     const server = await serveWebSockets((socket) => socket.close(1011, `\u001b[31m bad ${secret}`));
     const { transport, failure, published } = prepareWebSocket(server, { secret });
@@ -79,7 +79,7 @@ describe("the end of a WebSocket", () => {
     expect(published.words()).not.toContain(secret);
   });
 
-  test("ends what is being written", async () => {
+  test("ends a message that is being written when the WebSocket closes", async () => {
     const server = await serveRaw((upgrade, socket) => {
       socket.pause().write(granted(upgrade, "Sec-WebSocket-Protocol: mcp"));
     });
@@ -102,7 +102,7 @@ describe("the end of a WebSocket", () => {
     await closedSend;
   });
 
-  test("does not wait for a server that does not respond to it", async () => {
+  test("does not wait for a server that does not respond to the close", async () => {
     const server = await serveRaw((upgrade, socket) => socket.write(granted(upgrade, "Sec-WebSocket-Protocol: mcp")));
     const { transport, closings } = prepareWebSocket(server);
     await startAnyhow(transport);

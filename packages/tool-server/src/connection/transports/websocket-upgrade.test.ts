@@ -18,7 +18,7 @@ import {
 } from "./websocket.test.helper.js";
 
 describe("the upgrade", () => {
-  test("[TS-D-TYPE-4] [TS-HEADER-3] offers the subprotocol mcp, and carries the headers of the credential", async () => {
+  test("[TS-D-TYPE-4] [TS-HEADER-3] offers the subprotocol mcp in the upgrade, and sends the headers of the credential", async () => {
     const server = await serveWebSockets(() => {});
     const headers = [{ Authorization: "Bearer s3cr3t-t0ken", "X-API-Key": "k3y-of-notes" }];
     const { transport, published } = prepareWebSocket(server, { headers });
@@ -35,7 +35,7 @@ describe("the upgrade", () => {
     expect(published.traceEvents).toEqual([]);
   });
 
-  test("goes through the client's TLS, with its own authority", async () => {
+  test("uses the client's TLS settings for the upgrade, with its own CA", async () => {
     const server = createSecureServer(serverTls());
     new WebSocketServer({ server }).on("connection", (socket) => {
       socket.on("message", (data) => socket.send(String(data)));
@@ -49,7 +49,7 @@ describe("the upgrade", () => {
     await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
   });
 
-  test("is asked for once more with what the credential gives after a refusal", async () => {
+  test("requests the upgrade once more with the credential's new headers after a refusal", async () => {
     const server = await serveWebSockets(() => {}, {
       verifyClient: ({ req }, done) => done(req.headers.authorization === "Bearer new-t0ken", 401, "No"),
     });
@@ -63,7 +63,7 @@ describe("the upgrade", () => {
     ]);
   });
 
-  test("that is refused for good is UNAUTHORIZED or FORBIDDEN, with a diagnosis and without the secret", async () => {
+  test("fails with UNAUTHORIZED or FORBIDDEN and a diagnosis without the secret if the upgrade is refused again", async () => {
     for (const [status, code] of [
       [401, "UNAUTHORIZED"],
       [403, "FORBIDDEN"],
@@ -87,7 +87,7 @@ describe("the upgrade", () => {
     }
   });
 
-  test("that is sent elsewhere is not followed", async () => {
+  test("does not follow a redirect of the upgrade", async () => {
     const other = await serveHttp((_, response) => response.end());
     const target = other.url.replace("ws:", "http:");
     const server = await serveHttp((_, response) => response.writeHead(307, { Location: target }).end());
@@ -103,12 +103,12 @@ describe("the upgrade", () => {
     [426, "NOT_A_TOOL_SERVER"],
     [429, "SERVER_FAILED"],
     [503, "SERVER_FAILED"],
-  ])("that gets the response %i is %s", async (status, code) => {
+  ])("reports the status %i of the upgrade as %s", async (status, code) => {
     const server = await serveHttp((_, response) => response.writeHead(status).end("<html>".repeat(100_000)));
     expect(await failedUpgrade(prepareWebSocket(server))).toMatchObject({ code, details: { status } });
   });
 
-  test("that never gets a response fails in time", async () => {
+  test("fails in time if the upgrade never gets a response", async () => {
     const server = await serveRaw(() => {});
     const subject = prepareWebSocket(server, { limits: { ...defaultLimits, connectMs: 50 } });
     expect(await failedUpgrade(subject)).toMatchObject({
@@ -118,7 +118,7 @@ describe("the upgrade", () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
   });
 
-  test("that gets no response, or a closed connection, is SERVER_UNREACHABLE", async () => {
+  test("reports SERVER_UNREACHABLE if nothing listens, or the connection is closed", async () => {
     expect(await failedUpgrade(prepareWebSocket({ url: "ws://127.0.0.1:1/" }))).toMatchObject({
       code: "SERVER_UNREACHABLE",
     });
@@ -127,19 +127,19 @@ describe("the upgrade", () => {
   });
 
   test.each([
-    ["what is no HTTP", () => "SSH-2.0-OpenSSH_9.7\r\n\r\n"],
+    ["not HTTP", () => "SSH-2.0-OpenSSH_9.7\r\n\r\n"],
     ["a wrong key", () => granted({ headers: {} } as IncomingMessage)],
     ["another subprotocol", (upgrade: IncomingMessage) => granted(upgrade, "Sec-WebSocket-Protocol: chat")],
     [
       "an extension that nobody asked for",
       (upgrade: IncomingMessage) => granted(upgrade, "Sec-WebSocket-Extensions: permessage-deflate"),
     ],
-  ])("that gets %s is NOT_A_TOOL_SERVER", async (_, response) => {
+  ])("reports NOT_A_TOOL_SERVER if the response to the upgrade is %s", async (_, response) => {
     const server = await serveRaw((upgrade, socket) => socket.write(response(upgrade)));
     expect(await failedUpgrade(prepareWebSocket(server))).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
   });
 
-  test("that is granted without a subprotocol is accepted, with a warning", async () => {
+  test("accepts an upgrade without a subprotocol, with a warning", async () => {
     const server = await serveWebSockets((socket) => socket.on("message", (data) => socket.send(String(data))), {
       handleProtocols: () => false,
     });
@@ -152,7 +152,7 @@ describe("the upgrade", () => {
     ]);
   });
 
-  test("loses no message that comes with its response", async () => {
+  test("loses no message that comes with the response to the upgrade", async () => {
     const text = '{"jsonrpc":"2.0","method":"test/noted"}';
     const server = await serveRaw((upgrade, socket) => {
       const frame = Buffer.concat([Buffer.from([0x81, text.length]), Buffer.from(text)]);
@@ -163,7 +163,7 @@ describe("the upgrade", () => {
     await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
   });
 
-  test("that is closed in its midst leaves nothing behind", async () => {
+  test("leaves nothing behind if it is closed during the upgrade", async () => {
     const server = await serveRaw(() => {});
     // No limit of time ends it.
     const { transport, closings, published } = prepareWebSocket(server, { clock: createFakeClock() });
