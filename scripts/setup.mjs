@@ -114,7 +114,7 @@ function isInstalled() {
   const { "": _workspace, ...wanted } = readPackages("package-lock.json") ?? {};
   const isAsWanted = ([path, { version, integrity, os, cpu }]) =>
     wanted[path]?.version === version &&
-    wanted[path].integrity === integrity &&
+    wanted[path]?.integrity === integrity &&
     // A checkout that moved to another machine still has the binaries of the first.
     suits(os, process.platform) &&
     suits(cpu, process.arch);

@@ -134,7 +134,7 @@ test.skipIf(!hasTerminals)(
     const world = await createLoginWorld();
     const browser = createFakeBrowser(world);
     const atTerminal = async (...more: string[]): Promise<Client> => {
-      const argv = ["up", "--port", "0", "--trust", "--json", ...more, ...world.shared];
+      const argv = ["up", "--port", "0", "--trust", "--json", "--print-token", ...more, ...world.shared];
       const command = [process.execPath, program, ...argv].map((word) => `'${word}'`).join(" ");
       const child = spawn("script", ["-qec", command, "/dev/null"], { env: { ...browser.env, TERM: "xterm" } });
       const ended = new Promise((resolve) => child.once("close", resolve));

@@ -72,7 +72,7 @@ export interface StartedGateway extends RunningProcess {
 
 /** Starts the gateway as a process of its own; resolves when it is up. It ends with the test. */
 export async function startGateway(options: readonly string[], setting: ProcessOptions): Promise<StartedGateway> {
-  const run = startCommand(["up", "--json", ...options], setting);
+  const run = startCommand(["up", "--json", "--print-token", ...options], setting);
   const { endpoint, token } = JSON.parse(await untilPrinted(run, /\n/));
   return Object.assign(run, { endpoint, token });
 }

@@ -40,7 +40,7 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     const { clone, home } = await cloneAfresh();
     const { stdout: cache } = await run("npm", ["config", "get", "cache"]);
     const env = { HOME: home, XDG_RUNTIME_DIR: "", npm_config_cache: cache.trim(), npm_config_prefer_offline: "true" };
-    const started = npmStart(["--port", "0"], { cwd: clone, env });
+    const started = npmStart(["--port", "0", "--print-token"], { cwd: clone, env });
     const notice = await untilPrinted(started, /Press Ctrl-C to stop\.\n/);
     const [endpoint = ""] = /http:\S+\/mcp/.exec(notice) ?? [];
     const linkTo = async (...server: string[]): Promise<string> => {

@@ -15,7 +15,7 @@ const topChannels = (address: string, token?: string): Promise<GrpcJsResponse> =
   readWithGrpcJs(address, "getTopChannels", {}, token);
 
 test("npm start -- --json prints one line when all is ready, serves grpc-js's client, and ends on SIGTERM", async () => {
-  const run = npmStart(["--json", "--port", "0"]);
+  const run = npmStart(["--json", "--print-token", "--port", "0"]);
   const { channelz, endpoint, token, servers } = JSON.parse(await untilPrinted(run, /\n/));
   expect(channelz).toMatch(/^127\.0\.0\.1:\d+$/);
   expect(endpoint).toBe(`http://${channelz}/mcp`);
@@ -50,7 +50,7 @@ function withoutChance(text: string): string {
   return (
     text
       .replaceAll(/127\.0\.0\.1:\d+/g, "127.0.0.1:port")
-      .replaceAll(/(Token +)\S+/g, "$1token")
+      .replaceAll(/(Token +).+/g, "$1token")
       // A terminal, as in the README, gets links.
       .replaceAll(/(Page +).+/g, "$1page")
       .replaceAll(/(sign-in required\n +).+/g, "$1link")
@@ -60,7 +60,7 @@ function withoutChance(text: string): string {
   );
 }
 
-test("npm start prints what the README shows, its commands and links work, and SIGINT ends it", async () => {
+test("[TS-D-LOG-2] [TS-D-CLI-1] npm start prints what the README shows, its commands and links work, and SIGINT ends it", async () => {
   const home = await mkdtemp(join(tmpdir(), "wirescope-start-"));
   try {
     const env = { ...process.env, HOME: home, XDG_RUNTIME_DIR: "" };
@@ -70,6 +70,13 @@ test("npm start prints what the README shows, its commands and links work, and S
     expect(withoutChance(readme)).toContain(withoutChance(`$ npm start\n${notice}`));
 
     expect(notice).not.toContain("ticket=");
+    const [, file = ""] = /Token +\(in (\S+), or with --print-token\)/.exec(notice) ?? [];
+    const { token, adminToken } = JSON.parse(await readFile(file, "utf8"));
+    // Standard error is a pipe as well, and readable.
+    await vi.waitFor(() => expect(run.stderr).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z clock: connected$/m), {
+      timeout: 20_000,
+    });
+    expect(run.stderr).not.toContain('{"');
     const commands = notice.split("\n").filter((line) => /^ {2}npx /.test(line));
     expect(commands).toHaveLength(3);
     for (const command of commands) {
@@ -78,18 +85,18 @@ test("npm start prints what the README shows, its commands and links work, and S
     }
 
     const { stdout } = await promisify(execFile)("sh", ["-c", "npx wirescope page notes"], { cwd: root, env });
-    await signIn(stdout.trim(), notice);
+    await signIn(stdout.trim(), notice, token);
     run.process.kill("SIGINT");
     expect(await run.ended).toBe(0);
     expect(run.stdout).toBe(notice);
+    for (const secret of [token, adminToken]) expect(run.stdout + run.stderr).not.toContain(secret);
   } finally {
     await rm(home, { recursive: true, force: true });
   }
 }, 240_000);
 
 /** Follows a link as a browser does: the server behind OAuth connects, and the link has been used. */
-async function signIn(link: string, notice: string): Promise<void> {
-  const [, token = ""] = /Token +(\S+)/.exec(notice) ?? [];
+async function signIn(link: string, notice: string, token: string): Promise<void> {
   const [, channelz = ""] = /Channelz +(\S+)/.exec(notice) ?? [];
   const follow = async (url: string, init: RequestInit = {}): Promise<string> =>
     (await fetch(url, { ...init, redirect: "manual" })).headers.get("location") ?? "";

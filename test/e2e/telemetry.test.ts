@@ -62,9 +62,13 @@ async function up(env: Readonly<Record<string, string>>): Promise<Up> {
   await writeFile(config, JSON.stringify({ mcpServers }));
   const options = ["--config", config, "--trust", "--allow-insecure-loopback", "--vault", "memory", "--port", "0"];
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith("OTEL_"));
-  const child = spawn(process.execPath, ["--import", countModules, program, "up", "--json", ...options], {
-    env: { ...Object.fromEntries(others), HOME: folder, XDG_RUNTIME_DIR: folder, ...env },
-  });
+  const child = spawn(
+    process.execPath,
+    ["--import", countModules, program, "up", "--json", "--print-token", ...options],
+    {
+      env: { ...Object.fromEntries(others), HOME: folder, XDG_RUNTIME_DIR: folder, ...env },
+    },
+  );
   const ended = once(child, "close").then(([code]) => code as number | null);
   let said = "";
   child.stderr.on("data", (chunk) => (said += chunk));

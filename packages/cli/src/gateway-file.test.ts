@@ -30,7 +30,7 @@ test("a gateway is found while it runs, by its own user only", async () => {
   const withdraw = announceGateway(env, running);
   expect(await findGateway(env)).toEqual(running);
   expect(statSync(gatewayFile(env)).mode & 0o777).toBe(0o600);
-  withdraw();
+  withdraw?.();
   expect(await findGateway(env)).toBeUndefined();
 });
 
@@ -39,7 +39,7 @@ test("the file of a gateway that has ended is ignored, and that of a newer gatew
   const withdraw = announceGateway(env, { ...running, pid: 2 ** 22 + 1 });
   expect(await findGateway(env)).toBeUndefined();
   announceGateway(env, running);
-  withdraw();
+  withdraw?.();
   expect(await findGateway(env)).toEqual(running);
 });
 
@@ -49,10 +49,10 @@ test("finds the last of two gateways, and the first again after the last has end
   const takeFirstBack = announceGateway(env, first);
   const withdraw = announceGateway(env, running);
   expect(await findGateway(env)).toEqual(running);
-  withdraw();
+  withdraw?.();
   expect(await findGateway(env)).toEqual(first);
   expect(statSync(gatewayFile(env)).mode & 0o777).toBe(0o600);
-  takeFirstBack();
+  takeFirstBack?.();
   expect(await findGateway(env)).toBeUndefined();
 });
 

@@ -34,9 +34,9 @@ export function gatewayFile(env: Io["env"]): string {
 
 /**
  * Writes the gateway file; returns how to remove it. Only this user can read it. The last of several gateways is used, and the one before it again
- * once the last has ended. If it cannot be written, other commands need options.
+ * once the last has ended. Returns undefined if it cannot be written: then other commands need options.
  */
-export function announceGateway(env: Io["env"], gateway: RunningGateway): () => void {
+export function announceGateway(env: Io["env"], gateway: RunningGateway): (() => void) | undefined {
   const path = gatewayFile(env);
   const earlier = readGatewayFile(env);
   const before = earlier !== undefined && isAlive(earlier.pid) ? textOf(path) : undefined;
@@ -48,7 +48,7 @@ export function announceGateway(env: Io["env"], gateway: RunningGateway): () => 
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     write(`${JSON.stringify(gateway)}\n`);
   } catch {
-    return () => {};
+    return undefined;
   }
   return () => {
     if (readGatewayFile(env)?.pid !== gateway.pid) return;

@@ -9,7 +9,7 @@ export const upCommand: Command = defineCommand(
     parameters: [],
     options: upOptions,
     notes: [
-      "Clients send the printed token: Authorization: Bearer <token>. The gateway connects to all servers at once and",
+      "Clients send the token: Authorization: Bearer <token>. The gateway connects to all servers at once and",
       "reconnects when a connection fails. Changes to the configuration, and to tool filters in the settings file, apply",
       "without a restart; changed limits apply after one. See docs/gateway.md for TLS, settings, logs, audit and metrics.",
     ],

@@ -6,12 +6,13 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Io } from "../io.js";
 import { createEventLog, logCertificateChanges } from "./event-log.js";
 
-function createLog(form: "pretty" | "json") {
+function createLog(form: "pretty" | "json", isTTY = true) {
   let text = "";
   const stderr = {
     write: (more: string): void => {
       text += more;
     },
+    isTTY,
   };
   const log = createEventLog({ stdout: stderr, stderr, env: {}, now: () => new Date(0) }, form);
   return { log, lines: (): string[] => text.split("\n").filter((line) => line !== "") };
@@ -23,6 +24,17 @@ const connecting = (server: string) =>
   ({ kind: "server-state", server, state: "CONNECTING", reason: undefined }) as const;
 const ready = (server: string) => ({ kind: "server-state", server, state: "READY", reason: undefined }) as const;
 const omitted = (server: string, list: string, reason: string) => ({ kind: "omitted", server, list, reason }) as const;
+
+test("[TS-D-LOG-2] a readable log that goes to a file or a pipe has the date, one at a terminal does not", async () => {
+  for (const [isTTY, line] of [
+    [true, "00:00:00.000 a: connecting"],
+    [false, "1970-01-01T00:00:00.000Z a: connecting"],
+  ] as const) {
+    const { log, lines } = createLog("pretty", isTTY);
+    log(connecting("a"));
+    await expect.poll(lines).toEqual([line]);
+  }
+});
 
 test("[TS-D-LOG-1] the reason of a server that fails is logged once, until it changes or the server was connected", async () => {
   const { log, lines } = createLog("pretty");

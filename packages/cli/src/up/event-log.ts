@@ -23,13 +23,15 @@ export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEven
     waiting += `${line}\n`;
   };
   const isRepeated = createRepeatFilter();
+  // At a terminal the day is known; a file is read later.
+  const timeStart = io.stderr.isTTY ? 11 : 0;
   return (whole) => {
     if (isRepeated(whole)) return;
     // Arguments are for the audit alone.
     const { arguments: _, ...event } = { arguments: undefined, ...whole };
     const time = io.now().toISOString();
     if (form === "json") write(JSON.stringify({ time, ...event }));
-    else write(`${time.slice(11, 23)} ${printableText(describe(event))}`);
+    else write(`${time.slice(timeStart, 23)}${timeStart === 0 ? "Z" : ""} ${printableText(describe(event))}`);
   };
 }
 

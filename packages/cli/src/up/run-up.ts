@@ -8,7 +8,7 @@ import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wir
 import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Demo } from "../demo/demo.js";
-import { announceGateway } from "../gateway-file.js";
+import { announceGateway, gatewayFile } from "../gateway-file.js";
 import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
@@ -125,7 +125,7 @@ async function serve(
   });
   const isPiped = values.stdio;
   if (isPiped) assertNoListenOptions(values);
-  const form = logForm(values, io);
+  const form = logForm(values);
   const settings = createSettingsReader(values, io, demo !== undefined);
   const { limits, ...read } = settings.read();
   let { tools } = read;
@@ -225,7 +225,7 @@ async function serve(
     const exposure = io.protect?.();
     if (exposure !== undefined) logDefect(exposure);
   }, protectMs);
-  const withdraw = announce(gateway, files, values, io, proofKey);
+  const announced = announce(gateway, files, values, io, proofKey);
   try {
     const ended = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
     // The instructions are sent once, at the handshake, and name the servers that failed by then.
@@ -234,7 +234,9 @@ async function serve(
     if (!isPiped && !stop.aborted) {
       await Promise.race([settled(gateway, settleMs), ended]);
       const more = [...reader.toDo(commands), ...toolListsToDo(tools, gateway.servers(), commands)];
-      if (!stop.aborted) report(gateway, demo !== undefined, values, io, { commands, access, more });
+      if (!stop.aborted) {
+        report(gateway, demo !== undefined, values, io, { commands, access, more, gatewayFile: announced?.file });
+      }
     } else logConfigurationProblems();
     const traffic = demo === undefined ? undefined : (await import("../demo/traffic.js")).keepCalling(gateway, stop);
     if (!stop.aborted) await (client === undefined ? ended : Promise.race([client.closed, ended]));
@@ -242,7 +244,7 @@ async function serve(
     return 0;
   } finally {
     clearTimeout(protecting);
-    withdraw();
+    announced?.withdraw();
     for (const stopOne of stopWatching) stopOne();
     links.close();
     await gateway.close();
@@ -261,13 +263,13 @@ async function filesOf(named: readonly string[]): Promise<string[]> {
   }
 }
 
-function logForm(values: OptionValues<typeof upOptions>, io: Io): "pretty" | "json" | "off" {
+function logForm(values: OptionValues<typeof upOptions>): "pretty" | "json" | "off" {
   if (values.log === "json" || values.log === "off" || values.log === "pretty") return values.log;
-  return io.stderr.isTTY ? "pretty" : "json";
+  return values.json ? "json" : "pretty";
 }
 
 function createStdioLog(values: OptionValues<typeof upOptions>, io: Io): StdioLog {
-  const form = logForm(values, io);
+  const form = logForm(values);
   const silent = (): void => {};
   if (form === "off") return { note: silent, problem: silent };
   if (form === "json") {
@@ -278,19 +280,25 @@ function createStdioLog(values: OptionValues<typeof upOptions>, io: Io): StdioLo
   return { note: say, problem: say };
 }
 
+/** The file that other commands find the gateway by. */
+interface Announced {
+  readonly file: string;
+  withdraw(): void;
+}
+
 function announce(
   gateway: Gateway,
   files: readonly string[],
   values: OptionValues<typeof upOptions>,
   io: Io,
   proofKey: string,
-): () => void {
+): Announced | undefined {
   const { url, endpoint, address, token, adminToken } = gateway;
   const { "token-file": tokenFile, profile = profileOf(io) } = values;
-  if (endpoint === undefined || address === undefined) return () => {};
+  if (endpoint === undefined || address === undefined) return undefined;
   const credential = tokenFile === undefined ? { token } : { tokenFile: resolve(tokenFile) };
   const configurations = files.map((file) => realpathSync(file));
-  return announceGateway(io.env, {
+  const withdraw = announceGateway(io.env, {
     pid: process.pid,
     endpoint,
     // The target says whether there is TLS.
@@ -301,6 +309,7 @@ function announce(
     configurations,
     profile,
   });
+  return withdraw && { file: gatewayFile(io.env), withdraw };
 }
 
 /** The default profile. */
@@ -312,6 +321,8 @@ interface NoticeParts {
   readonly commands: ServerCommands;
   readonly access: PageAccess;
   readonly more: readonly ToDo[];
+  /** The file that announces the gateway, and holds its tokens. */
+  readonly gatewayFile: string | undefined;
 }
 
 function report(
@@ -319,18 +330,34 @@ function report(
   isDemo: boolean,
   values: OptionValues<typeof upOptions>,
   io: Io,
-  { commands, access, more }: NoticeParts,
+  { commands, access, more, gatewayFile }: NoticeParts,
 ): void {
   const screen = createScreen(io, values["no-color"]);
   if (values.json) {
     const { endpoint, address: channelz, token, adminToken } = gateway;
     const servers = Object.fromEntries(gateway.servers().map(({ name, state }) => [name, state]));
-    screen.print(JSON.stringify({ channelz, endpoint, token, adminToken, servers }));
+    const tokens = values["print-token"] ? { token, adminToken } : {};
+    screen.print(JSON.stringify({ channelz, endpoint, ...tokens, gatewayFile, servers }));
     return;
   }
   const links = printedLinks(io, access, gateway.url ?? "", commands);
   const title = isDemo ? "The gateway is running with demonstration servers." : "The gateway is running.";
-  screen.printAll(upNotice(gateway, { commands, title, ...links, more, tokenFile: values["token-file"] }, screen));
+  const token = tokenText(gateway, values, io, gatewayFile);
+  screen.printAll(upNotice(gateway, { commands, title, ...links, more, token }, screen));
+}
+
+/** Others may read a pipe, a journal or the log of a build, so without a terminal the token is printed only if it was asked for. */
+function tokenText(
+  { token }: Gateway,
+  values: OptionValues<typeof upOptions>,
+  { stdout }: Io,
+  gatewayFile: string | undefined,
+): string {
+  const tokenFile = values["token-file"];
+  if (tokenFile !== undefined) return `(from file ${tokenFile})`;
+  if (token === undefined) return "none: any program on this machine can call";
+  if (stdout.isTTY || values["print-token"]) return token;
+  return gatewayFile === undefined ? "(printed with --print-token)" : `(in ${gatewayFile}, or with --print-token)`;
 }
 
 /** Resolves once every server has listed its tools or has failed, or after `maxMs`. */

@@ -39,7 +39,7 @@ function noticeOf(gateway: Gateway): string {
     isDemo: false,
     fileOf: () => undefined,
   });
-  const words = { title: "Up.", page: "http://page", commands, signInOf: () => "", tokenFile: undefined, more: [] };
+  const words = { title: "Up.", page: "http://page", commands, signInOf: () => "", token: "", more: [] };
   return upNotice(gateway, words, screen).join("\n");
 }
 

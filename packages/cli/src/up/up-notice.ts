@@ -9,7 +9,6 @@ import { type ServerCommands, type ToDo, toDoOf } from "./to-do.js";
 
 /** The width of sentences without a terminal; tables are not wrapped then. */
 const proseWidth = 80;
-const noToken = "none: any program on this machine can call";
 
 /** What the notice says in addition to the state of the gateway. */
 export interface NoticeContent {
@@ -19,21 +18,21 @@ export interface NoticeContent {
   readonly page: string;
   /** The link by which a person signs in to a server, or the command that does it. */
   readonly signInOf: (server: string) => string;
-  /** The file that holds the token, if it is in one. */
-  readonly tokenFile: string | undefined;
+  /** The token, if it may be printed; else where it is. */
+  readonly token: string;
   /** To-do entries in addition to those of the servers. */
   readonly more: readonly ToDo[];
 }
 
 /** What `wirescope up` prints when the gateway is ready: addresses, servers, the to-do list, and the next commands. */
 export function upNotice(gateway: Gateway, words: NoticeContent, screen: Screen): string[] {
-  const { commands, title, page, signInOf, tokenFile, more } = words;
+  const { commands, title, page, signInOf, token, more } = words;
   const { program } = commands;
   const { palette, width = proseWidth } = screen;
   const servers = gateway.servers();
   const rows: [string, string][] = [
     ["Endpoint", gateway.endpoint ?? "standard input and output"],
-    ["Token", gateway.token ?? (tokenFile === undefined ? noToken : `(from file ${tokenFile})`)],
+    ["Token", token],
     ["Channelz", gateway.address ?? "-"],
     ["Page", page],
   ];

@@ -26,6 +26,10 @@ const ownOptions = {
     placeholder: "file",
     help: "file with the token that clients must send; default: a new token at each start",
   },
+  "print-token": {
+    type: "boolean",
+    help: "print the token even if standard output is not a terminal; with --json also that of the administrator",
+  },
   "no-token": { type: "boolean", help: "do not require a token; any program on this machine can call" },
   "allow-host": {
     type: "string",
@@ -63,7 +67,7 @@ const ownOptions = {
   log: {
     type: "string",
     choices: ["pretty", "json", "off"],
-    help: "log format on standard error; default: pretty on a terminal, else json",
+    help: "log format on standard error; default: pretty, or json with --json",
   },
   debug: {
     type: "boolean",
