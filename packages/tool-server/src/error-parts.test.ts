@@ -26,7 +26,7 @@ function problemsOf(file: string): { readonly place: string; readonly problem: s
   }));
 }
 
-test("no problem of an error holds advice: that is a part of its own", () => {
+test("keeps advice out of the problem of every error, because it is a part of its own", () => {
   const problems = ["tool-server/src", "gateway/src", "cli/src"].flatMap((folder) =>
     readdirSync(join(packages, folder), { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts") && !/\.test\.(helper\.)?ts$/.test(file))
@@ -50,7 +50,7 @@ test.each([
     "Copy the complete address",
   ],
   ["trust: a missing policy", () => readPolicy("/nonexistent/policy.json"), "Fix it"],
-])("an error has its advice apart from its problem, and last in its message: %s", async (_, fail, advice) => {
+])("keeps advice apart from the problem, and last in the message: %s", async (_, fail, advice) => {
   const error = await Promise.resolve<unknown>(undefined)
     .then<unknown>(fail)
     .catch((thrown: unknown) => thrown);

@@ -9,7 +9,7 @@ const parts = {
   advice: "Set it.",
 };
 
-test("the message of an error is its parts in order, and empty ones are left out", () => {
+test("joins the parts of an error in order into its message, and omits empty ones", () => {
   const error = new ToolServerError("VARIABLE_UNUSABLE", parts);
   expect(error).toMatchObject(parts);
   expect(error.message).toBe('The server "files" cannot be used. KEY is hunter2. PATH searched: /bin. Set it.');
@@ -17,13 +17,13 @@ test("the message of an error is its parts in order, and empty ones are left out
   expect(plain).toMatchObject({ message: "Nothing came.", subject: "", problem: "Nothing came.", advice: "" });
 });
 
-test("more advice is added to the advice, and the other parts stay", () => {
+test("adds more advice to the advice, and leaves the other parts unchanged", () => {
   const error = new ToolServerError("VARIABLE_UNUSABLE", parts);
   const more = new ToolServerError(error.code, withAdvice(error, "Try again."));
   expect(more).toMatchObject({ ...parts, advice: "Set it. Try again." });
 });
 
-test("each part of an error is redacted", () => {
+test("redacts each part of an error", () => {
   const redacted = redactFailure(new ToolServerError("VARIABLE_UNUSABLE", parts), (text) =>
     text.replaceAll("hunter2", "[redacted]"),
   );

@@ -54,7 +54,7 @@ async function approve(file: string, name: string): Promise<void> {
   await trust.approve(judgement.subject);
 }
 
-test("an entry that nobody approved does not run, and the error names the command that approves it", async () => {
+test("does not run an entry that nobody approved, and names the command that approves it", async () => {
   const file = write({ everything: entry });
   const servers = await open(file);
   const error = await failureOf(servers.open("everything"));
@@ -63,7 +63,7 @@ test("an entry that nobody approved does not run, and the error names the comman
   expect(await servers.status()).toEqual([{ name: "everything", state: "NOT_TRUSTED", reason: error.message }]);
 });
 
-test("an approved entry runs, and not after it changed", async () => {
+test("runs an approved entry until it changes", async () => {
   const file = write({ everything: entry });
   await approve(file, "everything");
   const servers = await open(file);
@@ -90,7 +90,7 @@ test("finds .mcp.json in a folder, and takes variables from environment files be
   expect([values.FIRST, values.SECOND]).toEqual(["of the file", "of the environment"]);
 });
 
-test("an entry with an error is INVALID with the fix, and does not affect the others", async () => {
+test("reports an entry with an error as INVALID with the fix, without affecting the others", async () => {
   const file = write({ api: { type: "http", url: "http://api.example.com/mcp" }, odd: "node", everything: entry });
   const servers = await open(file, { trust: trustAll({ environment }) });
   expect(servers.names).toEqual(["api", "everything", "odd"]);
@@ -105,7 +105,7 @@ test("an entry with an error is INVALID with the fix, and does not affect the ot
   expect((await failureOf(servers.open("nobody"))).code).toBe("SERVER_UNKNOWN");
 });
 
-test("a file that is missing or not JSON fails with CONFIGURATION_UNREADABLE and its path", async () => {
+test("fails with CONFIGURATION_UNREADABLE and the path for a file that is missing or not JSON", async () => {
   const missing = await failureOf(open(join(root, "missing.json")));
   expect([missing.code, missing.message.includes(join(root, "missing.json"))]).toEqual([
     "CONFIGURATION_UNREADABLE",
@@ -117,7 +117,7 @@ test("a file that is missing or not JSON fails with CONFIGURATION_UNREADABLE and
   expect([broken.code, broken.message.includes(`${file}:1:`)]).toEqual(["CONFIGURATION_UNREADABLE", true]);
 });
 
-test("the policy of the machine denies an entry even with trustAll", async () => {
+test("denies an entry by the policy of the machine even with trustAll", async () => {
   const file = write({ everything: entry });
   const policy = join(root, "policy.json");
   writeFileSync(policy, JSON.stringify({ version: 1, deny: [{ command: process.execPath, reason: "no Node here" }] }));
@@ -128,13 +128,13 @@ test("the policy of the machine denies an entry even with trustAll", async () =>
   expect(error.message).toContain("no Node here");
 });
 
-test("explain says why a server cannot be used, without running what is not trusted", async () => {
+test("explains why a server cannot be used, without running what is not trusted", async () => {
   const file = write({ everything: entry });
   const explanation = await (await open(file)).explain("everything");
   expect(JSON.stringify(explanation)).toContain("wirescope trust everything");
 });
 
-test("a configuration that the program made needs no file", async () => {
+test("needs no file for a configuration that the program made", async () => {
   mkdirSync(join(root, "work"));
   const configuration = createConfiguration({ everything: entry });
   const strict = await openToolServers(configuration, { environment });

@@ -32,7 +32,7 @@ function scriptedTask(): { task: (signal: AbortSignal) => Promise<number>; runs:
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("a single flight", () => {
-  test("under any schedule: runs never overlap, every caller gets a result, and none waits for a run that was aborted", async () => {
+  test("never overlaps runs, gives every caller a result, and lets none wait for an aborted run, under any schedule", async () => {
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.constant({ kind: "join" as const }) },
       { weight: 1, arbitrary: fc.constant({ kind: "begin" as const }) },
@@ -82,7 +82,7 @@ describe("a single flight", () => {
     );
   });
 
-  test("is aborted when the last who wanted it has left, and the next waits until it has settled", async () => {
+  test("aborts a run when its last caller has left, and starts the next once it has settled", async () => {
     const { task, runs } = scriptedTask();
     const flight = createSingleFlight(task);
     const [one, two] = [new AbortController(), new AbortController()];

@@ -12,6 +12,6 @@ test.each([
   ["i-d_s", "ids"],
   ["zzz", undefined],
   ["", undefined],
-])("%s is taken for %s", (word, expected) => {
+])('suggests for "%s" the word %s', (word, expected) => {
   expect(suggest(word, ["channels", "servers", "sockets", "show", "tree", "timeout", "dry-run", "ids"])).toBe(expected);
 });

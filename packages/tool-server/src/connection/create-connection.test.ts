@@ -161,7 +161,7 @@ describe("a server that cannot be reached", () => {
 });
 
 describe("a connection that is lost", () => {
-  test("no longer shows a lost connection as ready, and opens it again at the next call", async () => {
+  test("stops showing a lost connection as ready, and opens it again at the next call", async () => {
     const { server, clock, connection, states } = setUp();
     await connection.ping();
     clock.advance(30_001);

@@ -29,11 +29,7 @@ async function newLock(owner?: LockOwner | string): Promise<string> {
 }
 
 /** Advances the clock in small steps, each time until somebody waits for it again. */
-async function followRedirectOrRetry(
-  clock: FakeClock,
-  byMs: number,
-  isOver: () => boolean = () => false,
-): Promise<void> {
+async function advanceInSteps(clock: FakeClock, byMs: number, isOver: () => boolean = () => false): Promise<void> {
   for (let gone = 0; gone < byMs && !isOver(); gone += 100) {
     clock.advance(100);
     await vi.waitFor(() => expect(clock.waiting > 0 || isOver()).toBe(true), patience);
@@ -83,13 +79,13 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     const controller = new AbortController();
     const taking = acquireLockFile(path, { lost, signal: controller.signal, clock }).catch((error: unknown) => error);
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
-    await followRedirectOrRetry(clock, 3_000);
+    await advanceInSteps(clock, 3_000);
     expect(await ownerAt(path)).toEqual(owner);
     controller.abort("enough");
     expect(await taking).toBe("enough");
   });
 
-  test("the lock of a dead owner goes to exactly one of many, even if some looked long ago", async () => {
+  test("gives the lock of a dead owner to exactly one of many, even if some looked long ago", async () => {
     const path = await newLock();
     let holders = 0;
     let most = 0;
@@ -113,10 +109,10 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
 
 describe("an owner that cannot be looked up", () => {
   test.each([
-    ["is of another host", (): LockOwner | string => distantOwner()],
+    ["belongs to another host", (): LockOwner | string => distantOwner()],
     ["is another thread of this process", (): LockOwner | string => createLockOwner()],
     ["cannot be read", (): LockOwner | string => ""],
-  ])("because it %s is taken for dead after a long silence, and not before", async (_, owner) => {
+  ])("considers an owner that %s dead after a long silence, and not before", async (_, owner) => {
     const path = await newLock(owner());
     const clock = createFakeClock();
     let held: HeldLock | undefined;
@@ -124,9 +120,9 @@ describe("an owner that cannot be looked up", () => {
       held = lock;
     });
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
-    await followRedirectOrRetry(clock, silenceMs - 1_000);
+    await advanceInSteps(clock, silenceMs - 1_000);
     expect(held).toBeUndefined();
-    await followRedirectOrRetry(clock, 2_000, () => held !== undefined);
+    await advanceInSteps(clock, 2_000, () => held !== undefined);
     await taking;
     await held?.release();
   });
@@ -140,7 +136,7 @@ describe("an owner that cannot be looked up", () => {
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
     for (let beat = 1; beat <= 8; beat += 1) {
       await utimes(path, beat, beat);
-      await followRedirectOrRetry(clock, silenceMs - 5_000);
+      await advanceInSteps(clock, silenceMs - 5_000);
     }
     controller.abort(reason);
     expect(await taking).toBe(reason);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { BytePieces } from "./byte-pieces.js";
 
-test("pieces are one in the end, whatever their number and length, again and again", () => {
+test("joins pieces, whatever their number and length, again and again", () => {
   const pieces = new BytePieces();
   const groups = fc.array(fc.tuple(fc.nat(600), fc.nat(3000)), { maxLength: 5 });
   fc.assert(
@@ -19,7 +19,7 @@ test("pieces are one in the end, whatever their number and length, again and aga
   );
 });
 
-test("a million of one byte are kept as a few thousand, and large ones are not copied on the way", () => {
+test("keeps a million pieces of one byte as a few thousand, and does not copy large ones", () => {
   const small = new BytePieces();
   for (let index = 0; index < 1_000_000; index += 1) small.push(Buffer.of(index % 256));
   expect(small.count).toBeLessThan(5000);

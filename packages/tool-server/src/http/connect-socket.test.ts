@@ -55,14 +55,14 @@ const trusted = (): Partial<HttpClientOptions> => ({ tls: { ca: certificate("ca"
 const greeter = (_: unknown, response: { end(text: string): unknown }): unknown => response.end("hello");
 
 describe("a server that cannot be reached", () => {
-  test("because its name is not known", async () => {
+  test("reports a host name that is not known", async () => {
     const { message } = await failureFrom(createTestClient(), "https://api.example.com/mcp");
     expect(message).toBe(
       'Cannot reach the server "notes" at api.example.com:443: the host name api.example.com does not exist (ENOTFOUND). Check the host in the URL, and that this machine can resolve names.',
     );
   });
 
-  test("because nothing listens", async () => {
+  test("reports a port on which nothing listens", async () => {
     const server = await startRawServer(() => {});
     server.kill();
     const { message } = await failureFrom(createTestClient(), `http://gone.test:${server.port}/`, {
@@ -73,7 +73,7 @@ describe("a server that cannot be reached", () => {
     );
   });
 
-  test("because it does not continue the TLS handshake in time", async () => {
+  test("reports a server that does not continue the TLS handshake in time", async () => {
     const server = await startRawServer((socket) => socket.resume());
     const clock = createFakeClock();
     const http = createTestClient({ clock, connectMs: 7000 });
@@ -85,7 +85,7 @@ describe("a server that cannot be reached", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("because its address is not allowed, whether it is in the URL or behind the name", async () => {
+  test("reports an address that is not allowed, whether it is in the URL or behind the name", async () => {
     const server = await startHostileServer(greeter);
     const http = createTestClient();
     const judged: string[][] = [];
@@ -113,7 +113,7 @@ describe("a server that cannot be reached", () => {
 });
 
 describe("a socket", () => {
-  test("of openSocket can be read as any stream, also what came at once", async () => {
+  test("returns a socket that can be read as any stream, including bytes that came at once", async () => {
     const server = await startRawServer((socket) => socket.end("hello"));
     const socket = await createTestClient().openSocket(new URL(`http://notes.test:${server.port}/`));
     await vi.waitFor(() => expect(socket.readableLength).toBe(5), waiting);
@@ -122,7 +122,7 @@ describe("a socket", () => {
     expect(text).toBe("hello");
   });
 
-  test("reads from the address that responds, where another of the same name refuses", async () => {
+  test("connects to the address that responds if another of the same name refuses", async () => {
     const server = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await once(server, "listening");
@@ -137,7 +137,7 @@ describe("a socket", () => {
 });
 
 describe("TLS", () => {
-  test("[TS-D-HTTP-2] trusts a private CA in addition to the usual ones, and sees the certificate", async () => {
+  test("[TS-D-HTTP-2] trusts a private CA in addition to the usual ones, and exposes the certificate", async () => {
     const server = await startHostileServer(greeter, { tls: serverTls() });
     const http = createTestClient(trusted());
     const response = await http.send({ method: "GET", url: server.url, headers: {} });
@@ -150,7 +150,7 @@ describe("TLS", () => {
     expect(await textFrom(createTestClient({ ...trusted(), lookup: undefined }), bare)).toBe("hello");
   });
 
-  test("[TS-D-HTTP-2] of a socket that is not for HTTP is checked as well", async () => {
+  test("[TS-D-HTTP-2] checks the certificate for a socket that is not for HTTP as well", async () => {
     const server = await startHostileServer(greeter, { tls: serverTls() });
     const url = new URL(`wss://localhost:${server.port}`);
     const socket = await createTestClient(trusted()).openSocket(url);
@@ -158,7 +158,7 @@ describe("TLS", () => {
     await expect(createTestClient().openSocket(url)).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
   });
 
-  test("names an authority that is not trusted", async () => {
+  test("names a CA that is not trusted", async () => {
     const server = await startHostileServer(greeter, { tls: serverTls() });
     const { message } = await failureFrom(createTestClient(), server.url);
     expect(message).toMatch(
@@ -186,7 +186,7 @@ describe("TLS", () => {
     expect((await failureFrom(createTestClient(trust), server.url)).message).toContain(`the certificate ${words}`);
   });
 
-  test("says that a port does not speak it, or ends it", async () => {
+  test("says that a port does not use TLS, or closes the connection during the handshake", async () => {
     const plain = await startHostileServer(greeter);
     expect((await failureFrom(createTestClient(), `https://localhost:${plain.port}/`)).message).toContain(
       "localhost does not use TLS on that port",
@@ -197,7 +197,7 @@ describe("TLS", () => {
     );
   });
 
-  test("shows a client certificate to a server that asks, and says what is wrong where it has none", async () => {
+  test("sends a client certificate to a server that asks for it, and says that one is required if it is missing", async () => {
     for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
       const tls = { ...serverTls(), ca: certificate("ca"), requestCert: true, rejectUnauthorized: true, maxVersion };
       const server = await startHostileServer(
@@ -218,7 +218,7 @@ describe("TLS", () => {
     [{ certificate: "x" }, "requires its key"],
     [{ certificate: "x", key: "y" }, "cannot be used"],
     [{ ca: "not PEM" }, "contains no certificate"],
-  ])("is refused before anything is sent where its files are wrong (%#)", (tls, words) => {
+  ])("refuses wrong TLS files before anything is sent (%#)", (tls, words) => {
     expect(() => createTestClient({ tls })).toThrow(
       expect.objectContaining({ code: "CREDENTIAL_UNUSABLE", message: expect.stringContaining(words) }),
     );
@@ -246,7 +246,7 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
     expect(plain.requests[0]?.headers).not.toHaveProperty("proxy-authorization");
   });
 
-  test("is spoken to over TLS where its url says so, and never sees the client's certificate", async () => {
+  test("connects to a proxy over TLS if its url says so, and never sends it the client's certificate", async () => {
     const tls = { ...serverTls(), ca: certificate("ca"), requestCert: true };
     const subject: HostileHandler = ({ socket }, response) =>
       response.end((socket as TLSSocket).getPeerCertificate().subject.CN);
@@ -260,7 +260,7 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
     expect(message).toContain("the certificate of localhost is signed by a CA that is not trusted");
   });
 
-  test("gets the credentials, and a password is never shown", async () => {
+  test("sends the proxy its credentials, and never shows the password", async () => {
     const server = await startHostileServer(greeter);
     const authorization = `Basic ${Buffer.from("me:p@ss/word1").toString("base64")}`;
     const proxy = await startConnectProxy({ authorization });
@@ -281,7 +281,7 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
     );
   });
 
-  test("that refuses, cannot connect, or is none, is named with what to do", async () => {
+  test("names a proxy that refuses, cannot connect, or is not a proxy, with what to do", async () => {
     const cases: [string | undefined, string][] = [
       ["HTTP/1.1 403 Forbidden\r\n\r\n", "the proxy returned 403 Forbidden. It denies access to this host"],
       ["HTTP/1.1 502 Bad Gateway\r\n\r\n", "the proxy returned 502 Bad Gateway. It could not reach the server"],
@@ -301,7 +301,7 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
     );
   });
 
-  test("that hangs is given up in time", async () => {
+  test("gives up a proxy that hangs in time", async () => {
     let bytes = "";
     const silent = await startRawServer((socket) =>
       socket.on("data", (chunk) => {

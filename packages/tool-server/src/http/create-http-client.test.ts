@@ -7,7 +7,7 @@ import { startHostileServer, startRawServer } from "./hostile-http-server.test.h
 import { createTestClient, get, post } from "./http-client.test.helper.js";
 
 describe("a request", () => {
-  test("carries its method, path, headers and body as they are", async () => {
+  test("sends method, path, headers and body as they are", async () => {
     const server = await startHostileServer((_, response) => response.end());
     const { http } = createTestClient();
     const url = new URL("/a%20b?c=d&e", server.url);
@@ -20,7 +20,7 @@ describe("a request", () => {
     expect(Buffer.from(server.requests[0]?.headers["x-key"] as string, "latin1").toString("latin1")).toBe("ä");
   });
 
-  test("gets status, headers and body", async () => {
+  test("returns status, headers and body of a response", async () => {
     const server = await startHostileServer((_, response) => {
       response.writeHead(418, { "X-A": ["1", "2"], "Set-Cookie": ["a", "b"] });
       response.end("tea");
@@ -31,7 +31,7 @@ describe("a request", () => {
     expect(await response.text(3)).toBe("tea");
   });
 
-  test("passes over what a server says before its response", async () => {
+  test("skips the informational responses of a server", async () => {
     const server = await startRawServer((socket) => {
       socket.once("data", () =>
         socket.write("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
@@ -42,7 +42,7 @@ describe("a request", () => {
     expect([response.status, await response.text(10)]).toEqual([200, "ok"]);
   });
 
-  test("of a header that cannot be sent is a TypeError that does not quote it", async () => {
+  test("throws a TypeError that does not quote a header that cannot be sent", async () => {
     const server = await startHostileServer((_, response) => response.end());
     const { http } = createTestClient();
     const sent = http.send(get(server.url, { headers: { authorization: "Bearer s3cr3t\n" } }));
@@ -56,9 +56,9 @@ describe("a server that responds", () => {
     ["nothing, and ends", "", "CONNECTION_LOST"],
     ["garbage", "\x00\x01 what is this\r\n\r\n", "NOT_A_TOOL_SERVER"],
     ["another protocol", "SSH-2.0-OpenSSH_9.6\r\n", "NOT_A_TOOL_SERVER"],
-    ["half a head", "HTTP/1.1 200 OK\r\nContent-", "CONNECTION_LOST"],
-    ["headers without end", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(200_000)}`, "MESSAGE_TOO_LARGE"],
-  ])("%s", async (_, bytes, code) => {
+    ["half of its headers", "HTTP/1.1 200 OK\r\nContent-", "CONNECTION_LOST"],
+    ["endless headers", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(200_000)}`, "MESSAGE_TOO_LARGE"],
+  ])("reports a server that sends %s", async (_, bytes, code) => {
     const server = await startRawServer((socket) => socket.once("data", () => socket.end(bytes)));
     const { http } = createTestClient();
     const failure = await failureOf(http.send(get(server.url)));
@@ -66,7 +66,7 @@ describe("a server that responds", () => {
     expect(failure.message).toContain(`The server "notes" (localhost:${server.port})`);
   });
 
-  test("too late for the head is CALL_TIMEOUT, and a body may take its time", async () => {
+  test("reports headers that come too late as CALL_TIMEOUT, and lets a body take its time", async () => {
     const server = await startHostileServer((request, response) => {
       if (request.url === "/slow") return;
       response.write("a");
@@ -90,8 +90,8 @@ describe("a server that responds", () => {
   });
 });
 
-describe("a caller that gives up", () => {
-  test("before, while the request waits, before the head, and in the body, hears its own reason", async () => {
+describe("a caller that cancels", () => {
+  test("rejects with the caller's own reason before the request, while it waits, before the headers, and in the body", async () => {
     const server = await startHostileServer((request, response) => {
       if (request.url === "/body") response.write("a");
     });
@@ -120,7 +120,7 @@ describe("a caller that gives up", () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0), waiting);
   });
 
-  test("may do so with one signal for many requests, which leaves nothing on it", async () => {
+  test("leaves no listener on one signal for many requests", async () => {
     const server = await startHostileServer((request, response) => {
       if (request.url === "/broken") request.socket.destroy();
       else response.end("x");
@@ -132,7 +132,7 @@ describe("a caller that gives up", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  test("on a pooled socket, at the moment of sending, sends nothing", async () => {
+  test("sends nothing if the caller cancels on a pooled socket at the moment of sending", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const { http } = createTestClient();
     await (await http.send(get(server.url))).text(10);
@@ -173,7 +173,7 @@ describe("close", () => {
     await http.close();
   });
 
-  test("says of each request whether it was written", async () => {
+  test("says for each request whether it was written", async () => {
     const server = await startHostileServer((request, response) => {
       if (request.url === "/done") response.end("a");
     });

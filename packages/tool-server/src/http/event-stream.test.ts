@@ -27,11 +27,11 @@ const eventsOf = (text: string): StreamEvent[] => parse([Buffer.from(text)]).eve
 const message = (data: string, id?: string): StreamEvent => ({ type: "message", data, id });
 
 describe("an event stream", () => {
-  test.each(["\n", "\r", "\r\n"])("ends its lines with %j", (end) => {
+  test.each(["\n", "\r", "\r\n"])("splits lines that end with %j", (end) => {
     expect(eventsOf(`data: a${end}${end}data: b${end}data: c${end}${end}`)).toEqual([message("a"), message("b\nc")]);
   });
 
-  test("has type, id and data, in any order", () => {
+  test("reads type, id and data in any order", () => {
     expect(eventsOf("id: 7\nevent: endpoint\ndata: /x\n\n")).toEqual([{ type: "endpoint", data: "/x", id: "7" }]);
     expect(eventsOf("data: /x\nevent: endpoint\nid: 7\n\ndata: y\n\n")).toEqual([
       { type: "endpoint", data: "/x", id: "7" },
@@ -39,28 +39,28 @@ describe("an event stream", () => {
     ]);
   });
 
-  test("loses one space after the colon, and no more", () => {
+  test("removes one space after the colon, and no more", () => {
     expect(eventsOf("data:  a\n\ndata:b\n\ndata:\n\ndata\n\ndata: \n\n")).toEqual(
       [" a", "b", "", "", ""].map((data) => message(data)),
     );
   });
 
-  test("begins with a byte order mark, or not", () => {
+  test("skips a byte order mark at the start", () => {
     expect(eventsOf("\ufeffdata: a\n\n\ufeffdata: b\n\n")).toEqual([message("a")]);
     expect(eventsOf("\ufeff\ndata: a\n\n")).toEqual([message("a")]);
   });
 
-  test("has comments and fields of other names, which say nothing", () => {
+  test("ignores comments and fields of other names", () => {
     expect(eventsOf(": ping\n\n:\ndatum: x\ndata: a\nfoo\n\n")).toEqual([message("a")]);
   });
 
-  test("says how long to wait, in digits alone", () => {
+  test("reads the retry delay only if it consists of digits", () => {
     expect(
       parse([Buffer.from("retry: 1500\n\nretry: 1e3\nretry: -1\nretry: 99999999999\nretry:0\n\n")]).retries,
     ).toEqual([1500, 0]);
   });
 
-  test("has events with an id and empty data, as a place to come back to", () => {
+  test("reports events with an id and empty data, as a position to resume from", () => {
     expect(eventsOf("id: 2\ndata:\n\nid: a\0b\ndata: x\n\nid\ndata: y\n\n")).toEqual([
       message("", "2"),
       message("x"),
@@ -68,11 +68,11 @@ describe("an event stream", () => {
     ]);
   });
 
-  test("that breaks off in an event loses that event", () => {
+  test("drops an event in which the stream breaks off", () => {
     expect(eventsOf("data: a\n\ndata: b\n")).toEqual([message("a")]);
   });
 
-  test("with an event past the limit is given up, whether it is one line or many", () => {
+  test("gives up at an event that exceeds the limit, whether it is one line or many", () => {
     expect(parse([Buffer.from(`data: ${"x".repeat(101)}\n\n`)], 100).failure).toBe("MESSAGE_TOO_LARGE");
     expect(parse([Buffer.from(`data: ${"x".repeat(94)}\n\n`)], 100).failure).toBeUndefined();
     expect(parse([Buffer.from("data: xxxx\n".repeat(21))], 100).failure).toBe("MESSAGE_TOO_LARGE");
@@ -80,11 +80,11 @@ describe("an event stream", () => {
     expect(parse([Buffer.from("data: xxxx\n\n".repeat(50))], 100).events).toHaveLength(50);
   });
 
-  test("may have comments for ever", () => {
+  test("accepts any number of comments", () => {
     expect(parse(Array(50).fill(Buffer.from(": still here\n")), 100).failure).toBeUndefined();
   });
 
-  test("of ten megabytes in one line is read in small pieces", () => {
+  test("reads a line of ten megabytes in small pieces", () => {
     const text = "é".repeat(5 * 1024 * 1024);
     const bytes = Buffer.from(`data: ${text}\n\n`);
     const chunks: Buffer[] = [];
@@ -94,7 +94,7 @@ describe("an event stream", () => {
     expect(events[0]?.data === text).toBe(true);
   });
 
-  test("is the same however it is cut into pieces", () => {
+  test("reads the same events however the stream is cut into pieces", () => {
     const token = fc.constantFrom(
       "data:",
       "data: ",

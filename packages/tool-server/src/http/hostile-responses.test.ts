@@ -65,8 +65,8 @@ const socketOf = ({ socketInfo }: HttpResponse): Socket => (socketInfo as { sock
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe("what a server says after its response", () => {
-  test("[TS-D-HTTP-5] in the same piece reaches nobody, and the next request has another connection", async () => {
+describe("bytes after a response", () => {
+  test("[TS-D-HTTP-5] drops bytes in the same packet as a response, and uses another connection for the next request", async () => {
     const server = await startResponding((socket, number) =>
       socket.write(number === 1 ? responseOf("one") + responseOf("injected") : responseOf("two")),
     );
@@ -76,7 +76,7 @@ describe("what a server says after its response", () => {
     expect([server.connections, published.totals()["stream-succeeded"]]).toEqual([2, 2]);
   });
 
-  test("[TS-D-HTTP-5] while nobody asks ends the connection, and reaches nobody", async () => {
+  test("[TS-D-HTTP-5] ends the connection at bytes that come while no request is pending, and passes them to nobody", async () => {
     const server = await startResponding((socket, number) => socket.write(responseOf(`${number}`)));
     const { http, published } = createCheckedClient([server]);
     expect(await ask(http, get(server.url))).toBe("1");
@@ -87,10 +87,10 @@ describe("what a server says after its response", () => {
 
   test.each([
     ["another response", "data", (socket: Socket) => socket.write(responseOf("injected"))],
-    ["that it is too late", "data", (socket: Socket) => socket.end("HTTP/1.1 408 Request Timeout\r\n\r\n")],
-    ["no more", "end", (socket: Socket) => socket.end()],
+    ["a 408", "data", (socket: Socket) => socket.end("HTTP/1.1 408 Request Timeout\r\n\r\n")],
+    ["the end of the stream", "end", (socket: Socket) => socket.end()],
   ])(
-    "[TS-D-HTTP-3] before the next request is written, %s, sends that on another connection",
+    "[TS-D-HTTP-3] sends a request on another connection if the server sends %s before it is written",
     async (_, event, speak) => {
       const requests: string[] = [];
       const server = await startResponding((socket, number, _index, request) => {
@@ -117,7 +117,7 @@ describe("what a server says after its response", () => {
     },
   );
 
-  test("does not reach another where its request was cancelled", async () => {
+  test("passes a late response to a cancelled request to nobody", async () => {
     const late: Socket[] = [];
     const server = await startResponding((socket, number) => {
       if (number === 1) late.push(socket);
@@ -139,7 +139,7 @@ describe("what a server says after its response", () => {
 });
 
 describe("a server that ends the connection", () => {
-  test("right with its response, without a word, loses no request", async () => {
+  test("loses no request if a server closes the connection right after its response", async () => {
     const server = await startResponding((socket, number) => socket.end(responseOf(`${number}`)));
     const { http, published } = createCheckedClient([server]);
     for (let round = 1; round <= 20; round += 1) {
@@ -152,9 +152,9 @@ describe("a server that ends the connection", () => {
 
   test.each([
     ["before it says anything", "", "CONNECTION_LOST"],
-    ["in the line of the status", "HTTP/1.1 2", "CONNECTION_LOST"],
+    ["in the status line", "HTTP/1.1 2", "CONNECTION_LOST"],
     ["in a header", "HTTP/1.1 200 OK\r\nContent-", "CONNECTION_LOST"],
-    ["after an announcement", "HTTP/1.1 103 Early Hints\r\n\r\n", "CONNECTION_LOST"],
+    ["after an informational response", "HTTP/1.1 103 Early Hints\r\n\r\n", "CONNECTION_LOST"],
     ["before a body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "CONNECTION_LOST"],
     ["in a body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", "CONNECTION_LOST"],
     ["in the size of a chunk", `${chunked}5`, "CONNECTION_LOST"],
@@ -162,15 +162,15 @@ describe("a server that ends the connection", () => {
     ["after a chunk", `${chunked}5\r\nhello\r\n`, "CONNECTION_LOST"],
     ["before the last line end", `${chunked}5\r\nhello\r\n0\r\n`, "CONNECTION_LOST"],
     ["in a trailer", `${chunked}0\r\nX: y`, "CONNECTION_LOST"],
-    ["after half a beginning of something else", "SSH", "NOT_A_TOOL_SERVER"],
-  ])("%s breaks the response off", async (_, bytes, code) => {
+    ["after the start of another protocol", "SSH", "NOT_A_TOOL_SERVER"],
+  ])("reports a response that the server breaks off %s", async (_, bytes, code) => {
     const server = await startResponding((socket) => socket.end(bytes));
     const { http, signal } = createCheckedClient([server]);
     const failure = await failureOf(ask(http, get(server.url, { signal })));
     expect(failure).toMatchObject({ code, details: { wasSent: true } });
   });
 
-  test("where that is the end of the response ends it", async () => {
+  test("reads a response that ends with the connection", async () => {
     const server = await startResponding((socket) =>
       socket.end("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\nhello"),
     );
@@ -180,7 +180,7 @@ describe("a server that ends the connection", () => {
   });
 });
 
-describe("a server that says how long it keeps a connection", () => {
+describe("a server that announces how long it keeps a connection", () => {
   test.each([
     ["timeout=0", 2],
     ["timeout=1", 1],
@@ -188,7 +188,7 @@ describe("a server that says how long it keeps a connection", () => {
     ["timeout=99999999999999999999", 1],
     ["timeout=-1", 1],
     ["nonsense", 1],
-  ])("as %s is asked again on %i", async (value, connections) => {
+  ])("sends two requests after Keep-Alive: %s over %i connections", async (value, connections) => {
     const server = await startResponding((socket) => socket.write(responseOf("x", `Keep-Alive: ${value}`)));
     const { http } = createCheckedClient([server]);
     expect([await ask(http, get(server.url)), await ask(http, get(server.url))]).toEqual(["x", "x"]);
@@ -199,7 +199,7 @@ describe("a server that says how long it keeps a connection", () => {
 describe("a request", () => {
   const large = "x".repeat(32 * 1024 * 1024);
 
-  test("that gets its response before it was read has that response, and the connection is not used again", async () => {
+  test("returns a response that came before the request was read, and does not reuse the connection", async () => {
     const server = await startRawServer((socket, number) => {
       if (number > 1) return socket.once("data", () => socket.write(responseOf("second")));
       // One byte is enough for it.
@@ -212,7 +212,7 @@ describe("a request", () => {
     for (const socket of server.sockets) socket.resume();
   });
 
-  test("that nobody reads is given up in its time", async () => {
+  test("gives up a request that the server does not read in time", async () => {
     const server = await startRawServer((socket) => socket.pause());
     const clock = createFakeClock();
     const { http, published } = createCheckedClient([server], { clock });
@@ -224,7 +224,7 @@ describe("a request", () => {
   });
 });
 
-describe("a response without an end", () => {
+describe("an endless response", () => {
   /** Writes as long as anybody listens. */
   const pour = (socket: Socket, begins: string, piece: string): void => {
     const bytes = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
@@ -239,13 +239,13 @@ describe("a response without an end", () => {
   test.each([
     ["a header", "HTTP/1.1 200 OK\r\nX: ", "s3cr3t", "MESSAGE_TOO_LARGE"],
     ["headers", "HTTP/1.1 200 OK\r\n", "X: s3cr3t\r\n", "MESSAGE_TOO_LARGE"],
-    ["announcements", "", "HTTP/1.1 102 s3cr3t\r\n\r\n", "MESSAGE_TOO_LARGE"],
-    ["what is said of a chunk", `${chunked}5`, ";s3cr3t", "CONNECTION_LOST"],
+    ["informational responses", "", "HTTP/1.1 102 s3cr3t\r\n\r\n", "MESSAGE_TOO_LARGE"],
+    ["chunk extensions", `${chunked}5`, ";s3cr3t", "CONNECTION_LOST"],
     ["trailers", `${chunked}0\r\n`, "X: s3cr3t\r\n", "CONNECTION_LOST"],
     ["a body", "HTTP/1.1 200 OK\r\n\r\n", "s3cr3t", "MESSAGE_TOO_LARGE"],
     ["chunks", chunked, "6\r\ns3cr3t\r\n", "MESSAGE_TOO_LARGE"],
     ["nonsense", "", "s3cr3t", "NOT_A_TOOL_SERVER"],
-  ])("of %s is let go, and not quoted", async (_, begins, piece, code) => {
+  ])("gives up an endless response of %s, and does not quote it", async (_, begins, piece, code) => {
     const server = await startResponding((socket) => pour(socket, begins, piece));
     const { http, signal } = createCheckedClient([server]);
     const failure = await failureOf(ask(http, get(server.url, { signal })));
@@ -264,11 +264,11 @@ describe("a body in many pieces", () => {
     return http.send(get(server.url));
   };
 
-  test("is whole, however many there are", async () => {
+  test("joins a body of many pieces", async () => {
     expect(await (await begin()).text(5000)).toBe(pieces);
   });
 
-  test("[TS-D-HTTP-6] waits after some of them, because each takes more than its bytes", async () => {
+  test("[TS-D-HTTP-6] pauses after many pieces, because each takes more than its bytes", async () => {
     const response = await begin();
     // What was read of the socket, and not taken yet.
     await vi.waitFor(() => expect(socketOf(response).readableLength).toBeGreaterThan(4000 * 6), waiting);
@@ -277,7 +277,7 @@ describe("a body in many pieces", () => {
   });
 });
 
-test("[TS-D-HTTP-6] a body in chunks keeps only its own bytes, and not all that is said of them", async () => {
+test("[TS-D-HTTP-6] keeps only the bytes of a body in chunks, and not their extensions", async () => {
   const piece = Buffer.from(`1;${"a".repeat(1000)}\r\nx\r\n`.repeat(50));
   const times = 400;
   const server = await startResponding((socket) => {
@@ -300,7 +300,7 @@ test("[TS-D-HTTP-6] a body in chunks keeps only its own bytes, and not all that 
   expect(await text).toHaveLength(times * 50);
 });
 
-test("a response that can have no body has none, and is refused if it announces one", async () => {
+test("reads no body of a response that can have none, and refuses one that announces it", async () => {
   const server = await startResponding((socket, _, index) =>
     socket.write(`HTTP/1.1 304 Not Modified\r\n${index === 0 ? "" : "Content-Length: 99999999\r\n"}\r\n`),
   );
@@ -310,7 +310,7 @@ test("a response that can have no body has none, and is refused if it announces 
   expect(server.connections).toBe(1);
 });
 
-test("a byte in each packet is a response like others, and the connection is used again", async () => {
+test("reads a response that comes byte by byte, and reuses the connection", async () => {
   const server = await startResponding(async (socket, number) => {
     for (const character of `${chunked}1;a=b\r\n${number}\r\n0\r\nX: y\r\n\r\n`) {
       socket.write(character);
@@ -322,7 +322,7 @@ test("a byte in each packet is a response like others, and the connection is use
   expect(published.totals()).toMatchObject({ opened: 1, "stream-succeeded": 3 });
 });
 
-test("a reader that is slow leaves the connection as it was, for many requests after it", async () => {
+test("leaves the connection usable for many requests after a slow reader", async () => {
   const size = 1024 * 1024;
   const server = await startResponding((socket, _, index) =>
     socket.write(responseOf(index % 2 === 0 ? "x".repeat(size) : "y")),
@@ -342,7 +342,7 @@ test("a reader that is slow leaves the connection as it was, for many requests a
   expect(published.totals()).toMatchObject({ opened: 1, "stream-succeeded": 8 });
 });
 
-test("whatever comes, and however it is cut, each request has a response or a failure in our words", async () => {
+test("gives each request a response or a failure in our words, whatever comes and however it is cut", async () => {
   let script: readonly string[] = [];
   const server = await startResponding(async (socket) => {
     for (const piece of script) {

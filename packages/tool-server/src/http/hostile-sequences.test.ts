@@ -86,7 +86,7 @@ test.each([
   ["direct", 100],
   ["secured", 50],
 ])(
-  "[TS-D-HTTP-3] each caller has its own response or a failure, whatever happened on the %s connections before",
+  "[TS-D-HTTP-3] gives each caller its own response or a failure, whatever happened on the %s connections before",
   async (kind, numRuns) => {
     const tls = kind === "secured" ? serverTls() : undefined;
     const server = await startRawServer(

@@ -46,10 +46,10 @@ describe("TLS that breaks", () => {
   const alert = Buffer.from("15030300020228", "hex");
 
   test.each([
-    ["with a record that nothing can be made of", garbage],
+    ["with an invalid record", garbage],
     ["with an alert", alert],
-    ["with a record longer than any", Buffer.from("170303ffff", "hex")],
-  ])("right after the handshake, %s, fails the request and nothing else", async (_, added) => {
+    ["with a record that is too long", Buffer.from("170303ffff", "hex")],
+  ])("fails only the request if TLS breaks right after the handshake %s", async (_, added) => {
     for (const maxVersion of ["TLSv1.3", "TLSv1.2"] as const) {
       const secure = await startHostileServer((_request, response) => response.end("x"), {
         tls: { ...serverTls(), maxVersion },
@@ -69,7 +69,7 @@ describe("TLS that breaks", () => {
     }
   });
 
-  test("in a body breaks the response off", async () => {
+  test("reports a response during whose body TLS breaks", async () => {
     const secure = await startHostileServer((_, response) => response.write("half"), { tls: serverTls() });
     const server = await startRawServer((socket) => forward(socket, secure.port, (bytes) => bytes));
     const { http } = createTestClient(trusted);
@@ -78,7 +78,7 @@ describe("TLS that breaks", () => {
     expect(await failureOf(response.text(1000))).toMatchObject({ code: "CONNECTION_LOST" });
   });
 
-  test("is used again where it does not, with large bodies and slow readers", async () => {
+  test("reuses a TLS connection with large bodies and slow readers", async () => {
     const size = 512 * 1024;
     const server = await startHostileServer((_, response) => response.end(Buffer.alloc(size, "x")), {
       tls: serverTls(),
@@ -97,10 +97,10 @@ describe("TLS that breaks", () => {
   });
 });
 
-describe("bytes that come together with the word of a proxy", () => {
+describe("bytes that come together with the response of a proxy", () => {
   const url = new URL("http://notes.test/mcp");
 
-  test("reach nobody if a server responds before it was asked", async () => {
+  test("passes a response that comes before its request to nobody", async () => {
     const whole = responseOf("hello");
     for (const cut of [1, 20, whole.length]) {
       const proxy = await startScriptedProxy(established + whole.slice(0, cut), whole.slice(cut));
@@ -114,14 +114,14 @@ describe("bytes that come together with the word of a proxy", () => {
     }
   });
 
-  test("are no response where they are none", async () => {
+  test("reports bytes behind the proxy's response that are not an HTTP response", async () => {
     const proxy = await startScriptedProxy(`${established}SSH-2.0-x\r\n`, "");
     const { http } = createTestClient({ variables: { HTTP_PROXY: `http://localhost:${proxy.port}` } });
     expect(await failureOf(http.send(get(url)))).toMatchObject({ code: "NOT_A_TOOL_SERVER" });
     await vi.waitFor(() => expect(proxy.sockets.size).toBe(0), waiting);
   });
 
-  test("are no TLS where they are none", async () => {
+  test("reports bytes behind the proxy's response that are not TLS", async () => {
     const proxy = await startScriptedProxy(established + responseOf("hello"), "");
     const { http } = createTestClient({ variables: { HTTPS_PROXY: `http://localhost:${proxy.port}` } });
     const failure = await failureOf(http.send(get(new URL("https://notes.test/mcp"))));

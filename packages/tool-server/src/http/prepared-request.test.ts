@@ -7,8 +7,8 @@ import { assertSendable, createRequestPreparer } from "./prepared-request.js";
 const check = (headers: Record<string, string>, host = "a.test", path = "/"): void =>
   assertSendable(headers, host, path);
 
-describe("a request that is sent", () => {
-  test("has no line break or NUL in any header, the host or the path, whatever those are given as", () => {
+describe("a prepared request", () => {
+  test("contains no line break or NUL in any header, the host or the path, whatever is given", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 8 }),
       fc.string({
@@ -33,15 +33,15 @@ describe("a request that is sent", () => {
   });
 
   test.each([
-    ["a name", { "a\r\nb": "s3cr3t" }],
+    ["a line break in its name", { "a\r\nb": "s3cr3t" }],
     ["an empty name", { "": "s3cr3t" }],
-    ["a name with a colon", { "a:b": "s3cr3t" }],
-    ["a name beyond ASCII", { ä: "s3cr3t" }],
+    ["a colon in its name", { "a:b": "s3cr3t" }],
+    ["a name that is not ASCII", { ä: "s3cr3t" }],
     ["CR", { a: "s3cr3t\r" }],
     ["LF", { a: "s3cr3t\n" }],
     ["NUL", { a: "s3cr3t\0" }],
-    ["what becomes a line feed in Latin-1", { a: "s3cr3t\u010a" }],
-  ])("that cannot be sent for %s is a TypeError that does not quote it", (_, headers) => {
+    ["a character that becomes a line feed in Latin-1", { a: "s3cr3t\u010a" }],
+  ])("throws a TypeError that does not quote a header with %s", (_, headers) => {
     expect(() => check(headers as unknown as Record<string, string>)).toThrow(TypeError);
     expect(() => check(headers as unknown as Record<string, string>)).not.toThrow("s3cr3t");
   });
@@ -56,7 +56,7 @@ describe("a request that is sent", () => {
     "TE",
     "Trailer",
     "Keep-Alive",
-  ])("has no header %s of the caller", (name) => {
+  ])("refuses the header %s of a caller", (name) => {
     expect(() => check({ [name]: "5" })).toThrow(
       `The request cannot be sent: the header ${name} is set by the connection itself.`,
     );
@@ -71,18 +71,18 @@ describe("the url of a request", () => {
     "http://u:p@a.test/",
     "http://ä.test:81/..//..\\x",
     "http://a.test?'\"<>`{}|^",
-  ])("%j goes into one line without a blank or a line break", (url) => {
+  ])("encodes %j in one line without a space or a line break", (url) => {
     const { path, host } = createRequestPreparer()({ url: new URL(url), headers: {} });
     expect(path).toMatch(/^\/[\x21-\x7e]*$/);
     expect(host).toMatch(/^[a-z0-9.-]+$/);
   });
 
-  test.each(["http://a\r\n.test/", "http://a.test\t/"])("%j is one without line breaks to begin with", (url) => {
+  test.each(["http://a\r\n.test/", "http://a.test\t/"])("gets %j from URL without line breaks", (url) => {
     expect(new URL(url).host).toBe("a.test");
   });
 
   test.each(["x://a.test/b", "x:a b", "file:///a", "data:a,b", "blob:http://a.test/b", "x://a%0d%0a/"])(
-    "%j is rejected, because it is not valid HTTP",
+    "rejects %j, because it is not an http or https URL",
     (url) => {
       const place = () => createRequestPreparer()({ url: new URL(url), headers: {} });
       expect(place).toThrow(new TypeError("The request cannot be sent: its URL is not an http or https URL."));
@@ -90,7 +90,7 @@ describe("the url of a request", () => {
   );
 });
 
-test("what is written arrives as it was meant, also what is no text at all", async () => {
+test("sends a body unchanged, even if it is not valid Unicode", async () => {
   const server = await startHostileServer((_, response) => response.end("x"));
   const { http } = createTestClient();
   const texts = fc.string({ unit: fc.constantFrom("a", "\r\n", "\0", "ä", "€", "\u{1f600}", "\ud83d", "\ude00") });

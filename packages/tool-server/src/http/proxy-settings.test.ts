@@ -21,12 +21,12 @@ describe("[TS-D-HTTP-2] the proxy of a url", () => {
     ["https://a.example", { HTTPS_PROXY: "https://p" }, "HTTPS_PROXY tls p:443"],
     ["https://a.example", { HTTPS_PROXY: "http://[::1]:3128" }, "HTTPS_PROXY ::1:3128"],
     ["https://a.example", {}, undefined],
-  ])("%s with %o is %s", (url, variables, expected) => {
+  ])("selects for %s with %o the proxy %s", (url, variables, expected) => {
     expect(proxyOf(url, variables as unknown as Record<string, string>)).toBe(expected);
   });
 
   test.each(["https://localhost", "https://LOCALHOST:1", "http://127.9.9.9", "http://[::1]", "https://x.localhost"])(
-    "is none for %s, unless that is asked for",
+    "uses no proxy for %s, unless that is requested",
     (url) => {
       expect(proxyOf(url, { ALL_PROXY: "p" })).toBeUndefined();
       expect(proxyOf(url, { ALL_PROXY: "p" }, true)).toBe("ALL_PROXY p:80");
@@ -51,17 +51,20 @@ describe("[TS-D-HTTP-2] the proxy of a url", () => {
     ["https://[fd00::1]", "fd00::/8", true],
     ["https://[fd00::1]:443", "[fd00::1]:443", true],
     ["https://a.example.com", "10.0.0.0/99 , , .", false],
-  ])("%s is exempt by %j: %s", (url, NO_PROXY, isExempt) => {
+  ])("decides whether %s is exempt by %j: %s", (url, NO_PROXY, isExempt) => {
     expect(proxyOf(url, { ALL_PROXY: "p", NO_PROXY }) === undefined).toBe(isExempt);
     expect(proxyOf(url, { ALL_PROXY: "p", no_proxy: NO_PROXY }) === undefined).toBe(isExempt);
   });
 
-  test.each(["socks5://me:s3cr3tword@p:1080", "http://", "::::"])("that cannot be used is named: %s", (value) => {
-    const settings = { variables: { HTTPS_PROXY: value }, includesLoopback: false, secrets: createSecretRegistry() };
-    const find = (): unknown => proxyFor(new URL("https://a.example"), settings);
-    expect(find).toThrow(
-      expect.objectContaining({ code: "SERVER_UNREACHABLE", message: expect.stringMatching(/^HTTPS_PROXY/) }),
-    );
-    expect(find).not.toThrow(/s3cr3tword/);
-  });
+  test.each(["socks5://me:s3cr3tword@p:1080", "http://", "::::"])(
+    "names the variable of a proxy that cannot be used: %s",
+    (value) => {
+      const settings = { variables: { HTTPS_PROXY: value }, includesLoopback: false, secrets: createSecretRegistry() };
+      const find = (): unknown => proxyFor(new URL("https://a.example"), settings);
+      expect(find).toThrow(
+        expect.objectContaining({ code: "SERVER_UNREACHABLE", message: expect.stringMatching(/^HTTPS_PROXY/) }),
+      );
+      expect(find).not.toThrow(/s3cr3tword/);
+    },
+  );
 });

@@ -28,7 +28,7 @@ describe("[TS-D-HTTP-1] a redirect", () => {
     ["POST", 307],
     ["POST", 308],
     ["DELETE", 308],
-  ] as const)("within the origin is followed, with headers and body: %s %s", async (method, status) => {
+  ] as const)("follows a redirect within the origin, with headers and body: %s %s", async (method, status) => {
     const server = await startHostileServer((seen, response) => {
       if (seen.url === "/mcp") response.writeHead(status, { location: "/mcp/" }).end("moved");
       else response.end("here");
@@ -44,7 +44,7 @@ describe("[TS-D-HTTP-1] a redirect", () => {
     });
   });
 
-  test.each([301, 302, 303])("that would turn a POST into a GET is refused: %s", async (status) => {
+  test.each([301, 302, 303])("refuses a redirect that would turn a POST into a GET: %s", async (status) => {
     const server = await startHostileServer((_, response) => response.writeHead(status, { location: "/" }).end());
     await expect(sendWithinOrigin(createTestClient(), request(server.url, "POST"))).rejects.toMatchObject({
       code: "REDIRECT_REFUSED",
@@ -53,7 +53,7 @@ describe("[TS-D-HTTP-1] a redirect", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("to another origin is refused: its headers are not sent, and its query is not shown", async () => {
+  test("refuses a redirect to another origin: its headers are not sent, and its query is not shown", async () => {
     const other = await startHostileServer((_, response) => response.end("evil"));
     const server = await startHostileServer((seen, response) => {
       const location = new URL(seen.url, `http://x`).searchParams.get("to") ?? "";
@@ -84,7 +84,7 @@ describe("[TS-D-HTTP-1] a redirect", () => {
     expect(server.requests).toHaveLength(targets.length);
   });
 
-  test("is followed three times, and no more", async () => {
+  test("follows three redirects, and no more", async () => {
     let rounds = 3;
     const server = await startHostileServer((_, response, index) => {
       if (index < rounds) response.writeHead(307, { location: `/${index}` }).end();

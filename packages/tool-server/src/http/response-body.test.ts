@@ -7,7 +7,7 @@ import { startHostileServer, startRawServer } from "./hostile-http-server.test.h
 import { createTestClient, get } from "./http-client.test.helper.js";
 
 describe("a body", () => {
-  test("past the limit is rejected, whether its length is declared or not", async () => {
+  test("rejects a body past the limit, whether its length is declared or not", async () => {
     const server = await startHostileServer((request, response) => {
       const body = "x".repeat(1000);
       if (request.url === "/declared") response.setHeader("content-length", 1000);
@@ -25,7 +25,7 @@ describe("a body", () => {
     }
   });
 
-  test("waits where nobody reads it, or the reader is busy, and comes whole in the end", async () => {
+  test("pauses a body that nobody reads or whose reader is busy, and delivers all of it in the end", async () => {
     const size = 32 * 1024 * 1024;
     const server = await startHostileServer((_, response) => response.end(Buffer.alloc(size, "x")));
     const { http } = createTestClient();
@@ -58,7 +58,7 @@ describe("a body", () => {
     expect(bytes).toBe(size);
   });
 
-  test("comes piece after piece to a reader that takes its time", async () => {
+  test("delivers a body piece after piece to a slow reader", async () => {
     const server = await startHostileServer((_, response) => response.end(Buffer.alloc(1024 * 1024, "x")));
     const { http } = createTestClient();
     const response = await http.send(get(server.url));
@@ -75,7 +75,7 @@ describe("a body", () => {
     expect([bytes, most]).toEqual([1024 * 1024, 1]);
   });
 
-  test("is let go where its reader throws, with that error", async () => {
+  test("gives up a body whose reader throws, with that error", async () => {
     const server = await startHostileServer((_, response) => response.write("x"));
     const { http, published } = createTestClient();
     for (const reader of [
@@ -95,7 +95,7 @@ describe("a body", () => {
     );
   });
 
-  test("that breaks off is CONNECTION_LOST", async () => {
+  test("reports a body that breaks off as CONNECTION_LOST", async () => {
     const server = await startHostileServer((request, response) => {
       if (request.url === "/length") response.setHeader("content-length", 100);
       response.write("half", () => setImmediate(() => request.socket.destroy()));
@@ -110,7 +110,7 @@ describe("a body", () => {
     }
   });
 
-  test("in chunks of a wrong form is CONNECTION_LOST, and odd but right ones are read", async () => {
+  test("reports malformed chunks as CONNECTION_LOST, and reads unusual but valid ones", async () => {
     const server = await startRawServer((socket) => {
       socket.on("data", (bytes) => {
         const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -125,7 +125,7 @@ describe("a body", () => {
     expect(await failureOf(wrong)).toMatchObject({ code: "CONNECTION_LOST" });
   });
 
-  test("that is not wanted leaves the socket to the next request, if it is short", async () => {
+  test("leaves the socket to the next request if a body that is not needed is short", async () => {
     const server = await startHostileServer((_, response) => {
       response.write("some");
       setImmediate(() => response.end("more"));
@@ -139,7 +139,7 @@ describe("a body", () => {
     }, waiting);
   });
 
-  test("that is not wanted and never ends is ended", async () => {
+  test("ends a body that is not needed and never ends", async () => {
     const server = await startHostileServer((_, response) => response.write("some"));
     const clock = createFakeClock();
     const { http, published } = createTestClient({ clock });
@@ -149,7 +149,7 @@ describe("a body", () => {
     await vi.waitFor(() => expect(published.totals().closed).toBe(1), waiting);
   });
 
-  test("can be asked for once", async () => {
+  test("allows reading a body once", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const { http } = createTestClient();
     const response = await http.send(get(server.url));

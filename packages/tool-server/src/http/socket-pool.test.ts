@@ -10,7 +10,7 @@ import { createTestClient, get, post } from "./http-client.test.helper.js";
 import { socketInfoOf } from "./tracked-socket.js";
 
 describe("a socket", () => {
-  test("is used again, by one request at a time", async () => {
+  test("reuses a socket, for one request at a time", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const { http, published } = createTestClient();
     for (let index = 0; index < 5; index += 1) await (await http.send(get(server.url))).text(10);
@@ -20,7 +20,7 @@ describe("a socket", () => {
     expect(server.connections).toBe(20);
   });
 
-  test("is not used again by another transport", async () => {
+  test("does not share a socket with another transport", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const [first, second] = [createTestContext("http"), createTestContext("http")];
     const published = [listenTo(first.info), listenTo(second.info)];
@@ -34,7 +34,7 @@ describe("a socket", () => {
     expect(published[1]?.totals()).toMatchObject({ opened: 1, "stream-succeeded": 1 });
   });
 
-  test("is seen with the host and port that were asked for, and asks whether its silent peer is there", async () => {
+  test("reports a socket with the requested host and port, and enables TCP keep-alive", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const { http, published } = createTestClient();
     const response = await http.send(get(server.url));
@@ -47,14 +47,14 @@ describe("a socket", () => {
     await response.text(10);
   });
 
-  test("is given up when it was idle for long, and says so", async () => {
+  test("closes a socket that was idle for long, and says so", async () => {
     const server = await startHostileServer((_, response) => response.end("x"), { keepAliveMs: 0 });
     const { http, published } = createTestClient({ idleMs: 20 });
     await (await http.send(get(server.url))).text(10);
     await vi.waitFor(() => expect(published.reasons).toEqual(["It was idle."]), waiting);
   });
 
-  test("[TS-D-DEBUG-1] that a server ends after several responses is not said to take one request for each connection", async () => {
+  test("[TS-D-DEBUG-1] does not report one request per connection if a server closes a socket after several responses", async () => {
     const server = await startHostileServer((_, response, index) => {
       if (index === 2) response.setHeader("connection", "close");
       response.end("x");
@@ -65,7 +65,7 @@ describe("a socket", () => {
     expect(published.reasons).toEqual(["The last response ended the connection."]);
   });
 
-  test("counts a request that failed, and says why it closed", async () => {
+  test("counts a request that failed, and says why the socket closed", async () => {
     const server = await startHostileServer((request) => request.socket.destroy());
     const { http, published } = createTestClient();
     await failureOf(http.send(get(server.url)));
@@ -73,7 +73,7 @@ describe("a socket", () => {
     expect(published.reasons).toEqual(["The server closed it."]);
   });
 
-  test("for what is not HTTP is opened, seen, and closed with the client", async () => {
+  test("opens, reports and closes sockets that are not for HTTP", async () => {
     const server = await startRawServer((socket) => socket.pipe(socket));
     const { http, published } = createTestClient();
     const url = new URL(server.url);
@@ -90,7 +90,7 @@ describe("a socket", () => {
 });
 
 describe("the connections to one origin", () => {
-  test("are 256 at most: other requests wait for one, and what they may wait for itself has a reserve", async () => {
+  test("opens at most 256 connections, lets other requests wait, and keeps a reserve for what they may wait for", async () => {
     const held: (() => void)[] = [];
     const server = await startHostileServer(({ url }, response) => {
       if (url === "/reserved") response.end("now");
@@ -116,7 +116,7 @@ describe("the connections to one origin", () => {
     expect(published.totals()).toMatchObject({ opened: 257, "stream-started": 301, "stream-succeeded": 301 });
   });
 
-  test("that cannot be opened, or close, make room for others, and those that wait end with the client", async () => {
+  test("makes room for others when connections fail or close, and ends waiting requests with the client", async () => {
     const server = await startHostileServer((request) => request.socket.destroy());
     const { http } = createTestClient();
     const lost = await Promise.all(Array.from({ length: 600 }, () => failureOf(http.send(post(server.url, "x")))));
@@ -147,7 +147,7 @@ describe("a dead pooled socket after idling", () => {
     expect(published.totals()["stream-started"]).toBe(10);
   });
 
-  test("[TS-D-HTTP-3] that dies under a request which was not yet written does not fail it", async () => {
+  test("[TS-D-HTTP-3] does not fail a request that was not yet written when its socket dies", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
     const { http, published } = createTestClient();
     const first = await http.send(post(server.url, "first"));

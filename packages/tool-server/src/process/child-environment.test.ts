@@ -10,7 +10,7 @@ const user = {
   UNSET: undefined,
 };
 
-test("a child gets what programs need to run, and what it is given; the given wins", () => {
+test("gives a child what programs need to run, and the given variables, which take precedence", () => {
   expect(childEnvironment(user, "server", { TOKEN: "x", HOME: "/elsewhere" })).toEqual({
     PATH: "/bin",
     HOME: "/elsewhere",
@@ -18,7 +18,7 @@ test("a child gets what programs need to run, and what it is given; the given wi
   });
 });
 
-test("a scrubbed environment lacks the named variables, our own, and exported functions", () => {
+test("removes the named variables, our own, and exported functions from an environment", () => {
   const env = { ...user, "BASH_FUNC_f%%": "() { echo; }" };
   expect(scrubbedEnvironment(env, ["GITHUB_TOKEN"], { NAME: "x" })).toEqual({
     PATH: "/bin",
@@ -28,7 +28,7 @@ test("a scrubbed environment lacks the named variables, our own, and exported fu
   });
 });
 
-test("relative folders of the user's PATH do not reach a child, while a PATH that an entry gives stays as it is", () => {
+test("removes relative folders from the user's PATH, but keeps a PATH that an entry gives as it is", () => {
   const relative = { PATH: ".:/bin::tools:/usr/bin" };
   expect(childEnvironment(relative, "server")).toEqual({ PATH: "/bin:/usr/bin" });
   expect(scrubbedEnvironment(relative, [])).toEqual({ PATH: "/bin:/usr/bin" });
@@ -48,12 +48,12 @@ const company = {
   no_proxy: "localhost,.example",
 };
 
-test("a child gets what it needs behind a proxy and a certificate authority of a company", () => {
+test("gives a child what it needs behind a proxy and a CA of a company", () => {
   expect(childEnvironment({ ...company, OTHER: "x" }, "node")).toEqual(company);
   expect(withheldVariables(company, "node")).toEqual([]);
 });
 
-test("a variable with a credential is withheld, unless the entry gives it", () => {
+test("withholds a variable with a credential, unless the entry gives it", () => {
   const secret = {
     HTTPS_PROXY: "http://me:pw@proxy.example:3128",
     http_proxy: "me:pw@proxy.example:3128",
@@ -83,16 +83,16 @@ test.each([
   ["uvx", { UV_INDEX_URL: "https://index.example/", UV_NATIVE_TLS: "1" }],
   ["pipx", { PIP_INDEX_URL: "https://index.example/", PIP_CERT: "/ca.pem" }],
   ["docker", { DOCKER_HOST: "unix:///run/docker.sock", DOCKER_CONFIG: "/home/me/.docker" }],
-])("the launcher %s gets the variables that configure it, and another program does not", (launcher, variables) => {
+])("gives the launcher %s the variables that configure it, and no other program", (launcher, variables) => {
   expect(childEnvironment(variables, launcher)).toEqual(variables);
   expect(childEnvironment(variables, "node")).toEqual({});
 });
 
-test("what npm sets for the package that it runs does not reach another npx", () => {
+test("does not pass on what npm sets for the package that it runs", () => {
   expect(childEnvironment({ npm_config_local_prefix: "/app", npm_config_user_agent: "npm/11" }, "npx")).toEqual({});
 });
 
-test("the variables that a child may get are listed, those of every launcher if the command is not known", () => {
+test("lists the variables that a child may get, those of every launcher if the command is not known", () => {
   expect(inheritedVariables("npx")).toContain("npm_config_*");
   expect(inheritedVariables("npx")).not.toContain("UV_*");
   expect(inheritedVariables(undefined)).toEqual(

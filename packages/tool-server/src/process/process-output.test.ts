@@ -14,7 +14,7 @@ test("reports whole lines, however they were cut, without empty ones", () => {
   expect(linesOf(["fi", "rst\n\nsec", "ond\r\n", "third"])).toEqual(["first", "second", "third"]);
 });
 
-test("only the last lines are kept, and a long one is cut", () => {
+test("keeps only the last lines, and truncates a long one", () => {
   const lines = linesOf([Array.from({ length: 100_000 }, (_, n) => `line ${n}\n`).join("")]);
   expect(lines).toHaveLength(20);
   expect(lines.at(-1)).toBe("line 99999");
@@ -35,8 +35,8 @@ test("reports no part of a secret, wherever the output is cut", () => {
   );
 });
 
-describe("of what a process wrote last", () => {
-  test("reports the last lines", () => {
+describe("the last output of a process", () => {
+  test("reports the last lines of a process", () => {
     expect(significantLines(["one", "two", "three"], 2)).toEqual(["two", "three"]);
     expect(significantLines([], 2)).toEqual([]);
   });
@@ -61,7 +61,7 @@ describe("of what a process wrote last", () => {
     ]);
   });
 
-  test("the last lines stay where they say it themselves, as Python writes it", () => {
+  test("reports the last lines if they name the error, as Python writes it", () => {
     const lines = [
       "Traceback (most recent call last):",
       '  File "server.py", line 1, in <module>',
@@ -71,7 +71,7 @@ describe("of what a process wrote last", () => {
     expect(significantLines(lines, 2)).toEqual(lines.slice(-2));
   });
 
-  test("a frame of a stack that names an error is not taken for one", () => {
+  test("does not take a frame of a stack that names an error for the error", () => {
     const lines = ["    at new ConfigError (config.js:10:5)", "    at main (index.js:3:1)", "done"];
     expect(significantLines(lines, 1)).toEqual(["done"]);
   });

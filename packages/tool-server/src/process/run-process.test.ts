@@ -27,7 +27,7 @@ function zombies(): string[] {
 }
 
 describe("a run that ends by itself", () => {
-  test("reports its code, its output and the last lines of its errors", async () => {
+  test("reports the code, the output and the last lines of standard error", async () => {
     const { sh } = await createScriptFolder();
     const outcome = await run(await sh("echo out; echo first >&2; echo second >&2; exit 3"));
     expect(outcome).toMatchObject({ kind: "exited", code: 3, stderr: ["first", "second"] });
@@ -35,19 +35,19 @@ describe("a run that ends by itself", () => {
     expect(describeOutcome(outcome)).toBe("exited with code 3");
   });
 
-  test("reports the signal that ended it", async () => {
+  test("reports the signal that ended a run", async () => {
     const { sh } = await createScriptFolder();
     expect(await run(await sh("kill -s SEGV $$"))).toMatchObject({ kind: "signalled", signal: "SIGSEGV" });
   });
 
-  test("gets its arguments as they are, whatever a shell would make of them", async () => {
+  test("passes arguments as they are, whatever a shell would make of them", async () => {
     const { node } = await createScriptFolder();
     const args = ["$(id)", "; rm -rf x", "a b", "", "*", "'\"\\", "ü"];
     const outcome = await run(await node("process.stdout.write(JSON.stringify(process.argv.slice(2)))"), { args });
     expect(JSON.parse(stdoutOf(outcome))).toEqual(args);
   });
 
-  test("gets the given environment and no other variable but the mark of its watchdog", async () => {
+  test("passes the given environment and no other variable but the mark of its watchdog", async () => {
     const { node } = await createScriptFolder();
     vi.stubEnv("SOMEBODY_ELSES_TOKEN", "not for you");
     const outcome = await run(await node("process.stdout.write(JSON.stringify(process.env))"), {
@@ -58,20 +58,20 @@ describe("a run that ends by itself", () => {
     expect(rest).toEqual({ "with.dot": "1", GIVEN: "2" });
   });
 
-  test("runs in the given directory, and reads what it is given or nothing", async () => {
+  test("runs in the given directory, and reads the given input or nothing", async () => {
     const { path, sh } = await createScriptFolder();
     const script = await sh("pwd; cat");
     expect(stdoutOf(await run(script, { cwd: path, input: "read me" }))).toBe(`${path}\nread me`);
     expect(stdoutOf(await run(script, { cwd: path }))).toBe(`${path}\n`);
   });
 
-  test("may leave its input unread", async () => {
+  test("accepts a program that leaves its input unread", async () => {
     const { sh } = await createScriptFolder();
     const outcome = await run(await sh("exec 0<&-; echo done"), { input: Buffer.alloc(1024 * 1024) });
     expect(outcome).toMatchObject({ kind: "exited", code: 0 });
   });
 
-  test("is not ended by the time limit while what it left behind is being ended", async () => {
+  test("does not apply the time limit while it ends what the run left behind", async () => {
     const { path, sh } = await createScriptFolder();
     const script = await sh(`(trap "" TERM; echo ready > ${path}/ready; while :; do sleep 0.05; done) &
       while [ ! -s ${path}/ready ]; do sleep 0.01; done; echo done`);
@@ -82,7 +82,7 @@ describe("a run that ends by itself", () => {
 });
 
 describe("a run that is stopped", () => {
-  test("by its time limit", async () => {
+  test("stops a run at its time limit", async () => {
     const { path, sh } = await createScriptFolder();
     const clock = createFakeClock();
     const running = run(await sh(`echo $$ > ${path}/pid; exec sleep 1000`), { clock, timeLimitMs: 10_000 });
@@ -95,14 +95,14 @@ describe("a run that is stopped", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test("by its output limit, with what it wrote so far left out beyond the limit", async () => {
+  test("stops a run at its output limit, and drops output beyond the limit", async () => {
     const { sh } = await createScriptFolder();
     const outcome = await run(await sh("exec cat /dev/zero"), { maxOutputBytes: 100_000 });
     expect(outcome).toMatchObject({ kind: "too-much-output", limitBytes: 100_000 });
     expect(stdoutOf(outcome).length).toBeLessThanOrEqual(100_000);
   });
 
-  test("by its caller, before and while it runs, and leaves no listener on the signal", async () => {
+  test("stops a run for its caller, before and while it runs, and leaves no listener on the signal", async () => {
     const { path, sh } = await createScriptFolder();
     const script = await sh(`echo $$ > ${path}/pid; exec sleep 1000`);
     expect(await run(script, { signal: AbortSignal.abort() })).toEqual({ kind: "aborted" });
@@ -115,7 +115,7 @@ describe("a run that is stopped", () => {
     expect(getEventListeners(controller.signal, "abort")).toEqual([]);
   });
 
-  test("with all its descendants, also those that ignore TERM", async () => {
+  test("stops a run with all its descendants, also those that ignore TERM", async () => {
     const { path, sh } = await createScriptFolder();
     const stubborn = `trap '' TERM; echo $$ >> ${path}/pids; while :; do sleep 0.05; done`;
     await sh(stubborn, "grandchild.sh");
@@ -130,7 +130,7 @@ describe("a run that is stopped", () => {
 });
 
 describe("a run that cannot begin", () => {
-  test("reports which folders were searched for its command", async () => {
+  test("reports which folders were searched for a command", async () => {
     const outcome = await run("no-such-program", { env: { PATH: "/usr/bin:relative::/bin" } });
     expect(outcome).toEqual({
       kind: "not-found",
@@ -151,7 +151,7 @@ describe("a run that cannot begin", () => {
     expect(await run("script.sh", { env: { PATH: path } })).toMatchObject({ kind: "not-executable", path: script });
   });
 
-  test("reports that its working directory or its interpreter is missing", async () => {
+  test("reports that the working directory or the interpreter is missing", async () => {
     const { path, sh } = await createScriptFolder();
     const script = await sh("true");
     expect(await run(script, { cwd: join(path, "gone") })).toMatchObject({ kind: "not-found", what: "directory" });
@@ -159,7 +159,7 @@ describe("a run that cannot begin", () => {
     expect(await run(script)).toMatchObject({ kind: "not-found", what: "interpreter", path: script });
   });
 
-  test("reports what the system said, and never an argument", async () => {
+  test("reports the system's error, and never an argument", async () => {
     const { sh } = await createScriptFolder();
     const script = await sh("true");
     const secret = "s3cret-value";
@@ -171,7 +171,7 @@ describe("a run that cannot begin", () => {
   });
 });
 
-test("what a run left behind is ended with it, and no zombie remains", async () => {
+test("ends what a run left behind, and leaves no zombie", async () => {
   const { path, sh } = await createScriptFolder();
   const script = await sh(`sleep 1000 & echo $! > ${path}/pids; echo done`);
   const outcome = await run(script);
@@ -182,7 +182,7 @@ test("what a run left behind is ended with it, and no zombie remains", async () 
     await vi.waitFor(() => expect(zombies()).toEqual([]), { timeout: 20_000, interval: 10 });
 });
 
-test("a daemon that made a session of its own lives on, and its hold on the pipes keeps nobody waiting", async () => {
+test("lets a daemon with a session of its own live, and does not wait for the pipes that it holds", async () => {
   const { path, node } = await createScriptFolder();
   const script = await node(`
     const daemon = require("node:child_process").spawn("sleep", ["1000"], { detached: true, stdio: "inherit" });
@@ -195,7 +195,7 @@ test("a daemon that made a session of its own lives on, and its hold on the pipe
   process.kill(Number(pid), "SIGKILL");
 });
 
-test.runIf(process.platform === "linux")("many runs leave no descriptor open", async () => {
+test.runIf(process.platform === "linux")("leaves no descriptor open after many runs", async () => {
   const { sh } = await createScriptFolder();
   const script = await sh("echo out; echo err >&2");
   const descriptors = (): number => readdirSync("/proc/self/fd").length;
@@ -207,7 +207,7 @@ test.runIf(process.platform === "linux")("many runs leave no descriptor open", a
   await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before), { timeout: 20_000, interval: 10 });
 });
 
-test("secrets are taken out of the errors of a run", async () => {
+test("removes secrets from the errors of a run", async () => {
   const { sh } = await createScriptFolder();
   const redact = (text: string): string => text.replaceAll("hunter2hunter2", "[redacted]");
   const outcome = await run(await sh("echo token hunter2hunter2 is bad >&2; printf '\\033[31mred' >&2"), { redact });

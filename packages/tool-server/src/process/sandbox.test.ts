@@ -42,17 +42,17 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     return { ...outcome, text: "stdout" in outcome ? outcome.stdout.toString() : "" };
   }
 
-  test("has its working directory and its variables, and ends with its own code", async () => {
+  test("runs in its working directory with its variables, and ends with its own code", async () => {
     const { path } = await createScriptFolder();
     const outcome = await run('pwd; echo "$GREETING $LD_PRELOAD"; exit 7', [], path);
     expect(outcome).toMatchObject({ kind: "exited", code: 7, text: `${path}\nhello \n` });
   });
 
-  test("that a signal ended is reported so", async () => {
+  test("reports the signal that ended a program", async () => {
     expect(await run("kill -KILL $$")).toMatchObject({ kind: "signalled", signal: "SIGKILL" });
   });
 
-  test("does not see hidden folders and files, by whatever name, and cannot write there", async () => {
+  test("hides folders and files, by whatever name, and prevents writing there", async () => {
     const { path } = await createScriptFolder();
     mkdirSync(join(path, "real"));
     writeFileSync(join(path, "real", "token"), "secret");
@@ -65,7 +65,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(readFileSync(join(path, "key"), "utf8")).toBe("secret");
   });
 
-  test("does not see at its next start what it moved away, with the folder that holds it, before", async () => {
+  test("hides what a program moved away before, at its next start", async () => {
     const { path } = await createScriptFolder();
     mkdirSync(join(path, "config", "own"), { recursive: true });
     writeFileSync(join(path, "config", "own", "token"), "secret");
@@ -80,7 +80,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(await run("exit 3", hidden)).toMatchObject({ code: 3 });
   });
 
-  test.each(["own", "config"])("cannot create a hidden folder behind a link to nothing: %s", async (linked) => {
+  test.each(["own", "config"])("prevents creating a hidden folder behind a dangling link: %s", async (linked) => {
     const { path } = await createScriptFolder();
     if (linked === "own") mkdirSync(join(path, "config"));
     symlinkSync(join(path, "elsewhere"), linked === "own" ? join(path, "config", "own") : join(path, "config"));
@@ -90,7 +90,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(readdirSync(own)).toEqual([]);
   });
 
-  test("cannot undo what hides the folder", async () => {
+  test("prevents undoing what hides the folder", async () => {
     const { path } = await createScriptFolder();
     writeFileSync(join(path, "token"), "secret");
     const attempts = `umount ${path}; umount -l ${path}; unshare -Urm umount ${path}; unshare -m umount ${path}`;
@@ -98,7 +98,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(text).toBe("end\n");
   });
 
-  test("sees its own folder within a hidden one", async () => {
+  test("shows the program's own folder within a hidden one", async () => {
     const { path } = await createScriptFolder();
     mkdirSync(join(path, "plugin"));
     writeFileSync(join(path, "token"), "secret");
@@ -107,7 +107,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(existsSync(join(path, "plugin", "own"))).toBe(true);
   });
 
-  test("whose folder is a hidden one sees what is in it, but for our own files and what comes later", async () => {
+  test("shows the content of a hidden folder that is the program's own, except our files and what comes later", async () => {
     const { path } = await createScriptFolder();
     for (const name of ["server.js", "vault.key", "approvals.json", "given"]) writeFileSync(join(path, name), name);
     const later = `echo x > ${path}/server.js; echo y > new; ls`;
@@ -116,7 +116,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(readFileSync(join(path, "server.js"), "utf8")).toBe("x\n");
   });
 
-  test("that is itself in a hidden folder is not started, and neither is one without its interpreter", async () => {
+  test("does not start a program in a hidden folder, nor one without its interpreter", async () => {
     const { path, sh } = await createScriptFolder();
     const command = await sh("exit 0");
     const hidden = await sandboxOf([join(path, "/")]);
@@ -130,7 +130,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(outcome).toMatchObject({ kind: "not-found", what: "interpreter" });
   });
 
-  test("keeps its variables out of the arguments and of the environment of bubblewrap", async () => {
+  test("keeps the variables out of the arguments and the environment of bubblewrap", async () => {
     const { sh } = await createScriptFolder();
     const given = { ...env, LD_PRELOAD: "", API_TOKEN: "very-secret" };
     const child = await startProcess({
@@ -146,7 +146,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     await child.end();
   });
 
-  test("that closes its standard output is noticed while it runs", async () => {
+  test("notices that a program closes its standard output while it runs", async () => {
     const { sh } = await createScriptFolder();
     const command = await sh("echo up; exec >&-; while read -r line; do :; done");
     const child = await startProcess({ command, env, redact, sandbox: await sandboxOf([]) });
@@ -157,7 +157,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     await child.end();
   });
 
-  test("has time to end by itself after TERM", async () => {
+  test("gives a program time to end by itself after TERM", async () => {
     const { path, sh } = await createScriptFolder();
     const body = `trap 'echo begun > ${path}/seen; sleep 0.2; echo done >> ${path}/seen; exit 0' TERM; echo up; while :; do sleep 0.02; done`;
     const sandbox = await sandboxOf([]);
@@ -169,7 +169,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(processesOf(path)).toEqual([]);
   });
 
-  test("sees other processes if it is allowed to, and none of their variables, and a daemon of it lives on", async () => {
+  test("shows other processes if that is allowed, but not their variables, and lets a daemon live", async () => {
     const { path, sh } = await createScriptFolder();
     mkdirSync(join(path, "hidden"));
     writeFileSync(join(path, "hidden", "token"), "secret");
@@ -191,7 +191,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     await allGone([pid]);
   });
 
-  test("ends with all that it started, daemons and the deaf as well", async () => {
+  test("ends with all that it started, including daemons and processes that ignore signals", async () => {
     const { path, sh } = await createScriptFolder();
     const deaf = await sh(`trap '' TERM HUP; echo up >> ${path}/up; while :; do sleep 0.05; done`, "deaf.sh");
     const command = await sh(`setsid ${deaf} & ${deaf}`);
@@ -209,7 +209,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     await allGone(processesOf(path));
   });
 
-  test("does not outlive a parent that is killed", async () => {
+  test("ends when its parent is killed", async () => {
     const { path, sh } = await createScriptFolder();
     const command = await sh(`trap '' TERM HUP PIPE; echo up > ${path}/up; while :; do sleep 0.05; done`);
     const program = `
@@ -234,13 +234,13 @@ function distOf(name: string): string {
   return fileURLToPath(new URL(`../../dist/process/${name}`, import.meta.url));
 }
 
-test("[TS-D-STDIO-1] without bubblewrap in PATH there is no sandbox, and the reason says what to install", async () => {
+test("[TS-D-STDIO-1] reports without bubblewrap in PATH that there is no sandbox, and what to install", async () => {
   const absence = await prepareSandbox({ hidden: [], cwd: "/", searchPath: "/nowhere" });
   const reason = process.platform === "linux" ? /needs bubblewrap .* Install the package bubblewrap/ : /on Linux only/;
   expect(absence).toMatchObject({ reason: expect.stringMatching(reason) });
 });
 
-test("[TS-D-STDIO-1] our own folders are those of the XDG variables, and a relative one does not count", () => {
+test("[TS-D-STDIO-1] finds our own folders by the XDG variables, and ignores a relative one", () => {
   const folders = ownFolders({
     HOME: "/home/u",
     XDG_DATA_HOME: "/data",

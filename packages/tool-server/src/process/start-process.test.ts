@@ -27,7 +27,7 @@ describe("an orderly end", () => {
     expect(await child.end()).toEqual({ kind: "exited", code: 7 });
   });
 
-  test("sends TERM to a child that does not mind its stdin, and KILL to one that does not mind TERM", async () => {
+  test("sends TERM to a child that ignores the end of its stdin, and KILL to one that ignores TERM", async () => {
     const { path, sh } = await createScriptFolder();
     const clock = createFakeClock();
     const script = await sh(`trap 'echo TERM > ${path}/seen' TERM; echo up; while :; do sleep 0.02; done`);
@@ -48,7 +48,7 @@ describe("an orderly end", () => {
     expect(end).toEqual({ kind: "signalled", signal: "SIGKILL" });
   });
 
-  test("is one end, however often it is asked for", async () => {
+  test("ends a child once, however often that is requested", async () => {
     const { sh } = await createScriptFolder();
     const child = await start(await sh("exec sleep 1000"), { patienceMs: 0 });
     const ends = await Promise.all([child.end(), child.end(), child.ended]);
@@ -56,7 +56,7 @@ describe("an orderly end", () => {
     expect(await child.end()).toEqual({ kind: "signalled", signal: "SIGTERM" });
   });
 
-  test("reaches the grandchild behind a shell at once", async () => {
+  test("ends the grandchild behind a shell at once", async () => {
     const { path, sh } = await createScriptFolder();
     const child = await start(await sh(`sleep 1000 & echo $! > ${path}/pid; wait`), { patienceMs: 0 });
     const pids = await wordsOf(join(path, "pid"));
@@ -72,7 +72,7 @@ describe("an orderly end", () => {
     expect(await child.ended).toEqual({ kind: "signalled", signal: "SIGTERM" });
   });
 
-  test("leaves the watchdog no work: it goes with its group", async () => {
+  test("leaves no process for the watchdog to end", async () => {
     const { sh } = await createScriptFolder();
     const child = await start(await sh("exec cat"));
     expect(child.isGuarded).toBe(true);
@@ -81,14 +81,14 @@ describe("an orderly end", () => {
   });
 });
 
-test("a child that dies at its start shows its code and the last of its errors", async () => {
+test("reports the code and the last standard error of a child that dies at its start", async () => {
   const { sh } = await createScriptFolder();
   const child = await start(await sh("echo 'cannot open database' >&2; exit 12"));
   expect(await child.ended).toEqual({ kind: "exited", code: 12 });
   expect(child.stderr()).toEqual(["cannot open database"]);
 });
 
-describe("when this process itself ends", () => {
+describe("the end of this process", () => {
   const index = fileURLToPath(new URL("../../dist/process/start-process.js", import.meta.url));
 
   /** A process like ours, with a child that has a child, both deaf to everything but KILL. */
@@ -113,7 +113,7 @@ describe("when this process itself ends", () => {
     return { path, script: await sh(`${path}/grandchild.sh & ${deaf}`) };
   }
 
-  test("by KILL, no descendant lives on", async () => {
+  test("leaves no descendant after KILL", async () => {
     const { path, script } = await family();
     const { parent, pids } = await parentOf(path, script);
     expect(pids.map(isRunning)).toEqual([true, true]);
@@ -122,7 +122,7 @@ describe("when this process itself ends", () => {
     await allGone(pids);
   });
 
-  test("by its own exit with the child still running, no descendant lives on", async () => {
+  test("leaves no descendant after its own exit with the child still running", async () => {
     const { path, script } = await family();
     const { parent, pids } = await parentOf(
       path,
@@ -135,7 +135,7 @@ describe("when this process itself ends", () => {
     await allGone(pids);
   });
 
-  test("by KILL during an orderly end, no descendant lives on", async () => {
+  test("leaves no descendant after KILL during an orderly end", async () => {
     const { path, script } = await family();
     const { parent, pids } = await parentOf(path, script, "child.end();");
     parent.kill("SIGKILL");
@@ -144,7 +144,7 @@ describe("when this process itself ends", () => {
   });
 
   test.runIf(process.platform === "linux")(
-    "by KILL before it could register the child with the watchdog, no descendant lives on",
+    "leaves no descendant after KILL before it could register the child with the watchdog",
     async () => {
       const { path, script } = await family();
       const program = `
@@ -163,7 +163,7 @@ describe("when this process itself ends", () => {
     },
   );
 
-  test.runIf(process.platform === "linux")("the watchdog goes too", async () => {
+  test.runIf(process.platform === "linux")("leaves no watchdog after its own end", async () => {
     const { path, script } = await family();
     const { parent, pids } = await parentOf(path, script);
     const watchdogs = readdirSync("/proc").filter((name) => {

@@ -41,11 +41,11 @@ describe("a secret", () => {
     ["base64, percent-encoded", encodeURIComponent(Buffer.from(secret).toString("base64"))],
     ["in upper case", secret.toUpperCase()],
     ["percent-encoded, all in lower case", encodeURIComponent(secret).toLowerCase()],
-  ])("[TS-D-SEC-2] is replaced %s", (_, form) => {
+  ])("[TS-D-SEC-2] replaces a secret in this form: %s", (_, form) => {
     expect(redact(`before ${form} after`)).toBe("before [redacted] after");
   });
 
-  test("is replaced inside base64 of base64, whatever precedes it", () => {
+  test("replaces a secret inside base64 of base64, whatever precedes it", () => {
     for (const [before, between] of [
       ["a", "bc"],
       ["ab", "c"],
@@ -61,7 +61,7 @@ describe("a secret", () => {
     }
   });
 
-  test("is replaced inside Basic credentials, whatever the length of the user name", () => {
+  test("replaces a secret inside Basic credentials, whatever the length of the user name", () => {
     for (const user of ["a", "ab", "abc", "abcd"]) {
       const encoded = Buffer.from(`${user}:${secret}:more`).toString("base64");
       expect(redact(`Basic ${encoded}`)).toContain("[redacted]");
@@ -69,27 +69,27 @@ describe("a secret", () => {
     }
   });
 
-  test("is replaced with and without the white space around it", () => {
+  test("replaces a secret with and without the white space around it", () => {
     expect(redacting(" token-123456 \n")("a token-123456 b")).toBe("a [redacted] b");
   });
 });
 
 describe("several secrets", () => {
-  test("are replaced longest first, so that no part of the longer one remains", () => {
+  test("replaces the longest secret first, so that no part of it remains", () => {
     expect(redacting("abcdefgh", "abcdefgh-ijkl")("x abcdefgh-ijkl y")).toBe("x [redacted] y");
   });
 
-  test("that overlap are both replaced completely", () => {
+  test("replaces overlapping secrets completely", () => {
     expect(redacting("abcdefgh", "ghijklmn")("x abcdefghijklmn y")).toBe("x [redacted] y");
   });
 });
 
 describe("short values", () => {
-  test("of 4 to 7 characters are replaced only as whole words", () => {
+  test("replaces values of 4 to 7 characters only as whole words", () => {
     expect(redacting("prod")("prod: a product (prod)")).toBe("[redacted]: a product ([redacted])");
   });
 
-  test("of fewer than 4 characters are not registered", () => {
+  test("does not register values of fewer than 4 characters", () => {
     const registry = createSecretRegistry();
     registry.add("abc");
     registry.add("");
@@ -98,7 +98,7 @@ describe("short values", () => {
   });
 });
 
-test("the result contains no registered value, whatever the secrets and the text", () => {
+test("leaves no registered value in the result, whatever the secrets and the text", () => {
   fc.assert(
     fc.property(fc.array(secretText, { minLength: 1, maxLength: 5 }), fc.array(fc.string()), (secrets, gaps) => {
       const text = gaps.flatMap((gap, index) => [gap, secrets[index % secrets.length] ?? ""]).join("");
@@ -110,7 +110,7 @@ test("the result contains no registered value, whatever the secrets and the text
   );
 });
 
-test("a replacement is never empty, whatever values are registered", () => {
+test("never replaces by an empty string, whatever values are registered", () => {
   const redact = redacting(
     "[redacted]",
     "<redacted>",
@@ -123,12 +123,12 @@ test("a replacement is never empty, whatever values are registered", () => {
   expect(redact("[redacted]")).toBe("[redacted]");
 });
 
-test("text without secrets is unchanged", () => {
+test("leaves text without secrets unchanged", () => {
   fc.assert(fc.property(fc.string(), (text) => redacting()(text) === text));
 });
 
 describe("rotating values", () => {
-  test("stay registered for the last few values only", () => {
+  test("keeps only the last few values of a rotating secret registered", () => {
     const secrets = createSecretRegistry();
     const tokens = secrets.rotating(3);
     for (let number = 1; number <= 100; number += 1) tokens.add(`token-of-renewal-${number}-end`);
@@ -138,7 +138,7 @@ describe("rotating values", () => {
     );
   });
 
-  test("do not remove a value that was also registered elsewhere", () => {
+  test("keeps a rotating value that was also registered elsewhere", () => {
     const secrets = createSecretRegistry();
     secrets.add("shared-secret-value");
     const tokens = secrets.rotating(1);
@@ -173,7 +173,7 @@ describe("the cost of redaction", () => {
     return Math.min(...times);
   };
 
-  test("does not grow with the number of values", () => {
+  test("redacts at a cost that does not grow with the number of values", () => {
     const [few, many] = [createSecretRegistry(), createSecretRegistry()];
     for (let number = 0; number < 10; number += 1) few.add(`${randomBytes(24).toString("base64url")}`);
     for (let number = 0; number < 5000; number += 1) many.add(`${randomBytes(24).toString("base64url")}`);
@@ -181,7 +181,7 @@ describe("the cost of redaction", () => {
     expect(timeOf(many)).toBeLessThan(10 * timeOf(few) + 5);
   });
 
-  test("stays bounded if a server chooses long values that differ only at their end, and repeats their beginning", () => {
+  test("bounds the cost if a server chooses long values that differ only at their end, and repeats their beginning", () => {
     const secrets = createSecretRegistry();
     for (let number = 0; number < 16; number += 1) secrets.add(`${"a".repeat(16_000)}${number}`);
     const start = performance.now();
@@ -189,7 +189,7 @@ describe("the cost of redaction", () => {
     expect(performance.now() - start).toBeLessThan(5000);
   });
 
-  test("is limited by the length of a value: the start of a longer one is registered, and the rest is redacted with it", () => {
+  test("registers the start of a long value, and redacts the rest with it", () => {
     const secrets = createSecretRegistry();
     const value = randomBytes(60_000).toString("base64url");
     secrets.add(value);

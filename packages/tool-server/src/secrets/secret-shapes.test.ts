@@ -20,7 +20,7 @@ test.each([
   ["postgres://me:hunter22@host/db", "a password in a URL"],
   [random, "a random key"],
   ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "a random key"],
-])("[TS-D-SEC-1] the shape of a secret is recognized: %s", (text, looksLike) => {
+])("[TS-D-SEC-1] recognizes the shape of a secret: %s", (text, looksLike) => {
   expect(findSecretShapes(`x ${text} y`).map((shape) => shape.looksLike)).toEqual([looksLike]);
 });
 
@@ -34,25 +34,25 @@ test.each([
   "/usr/local/lib/node_modules/some-package/dist/index.js",
   "https://api.example.com/v1/organizations/projects",
   "ThisIsALongCamelCaseIdentifierOfJava8",
-])("a value that is not a secret is not reported: %s", (text) => {
+])("does not report a value that is not a secret: %s", (text) => {
   expect(findSecretShapes(text)).toEqual([]);
 });
 
 test.each(["API_KEY", "API_TOKEN", "DB_PASSWORD", "DATABASE_URL", "apiKey", "GITHUB_PAT", "SENTRY_DSN", "AUTH"])(
-  "the name %s is one of a secret",
+  "recognizes %s as the name of a secret",
   (name) => {
     expect(isSecretName(name)).toBe(true);
   },
 );
 
 test.each(["DB_USER", "KEY_FILE", "TOKEN_LIMIT", "AUTH_URL", "API_KEY_ID", "PATH", "MONKEY", "NODE_ENV", "PASSENGER"])(
-  "the name %s is none of a secret",
+  "does not take %s for the name of a secret",
   (name) => {
     expect(isSecretName(name)).toBe(false);
   },
 );
 
-test("[TS-HEADER-2] headers with credentials and headers that select a tenant are distinguished", () => {
+test("[TS-HEADER-2] distinguishes headers with credentials from headers that select a tenant", () => {
   for (const name of ["Authorization", "X-API-Key", "x-api-secret", "X-Auth-Token", "X-Signature", "Cookie"]) {
     expect(isCredentialHeader(name), name).toBe(true);
   }
@@ -65,7 +65,7 @@ test("[TS-HEADER-2] headers with credentials and headers that select a tenant ar
   }
 });
 
-test("a string of any length is checked quickly", () => {
+test("checks a string of any length quickly", () => {
   for (const piece of ["a", "eyJ-", "a.", "sk-", "://", "A1b-"]) {
     expect(findSecretShapes(piece.repeat(300_000)).length).toBeLessThan(10_000);
   }
@@ -86,12 +86,12 @@ test.each([
   "TODO",
   "api_key",
   "undefined",
-])("%s is a placeholder", (value) => {
+])("recognizes %s as a placeholder", (value) => {
   expect(isPlaceholder(value)).toBe(true);
 });
 
 test.each(["", "sk-live-123456", "yourself", "my-service", "tokenless", "a...b", "nullable", "xx"])(
-  "%j is none",
+  "does not take %j for a placeholder",
   (value) => {
     expect(isPlaceholder(value)).toBe(false);
   },

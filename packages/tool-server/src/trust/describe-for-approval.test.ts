@@ -141,7 +141,7 @@ test("[TS-D-TRUST-2] a key named __proto__ is like any other", () => {
   });
 });
 
-test("[TS-D-TRUST-2] only the secret that is written into an entry is left out", () => {
+test("[TS-D-TRUST-2] omits only the secret that is written into an entry", () => {
   const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
   const entry = entryOf({ command: "x", args: ["--token", token, "--safe"], env: { API_KEY: "hunter2hunter2" } });
   const lines = renderApproval(describeForApproval(entry)).join("\n");

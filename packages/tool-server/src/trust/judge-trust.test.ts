@@ -53,7 +53,7 @@ function inShort(judgement: TrustJudgement): string {
 }
 
 describe("an approval", () => {
-  test("[TS-D-TRUST-1] is required once; then the entry is trusted until it changes (CVE-2025-54136, CVE-2025-54133)", async () => {
+  test("[TS-D-TRUST-1] requires one approval; then the entry is trusted until it changes (CVE-2025-54136, CVE-2025-54133)", async () => {
     const { write, judge, approve } = await plugin();
     await write("server.js", "serve()");
     const first = await judge(server);
@@ -69,7 +69,7 @@ describe("an approval", () => {
     expect(inShort(await judge(server))).toBe("trusted by approval");
   });
 
-  test("[TS-D-TRUST-1] of one entry does not cover another command, argument, variable or name", async () => {
+  test("[TS-D-TRUST-1] does not extend an approval to another command, argument, variable or name", async () => {
     const { judge, approve } = await plugin();
     await approve(server);
     const other = (more: object): Entry => entryOf({ ...Object(server.written), ...more });
@@ -81,7 +81,7 @@ describe("an approval", () => {
     expect(inShort(await judge(entryOf(server.written, "t")))).toBe("new");
   });
 
-  test("[TS-D-TRUST-4] covers one configuration file, whatever link is used to open it", async () => {
+  test("[TS-D-TRUST-4] applies an approval to one configuration file, whatever link is used to open it", async () => {
     const { path, judge, approve, write } = await plugin();
     await approve(server);
     await symlink(join(path, ".mcp.json"), join(path, "link.json"));
@@ -93,7 +93,7 @@ describe("an approval", () => {
     });
   });
 
-  test("covers one plugin root, whatever link is used to open it", async () => {
+  test("applies an approval to one plugin root, whatever link is used to open it", async () => {
     const { path, judge, approve } = await plugin();
     const elsewhere = await createFolder();
     await approve(server);
@@ -102,7 +102,7 @@ describe("an approval", () => {
     expect(inShort(await judge(server, { pluginRoot: elsewhere.path }))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-1] covers what was shown, not later changes", async () => {
+  test("[TS-D-TRUST-1] approves what was shown, not later changes", async () => {
     const { write, judge, store } = await plugin();
     await write("server.js", "serve()");
     const shown = await judge(server);
@@ -112,14 +112,14 @@ describe("an approval", () => {
     expect(inShort(await judge(server))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-3] is not reused if a part cannot be checked", async () => {
+  test("[TS-D-TRUST-3] does not reuse an approval if a part cannot be checked", async () => {
     const { judge, approve } = await plugin();
     const open = entryOf({ command: "${PWD}/server.sh" });
     await approve(open);
     expect(inShort(await judge(open))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-5] is not skipped if the approvals file cannot be read", async () => {
+  test("[TS-D-TRUST-5] does not skip the approval if the approvals file cannot be read", async () => {
     const { judge, approve, store } = await plugin();
     await approve(server);
     await writeFile(store.path, "{");
@@ -137,7 +137,7 @@ describe("an approval of a url with variables", () => {
     variables: { API_HOST: host, API_TOKEN: "t0ken-of-me" },
   });
 
-  test("[TS-D-TRUST-10] shows and covers the origin, and a change of origin requires approval again", async () => {
+  test("[TS-D-TRUST-10] shows and approves the origin, and a change of origin requires approval again", async () => {
     const { judge, store } = await plugin();
     const first = await judge(open, at("api.example.com"));
     if (first.state !== "new") throw new Error(first.state);
@@ -166,7 +166,7 @@ describe("an approval of a url with variables", () => {
     expect(new Set(await Promise.all(digests)).size).toBe(2);
   });
 
-  test("[TS-D-TRUST-10] covers scheme and host of a variable that contains the whole origin", async () => {
+  test("[TS-D-TRUST-10] approves scheme and host of a variable that contains the whole origin", async () => {
     const { judge, store } = await plugin();
     const entry = entryOf({ type: "http", url: "${API_URL}/mcp" });
     const to = (url: string): Pick<TrustQuestion, "variables"> => ({ variables: { API_URL: url } });
@@ -178,7 +178,7 @@ describe("an approval of a url with variables", () => {
     expect(inShort(await judge(entry, to("https://api.example.net")))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-10] is stored per origin until the entry or a file changes", async () => {
+  test("[TS-D-TRUST-10] stores an approval per origin until the entry or a file changes", async () => {
     const { judge, store } = await plugin();
     const approve = async (entry: Entry, host: string): Promise<void> => {
       const judgement = await judge(entry, at(host));
@@ -200,7 +200,7 @@ describe("an approval of a url with variables", () => {
     expect(await store.list()).toEqual([]);
   });
 
-  test("[TS-D-TRUST-10] is not valid while a variable cannot be used, and the message does not contain its value", async () => {
+  test("[TS-D-TRUST-10] refuses an approval while a variable cannot be used, without showing its value", async () => {
     const { judge, store } = await plugin();
     const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
     for (const variables of [{}, { API_HOST: secret }, { API_HOST: "t0ken-of-me", API_TOKEN: "t0ken-of-me" }]) {
@@ -217,7 +217,7 @@ describe("an approval of a url with variables", () => {
     expect(inShort(await judge(open, at("evil.example")))).toBe("changed");
   });
 
-  test("[TS-D-TRUST-7, TS-D-TRUST-10] is matched by its origin in a policy, or by all possible origins if it is unknown", async () => {
+  test("[TS-D-TRUST-7, TS-D-TRUST-10] matches an entry by its origin in a policy, or by all possible origins if it is unknown", async () => {
     const { judge } = await plugin();
     const policy = policyOf({ allow: [{ url: "https://*.example.com" }], deny: [{ url: "https://*.example.org" }] });
     const judged = async (host: string | undefined): Promise<string> =>
@@ -229,7 +229,7 @@ describe("an approval of a url with variables", () => {
     expect(await judged(undefined)).toBe("denied by deny");
   });
 
-  test("an approval of an entry without variables in its origin does not store one", async () => {
+  test("stores no origin for an entry without variables in its origin", async () => {
     const entry = entryOf({ type: "http", url: "https://a.example.com/${PATH_PART}" });
     const plain = await fingerprintEntry(entry, { pluginRoot: "/nowhere" });
     expect(await fingerprintEntry(entry, { pluginRoot: "/nowhere", variables: { PATH_PART: "x" } })).toEqual(plain);
@@ -237,7 +237,7 @@ describe("an approval of a url with variables", () => {
   });
 });
 
-test("[TS-D-TRUST-1] evaluating an entry runs nothing, connects to nothing and reads only the variables of the origin (CVE-2025-65099, CVE-2026-21852)", async () => {
+test("[TS-D-TRUST-1] runs nothing, connects to nothing and reads only the variables of the origin (CVE-2025-65099, CVE-2026-21852)", async () => {
   const { path, write, judge, approve } = await plugin();
   let connections = 0;
   const listener = createServer(() => {
@@ -271,14 +271,14 @@ test("[TS-D-TRUST-1] evaluating an entry runs nothing, connects to nothing and r
 });
 
 describe("--trust", () => {
-  test("[TS-D-TRUST-9] trusts for this run and stores nothing", async () => {
+  test("[TS-D-TRUST-9] trusts with --trust for this run and stores nothing", async () => {
     const { judge, store } = await plugin();
     expect(inShort(await judge(server, { mode: "flag" }))).toBe("trusted by flag");
     expect(existsSync(store.path)).toBe(false);
     expect(inShort(await judge(server))).toBe("new");
   });
 
-  test("[TS-D-TRUST-9] is ignored if the policy forbids it, unless the entry is approved or allowed anyway", async () => {
+  test("[TS-D-TRUST-9] ignores --trust if the policy forbids it, unless the entry is approved or allowed anyway", async () => {
     const { judge, approve } = await plugin();
     const policy = policyOf({ allowTrustFlag: false });
     expect(inShort(await judge(server, { mode: "flag", policy }))).toBe("denied by trust-flag");
@@ -289,7 +289,7 @@ describe("--trust", () => {
     expect(inShort(await judge(server, { mode: "flag", policy }))).toBe("trusted by approval");
   });
 
-  test("[TS-D-TRUST-9] does not override a rule that denies", async () => {
+  test("[TS-D-TRUST-9] does not override a rule that denies with --trust", async () => {
     const { judge } = await plugin();
     expect(inShort(await judge(server, { mode: "flag", policy: policyOf({ deny: [{ command: "node" }] }) }))).toBe(
       "denied by deny",
@@ -306,20 +306,20 @@ describe("a policy", () => {
   const npxRule = { command: "npx", args: ["-y", "@acme/server"], env: ["TOKEN"] };
 
   test.each([
-    ["by origin", mail, { url: "https://*.example.com" }],
-    ["by command", npx, npxRule],
+    ["an entry by its origin", mail, { url: "https://*.example.com" }],
+    ["an entry by its command", npx, npxRule],
     [
-      "no sandbox where the rule says so",
+      "a server without the sandbox if the rule says so",
       entryOf({ ...Object(npx.written), sandbox: false }),
       { ...npxRule, sandbox: false },
     ],
     [
-      "a helper without the sandbox where the rule says so",
+      "a helper without the sandbox if the rule says so",
       entryOf({ ...Object(mail.written), headersHelper: "./x.sh", sandbox: false }),
       { url: "https://*.example.com", helper: true, sandbox: false },
     ],
     [
-      "by command as it is written",
+      "an entry by its command as it is written",
       server,
       { command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: ["TOKEN"] },
     ],
@@ -331,7 +331,7 @@ describe("a policy", () => {
   test.each([
     ["another origin", mail, { url: "https://*.example.org" }],
     [
-      "a helper that the rule does not speak of",
+      "a helper that the rule does not mention",
       entryOf({ ...Object(mail.written), headersHelper: "x.sh" }),
       { url: "https://*.example.com" },
     ],
@@ -346,15 +346,23 @@ describe("a policy", () => {
     ["a path that only ends like the command", entryOf({ command: "./npx", args: ["-y", "@acme/server"] }), npxRule],
     ["a command that a variable decides", entryOf({ command: "${A:-npx}", args: ["-y", "@acme/server"] }), npxRule],
     ["all but one of what a rule names", mail, { url: "https://mail.example.com", configuration: "/nowhere" }],
-    ["no sandbox by a rule of commands", entryOf({ ...Object(npx.written), sandbox: false }), npxRule],
-    ["no sandbox by a rule of places", entryOf({ ...Object(npx.written), sandbox: false }), { configuration: "/" }],
     [
-      "a helper without the sandbox by a rule that only speaks of the helper",
+      "a server without the sandbox by a rule for commands",
+      entryOf({ ...Object(npx.written), sandbox: false }),
+      npxRule,
+    ],
+    [
+      "a server without the sandbox by a rule for paths",
+      entryOf({ ...Object(npx.written), sandbox: false }),
+      { configuration: "/" },
+    ],
+    [
+      "a helper without the sandbox by a rule that only mentions the helper",
       entryOf({ ...Object(mail.written), headersHelper: "./x.sh", sandbox: false }),
       { url: "https://*.example.com", helper: true },
     ],
-    ["a process by a rule of origins", npx, { url: "https://*" }],
-    ["a network server by a rule of commands", mail, npxRule],
+    ["a process by a rule for origins", npx, { url: "https://*" }],
+    ["a network server by a rule for commands", mail, npxRule],
   ])("[TS-D-TRUST-7] does not allow %s", async (_, entry, rule) => {
     const { judge } = await plugin();
     expect(inShort(await judge(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("new");
@@ -407,7 +415,7 @@ describe("a policy", () => {
 
   test.each([
     [
-      "by origin, on every port",
+      "an origin on every port",
       entryOf({ type: "http", url: "https://mail.example.com:8443" }),
       { url: "https://mail.example.com" },
     ],
@@ -417,18 +425,18 @@ describe("a policy", () => {
       { url: "https://mail.example.com" },
     ],
     [
-      "with a helper as well",
+      "an entry with a helper as well",
       entryOf({ ...Object(mail.written), headersHelper: "x.sh" }),
       { url: "https://*.example.com" },
     ],
-    ["by name of the command", npx, { command: "npx" }],
+    ["the name of a command", npx, { command: "npx" }],
     ["a path that ends with the name", entryOf({ command: "/usr/local/bin/npx" }), { command: "npx" }],
     ["the name of a path", npx, { command: "/usr/bin/npx" }],
     ["another way to write a path", entryOf({ command: "/usr/lib/../bin/npx" }), { command: "/usr/bin/npx" }],
     ["a command that a variable decides", entryOf({ command: "${A:-npx}" }), { command: "npx" }],
     ["a path that a variable starts", entryOf({ command: "${A}/bin/npx" }), { command: "/usr/bin/npx" }],
     ["a path that a variable ends", entryOf({ command: "/opt/${A}" }), { command: "npx" }],
-    ["by the first arguments", npx, { command: "npx", args: ["-y", "@acme/server"] }],
+    ["a command by its first arguments", npx, { command: "npx", args: ["-y", "@acme/server"] }],
     [
       "arguments that a variable may make the denied ones",
       entryOf({ command: "npx", args: ["-y", "@acme/${A}r"] }),
@@ -456,7 +464,7 @@ describe("a policy", () => {
       entryOf({ command: "npx", args: ["ab${A}ba"] }),
       { command: "npx", args: ["aba"] },
     ],
-    ["what lacks the denied arguments", entryOf({ command: "npx" }), { command: "npx", args: ["-y"] }],
+    ["a command that lacks the denied arguments", entryOf({ command: "npx" }), { command: "npx", args: ["-y"] }],
   ])("[TS-D-TRUST-7] does not deny %s", async (_, entry, rule) => {
     const { judge } = await plugin();
     expect(inShort(await judge(entry, { policy: policyOf({ deny: [rule] }) }))).toBe("new");
@@ -476,7 +484,7 @@ describe("a policy", () => {
 describe("the message about an entry that is not trusted", () => {
   const hostile = "\u001b[2Js\nApproved.";
 
-  test("[TS-D-TRUST-2] is plain ASCII, ends with advice, and has the code NOT_TRUSTED", async () => {
+  test("[TS-D-TRUST-2] formats the message as plain ASCII that ends with advice, with the code NOT_TRUSTED", async () => {
     const { judge, approve, write } = await plugin();
     const entry = entryOf({ command: "./x.sh" }, hostile);
     await write("x.sh", "1");

@@ -26,7 +26,7 @@ test.each([
   ["https://b\u00fccher.example", "https://xn--bcher-kva.example"],
   ["https://[::1]", "https://[0:0::1]"],
   ["https://127.0.0.1", "https://0x7f.1"],
-])("[TS-D-TRUST-7] %s matches %s", (pattern, url) => {
+])("[TS-D-TRUST-7] matches the pattern %s with %s", (pattern, url) => {
   expect(matches(pattern, url)).toEqual([true, true]);
 });
 
@@ -40,7 +40,7 @@ test.each([
   ["https://*.example.com", "https://evil.example?a.example.com"],
   ["https://*.example.com", "https://${TENANT}.example.org"],
   ["https://a.example.com:8443", "https://a.example.com"],
-])("[TS-D-TRUST-7] %s does not match %s, neither narrowly nor widely", (pattern, url) => {
+])("[TS-D-TRUST-7] does not match %s with %s, neither narrowly nor widely", (pattern, url) => {
   expect(matches(pattern, url)).toEqual([false, false]);
 });
 
@@ -51,7 +51,7 @@ test.each([
   ["https://a.example.com", "https://${TENANT}.example.com"],
   ["https://*.b.example.com", "https://a.${TENANT}.example.com"],
   ["https://10.0.0.1", "https://10.0.0.${LAST}"],
-])("[TS-D-TRUST-7] %s could match %s: it denies it but does not allow it", (pattern, url) => {
+])("[TS-D-TRUST-7] matches %s possibly with %s: it denies it but does not allow it", (pattern, url) => {
   expect(matches(pattern, url)).toEqual([false, true]);
 });
 
@@ -70,6 +70,6 @@ test.each([
   "https://a b",
   "https://a?b",
   "constructor://a",
-])("[TS-D-TRUST-8] %s is not a valid pattern", (text) => {
+])("[TS-D-TRUST-8] rejects %s as a pattern", (text) => {
   expect(parseOriginPattern(text)).toEqual({ problem: expect.any(String) });
 });

@@ -37,10 +37,10 @@ test("[TS-D-TRUST-8] problems are reported with file, line and column", async ()
   await expect(readPolicy(await write("large.json", " ".repeat(2_000_000)))).rejects.toMatchObject(unreadable(/bytes/));
 });
 
-describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that other users could change is rejected", () => {
+describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that other users could change", () => {
   const text = '{"version": 1}';
 
-  test.each([0o664, 0o646, 0o666])("if its mode is %o", async (mode) => {
+  test.each([0o664, 0o646, 0o666])("rejects a policy whose mode is %o", async (mode) => {
     const { write } = await createFolder();
     const file = await write("policy.json", text, mode);
     await expect(readPolicy(file)).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that other users could change i
     expect(await readPolicy(file)).toBeDefined();
   });
 
-  test("if they can replace the file", async () => {
+  test("rejects a policy whose file other users can replace", async () => {
     const { path, write } = await createFolder();
     const file = await write("open/policy.json", text);
     await chmod(join(path, "open"), 0o777);
@@ -61,7 +61,7 @@ describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that other users could change i
     expect(await readPolicy(file)).toBeDefined();
   });
 
-  test("if a link points to one", async () => {
+  test("rejects a policy if a link points to one that other users could change", async () => {
     const { path, write } = await createFolder();
     await symlink(await write("open.json", text, 0o666), join(path, "policy.json"));
     await expect(readPolicy(join(path, "policy.json"))).rejects.toMatchObject(
@@ -69,7 +69,7 @@ describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that other users could change i
     );
   });
 
-  test.runIf(process.getuid?.() === 0)("if another user owns it", async () => {
+  test.runIf(process.getuid?.() === 0)("rejects a policy that another user owns", async () => {
     const { write } = await createFolder();
     const file = await write("policy.json", text);
     await chown(file, 4711, 4711);
@@ -85,7 +85,7 @@ describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that other users could change i
     [{ uid: 1000, mode: 0o602 }, 1000, /other users can write/],
     [{ uid: 1000, mode: 0o1666 }, 1000, /other users can write/],
     [{ uid: 1001, mode: 0o666 }, undefined, undefined],
-  ])("by owner and mode: %j for user %s", (facts, user, words) => {
+  ])("decides by owner and mode whether a policy is safe: %j for user %s", (facts, user, words) => {
     const reason = judgeOwnership(facts, user)?.reason;
     if (words === undefined) expect(reason).toBeUndefined();
     else expect(reason).toMatch(words);
