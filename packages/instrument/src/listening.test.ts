@@ -32,7 +32,7 @@ const kinds: readonly (readonly [string, () => Server, (server: Server) => void]
 ];
 
 describe.each(kinds)("a server of %s", (_, create, observe) => {
-  test("[CZ-SERVER-2] that closes has no listening socket from then on, although a connection keeps it", async () => {
+  test("[CZ-SERVER-2] removes the listen socket of a server that closes, although a connection keeps it open", async () => {
     const server = create();
     observe(server);
     server.listen(0, "127.0.0.1");
@@ -51,7 +51,7 @@ describe.each(kinds)("a server of %s", (_, create, observe) => {
     expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
   });
 
-  test("that called listen() a moment before is shown once", async () => {
+  test("shows a server once that has just called listen()", async () => {
     const server = create();
     server.listen(0);
     onTestFinished(() => void server.close());
@@ -61,7 +61,7 @@ describe.each(kinds)("a server of %s", (_, create, observe) => {
   });
 });
 
-test("a server that listens again while it still has connections shows its address", async () => {
+test("shows the address of a server that listens again while it still has connections", async () => {
   const server = createHttpServer();
   observeHttpServer(registry, server);
   for (const round of [1, 2]) {
@@ -80,7 +80,7 @@ test("a server that listens again while it still has connections shows its addre
   await eventually(() => expect(registry.size).toMatchObject({ servers: 0, sockets: 0 }));
 });
 
-test("the methods of a server that does not listen work as without observation", async () => {
+test("leaves the methods of a server that does not listen unchanged", async () => {
   const server = createHttp2Server();
   observeHttp2Server(registry, server);
   const error = await new Promise<Error | undefined>((resolve) => void server.close(resolve));

@@ -81,12 +81,12 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
   const asItShould: Outcomes = [1, 1, 0];
   const cutShort: Outcomes = [1, 0, 1];
 
-  test("[CZ-DATA-4] [CZ-SOCKET-6] [CZ-SOCKET-8] a unary call that succeeds", async () => {
+  test("[CZ-DATA-4] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a unary call that succeeds", async () => {
     expect(await client.unary({ value: "hello" })).toMatchObject({ value: "hello" });
     await (await Probe.of(registry)).expect(allWell(1, 1, 1));
   });
 
-  test("many calls at once", async () => {
+  test("counts many concurrent calls", async () => {
     await Promise.all(Array.from({ length: 20 }, (_, i) => client.unary({ value: `${i}` })));
     await eventually(async () => {
       const { data } = (await registry.getTopChannels()).channel[0]!;
@@ -96,12 +96,12 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     });
   });
 
-  test("[CZ-DATA-5] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a call that ends with an error, which is no message", async () => {
+  test("[CZ-DATA-5] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a call that ends with an error, without counting a message", async () => {
     expect(await codeOf(client.unary({ value: "fail" }))).toBe(Code.FailedPrecondition);
     await (await Probe.of(registry)).expect(oneFailed(asItShould, 1, 0));
   });
 
-  test("[CZ-DATA-5] [CZ-SOCKET-6] a call of a method that is not there", async () => {
+  test("[CZ-DATA-5] [CZ-SOCKET-6] counts a call of an unknown method as failed", async () => {
     expect(await codeOf(client.missing({ value: "hello" }))).toBe(Code.Unimplemented);
     await (await Probe.of(registry)).expect({
       ...oneFailed(asItShould, 1, 0),
@@ -122,12 +122,12 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await (await Probe.of(registry)).expect({ ...oneFailed(asItShould, 1, 2), clientStreams });
   });
 
-  test("[CZ-SOCKET-8] a stream of questions", async () => {
+  test("[CZ-SOCKET-8] counts a stream of requests", async () => {
     expect(await client.clientStream(questions("a", "b", "c"))).toMatchObject({ value: "a,b,c" });
     await (await Probe.of(registry)).expect(allWell(1, 3, 1));
   });
 
-  test("[CZ-SOCKET-8] counts requests and responses in turn, which HTTP/1.1 cannot have", async () => {
+  test("[CZ-SOCKET-8] counts alternating requests and responses, which HTTP/1.1 does not support", async () => {
     if (httpVersion === "2") {
       expect(await read(client.bidi(questions("a", "b", "c")))).toEqual(["a", "b", "c"]);
       await (await Probe.of(registry)).expect(allWell(1, 3, 3));
@@ -141,7 +141,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     }
   });
 
-  test("[CZ-SOCKET-7] a unary call that the client cancels", async () => {
+  test("[CZ-SOCKET-7] counts a unary call that the client cancels", async () => {
     const controller = new AbortController();
     const call = codeOf(client.unary({ value: "hang" }, { signal: controller.signal }));
     const probe = await Probe.of(registry);
@@ -173,13 +173,13 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await probe.expect(oneFailed(cutShort, 1, 1));
   });
 
-  test("a call that is cancelled before it begins", async () => {
+  test("counts a call that is cancelled before it starts as failed", async () => {
     await client.unary({ value: "first" });
     expect(await codeOf(client.unary({ value: "hello" }, { signal: AbortSignal.abort() }))).toBe(Code.Canceled);
     await (await Probe.of(registry)).expect({ channelCalls: [2, 1, 1] });
   });
 
-  test("[CZ-SOCKET-7] a deadline that only the client knows of", async () => {
+  test("[CZ-SOCKET-7] counts a call that ends at a deadline only the client knows", async () => {
     const interceptors: Interceptor[] = [
       (next) => (request) => {
         request.header.delete("grpc-timeout");
@@ -196,14 +196,14 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await probe.expect({ ...oneFailed(cutShort, 1, 0) });
   });
 
-  test("[CZ-SOCKET-6] a deadline that only the server minds", async () => {
+  test("[CZ-SOCKET-6] counts a call that ends at a deadline only the server enforces", async () => {
     const header = protocol === "connect" ? "connect-timeout-ms" : "grpc-timeout";
     const headers = { [header]: protocol === "connect" ? "100" : "100m" };
     expect(await codeOf(client.unary({ value: "hang" }, { headers }))).toBe(Code.DeadlineExceeded);
     await (await Probe.of(registry)).expect(oneFailed(asItShould, 1, 0));
   });
 
-  test("[CZ-SOCKET-7] a connection that is lost", async () => {
+  test("[CZ-SOCKET-7] counts calls on a connection that is lost as failed", async () => {
     const responses = client.serverStream({ value: "hang 3" })[Symbol.asyncIterator]();
     for (let i = 0; i < 3; i += 1) await responses.next();
     const probe = await Probe.of(registry);
@@ -219,7 +219,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     });
   });
 
-  test("[CZ-SEC-2] over TLS, with what secures the connection on both ends", async () => {
+  test("[CZ-SEC-2] shows how a TLS connection is secured on both ends", async () => {
     const own = createRegistry();
     const { baseUrl } = await serveEcho({ httpVersion, isSecure: true, registry: own });
     const nodeOptions = { ca: certificate("ca.pem"), servername: "localhost" };
@@ -234,7 +234,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     expect(shown.value.cipherSuite).toEqual(seen.value.cipherSuite);
   });
 
-  test("[CZ-ADDR-4] over a Unix socket, with its path on both ends", async () => {
+  test("[CZ-ADDR-4] shows the path of a Unix socket on both ends", async () => {
     const own = createRegistry();
     const path = unixPath();
     const { baseUrl } = await serveEcho({ httpVersion, path, registry: own });

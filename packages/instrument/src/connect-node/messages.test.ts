@@ -39,7 +39,7 @@ const [well, badly]: Outcomes[] = [
 ];
 
 // By the wire alone: the instrument does not know that this is Connect.
-describe.each(["1.1", "2"] as const)("the messages of Connect over HTTP/%s", (httpVersion) => {
+describe.each(["1.1", "2"] as const)("Connect messages over HTTP/%s", (httpVersion) => {
   let registry: Registry;
   let server: EchoServer;
 
@@ -66,12 +66,12 @@ describe.each(["1.1", "2"] as const)("the messages of Connect over HTTP/%s", (ht
   for (const useBinaryFormat of [true, false]) {
     const words = useBinaryFormat ? "in binary" : "in JSON";
 
-    test(`[CZ-SOCKET-8] ${words}: counts a request and its response, also if both are empty`, async () => {
+    test(`[CZ-SOCKET-8] ${words}: counts a request and its response, even if both are empty`, async () => {
       await client(useBinaryFormat).unary({ value: "" });
       await (await Probe.of(registry)).expect(allWell(1, 1, 1));
     });
 
-    test(`[CZ-SOCKET-8] ${words}: an error says why in a body that is no message`, async () => {
+    test(`[CZ-SOCKET-8] ${words}: does not count the body of an error as a message`, async () => {
       expect(await codeOf(client(useBinaryFormat).unary({ value: "fail" }))).toBe(Code.FailedPrecondition);
       await (await Probe.of(registry)).expect({
         channelCalls: badly!,
@@ -83,7 +83,7 @@ describe.each(["1.1", "2"] as const)("the messages of Connect over HTTP/%s", (ht
       });
     });
 
-    test(`[CZ-SOCKET-8] ${words}: a question in the path of a GET is a message too`, async () => {
+    test(`[CZ-SOCKET-8] ${words}: counts a request in the path of a GET as a message`, async () => {
       const methods: string[] = [];
       server.server.on("request", ({ method }: IncomingMessage) => void methods.push(method!));
       const getting = client(useBinaryFormat, true);
@@ -104,7 +104,7 @@ describe("an HTML page in place of a response", () => {
   const page = { "content-type": "text/html" };
 
   test.each(["grpc", "grpc-web", "connect"] as const)(
-    "is no message of %s, and the call has failed",
+    "counts an HTML page as no message of %s, and the call as failed",
     async (protocol) => {
       const registry = createRegistry();
       const server = createHttp2Server((_request, response) => void response.writeHead(200, page).end("<p>Sign in"));
@@ -122,7 +122,7 @@ describe("an HTML page in place of a response", () => {
     },
   );
 
-  test("is a message of plain HTTP, whatever its status", async () => {
+  test("counts an HTML page as a message of plain HTTP, whatever its status", async () => {
     const registry = createRegistry();
     const server = createHttpServer((_request, response) => void response.writeHead(503, page).end("<p>Come again"));
     observeHttpServer(registry, server);
@@ -143,7 +143,7 @@ describe("an HTML page in place of a response", () => {
   });
 });
 
-test("a GET that only looks a little like one of Connect is plain HTTP", async () => {
+test("counts a GET that only resembles one of Connect as plain HTTP", async () => {
   const registry = createRegistry();
   const server = createHttp2Server((_request, response) => void response.end("hello"));
   observeHttp2Server(registry, server);

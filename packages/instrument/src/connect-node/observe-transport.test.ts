@@ -49,14 +49,14 @@ describe("over HTTP/2", () => {
     onTestFinished(() => manager.abort());
   });
 
-  test("[CZ-DATA-1] a transport is a channel from the beginning, with the given name and target", async () => {
+  test("[CZ-DATA-1] shows a transport as a channel from the start, with the given name and target", async () => {
     observeTransport(registry, { baseUrl: `${server.baseUrl}/api` }, { name: "greeter" });
     const [channel] = await channels();
     expect([channel?.ref?.name, channel?.data?.target]).toEqual(["greeter", `${server.baseUrl}/api`]);
     expect(stateOf(channel!)).toBe("IDLE");
   });
 
-  test("[CZ-D-STATE-1] its state is that of its session: IDLE, CONNECTING, READY, and back to IDLE", async () => {
+  test("[CZ-D-STATE-1] follows the state of the session: IDLE, CONNECTING, READY, and back to IDLE", async () => {
     const options = { baseUrl: server.baseUrl, idleConnectionTimeoutMs: 20 };
     const client = createClient(Echo, createGrpcTransport(observeTransport(registry, options)));
     await client.unary({ value: "hello" });
@@ -68,7 +68,7 @@ describe("over HTTP/2", () => {
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 0, sockets: 0 });
   });
 
-  test("[CZ-D-STATE-4] a connection that cannot be made is TRANSIENT_FAILURE with its cause, and its calls have failed", async () => {
+  test("[CZ-D-STATE-4] shows TRANSIENT_FAILURE with the cause if a connection fails, and counts its calls as failed", async () => {
     const client = createClient(
       Echo,
       createGrpcTransport(observeTransport(registry, { baseUrl: "http://127.0.0.1:1" })),
@@ -83,7 +83,7 @@ describe("over HTTP/2", () => {
     expect(callsOf(channel!)).toEqual([1, 0, 1]);
   });
 
-  test("a handshake of TLS that fails shows its reason", async () => {
+  test("shows the reason of a failed TLS handshake", async () => {
     const secure = await serveEcho({ httpVersion: "2", isSecure: true });
     const nodeOptions = { ca: certificate("other-ca.pem"), servername: "localhost" };
     const options = observeTransport(registry, { baseUrl: secure.baseUrl, nodeOptions });
@@ -93,7 +93,7 @@ describe("over HTTP/2", () => {
     });
   });
 
-  test("a connection that is lost is a failure, until the next call makes another", async () => {
+  test("shows a lost connection as a failure until the next call opens another", async () => {
     const options = observeTransport(registry, { baseUrl: server.baseUrl, sessionManager: manager });
     const client = createClient(Echo, createGrpcTransport(options));
     await client.unary({ value: "hello" });
@@ -105,7 +105,7 @@ describe("over HTTP/2", () => {
     expect(callsOf(channel!)).toEqual([2, 2, 0]);
   });
 
-  test("a session that received GOAWAY stays until its calls are done, next to the session that replaces it", async () => {
+  test("keeps a session that received GOAWAY until its calls are done, next to the session that replaces it", async () => {
     const sessions: ServerHttp2Session[] = [];
     let streams = 0;
     server.server.on("session", (session: ServerHttp2Session) => {
@@ -137,7 +137,7 @@ describe("over HTTP/2", () => {
     expect(statesOf((await channels())[0]!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY"]);
   });
 
-  test("[CZ-SOCKET-9] the pings that keep the connection alive are counted", async () => {
+  test("[CZ-SOCKET-9] counts the pings that keep the connection alive", async () => {
     const controller = new AbortController();
     const options = { baseUrl: server.baseUrl, pingIntervalMs: 10 };
     const client = createClient(Echo, createGrpcTransport(observeTransport(registry, options)));
@@ -152,7 +152,7 @@ describe("over HTTP/2", () => {
     await call;
   });
 
-  test("[CZ-D-STATE-3] a session manager that is aborted shuts the channel down; used again, it is another", async () => {
+  test("[CZ-D-STATE-3] shuts the channel down if its session manager is aborted, and shows another if the manager is used again", async () => {
     const options = observeTransport(registry, { baseUrl: server.baseUrl, sessionManager: manager });
     const client = createClient(Echo, createGrpcTransport(options));
     await client.unary({ value: "hello" });
@@ -172,7 +172,7 @@ describe("over HTTP/2", () => {
     expect([callsOf(second!), stateOf(second!)]).toEqual([[1, 1, 0], "READY"]);
   });
 
-  test("transports that share a session manager share its channel, also if it was connected before", async () => {
+  test("shows one channel for transports that share a session manager, even if it was connected before", async () => {
     await manager.connect();
     const options = { baseUrl: server.baseUrl, httpVersion: "2", sessionManager: manager } as const;
     for (const create of [createGrpcTransport, createGrpcWebTransport, createConnectTransport]) {
@@ -183,7 +183,7 @@ describe("over HTTP/2", () => {
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
   });
 
-  test("a session manager of another make is used as it is, and its calls are counted", async () => {
+  test("counts the calls of another implementation of session managers without changing it", async () => {
     const foreign = {
       authority: manager.authority,
       request: (...args: Parameters<Http2SessionManager["request"]>) => manager.request(...args),
@@ -194,7 +194,7 @@ describe("over HTTP/2", () => {
     expect((await channels()).map(callsOf)).toEqual([[1, 1, 0]]);
   });
 
-  test("observed with the whole module, a transport's sessions show once, in whatever order that began", async () => {
+  test("shows the sessions of a transport once if the whole module is observed too, in either order", async () => {
     const before = observeTransport(registry, { baseUrl: server.baseUrl });
     const stop = observeHttp2Module(registry);
     onTestFinished(stop);
@@ -214,7 +214,7 @@ describe("over HTTP/2", () => {
     expect(registry.size).toMatchObject({ channels: 2, subchannels: 2 });
   });
 
-  test("what others see of http2.connect stays as it was", async () => {
+  test("does not change http2.connect for other users", async () => {
     observeTransport(registry, { baseUrl: server.baseUrl });
     expect(connectHttp2.name).toBe("connect");
     const session = (await promisify(connectHttp2)(server.baseUrl)) as ClientHttp2Session;
@@ -233,7 +233,7 @@ describe("over HTTP/1.1", () => {
     onTestFinished(() => agent.destroy());
   });
 
-  test("transports that share connections show them under each of their channels", async () => {
+  test("shows shared connections under the channel of each transport", async () => {
     const options = { baseUrl: server.baseUrl, httpVersion: "1.1", nodeOptions: { agent } } as const;
     const one = createClient(Echo, createConnectTransport(observeTransport(registry, options, { name: "one" })));
     const other = createClient(Echo, createGrpcWebTransport(observeTransport(registry, options, { name: "other" })));
@@ -255,7 +255,7 @@ describe("over HTTP/1.1", () => {
   test.each([
     ["an application error", "fail 2", undefined],
     ["the client's own time-out", "hang 2", 50],
-  ])("a healthy target is not TRANSIENT_FAILURE after %s", async (_what, value, timeoutMs) => {
+  ])("does not show TRANSIENT_FAILURE for a healthy target after %s", async (_what, value, timeoutMs) => {
     const options = { baseUrl: server.baseUrl, httpVersion: "1.1", nodeOptions: { agent } } as const;
     for (const create of [createConnectTransport, createGrpcWebTransport]) {
       const client = createClient(Echo, create(observeTransport(registry, options)));
@@ -274,7 +274,7 @@ describe("over HTTP/1.1", () => {
     });
   });
 
-  test("beside all other requests of the process, those of a transport belong to its channel", async () => {
+  test("shows the requests of a transport under its channel if all other requests of the process are observed too", async () => {
     const clients = observeHttpClients(registry);
     onTestFinished(() => clients.stop());
     const options = { baseUrl: server.baseUrl, httpVersion: "1.1", nodeOptions: { agent } } as const;
@@ -282,7 +282,7 @@ describe("over HTTP/1.1", () => {
     expect((await channels()).map(callsOf)).toEqual([[1, 1, 0]]);
   });
 
-  test("connections that the application makes itself belong to it too", async () => {
+  test("shows connections that the application opens itself under the channel of the transport", async () => {
     const port = portOf(server.server);
     const options = {
       baseUrl: server.baseUrl,
@@ -300,7 +300,7 @@ describe("over HTTP/1.1", () => {
   });
 });
 
-test("what the application's interceptors make of a call is what is counted", async () => {
+test("counts calls as the application's interceptors make them", async () => {
   const { baseUrl } = await serveEcho({ httpVersion: "2" });
   const twice: Interceptor = (next) => (request) => next(request).then(() => next(request));
   const cached: Interceptor = (next) => async (request) => {
@@ -332,7 +332,7 @@ describe.each(["1.1", "2"] as const)("observation over HTTP/%s", (httpVersion) =
     expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
   });
 
-  test("[CZ-D-LEAK-1] ends for 2,000 transports that are dropped, without a warning", async () => {
+  test("[CZ-D-LEAK-1] ends for 2,000 dropped transports, without a warning", async () => {
     const dropped: DroppedObject[] = [];
     registry = createRegistry({ maxClosed: 10, onDropped: (one) => dropped.push(one) });
     const { baseUrl, cut } = await serveEcho({ httpVersion });

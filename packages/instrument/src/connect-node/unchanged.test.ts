@@ -102,7 +102,7 @@ async function whatTheApplicationSees(
 }
 
 test.each(["1.1", "2"] as const)(
-  "an application sees the same responses, errors and order with the instrument and without, over HTTP/%s",
+  "delivers the same responses, errors and order to an application with and without the instrument, over HTTP/%s",
   async (httpVersion) => {
     const plain = await whatTheApplicationSees(httpVersion, undefined);
     const observed = await whatTheApplicationSees(httpVersion, createRegistry());

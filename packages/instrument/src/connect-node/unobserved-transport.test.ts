@@ -24,7 +24,7 @@ async function states(): Promise<(string | undefined)[]> {
   return (await channels()).map(stateOf);
 }
 
-test("[CZ-D-STATE-4] a target where nothing listens is TRANSIENT_FAILURE until something does", async () => {
+test("[CZ-D-STATE-4] shows TRANSIENT_FAILURE for a target where nothing listens, until something does", async () => {
   const sessionManager = new Http2SessionManager("http://127.0.0.1:1");
   const client = createClient(Echo, createGrpcTransport({ baseUrl: "http://127.0.0.1:1", sessionManager }));
   for (const _ of [1, 2, 3]) {
@@ -44,7 +44,7 @@ test("[CZ-D-STATE-4] a target where nothing listens is TRANSIENT_FAILURE until s
   ]);
 });
 
-test("[CZ-DATA-3] a transport is one channel through its connections, with the calls of all of them", async () => {
+test("[CZ-DATA-3] shows one channel for a transport through all its connections, with the calls of all of them", async () => {
   const { baseUrl, cut } = await serveEcho({ httpVersion: "2" });
   const sessionManager = new Http2SessionManager(baseUrl, { idleConnectionTimeoutMs: 20 });
   onTestFinished(() => sessionManager.abort());

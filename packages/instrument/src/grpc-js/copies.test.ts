@@ -37,7 +37,7 @@ async function use(copy: typeof grpc): Promise<void> {
   onTestFinished(() => channel.close());
 }
 
-test("observes every copy without being given one: those loaded, and those loaded later", async () => {
+test("observes every copy without being given one: those loaded now and those loaded later", async () => {
   const registry = createRegistry();
   const observation = observeGrpcJs(registry);
   onTestFinished(() => observation.stop());
@@ -60,7 +60,7 @@ test.each([
   ["what CommonJS requires", () => require("@grpc/grpc-js") as object],
   ["a file to find it from", () => import.meta.filename],
   ["the URL of such a file", () => new URL(import.meta.url)],
-])("one copy alone is observed when %s is given", async (_, which) => {
+])("observes only one copy if %s is given", async (_, which) => {
   const other = require(anotherCopy()) as typeof grpc;
   const registry = createRegistry();
   const observation = observeGrpcJs(registry, which());
@@ -71,20 +71,20 @@ test.each([
   expect(registry.size).toMatchObject({ channels: 1, servers: 2 });
 });
 
-test("what cannot be observed is refused with what to do instead", () => {
+test("refuses what cannot be observed, and says what to do instead", () => {
   const registry = createRegistry();
   expect(() => observeGrpcJs(registry, {})).toThrow(/not a loaded @grpc\/grpc-js\. Pass/);
   expect(() => observeGrpcJs(registry, join(tmpdir(), "nowhere.js"))).toThrow(/is not found from .*Install it/);
 });
 
-describe("a copy that is observed already", () => {
+describe("a copy that is already observed", () => {
   test.each([
     ["all copies, then one", undefined, grpc],
     ["one copy, then all", grpc, undefined],
     ["all copies twice", undefined, undefined],
     ["one copy twice", grpc, grpc],
   ])(
-    "is shared by observations of the same registry (%s): it is shown once, until the last has stopped",
+    "shows a copy once for observations of the same registry (%s), until the last has stopped",
     async (_, ...asked) => {
       const registry = createRegistry();
       const [first, second] = asked.map((which) => observeGrpcJs(registry, which));
@@ -119,7 +119,7 @@ describe("a copy that is observed already", () => {
   });
 });
 
-test("a copy with other internals is refused, naming what it lacks", () => {
+test("refuses a copy with other internals, and names what it lacks", () => {
   const mainFile = anotherCopy();
   writeFileSync(join(dirname(mainFile), "subchannel.js"), "exports.Subchannel = class {};");
   expect(() => observeGrpcJs(createRegistry(), mainFile)).toThrow(

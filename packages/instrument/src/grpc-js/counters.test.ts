@@ -53,8 +53,8 @@ function expectMessages(ends: Ends, fromClient: bigint, fromServer: bigint): voi
   expect(messages(ends.accepted)).toEqual([fromServer, fromClient]);
 }
 
-describe("both ends agree on", () => {
-  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] [CZ-DATA-4] [CZ-SERVER-3] calls of all four kinds that succeed", async () => {
+describe("counters of both ends", () => {
+  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] [CZ-DATA-4] [CZ-SERVER-3] counts successful calls of all four kinds the same on both ends", async () => {
     const { client } = await clientAndServer();
     expect(await unary(client)).toMatchObject({ code: 0, texts: ["hello"] });
     expectMessages(await settled(registry), 1n, 1n);
@@ -69,7 +69,7 @@ describe("both ends agree on", () => {
     expectStreams(ends, 4n, 4n, 0n);
   });
 
-  test("[CZ-SOCKET-6] [CZ-DATA-5] errors with trailers: calls that failed on streams that ended as they should", async () => {
+  test("[CZ-SOCKET-6] [CZ-DATA-5] counts errors with trailers as failed calls on successful streams", async () => {
     const { client } = await clientAndServer();
     expect(await unary(client, "fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION, reason: "asked for" });
     expect(await expand(client, "3 and fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION });
@@ -81,7 +81,7 @@ describe("both ends agree on", () => {
     expectMessages(ends, 4n, 3n);
   });
 
-  test("[CZ-SOCKET-6] UNIMPLEMENTED", async () => {
+  test("[CZ-SOCKET-6] counts UNIMPLEMENTED as a failed call on a successful stream", async () => {
     const { client } = await clientAndServer();
     expect(await missing(client)).toMatchObject({ code: grpc.status.UNIMPLEMENTED });
     const ends = await settled(registry);
@@ -89,7 +89,7 @@ describe("both ends agree on", () => {
     expectStreams(ends, 1n, 1n, 0n);
   });
 
-  test("[CZ-SOCKET-7] calls that the client cancels, beside one that succeeds", async () => {
+  test("[CZ-SOCKET-7] counts cancelled calls as failed streams, next to one that succeeds", async () => {
     const { client } = await clientAndServer();
     await unary(client);
     const unanswered = new Promise<number | undefined>((resolve) => {
@@ -107,7 +107,7 @@ describe("both ends agree on", () => {
     expectStreams(ends, 3n, 1n, 2n);
   });
 
-  test("a deadline that passes: a call that failed, whichever end is first to notice", async () => {
+  test("counts a call that exceeds its deadline as failed, whichever end notices first", async () => {
     const { client } = await clientAndServer();
     await unary(client);
     expect(await unary(client, "hang", { deadline: Date.now() + 30 })).toMatchObject({
@@ -118,7 +118,7 @@ describe("both ends agree on", () => {
     expect([streams(ends.client)[0], streams(ends.accepted)[0]]).toEqual([2n, 2n]);
   });
 
-  test("[CZ-SOCKET-7] a connection that is lost: what was under way failed, and only that", async () => {
+  test("[CZ-SOCKET-7] counts only the calls in progress as failed when a connection is lost", async () => {
     const { target } = await serve();
     const proxy = await passThrough(Number(target.split(":")[1]));
     const client = connect(`127.0.0.1:${proxy.port}`);
@@ -140,7 +140,7 @@ describe("both ends agree on", () => {
     });
   });
 
-  test("GOAWAY from a server that shuts down: calls in flight complete, and the trace has the code", async () => {
+  test("completes calls in flight after GOAWAY from a server that shuts down, and traces the code", async () => {
     const { client, server } = await clientAndServer();
     const chatting = client.chat();
     const done = readAll(chatting);
@@ -167,7 +167,7 @@ describe("both ends agree on", () => {
     });
   });
 
-  test("in every moment, what started has succeeded, failed, or is under way", async () => {
+  test("counts every started call as succeeded, failed or in progress at any moment", async () => {
     const { client } = await clientAndServer();
     const chats = Array.from({ length: 10 }, () => client.chat());
     const responses = chats.map(readAll);
@@ -188,7 +188,7 @@ describe("both ends agree on", () => {
   });
 });
 
-describe("against a peer that writes frames by hand", () => {
+describe("a peer that writes frames by hand", () => {
   test.each([
     [0, grpc.status.INTERNAL],
     [2, grpc.status.INTERNAL],
@@ -196,7 +196,7 @@ describe("against a peer that writes frames by hand", () => {
     [8, grpc.status.CANCELLED],
     [11, grpc.status.RESOURCE_EXHAUSTED],
   ])(
-    "[CZ-SOCKET-7] a client whose stream is reset with code %i sees status %i, and a failed stream",
+    "[CZ-SOCKET-7] counts a stream that is reset with code %i as failed, and the call with status %i",
     async (code, status) => {
       const raw = await rawServer();
       const client = connect(`127.0.0.1:${raw.port}`);
@@ -223,7 +223,7 @@ describe("against a peer that writes frames by hand", () => {
     },
   );
 
-  test("[CZ-SOCKET-7] a server whose caller resets a stream counts it as failed, and the trace has the code", async () => {
+  test("[CZ-SOCKET-7] counts a stream that the caller resets as failed, and traces the code", async () => {
     const { target } = await serve();
     const peer = await rawClient(Number(target.split(":")[1]));
     peer.write(frameTypes.headers, endHeaders, 1, requestHeaders("/wirescope.test.Echo/Chat"));
@@ -242,7 +242,7 @@ describe("against a peer that writes frames by hand", () => {
     peer.cut();
   });
 
-  test("a request that is not gRPC is a call that failed on a stream that ended", async () => {
+  test("counts a request that is not gRPC as a failed call on a successful stream", async () => {
     const { target } = await serve();
     const peer = await rawClient(Number(target.split(":")[1]));
     peer.write(frameTypes.headers, endHeaders | endStream, 1, Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]));

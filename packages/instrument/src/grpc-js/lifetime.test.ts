@@ -13,8 +13,8 @@ function observe(registry: Registry): () => void {
 
 const nothing = { channels: 0, subchannels: 0, servers: 0, sockets: 0 };
 
-describe("what was there before it was observed", () => {
-  test("servers with their connections, and shared subchannels, show at once; channels at their next call", async () => {
+describe("objects that exist before the observation", () => {
+  test("shows existing servers, connections and shared subchannels at once, and channels at their next call", async () => {
     const { target } = await serve();
     const client = connect(target, undefined, { "grpc.use_local_subchannel_pool": 0 });
     await unary(client);
@@ -30,7 +30,7 @@ describe("what was there before it was observed", () => {
     expect(ends.channel.data!.trace!.events.map(({ severity }) => severity)).not.toContain(2);
   });
 
-  test("what was under way is counted as started, so that its end fits", async () => {
+  test("counts calls in progress as started, so that their end is consistent", async () => {
     const { target } = await serve();
     const client = connect(target);
     const call = client.chat();
@@ -56,7 +56,7 @@ describe("what was there before it was observed", () => {
     ]);
   });
 
-  test("a channel that was closed before stays unseen", async () => {
+  test("does not show a channel that was closed before", async () => {
     const { target } = await serve();
     const client = connect(target);
     const call = client.expand({ text: "1 and hang" });
@@ -71,7 +71,7 @@ describe("what was there before it was observed", () => {
 });
 
 describe("stop()", () => {
-  test("takes all out of the registry with the reason, and counts no more", async () => {
+  test("removes everything from the registry with the reason, and stops counting", async () => {
     const registry = createRegistry();
     const stop = observe(registry);
     const { target } = await serve();
@@ -93,7 +93,7 @@ describe("stop()", () => {
     expect(calls((await registry.getChannel(before.channel.ref!.channelId)).channel!)).toEqual(calls(before.channel));
   });
 
-  test("makes room for another observation, into the same registry or another", async () => {
+  test("allows another observation afterwards, into the same registry or another", async () => {
     const first = createRegistry();
     const stopFirst = observe(first);
     const { target } = await serve();
@@ -112,7 +112,7 @@ describe("stop()", () => {
     }
   });
 
-  test("can be called twice, and does not stop the observation after it", async () => {
+  test("does nothing the second time, and does not stop a later observation", async () => {
     const stop = observe(createRegistry());
     stop();
     const registry = createRegistry();
@@ -143,7 +143,7 @@ describe("[CZ-D-LEAK-1] 2,000 clients that are dropped without close", () => {
     return { registry: createRegistry({ onDropped: (one) => void dropped.push(one) }), dropped };
   }
 
-  test("leave the registry where it began, if they were never used", async () => {
+  test("leaves the registry as it was if the clients were never used", async () => {
     const { registry, dropped } = registryWithDrops();
     observe(registry);
     for (let i = 0; i < count; i += 1) new Echo("127.0.0.1:1", grpc.credentials.createInsecure());
@@ -151,7 +151,7 @@ describe("[CZ-D-LEAK-1] 2,000 clients that are dropped without close", () => {
     await expectDropped(registry, dropped);
   });
 
-  test("leave it where it began after calls too, as soon as grpc-js lets them go idle", async () => {
+  test("leaves the registry as it was after calls too, as soon as grpc-js lets the clients go idle", async () => {
     const { registry, dropped } = registryWithDrops();
     observe(registry);
     const { target } = await serve();

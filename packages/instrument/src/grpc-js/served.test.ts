@@ -38,7 +38,7 @@ beforeEach(() => {
   onTestFinished(() => observation.stop());
 });
 
-describe.each(channelzPackages)("grpc-js's own client reads what was seen of grpc-js, as %s", (channelzPackage) => {
+describe.each(channelzPackages)("reads with the client of grpc-js, as %s", (channelzPackage) => {
   async function read(): Promise<{ ask: Reader; target: string }> {
     const { target } = await serve(`unix:${unixPath()}`);
     const client = connect(target);
@@ -49,7 +49,7 @@ describe.each(channelzPackages)("grpc-js's own client reads what was seen of grp
     return { ask: reader(listener.address, channelzPackage), target };
   }
 
-  test("from a top channel down to the socket, with its Unix addresses", async () => {
+  test("reads from a top channel down to its socket, with its Unix addresses", async () => {
     const { ask, target } = await read();
     const top = (await ask("getTopChannels", {})) as { channel?: unknown };
     const channels = top.channel as {
@@ -69,7 +69,7 @@ describe.each(channelzPackages)("grpc-js's own client reads what was seen of grp
     });
   });
 
-  test("[CZ-D-ARG-1] [CZ-ERR-1] and gets errors where grpc-js's own service returns wrong objects", async () => {
+  test("[CZ-D-ARG-1] [CZ-ERR-1] returns errors where grpc-js's own service returns wrong objects", async () => {
     const { ask } = await read();
     const { server } = (await ask("getServers", {})) as unknown as { server: { ref: { server_id: string } }[] };
     const serverId = server[0]!.ref.server_id;

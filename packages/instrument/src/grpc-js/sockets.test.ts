@@ -34,7 +34,7 @@ function path(address: Address | undefined): string | undefined {
 }
 
 describe("addresses", () => {
-  test("[CZ-SOCKET-1] [CZ-ADDR-2] of both ends fit together over TCP", async () => {
+  test("[CZ-SOCKET-1] [CZ-ADDR-2] shows matching addresses on both ends over TCP", async () => {
     const { target } = await serve();
     await unary(connect(target));
     const { client, accepted } = await readEnds(registry);
@@ -47,7 +47,7 @@ describe("addresses", () => {
     expect([client.remoteName, accepted.remoteName]).toEqual(["", ""]);
   });
 
-  test("[CZ-ADDR-2] a server on all addresses shows an IPv4 client with four bytes", async () => {
+  test("[CZ-ADDR-2] shows an IPv4 client with four bytes on a server that listens on all addresses", async () => {
     const { target } = await serve("[::]:0");
     const port = Number(target.split(":").at(-1));
     await unary(connect(`127.0.0.1:${port}`));
@@ -56,7 +56,7 @@ describe("addresses", () => {
     expect((accepted.remote!.address.value as { ipAddress: Uint8Array }).ipAddress).toHaveLength(4);
   });
 
-  test("[CZ-ADDR-4] [CZ-SERVER-2] of a Unix socket are its path, on both ends and where it listens", async () => {
+  test("[CZ-ADDR-4] [CZ-SERVER-2] shows the path of a Unix socket on both ends and on the listen socket", async () => {
     const file = unixPath();
     const { target } = await serve(`unix:${file}`);
     await unary(connect(target));
@@ -69,7 +69,7 @@ describe("addresses", () => {
     for (const { ref } of [client, accepted]) expect(ref!.name).not.toBe("unknown");
   });
 
-  test("a Unix socket with TLS has both its path and its security", async () => {
+  test("shows both the path and the security of a Unix socket with TLS", async () => {
     const file = unixPath();
     const { target } = await serve(`unix:${file}`, serverCredentials(false));
     await unary(connect(target, grpc.credentials.createSsl(ca), { "grpc.ssl_target_name_override": "localhost" }));
@@ -80,7 +80,7 @@ describe("addresses", () => {
 });
 
 describe("TLS", () => {
-  test("[CZ-SEC-1] [CZ-SEC-2] shows the cipher, and the server's certificate on both ends", async () => {
+  test("[CZ-SEC-1] [CZ-SEC-2] shows the cipher, and the certificate of the server on both ends", async () => {
     const { target } = await serve("localhost:0", serverCredentials(false));
     await unary(connect(target, grpc.credentials.createSsl(ca)));
     const { client, accepted } = await readEnds(registry);
@@ -97,7 +97,7 @@ describe("TLS", () => {
     expect(client.remoteName).toBe("");
   });
 
-  test("[CZ-SEC-2] shows a client's certificate on both ends if the server asks for one", async () => {
+  test("[CZ-SEC-2] shows the certificate of a client on both ends if the server requests one", async () => {
     const { target } = await serve("localhost:0", serverCredentials(true));
     const credentials = grpc.credentials.createSsl(ca, certificate("client-key.pem"), certificate("client.pem"));
     await unary(connect(target, credentials));
@@ -107,13 +107,13 @@ describe("TLS", () => {
     expect((accepted.security!.model.value as { remoteCertificate: Uint8Array }).remoteCertificate).toEqual(own);
   });
 
-  test("[CZ-SOCKET-4] a name that is asked for in place of the target's is the remote name", async () => {
+  test("[CZ-SOCKET-4] shows a requested server name as the remote name instead of the name of the target", async () => {
     const { target } = await serve("127.0.0.1:0", serverCredentials(false));
     await unary(connect(target, grpc.credentials.createSsl(ca), { "grpc.ssl_target_name_override": "localhost" }));
     expect((await readEnds(registry)).client.remoteName).toBe("localhost");
   });
 
-  test("a certificate that is not trusted is the cause in the traces of the channel and the subchannel", async () => {
+  test("traces an untrusted certificate as the cause on the channel and the subchannel", async () => {
     const { target } = await serve("localhost:0", serverCredentials(false));
     const client = connect(target, grpc.credentials.createSsl(certificate("other-ca.pem")));
     expect((await unary(client)).code).toBe(grpc.status.UNAVAILABLE);
@@ -127,7 +127,7 @@ describe("TLS", () => {
     expect((await readSubchannels(registry, channel!))[0]!.socketRef).toEqual([]);
   });
 
-  test("a client that speaks no TLS is a warning with the reason in the server's trace", async () => {
+  test("traces a client that does not speak TLS as a warning with the reason on the server", async () => {
     const { target } = await serve("localhost:0", serverCredentials(false));
     expect((await unary(connect(target))).code).toBe(grpc.status.UNAVAILABLE);
     await eventually(async () => {
@@ -139,8 +139,8 @@ describe("TLS", () => {
   });
 });
 
-describe("details", () => {
-  test("[CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] windows are shown from the side of the sender, and 0 as 0", async () => {
+describe("socket details", () => {
+  test("[CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] shows windows from the side of the sender, and 0 as 0", async () => {
     const raw = await rawServer();
     const call = connect(`127.0.0.1:${raw.port}`).chat();
     call.on("error", () => {});
@@ -161,7 +161,7 @@ describe("details", () => {
   });
 
   test.skipIf(whyNoSocketOptions() !== undefined)(
-    "[CZ-OPT-1] socket options are shown on both ends, but not in a summary",
+    "[CZ-OPT-1] shows socket options on both ends, but not in a summary",
     async () => {
       const { target } = await serve();
       await unary(connect(target));
@@ -176,7 +176,7 @@ describe("details", () => {
     },
   );
 
-  test("[CZ-SOCKET-9] [CZ-SOCKET-10] [CZ-SOCKET-11] keep-alives and stream times are on the side they belong to", async () => {
+  test("[CZ-SOCKET-9] [CZ-SOCKET-10] [CZ-SOCKET-11] counts keep-alives and stream times on the side they belong to", async () => {
     const { target } = await serve();
     const client = connect(target, undefined, {
       "grpc.keepalive_time_ms": 20,
@@ -194,7 +194,7 @@ describe("details", () => {
     });
   });
 
-  test("a server's keep-alives are the server's", async () => {
+  test("counts the keep-alives of a server on the server", async () => {
     const { target } = await serve(undefined, undefined, { "grpc.keepalive_time_ms": 20 });
     await unary(connect(target));
     await eventually(async () => {
@@ -205,7 +205,7 @@ describe("details", () => {
   });
 });
 
-test("[CZ-D-GRAVE-2] a connection that is replaced leaves, and its successor stands under the same subchannel or a new one", async () => {
+test("[CZ-D-GRAVE-2] removes a replaced connection, and shows its successor under the same subchannel or a new one", async () => {
   const { target } = await serve();
   const proxy = await passThrough(Number(target.split(":")[1]));
   const client = connect(`127.0.0.1:${proxy.port}`);

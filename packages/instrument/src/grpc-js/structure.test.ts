@@ -32,8 +32,8 @@ async function onlyChannel(): Promise<Channel> {
   return channels[0]!;
 }
 
-describe("the states", () => {
-  test("[CZ-STATE-1] [CZ-D-STATE-4] go from IDLE over CONNECTING to READY, and SHUTDOWN on close", async () => {
+describe("states", () => {
+  test("[CZ-STATE-1] [CZ-D-STATE-4] changes a channel from IDLE over CONNECTING to READY, and to SHUTDOWN on close", async () => {
     const { target } = await serve();
     const client = connect(target);
     const idle = await onlyChannel();
@@ -68,7 +68,7 @@ describe("the states", () => {
     ]);
   });
 
-  test("TRANSIENT_FAILURE has its cause in both traces, and ends when there is a server", async () => {
+  test("traces the cause of TRANSIENT_FAILURE on channel and subchannel, and ends it when there is a server", async () => {
     const { server, target } = await serve();
     server.forceShutdown();
     const client = connect(target);
@@ -90,7 +90,7 @@ describe("the states", () => {
     expect(stateOf(await onlyChannel())).toBe(State.READY);
   });
 
-  test("reports a name that does not resolve as a failure with that cause and without any subchannel", async () => {
+  test("reports a name that does not resolve as a failure with that cause and without a subchannel", async () => {
     connect("dns:///nowhere.invalid:1").waitForReady(Date.now() + 5000, () => {});
     const channel = await eventually(async () => {
       const failing = await onlyChannel();
@@ -106,7 +106,7 @@ describe("the states", () => {
     );
   });
 
-  test("a server that is lost takes the channel back to IDLE", async () => {
+  test("returns the channel to IDLE when the server is lost", async () => {
     const { server, target } = await serve();
     const client = connect(target);
     await unary(client);
@@ -115,8 +115,8 @@ describe("the states", () => {
   });
 });
 
-describe("the graph", () => {
-  test("[CZ-CHANNEL-1] several addresses of one target are several subchannels, each with its socket", async () => {
+describe("the object graph", () => {
+  test("[CZ-CHANNEL-1] shows several addresses of one target as several subchannels, each with its socket", async () => {
     const one = await serve();
     const two = await serve();
     const client = connect(`ipv4:${one.target},${two.target}`, undefined, {
@@ -134,7 +134,7 @@ describe("the graph", () => {
     expect(total).toBe(calls(await onlyChannel())[0]);
   });
 
-  test("[CZ-CHANNEL-5] two channels that share a connection show the one subchannel under both", async () => {
+  test("[CZ-CHANNEL-5] shows one subchannel under both channels that share a connection", async () => {
     const { target } = await serve();
     const clients = [0, 1].map(() => connect(target, undefined, { "grpc.use_local_subchannel_pool": 0 }));
     for (const client of clients) await unary(client);
@@ -149,7 +149,7 @@ describe("the graph", () => {
     await unary(clients[1]!);
   });
 
-  test("[CZ-OP-2] the channel through which grpc-js asks for load reports stands under the application's, with its own calls", async () => {
+  test("[CZ-OP-2] shows the channel that grpc-js uses for load reports under the application's channel, with its own calls", async () => {
     const { target } = await serve();
     const client = connect(target, undefined, {
       "grpc.service_config": JSON.stringify({
@@ -175,7 +175,7 @@ describe("the graph", () => {
     await eventually(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
   });
 
-  test("[CZ-SERVER-2] [CZ-SERVER-6] a server shows from its construction, with a listening socket for each address it is bound to", async () => {
+  test("[CZ-SERVER-2] [CZ-SERVER-6] shows a server from its construction, with a listen socket for each bound address", async () => {
     const server = new grpc.Server();
     expect((await registry.getServers()).server).toMatchObject([{ listenSocket: [] }]);
     const targets = [await bind(server, "127.0.0.1:0"), await bind(server, "127.0.0.1:0")];
@@ -191,7 +191,7 @@ describe("the graph", () => {
     expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
   });
 
-  test("a server that cannot be bound says why in its trace", async () => {
+  test("traces why a server cannot be bound", async () => {
     const { target } = await serve();
     const { server } = await serve();
     await expect(bind(server, target)).rejects.toThrow();
@@ -199,7 +199,7 @@ describe("the graph", () => {
     expect(events(shown.data!.trace)).toContainEqual(expect.stringMatching(/EADDRINUSE/));
   });
 
-  test("connections that are handed to a server show like those it accepts", async () => {
+  test("shows connections that are handed to a server like those it accepts", async () => {
     const { server } = await serve();
     const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
     const { createServer } = await import("node:net");
@@ -214,7 +214,7 @@ describe("the graph", () => {
     listener.close();
   });
 
-  test("[CZ-REF-2] no two objects share an id, whatever their kinds", async () => {
+  test("[CZ-REF-2] never gives two objects the same id, whatever their kinds", async () => {
     const { target } = await serve();
     await unary(connect(target));
     const ends = await readEnds(registry);
@@ -230,7 +230,7 @@ describe("the graph", () => {
   });
 });
 
-test("what is switched off in grpc-js's own registry is seen all the same", async () => {
+test("shows objects that are switched off in grpc-js's own registry", async () => {
   const { target } = await serve(undefined, undefined, { "grpc.enable_channelz": 0 });
   const client = connect(target, undefined, { "grpc.enable_channelz": 0 });
   expect((await expand(client, "3")).texts).toHaveLength(3);
@@ -245,7 +245,7 @@ test("what is switched off in grpc-js's own registry is seen all the same", asyn
   await eventually(() => expect(registry.size).toMatchObject({ channels: 0, subchannels: 0 }));
 });
 
-test("a server that never speaks HTTP/2 leaves no socket behind", async () => {
+test("leaves no socket behind for a server that never speaks HTTP/2", async () => {
   const { createServer } = await import("node:net");
   const silent = createServer((socket) => socket.end("SSH-2.0-nobody\r\n")).listen(0, "127.0.0.1");
   await eventually(() => expect(silent.listening).toBe(true));
@@ -257,7 +257,7 @@ test("a server that never speaks HTTP/2 leaves no socket behind", async () => {
   silent.close();
 });
 
-test("a GOAWAY with an error is a warning in the trace of the subchannel", async () => {
+test("traces a GOAWAY with an error as a warning on the subchannel", async () => {
   const raw = await rawServer();
   const client = connect(`127.0.0.1:${raw.port}`);
   client.waitForReady(Date.now() + 5000, () => {});
@@ -277,7 +277,7 @@ test("a GOAWAY with an error is a warning in the trace of the subchannel", async
   raw.close();
 });
 
-test("a connection that received GOAWAY stays in the tree, with its counters, until the last call on it has ended", async () => {
+test("keeps a connection that received GOAWAY in the tree, with its counters, until its last call has ended", async () => {
   const { server, target } = await serve();
   const client = connect(target);
   const call = client.chat();
@@ -299,7 +299,7 @@ test("a connection that received GOAWAY stays in the tree, with its counters, un
   expect(calls(gone!)).toEqual([1n, 1n, 0n]);
 });
 
-test("[CZ-D-STATE-1] a channel that recovers from an outage logs no unexpected change of state", async () => {
+test("[CZ-D-STATE-1] logs no unexpected change of state for a channel that recovers from an outage", async () => {
   const { server, target } = await serve();
   const client = connect(target);
   await unary(client);

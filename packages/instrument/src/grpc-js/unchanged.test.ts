@@ -17,7 +17,7 @@ async function withAndWithout<T>(run: () => Promise<T>): Promise<[T, T, T]> {
   return [before, during, await run()];
 }
 
-test("every call ends for the application as it does without being observed", async () => {
+test("ends every call for the application as without observation", async () => {
   const [before, during, after] = await withAndWithout(async () => {
     const { target, server } = await serve();
     const proxy = await passThrough(Number(target.split(":")[1]));
@@ -48,7 +48,7 @@ test("every call ends for the application as it does without being observed", as
   expect(after).toEqual(before);
 });
 
-test("events come in the order in which they come without being observed", async () => {
+test("delivers events in the same order as without observation", async () => {
   const [before, during, after] = await withAndWithout(async () => {
     const { target } = await serve();
     const client = connect(target);
@@ -70,7 +70,7 @@ test("events come in the order in which they come without being observed", async
   expect(after).toEqual(before);
 });
 
-test("the frames on the wire are the same", async () => {
+test("sends the same frames as without observation", async () => {
   const [before, during, after] = await withAndWithout(async () => {
     const raw = await rawServer();
     const client = connect(`127.0.0.1:${raw.port}`);
@@ -96,7 +96,7 @@ test("the frames on the wire are the same", async () => {
   expect(after).toEqual(before);
 });
 
-test("grpc-js's own registry returns the same as before", async () => {
+test("leaves the results of grpc-js's own registry unchanged", async () => {
   const [before, during] = await withAndWithout(async () => {
     const { target } = await serve();
     const client = connect(target);
@@ -113,7 +113,7 @@ test("grpc-js's own registry returns the same as before", async () => {
   expect(during).toEqual(before);
 });
 
-test("what the application prints of a client shows nothing of the observer", async () => {
+test("shows nothing of the observer when the application prints a client", async () => {
   const print = async (): Promise<string> => {
     const { target } = await serve();
     const client = connect(target);

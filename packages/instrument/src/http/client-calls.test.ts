@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 describe("calls", () => {
-  test("that wait for a connection have started, and begin on it when it is theirs", async () => {
+  test("counts a call that waits for a connection as started, and on the connection once it is assigned", async () => {
     const waiting: (() => void)[] = [];
     const server = await listening(createServer((_asked, response) => void waiting.push(() => response.end("hello"))));
     const agent = keepAlive({ maxSockets: 1 });
@@ -35,7 +35,7 @@ describe("calls", () => {
     expect(subchannel?.socketRef).toHaveLength(1);
   });
 
-  test("on a connection that the server has just closed fail, and succeed on another when they are tried again", async () => {
+  test("counts a call as failed on a connection that the server has just closed, and as succeeded when retried", async () => {
     const server = await hello();
     const accepted: Socket[] = [];
     server.on("connection", (socket) => accepted.push(socket));
@@ -61,7 +61,7 @@ describe("calls", () => {
     expect(callsOf((await subchannelsOf(registry, channel))[0]!)).toEqual([3, 2, 1]);
   });
 
-  test("that are aborted before they have a connection have failed, without a stream", async () => {
+  test("counts a call that is aborted before it has a connection as failed, without a stream", async () => {
     const server = await hello();
     const error = await ask({ host: "127.0.0.1", port: portOf(server), agent: false, signal: AbortSignal.abort() });
     expect(error).toMatchObject({ name: "AbortError" });
@@ -70,7 +70,7 @@ describe("calls", () => {
     await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
   });
 
-  test("whose response is not read end when it has arrived", async () => {
+  test("ends a call whose response is not read when the response has arrived", async () => {
     const server = await hello();
     const agent = keepAlive();
     const silent = request({ host: "127.0.0.1", port: portOf(server), agent });
@@ -82,7 +82,7 @@ describe("calls", () => {
     await eventually(async () => expect(callsOf((await channelsOf(registry))[0]!)).toEqual([2, 2, 0]));
   });
 
-  test("whose response ends before the request end when both are done", async () => {
+  test("ends a call whose response ends before its request when both are done", async () => {
     const server = await listening(createServer((_asked, response) => response.writeHead(413).end("enough")));
     const asked = request({ host: "127.0.0.1", port: portOf(server), method: "POST", agent: keepAlive() });
     asked.write("half");
@@ -99,7 +99,7 @@ describe("calls", () => {
     expect([socket?.data?.messagesSent, socket?.data?.messagesReceived]).toEqual([1n, 1n]);
   });
 
-  test("that open a tunnel are in flight until it ends; a refused one gets a response", async () => {
+  test("keeps a CONNECT call in flight until its tunnel ends, and counts a refused one as responded", async () => {
     const server = await listening(createServer());
     server.on("connect", (asked: IncomingMessage, socket: Socket) => {
       if (asked.url === "refused:1") socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");

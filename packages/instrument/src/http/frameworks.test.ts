@@ -98,7 +98,7 @@ function asking(httpVersion: string, port: number): (path: string, body?: string
 }
 
 describe.each(frameworks)("%s over HTTP/%s", (_, httpVersion, serve) => {
-  test("[CZ-SERVER-3] is seen from both ends, as it is", async () => {
+  test("[CZ-SERVER-3] shows the same calls on both ends", async () => {
     const registry = createRegistry();
     const observation = observeProcess(registry);
     onTestFinished(() => observation.stop());

@@ -75,13 +75,13 @@ afterEach(async () => {
   if (server.listening) await new Promise((resolve) => server.close(resolve));
 });
 
-describe("the counters of both ends", () => {
+describe("counters of both ends", () => {
   test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a request and its response", async () => {
     await exchange(post, "question");
     await (await Probe.of(registry)).expect(allWell(1, 1, 1));
   });
 
-  test("[CZ-SOCKET-8] a body is one message however it is written, and an empty body is none", async () => {
+  test("[CZ-SOCKET-8] counts a body as one message however it is written, and an empty body as none", async () => {
     respond = (_asked, response) => {
       response.write("an");
       response.write(Buffer.from("sw"), () => response.end("er"));
@@ -92,7 +92,7 @@ describe("the counters of both ends", () => {
     await (await Probe.of(registry)).expect(allWell(2, 0, 1));
   });
 
-  test("[CZ-SOCKET-8] a request without a body is no message, whatever the one before it was", async () => {
+  test("[CZ-SOCKET-8] counts no message for a request without a body, whatever request came before it", async () => {
     await exchange(post, "question");
     const asked = ask();
     asked.end(() => {});
@@ -100,19 +100,19 @@ describe("the counters of both ends", () => {
     await (await Probe.of(registry)).expect(allWell(2, 1, 2));
   });
 
-  test("[CZ-SOCKET-8] what is written in response to HEAD is not sent", async () => {
+  test("[CZ-SOCKET-8] does not count a body that is written in response to HEAD", async () => {
     respond = (_asked, response) => response.end("dropped");
     await exchange({ method: "HEAD" });
     await (await Probe.of(registry)).expect(allWell(1, 0, 0));
   });
 
-  test("[CZ-DATA-5] [CZ-SOCKET-6] the status of HTTP decides about the call, not about the stream", async () => {
+  test("[CZ-DATA-5] [CZ-SOCKET-6] counts the call by the HTTP status, but not the stream", async () => {
     respond = (_asked, response) => response.writeHead(503).end("busy");
     await exchange();
     await (await Probe.of(registry)).expect(oneFailed([1, 1, 0], 0, 1));
   });
 
-  test("[CZ-SOCKET-8] messages in envelopes are counted each, however they are cut, and the last envelope is the status", async () => {
+  test("[CZ-SOCKET-8] counts each message in an envelope, however the bytes are split, and takes the status from the last envelope", async () => {
     const type = { "content-type": "application/connect+json" };
     respond = (asked, response) => {
       asked.resume();
@@ -130,7 +130,7 @@ describe("the counters of both ends", () => {
     await (await Probe.of(registry)).expect(allWell(1, 2, 3));
   });
 
-  test("[CZ-DATA-5] an error in the status envelope is a call that failed", async () => {
+  test("[CZ-DATA-5] counts a call with an error in the status envelope as failed", async () => {
     const type = { "content-type": "application/grpc-web+proto" };
     respond = (_asked, response) => {
       response.setHeader("Content-Type", "application/grpc-web+proto");
@@ -140,7 +140,7 @@ describe("the counters of both ends", () => {
     await (await Probe.of(registry)).expect(oneFailed([1, 1, 0], 1, 0));
   });
 
-  test("one connection serves many requests, and stays when it is idle", async () => {
+  test("keeps one connection for many requests, and while it is idle", async () => {
     for (let i = 0; i < 5; i += 1) await exchange(post, "question");
     const probe = await Probe.of(registry);
     await probe.expect(allWell(5, 5, 5));
@@ -148,7 +148,7 @@ describe("the counters of both ends", () => {
     expect((await probe.objects()).channel.data?.state?.state).toBe(3);
   });
 
-  test("[CZ-SOCKET-7] a request that the client gives up fails on both ends", async () => {
+  test("[CZ-SOCKET-7] counts a request that the client cancels as failed on both ends", async () => {
     respond = (_asked, response) => response.write("half");
     const asked = ask();
     asked.end();
@@ -166,7 +166,7 @@ describe("the counters of both ends", () => {
     });
   });
 
-  test("[CZ-SOCKET-7] a request that is aborted before its response fails on both ends", async () => {
+  test("[CZ-SOCKET-7] counts a request that is aborted before its response as failed on both ends", async () => {
     const arrived = once(server, "request");
     respond = () => {};
     const asked = ask(post);
@@ -178,7 +178,7 @@ describe("the counters of both ends", () => {
     await probe.expect({ channelCalls: [1, 0, 1], serverCalls: [1, 0, 1] });
   });
 
-  test("[CZ-SOCKET-7] a server that goes away in the middle of its response fails it on both ends", async () => {
+  test("[CZ-SOCKET-7] counts a response as failed on both ends if the server disconnects in the middle of it", async () => {
     const probes: Probe[] = [];
     respond = async (_asked, response) => {
       probes.push(await Probe.of(registry));
@@ -193,7 +193,7 @@ describe("the counters of both ends", () => {
     });
   });
 
-  test("[CZ-SOCKET-6] a response that lasts until the connection ends is complete", async () => {
+  test("[CZ-SOCKET-6] counts a response that ends with its connection as complete", async () => {
     const probes: Probe[] = [];
     respond = async (_asked, response) => {
       probes.push(await Probe.of(registry));
@@ -209,7 +209,7 @@ describe("the counters of both ends", () => {
     });
   });
 
-  test("[CZ-SOCKET-6] a response that was sent counts, although the connection is destroyed right after", async () => {
+  test("[CZ-SOCKET-6] counts a response that was sent although the connection is destroyed right after", async () => {
     const probes: Probe[] = [];
     respond = async (asked, response) => {
       probes.push(await Probe.of(registry));
@@ -220,7 +220,7 @@ describe("the counters of both ends", () => {
     await probes[0]!.expect(allWell(1, 0, 1));
   });
 
-  test("[CZ-SOCKET-7] a response that the connection did not take completely does not count", async () => {
+  test("[CZ-SOCKET-7] does not count a response that the connection did not accept completely", async () => {
     respond = (_asked, response) => response.end(Buffer.alloc(64 * 1024 * 1024));
     const asked = ask();
     asked.end();
@@ -231,7 +231,7 @@ describe("the counters of both ends", () => {
     await probe.expect({ serverCalls: [1, 0, 1], serverStreams: [1, 0, 1], received: [0, 0] });
   });
 
-  test("in every moment, what started has succeeded, failed, or is in flight", async () => {
+  test("counts every started call as succeeded, failed or in flight at any moment", async () => {
     const responses: (() => void)[] = [];
     respond = (_asked, response) => responses.push(() => response.end("response"));
     const asked = [exchange(), exchange(), exchange()];
@@ -253,7 +253,7 @@ describe("the counters of both ends", () => {
     await Promise.all(asked);
   });
 
-  test("[CZ-SOCKET-10] [CZ-SOCKET-11] stream times are on the right side", async () => {
+  test("[CZ-SOCKET-10] [CZ-SOCKET-11] records stream times on the right side", async () => {
     await exchange();
     const { client, accepted } = await (await Probe.of(registry)).objects();
     expect(client.data?.lastLocalStreamCreatedTimestamp).toBeDefined();
@@ -280,7 +280,7 @@ describe("an upgraded connection", () => {
     return [ours, await upgraded];
   }
 
-  test("stays a socket, and its stream is in flight for as long as it is open", async () => {
+  test("keeps the socket of an upgraded connection, and its stream in flight while it is open", async () => {
     const [ours, theirs] = await upgrade();
     ours.write("hello");
     expect(String((await once(ours, "data"))[0])).toBe("hello");
@@ -293,21 +293,21 @@ describe("an upgraded connection", () => {
     await eventually(() => expect(registry.size.sockets).toBe(1));
   });
 
-  test("fails with the connection", async () => {
+  test("counts the stream of an upgraded connection as failed with the connection", async () => {
     const [, theirs] = await upgrade();
     const probe = await Probe.of(registry);
     theirs.resetAndDestroy();
     await probe.expect({ clientStreams: [1, 0, 1], serverStreams: [1, 0, 1], serverCalls: [1, 0, 1] });
   });
 
-  test("that nobody waits for is an ordinary request", async () => {
+  test("counts an upgrade that the server does not handle as an ordinary request", async () => {
     const response = await exchange({ headers: { connection: "Upgrade", upgrade: "echo" } });
     expect(response?.statusCode).toBe(200);
     await (await Probe.of(registry)).expect(allWell(1, 0, 1));
   });
 });
 
-test("nothing that Node asks of a server's listeners changes", async () => {
+test("does not change the listeners that Node checks on a server", async () => {
   const events = ["connection", "request", "upgrade", "connect", "checkContinue", "clientError", "error"];
   const plain = createServer(() => {});
   const observed = createServer(() => {});
@@ -316,7 +316,7 @@ test("nothing that Node asks of a server's listeners changes", async () => {
   expect(count(observed)).toEqual(count(plain));
 });
 
-test("[CZ-SOCKET-1] the addresses of both ends fit together", async () => {
+test("[CZ-SOCKET-1] shows matching addresses on both ends", async () => {
   await exchange();
   const { client, accepted, server: shown } = await (await Probe.of(registry)).objects();
   expect(client.local).toEqual(accepted.remote);

@@ -8,7 +8,7 @@ import { eventually } from "./both-ends.test.helper.js";
 import { observeHttpClients } from "./observe-clients.js";
 import { observeHttpServer } from "./observe-server.js";
 
-test("10,000 connections opened and closed leave the registry where it began, and its memory too", async () => {
+test("leaves the registry and its memory as they were after 10,000 connections were opened and closed", async () => {
   const registry = createRegistry({ maxClosed: 100 });
   const clients = observeHttpClients(registry);
   const server = createServer((_asked, response) => response.end("hello"));
@@ -45,7 +45,7 @@ test("10,000 connections opened and closed leave the registry where it began, an
   expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, servers: 0, sockets: 0 });
 }, 180_000);
 
-test("2,000 agents that are dropped, not destroyed, leave nothing when their connections end", async () => {
+test("leaves nothing of 2,000 agents that are dropped, not destroyed, after their connections end", async () => {
   const dropped: unknown[] = [];
   const registry = createRegistry({ maxClosed: 100, onDropped: (one) => dropped.push(one) });
   const clients = observeHttpClients(registry);

@@ -31,7 +31,7 @@ function observe(options?: ObserveHttpClientsOptions): void {
 }
 
 describe("channels", () => {
-  test("[CZ-D-TARGET-1] there is one for each origin, and it says what was asked for", async () => {
+  test("[CZ-D-TARGET-1] shows one channel per origin with the requested target", async () => {
     observe();
     const [one, other] = [await hello(), await hello()];
     const agent = keepAlive();
@@ -42,7 +42,7 @@ describe("channels", () => {
     ]);
   });
 
-  test("[CZ-SOCKET-4] a remote end that goes by the name in the target has no remote name", async () => {
+  test("[CZ-SOCKET-4] omits a remote name that the target already contains", async () => {
     observe();
     const port = portOf(await hello());
     await ask({ host: "localhost", family: 4, port, agent: keepAlive() });
@@ -53,7 +53,7 @@ describe("channels", () => {
     expect([socket?.remoteName, socket?.remote?.address.case]).toEqual(["", "tcpipAddress"]);
   });
 
-  test("[CZ-D-STATE-1] the state follows the connections: to READY, and back to IDLE when the last has gone", async () => {
+  test("[CZ-D-STATE-1] follows the state of the connections: READY, and IDLE after the last has closed", async () => {
     observe();
     const server = await hello();
     const agent = keepAlive();
@@ -69,7 +69,7 @@ describe("channels", () => {
     expect(subchannel?.data?.target).toBe(`127.0.0.1:${portOf(server)}`);
   });
 
-  test("[CZ-D-STATE-4] a connection that cannot be made is TRANSIENT_FAILURE with its cause, until the next is tried", async () => {
+  test("[CZ-D-STATE-4] shows TRANSIENT_FAILURE with the cause if a connection fails, until the next attempt", async () => {
     observe();
     const server = await hello();
     const port = portOf(server);
@@ -96,7 +96,7 @@ describe("channels", () => {
     ["its signal is aborted", (_asked, controller) => controller.abort()],
     ["its time-out destroys the request", (asked) => asked.destroy(new Error("timeout of 1000ms exceeded"))],
     ["it destroys the response", (asked) => responses.get(asked)!.destroy(new Error("unexpected content"))],
-  ])("a healthy target is not TRANSIENT_FAILURE because a client gives a call up: %s", async (_way, giveUp) => {
+  ])("does not show TRANSIENT_FAILURE for a healthy target if a client cancels a call: %s", async (_way, giveUp) => {
     observe();
     const server = await listening(createServer((_asked, response) => void response.write("the first half")));
     const controller = new AbortController();
@@ -128,20 +128,23 @@ describe("channels", () => {
       }),
     ],
     ["with an agent", () => ({})],
-  ])("a connection that a client gives up before it is made is not a failure either: %s", async (_when, optionsFor) => {
-    observe();
-    const port = portOf(await hello());
-    const asked = request({ host: "127.0.0.1", port, ...optionsFor(port) });
-    const over = ended(asked);
-    asked.destroy(new Error("changed its mind"));
-    expect(await over).toMatchObject({ message: "changed its mind" });
-    await eventually(async () => {
-      const [channel] = await channelsOf(registry);
-      expect(statesOf(channel!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> IDLE"]);
-    });
-  });
+  ])(
+    "does not show a failure if a client cancels before the connection is established: %s",
+    async (_when, optionsFor) => {
+      observe();
+      const port = portOf(await hello());
+      const asked = request({ host: "127.0.0.1", port, ...optionsFor(port) });
+      const over = ended(asked);
+      asked.destroy(new Error("changed its mind"));
+      expect(await over).toMatchObject({ message: "changed its mind" });
+      await eventually(async () => {
+        const [channel] = await channelsOf(registry);
+        expect(statesOf(channel!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> IDLE"]);
+      });
+    },
+  );
 
-  test("[CZ-D-STATE-4] a connection that is reset during a call is TRANSIENT_FAILURE with its cause", async () => {
+  test("[CZ-D-STATE-4] shows TRANSIENT_FAILURE with the cause if a connection is reset during a call", async () => {
     observe();
     const server = await listening(createServer((asked) => void asked.socket.resetAndDestroy()));
     await ask({ host: "127.0.0.1", port: portOf(server) });
@@ -149,7 +152,7 @@ describe("channels", () => {
     expect(statesOf((await channelsOf(registry))[0]!).at(-1)).toBe("READY -> TRANSIENT_FAILURE: read ECONNRESET");
   });
 
-  test("a name that is not known fails without an address", async () => {
+  test("shows a failure without an address for an unknown name", async () => {
     observe();
     const lookup: RequestOptions["lookup"] = (name, _options, found) =>
       found(Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: "ENOTFOUND" }), []);
@@ -160,7 +163,7 @@ describe("channels", () => {
     expect(statesOf(channel).at(-1)).toBe("CONNECTING -> TRANSIENT_FAILURE: getaddrinfo ENOTFOUND nowhere.test");
   });
 
-  test("several addresses of one name are several subchannels, each with its result", async () => {
+  test("shows several addresses of one name as several subchannels, each with its result", async () => {
     observe();
     const server = await hello();
     const port = portOf(server);
@@ -178,7 +181,7 @@ describe("channels", () => {
     expect(stateOf(channel)).toBe("READY");
   });
 
-  test("[CZ-D-TARGET-1] those of origins that fell idle are let go, the longest idle first, when there are more than may be", async () => {
+  test("[CZ-D-TARGET-1] removes channels of idle origins above the limit, the longest idle first", async () => {
     observe({ maxIdleChannels: 3 });
     const agent = keepAlive();
     const busy = await hello();
@@ -208,7 +211,7 @@ describe("channels", () => {
 });
 
 describe("connections", () => {
-  test("[CZ-SEC-1] over TLS show how they are secured, and a failure shows its reason", async () => {
+  test("[CZ-SEC-1] shows how a TLS connection is secured, and the reason of a failure", async () => {
     observe();
     const server = await listening(
       createHttpsServer(serverIdentity, (_asked, response) => response.end("secret")),
@@ -234,7 +237,7 @@ describe("connections", () => {
     expect(callsOf(failed)).toEqual([2, 1, 1]);
   });
 
-  test("[CZ-ADDR-4] to a Unix socket show its path, also where nobody listens", async () => {
+  test("[CZ-ADDR-4] shows the path of a Unix socket, even if nothing listens there", async () => {
     observe();
     const path = unixPath();
     expect(await ask({ socketPath: path })).toMatchObject({ code: "ENOENT" });
@@ -251,7 +254,7 @@ describe("connections", () => {
     expect(socket?.remote?.address).toMatchObject({ case: "udsAddress", value: { filename: path } });
   });
 
-  test("that the application makes itself are shown too", async () => {
+  test("shows connections that the application opens itself", async () => {
     observe();
     const port = portOf(await hello());
     await ask({ host: "service.test", port, createConnection: () => connect(port, "127.0.0.1") });
@@ -259,7 +262,7 @@ describe("connections", () => {
     expect([channel.data?.target, callsOf(channel)]).toEqual([`http://service.test:${port}`, [1, 1, 0]]);
   });
 
-  test("that come from an agent of another make are shown too", async () => {
+  test("shows connections of another agent implementation", async () => {
     observe();
     const port = portOf(await hello());
     class OwnAgent extends EventEmitter {
@@ -274,7 +277,7 @@ describe("connections", () => {
 });
 
 describe("observation", () => {
-  test("stops on request, and begins again with the connections that are there", async () => {
+  test("stops on request, and starts again with the existing connections", async () => {
     observe();
     const port = portOf(await hello());
     const agent = keepAlive();
@@ -292,7 +295,7 @@ describe("observation", () => {
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
   });
 
-  test("stops with requests in flight, and these continue", async () => {
+  test("stops with requests in flight, which continue", async () => {
     observe();
     const waiting: (() => void)[] = [];
     const server = await listening(createServer((_asked, response) => void waiting.push(() => response.end("hello"))));
@@ -310,7 +313,7 @@ describe("observation", () => {
     expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
   });
 
-  test("shows nothing of a connection that had ended before it was handed over", async () => {
+  test("shows nothing of a connection that ended before it was handed over", async () => {
     observe();
     const port = portOf(await hello());
     const dead = connect(port, "127.0.0.1");
@@ -336,7 +339,7 @@ describe("observation", () => {
     expect(registry.size).toMatchObject({ channels: 0 });
   });
 
-  test("counts a request that Node refuses as misuse as one that failed", async () => {
+  test("counts a request that Node refuses as misuse as failed", async () => {
     observe();
     const misused = { host: "127.0.0.1", port: 1, agent: keepAlive(), headers: { host: 5 as unknown as string } };
     expect(() => request(misused)).toThrow(TypeError);

@@ -10,7 +10,7 @@ import { callsOf, eventually } from "./both-ends.test.helper.js";
 import { observeHttpModule } from "./observe-module.js";
 import { observeHttpServer } from "./observe-server.js";
 
-test("what the process makes is shown, leaves when observation stops, and comes back when it starts again", async () => {
+test("shows the servers and requests of the process, removes them when observation stops, and shows them again when it restarts", async () => {
   const registry = createRegistry();
   let stop = observeHttpModule(registry);
   const server = createServer((_asked, response) => response.end("hello"));
@@ -51,7 +51,7 @@ test("what the process makes is shown, leaves when observation stops, and comes 
   await eventually(() => expect(registry.size).toMatchObject(nothing));
 });
 
-describe("[CZ-D-LISTEN-5] a server that was there before", () => {
+describe("[CZ-D-LISTEN-5] a server that exists before the observation", () => {
   async function serve(server: Server): Promise<Server> {
     server.on("request", (_asked, response) => response.end("hello"));
     server.listen(0, "127.0.0.1");
@@ -74,14 +74,14 @@ describe("[CZ-D-LISTEN-5] a server that was there before", () => {
   test.each([
     ["http", () => createServer()],
     ["https", () => createHttpsServer(serverIdentity)],
-  ])("shows at once if it listens, as one of %s", async (_, create) => {
+  ])("shows a listening %s server at once", async (_, create) => {
     await serve(create());
     const registry = createRegistry();
     onTestFinished(observeHttpModule(registry));
     expect(registry.size).toMatchObject({ servers: 1, sockets: 1 });
   });
 
-  test("shows with its next request if it was out of sight, but not after it was hidden", async () => {
+  test("shows a server that was not found with its next request, but not after it was hidden", async () => {
     const server = await serve(createServer());
     server.unref();
     const registry = createRegistry();
@@ -94,7 +94,7 @@ describe("[CZ-D-LISTEN-5] a server that was there before", () => {
     expect(registry.size).toMatchObject({ servers: 0 });
   });
 
-  test("shows when it begins to listen; one that is fed by hand, and never does, is let be", async () => {
+  test("shows a server when it starts to listen, and ignores one that never does", async () => {
     const later = createServer();
     const fed = createServer((_asked, response) => response.end("hello"));
     const registry = createRegistry();
@@ -110,7 +110,7 @@ describe("[CZ-D-LISTEN-5] a server that was there before", () => {
   });
 });
 
-test("a second call for the same registry shares the observation, and one for another is rejected", async () => {
+test("shares the observation with a second call for the same registry, and rejects one for another", async () => {
   const registry = createRegistry();
   const stops = [observeHttpModule(registry), observeHttpModule(registry)];
   expect(() => observeHttpModule(createRegistry())).toThrow(

@@ -55,7 +55,7 @@ async function expectShown(expected: Partial<Awaited<ReturnType<typeof shown>>>)
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
 
 describe("requests", () => {
-  test("[CZ-SOCKET-6] that do not wait for responses are each a stream, and get their responses in order", async () => {
+  test("[CZ-SOCKET-6] counts each pipelined request as a stream, and sends the responses in order", async () => {
     const responses: ServerResponse[] = [];
     const server = await listening(createServer((_asked, response) => void responses.push(response)));
     observeHttpServer(registry, server);
@@ -70,7 +70,7 @@ describe("requests", () => {
     await spoken;
   });
 
-  test("[CZ-SOCKET-7] fail with their connection, also those whose turn has not come", async () => {
+  test("[CZ-SOCKET-7] counts requests as failed with their connection, including those that still wait for their turn", async () => {
     const responses: ServerResponse[] = [];
     const server = await listening(createServer((_asked, response) => void responses.push(response)));
     observeHttpServer(registry, server);
@@ -84,14 +84,14 @@ describe("requests", () => {
     expect(streamsOf((await registry.getSocket(id.socketId)).socket!)).toEqual([2, 0, 2]);
   });
 
-  test("that Node itself refuses are counted too", async () => {
+  test("counts requests that Node itself refuses", async () => {
     const server = await listening(createServer(() => {}));
     observeHttpServer(registry, server);
     await speak(server, "GET / HTTP/1.1\r\n\r\n", /400 Bad Request/);
     await expectShown({ calls: [1, 0, 1] });
   });
 
-  test("that expect 100-continue are one call", async () => {
+  test("counts a request that expects 100-continue as one call", async () => {
     const server = await listening(createServer((asked, response) => asked.pipe(response)));
     observeHttpServer(registry, server);
     const asked = request({ port: portOf(server), method: "POST", headers: { expect: "100-continue" } });
@@ -103,7 +103,7 @@ describe("requests", () => {
     await expectShown({ calls: [1, 1, 0] });
   });
 
-  test("that are no HTTP are no calls, and the trace says so", async () => {
+  test("counts bytes that are not HTTP as no call, and traces them", async () => {
     const server = await listening(createServer(() => {}));
     observeHttpServer(registry, server);
     await speak(server, "GARBAGE\r\n\r\n", /400 Bad Request/);
@@ -114,7 +114,7 @@ describe("requests", () => {
     });
   });
 
-  test("that connect to elsewhere are streams until the tunnel ends", async () => {
+  test("keeps the stream of a CONNECT request open until the tunnel ends", async () => {
     const server = await listening(createServer());
     server.on("connect", (_asked, socket: Socket) => {
       socket.write("HTTP/1.1 200 Connected\r\n\r\n");
@@ -129,7 +129,7 @@ describe("requests", () => {
   });
 });
 
-test("a middleware between the application and the response changes nothing", async () => {
+test("changes nothing for a middleware between the application and the response", async () => {
   class Loud extends ServerResponse {
     _implicitHeader(): void {
       this.setHeader("x-loud", "yes");
@@ -150,7 +150,7 @@ test("a middleware between the application and the response changes nothing", as
   await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
 });
 
-test("[CZ-D-STATE-4] many connections that are lost at once are reported together", async () => {
+test("[CZ-D-STATE-4] reports many connections that are lost at once together", async () => {
   const server = await listening(createServer(() => {}));
   observeHttpServer(registry, server);
   const clients = Array.from({ length: 20 }, () => connect(portOf(server), "127.0.0.1"));
@@ -164,7 +164,7 @@ test("[CZ-D-STATE-4] many connections that are lost at once are reported togethe
 describe("over TLS", () => {
   const ca = certificate("ca.pem");
 
-  test("[CZ-SEC-1] a server of node:https shows how its connections are secured", async () => {
+  test("[CZ-SEC-1] shows how the connections of a node:https server are secured", async () => {
     const server = await listening(createHttpsServer(serverIdentity, (_asked, response) => response.end("secret")));
     observeHttpServer(registry, server);
     const asked = httpsRequest({ port: portOf(server), host: "localhost", ca, family: 4 });
@@ -177,7 +177,7 @@ describe("over TLS", () => {
     expect(socket?.security?.model.case).toBe("tls");
   });
 
-  test("a failed handshake is reported with its reason, and is no connection", async () => {
+  test("reports a failed handshake with its reason, and counts no connection", async () => {
     const server = await listening(createHttpsServer(serverIdentity));
     observeHttpServer(registry, server);
     await speakTls(server, "TLSv1.1");
@@ -198,7 +198,7 @@ describe("over TLS", () => {
     await once(socket, "error");
   }
 
-  test("HTTP/1.1 beside HTTP/2 shows under the one server", async () => {
+  test("shows HTTP/1.1 and HTTP/2 under one server", async () => {
     const server: Http2SecureServer = await listening(
       createSecureServer({ ...serverIdentity, allowHTTP1: true }, (_asked, response) => void response.end("either")),
     );
@@ -218,7 +218,7 @@ describe("over TLS", () => {
   });
 });
 
-test("[CZ-ADDR-4] a server on a Unix socket shows its path on every connection", async () => {
+test("[CZ-ADDR-4] shows the path of a Unix socket on every connection of its server", async () => {
   const path = unixPath();
   const server = await listening(
     createServer((_asked, response) => response.end("local")),
@@ -235,7 +235,7 @@ test("[CZ-ADDR-4] a server on a Unix socket shows its path on every connection",
   expect(socket?.local?.address).toMatchObject({ case: "udsAddress", value: { filename: path } });
 });
 
-test("a server that never listens shows what it is handed", async () => {
+test("shows the connections that are handed to a server that never listens", async () => {
   const inner = createServer((_asked, response) => response.end("handed over"));
   observeHttpServer(registry, inner);
   const outer = await listening(createNetServer((socket) => inner.emit("connection", socket)));
@@ -252,7 +252,7 @@ describe("observation", () => {
 
   afterEach(() => stopObserving(server));
 
-  test("stops on request, and begins again with the connections that are there", async () => {
+  test("stops on request, and starts again with the existing connections", async () => {
     observeHttpServer(registry, server);
     const socket = await speak(server, get("/"), /response/);
     await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });

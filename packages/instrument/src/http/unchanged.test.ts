@@ -125,7 +125,7 @@ async function whatTheApplicationSees(observe: (server: Server) => () => void): 
   return seen;
 }
 
-test("an application sees the same events, errors and back-pressure with the instrument and without", async () => {
+test("delivers the same events, errors and back-pressure to an application with and without the instrument", async () => {
   const plain = await whatTheApplicationSees(() => () => {});
   const registry = createRegistry();
   const observed = await whatTheApplicationSees((server) => {

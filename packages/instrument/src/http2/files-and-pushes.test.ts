@@ -77,19 +77,22 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
     ["small", 1],
     ["large", 1],
     ["empty", 0],
-  ] as const)("[CZ-SOCKET-6] [CZ-SOCKET-8] a %s one, by its path and by its descriptor", async (name, messages) => {
-    const fd = openSync(file(name), "r");
-    onTestFinished(() => closeSync(fd));
-    const ways = [
-      (stream: ServerHttp2Stream) => stream.respondWithFile(file(name), { "content-type": "text/plain" }),
-      (stream: ServerHttp2Stream) => stream.respondWithFD(fd, { "content-type": "text/plain" }),
-    ];
-    respond = (stream) => ways.shift()!(stream);
-    for (const _ of [1, 2]) await over(ask().resume());
-    await (await Probe.of(registry)).expect(allWell(2, 0, 2 * messages));
-  });
+  ] as const)(
+    "[CZ-SOCKET-6] [CZ-SOCKET-8] counts a %s file as one message, sent by path and by descriptor",
+    async (name, messages) => {
+      const fd = openSync(file(name), "r");
+      onTestFinished(() => closeSync(fd));
+      const ways = [
+        (stream: ServerHttp2Stream) => stream.respondWithFile(file(name), { "content-type": "text/plain" }),
+        (stream: ServerHttp2Stream) => stream.respondWithFD(fd, { "content-type": "text/plain" }),
+      ];
+      respond = (stream) => ways.shift()!(stream);
+      for (const _ of [1, 2]) await over(ask().resume());
+      await (await Probe.of(registry)).expect(allWell(2, 0, 2 * messages));
+    },
+  );
 
-  test("[CZ-SOCKET-6] with trailers", async () => {
+  test("[CZ-SOCKET-6] counts a file that is sent with trailers", async () => {
     respond = (stream) => {
       stream.respondWithFile(file("small"), {}, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "x-end": "1" }));
@@ -98,7 +101,7 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
     await (await Probe.of(registry)).expect(allWell(1, 0, 1));
   });
 
-  test("[CZ-SOCKET-6] sent to its end before the client, which had more to say, hangs up", async () => {
+  test("[CZ-SOCKET-6] counts a file that was sent completely before the client, still sending, disconnects", async () => {
     respond = (stream) => stream.respondWithFile(file("large"));
     const stream = ask("POST").resume();
     await once(stream, "end");
@@ -122,25 +125,28 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
     ["loses its connection", () => session.destroy()],
     ["loses its session", () => accepted.destroy()],
   ];
-  test.each(cuts)("[CZ-SOCKET-7] that %s half-way has failed, and is no message", async (_, cut) => {
-    let responding: ServerHttp2Stream | undefined;
-    respond = (stream) => {
-      responding = stream;
-      stream.respondWithFile(file("large"));
-    };
-    const stream = ask();
-    await once(stream, "response");
-    // Until nothing more is read for a client that grants no more: Node crashes where the stream is destroyed while its file is read.
-    await eventually(() => expect(stream.state.localWindowSize).toBe(0));
-    const probe = await Probe.of(registry);
-    await probe.expect({ serverStreams: [1, 0, 0] });
-    cut(stream, responding!);
-    stream.resume();
-    await over(stream);
-    await probe.expect({ serverStreams: [1, 0, 1], serverCalls: [1, 0, 1], received: [0, 0] });
-  });
+  test.each(cuts)(
+    "[CZ-SOCKET-7] counts a file response that %s half-way as failed, and as no message",
+    async (_, cut) => {
+      let responding: ServerHttp2Stream | undefined;
+      respond = (stream) => {
+        responding = stream;
+        stream.respondWithFile(file("large"));
+      };
+      const stream = ask();
+      await once(stream, "response");
+      // Until nothing more is read for a client that grants no more: Node crashes where the stream is destroyed while its file is read.
+      await eventually(() => expect(stream.state.localWindowSize).toBe(0));
+      const probe = await Probe.of(registry);
+      await probe.expect({ serverStreams: [1, 0, 0] });
+      cut(stream, responding!);
+      stream.resume();
+      await over(stream);
+      await probe.expect({ serverStreams: [1, 0, 1], serverCalls: [1, 0, 1], received: [0, 0] });
+    },
+  );
 
-  test("[CZ-SOCKET-7] that is missing resets the stream; if the server responds in its place, that counts", async () => {
+  test("[CZ-SOCKET-7] counts a reset stream for a missing file, or the response that the server sends instead", async () => {
     const ways = [
       (stream: ServerHttp2Stream) => stream.respondWithFile(file("missing")),
       (stream: ServerHttp2Stream) =>
@@ -162,7 +168,7 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
   });
 });
 
-describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
+describe("[CZ-D-PUSH-1] streams that the server pushes", () => {
   /** Pushes a stream in addition to its response, and leaves the rest to the test. */
   function pushing(then: (pushed: ServerHttp2Stream) => void): void {
     respond = (stream) => {
@@ -176,7 +182,7 @@ describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
     };
   }
 
-  test("[CZ-SOCKET-5] [CZ-SOCKET-10] [CZ-SOCKET-11] is one that it began, on both ends, and no call", async () => {
+  test("[CZ-SOCKET-5] [CZ-SOCKET-10] [CZ-SOCKET-11] counts a pushed stream as started by the server on both ends, and as no call", async () => {
     pushing((pushed) => {
       pushed.respond({ "content-type": "text/plain" });
       pushed.end("extra");
@@ -196,14 +202,14 @@ describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
     expect(serving.data?.lastLocalStreamCreatedTimestamp).toBeDefined();
   });
 
-  test("[CZ-SOCKET-6] [CZ-SOCKET-8] [CZ-D-MSG-1] may be a file", async () => {
+  test("[CZ-SOCKET-6] [CZ-SOCKET-8] [CZ-D-MSG-1] counts a pushed file as a message", async () => {
     pushing((pushed) => pushed.respondWithFile(file("large")));
     session.on("stream", (pushed) => void pushed.resume());
     await over(ask().resume());
     await (await Probe.of(registry)).expect({ serverStreams: [2, 2, 0], clientStreams: [2, 2, 0], received: [2, 2] });
   });
 
-  test("[CZ-SOCKET-7] has failed where the client refuses it", async () => {
+  test("[CZ-SOCKET-7] counts a pushed stream that the client refuses as failed", async () => {
     pushing((pushed) => {
       pushed.respond();
       pushed.write("never enough");
@@ -221,7 +227,7 @@ describe("[CZ-D-PUSH-1] a stream that the server pushes", () => {
     });
   });
 
-  test("comes through Node's response objects, and an error as it ever did", async () => {
+  test("pushes through Node's response objects, and reports errors as before", async () => {
     const compat = createServer((_request, response) => {
       response.createPushResponse({ ":path": "/pushed" }, (error, pushed) => {
         if (error) throw error;

@@ -118,8 +118,8 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-describe("the counters of both ends", () => {
-  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] a unary call that succeeds", async () => {
+describe("counters of both ends", () => {
+  test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a unary call that succeeds", async () => {
     await ended(call("/a.B/C", "question"));
     const ends = await settled();
     expect(streams(ends.client)).toEqual([1n, 1n, 0n]);
@@ -130,7 +130,7 @@ describe("the counters of both ends", () => {
       expect(calls).toEqual([1n, 1n, 0n]);
   });
 
-  test("[CZ-SOCKET-8] many messages both ways, however they are cut into frames", async () => {
+  test("[CZ-SOCKET-8] counts many messages in both directions, however they are split into frames", async () => {
     respond = (stream) => {
       stream.resume();
       stream.on("end", () => reply(stream, 50));
@@ -141,7 +141,7 @@ describe("the counters of both ends", () => {
     expect(messages(ends.server)).toEqual([50n, 30n]);
   });
 
-  test("[CZ-SOCKET-6] [CZ-DATA-5] an error with trailers is a stream that succeeded and a call that failed", async () => {
+  test("[CZ-SOCKET-6] [CZ-DATA-5] counts an error with trailers as a successful stream and a failed call", async () => {
     respond = (stream) => reply(stream, 0, "13");
     await ended(call());
     const ends = await settled();
@@ -151,7 +151,7 @@ describe("the counters of both ends", () => {
       expect(calls).toEqual([1n, 0n, 1n]);
   });
 
-  test("[CZ-SOCKET-6] an error in headers alone (UNIMPLEMENTED) likewise", async () => {
+  test("[CZ-SOCKET-6] counts an error in headers alone (UNIMPLEMENTED) as a successful stream and a failed call", async () => {
     respond = (stream) => stream.respond({ ...grpc, "grpc-status": "12" }, { endStream: true });
     await ended(call());
     const ends = await settled();
@@ -160,7 +160,7 @@ describe("the counters of both ends", () => {
     for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([1n, 0n, 1n]);
   });
 
-  test("[CZ-SOCKET-7] a call that the client cancels fails on both ends", async () => {
+  test("[CZ-SOCKET-7] counts a call that the client cancels as failed on both ends", async () => {
     respond = (stream) => stream.respond(grpc);
     const stream = call("/a.B/C", "question");
     await once(stream, "response");
@@ -172,7 +172,7 @@ describe("the counters of both ends", () => {
     for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([1n, 0n, 1n]);
   });
 
-  test("[CZ-SOCKET-7] a call whose signal was aborted before it began has failed", async () => {
+  test("[CZ-SOCKET-7] counts a call whose signal was aborted before it started as failed", async () => {
     await ended(call());
     const stream = session.request({ ":path": "/" }, { signal: AbortSignal.abort() });
     stream.on("error", () => {});
@@ -190,7 +190,7 @@ describe("the counters of both ends", () => {
     // From Node 22 on it is refused at once.
     [NGHTTP2_REFUSED_STREAM, major < 22],
   ])(
-    "[CZ-SOCKET-6] a stream that Node ends before it resets it with code %i succeeded (%s), and the call did not",
+    "[CZ-SOCKET-6] counts a stream that Node ends before it resets it with code %i as succeeded (%s), and the call as failed",
     async (code, endsFirst) => {
       respond = (stream) => {
         stream.respond(grpc);
@@ -206,7 +206,7 @@ describe("the counters of both ends", () => {
     },
   );
 
-  test("[CZ-SOCKET-7] a stream that the server resets before it responds fails on both ends", async () => {
+  test("[CZ-SOCKET-7] counts a stream that the server resets before it responds as failed on both ends", async () => {
     respond = (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM);
     await ended(call("/a.B/C", "question"));
     const ends = await settled();
@@ -215,7 +215,7 @@ describe("the counters of both ends", () => {
     for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([1n, 0n, 1n]);
   });
 
-  test("[CZ-SOCKET-7] a connection that is lost fails what was in flight, and only that", async () => {
+  test("[CZ-SOCKET-7] counts only what was in flight as failed when a connection is lost", async () => {
     await ended(call());
     respond = (stream) => stream.respond(grpc);
     const hanging = [call(), call()];
@@ -235,7 +235,7 @@ describe("the counters of both ends", () => {
     expect(channel?.data?.state?.state).toBe(5);
   });
 
-  test("[CZ-SOCKET-9] keep-alives are counted on the end that sends them", async () => {
+  test("[CZ-SOCKET-9] counts keep-alives on the end that sends them", async () => {
     await ended(call());
     await new Promise((resolve) => session.ping(resolve));
     await new Promise((resolve) => session.ping(resolve));
@@ -243,7 +243,7 @@ describe("the counters of both ends", () => {
     expect([ends.client.keepAlivesSent, ends.server.keepAlivesSent]).toEqual([2n, 0n]);
   });
 
-  test("[CZ-SOCKET-10] [CZ-SOCKET-11] stream times are on the right side", async () => {
+  test("[CZ-SOCKET-10] [CZ-SOCKET-11] records stream times on the right side", async () => {
     await ended(call());
     const { client, server: accepted } = await settled();
     expect(client.lastLocalStreamCreatedTimestamp).toBeDefined();
@@ -252,7 +252,7 @@ describe("the counters of both ends", () => {
     expect(accepted.lastLocalStreamCreatedTimestamp).toBeUndefined();
   });
 
-  test("[CZ-SOCKET-11] what a server pushes is a stream that the other end began", async () => {
+  test("[CZ-SOCKET-11] counts a pushed stream as started by the other end", async () => {
     respond = (stream) => {
       stream.pushStream({ ":path": "/pushed" }, (error, pushed) => {
         if (error) throw error;
@@ -269,7 +269,7 @@ describe("the counters of both ends", () => {
     expect(channelCalls).toEqual([1n, 1n, 0n]);
   });
 
-  test("[CZ-D-MSG-1] a body without envelopes is one message, and the status of HTTP decides", async () => {
+  test("[CZ-D-MSG-1] counts a body without envelopes as one message, and the call by its HTTP status", async () => {
     respond = (stream, path) => {
       stream.respond({ ":status": path === "/missing" ? 404 : 200, "content-type": "application/json" });
       stream.write("{");
@@ -287,7 +287,7 @@ describe("the counters of both ends", () => {
     for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([2n, 1n, 1n]);
   });
 
-  test("[CZ-SOCKET-8] a request without envelopes is sent when it is written, although its response hangs", async () => {
+  test("[CZ-SOCKET-8] counts a request without envelopes when it is written, although its response is pending", async () => {
     respond = (stream) => stream.resume();
     const stream = session.request({ ":method": "POST", ":path": "/", "content-type": "application/json" });
     stream.on("error", () => {});
@@ -300,7 +300,7 @@ describe("the counters of both ends", () => {
     });
   });
 
-  test("in every moment, what started has succeeded, failed, or is in flight", async () => {
+  test("counts every started call as succeeded, failed or in flight at any moment", async () => {
     const open: ServerHttp2Stream[] = [];
     respond = (stream) => open.push(stream);
     const calls = Array.from({ length: 10 }, () => call("/a.B/C", "question"));
@@ -320,7 +320,7 @@ describe("the counters of both ends", () => {
   });
 });
 
-test("[CZ-SOCKET-6] responses through Node's response objects succeed, with a body and without", async () => {
+test("[CZ-SOCKET-6] counts responses through Node's response objects as succeeded, with a body and without", async () => {
   const compat = createServer((request, response) => {
     response.statusCode = Number(request.url?.slice(1));
     if (request.url === "/200") response.write("hello");
@@ -354,7 +354,7 @@ test("[CZ-SOCKET-6] responses through Node's response objects succeed, with a bo
   compat.close();
 });
 
-test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are shown from the side of the sender, without those of streams", async () => {
+test("[CZ-SOCKET-13] [CZ-SOCKET-14] shows the windows from the side of the sender, without those of streams", async () => {
   respond = (stream) => stream.respond(grpc);
   // The client grants each stream more than the connection as a whole.
   await new Promise<void>((resolve) => session.settings({ initialWindowSize: 100_000 }, () => resolve()));
@@ -371,7 +371,7 @@ test("[CZ-SOCKET-13] [CZ-SOCKET-14] the windows are shown from the side of the s
   });
 });
 
-test("the addresses of both ends fit together, and the listening socket has no remote one", async () => {
+test("shows matching addresses on both ends, and no remote address on the listen socket", async () => {
   await ended(call());
   const channel = (await registry.getTopChannels()).channel[0]!;
   const { subchannel } = await registry.getSubchannel(channel.subchannelRef[0]!.subchannelId);
@@ -386,7 +386,7 @@ test("the addresses of both ends fit together, and the listening socket has no r
   expect(listen.remote).toBeUndefined();
 });
 
-test("a handle that the application closed is left alone, and its server continues", async () => {
+test("leaves a handle alone that the application closed, and its server continues", async () => {
   const closing = createServer((_request, response) => response.end("hello"));
   const seen = createRegistry();
   const handle = observeHttp2Server(seen, closing);
@@ -403,7 +403,7 @@ test("a handle that the application closed is left alone, and its server continu
   closing.close();
 });
 
-test("a connection that cannot be made is TRANSIENT_FAILURE with its cause in the trace", async () => {
+test("shows TRANSIENT_FAILURE with the cause in the trace if a connection fails", async () => {
   const lonely = createRegistry();
   const failing = connect("http://127.0.0.1:1");
   const failed = once(failing, "error").catch(() => {});

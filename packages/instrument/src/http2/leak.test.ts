@@ -8,7 +8,7 @@ import { eventually } from "../http/both-ends.test.helper.js";
 import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Server } from "./observe-server.js";
 
-test("10,000 connections opened and closed leave the registry where it began, and its memory too", async () => {
+test("leaves the registry and its memory as they were after 10,000 connections were opened and closed", async () => {
   const registry = createRegistry({ maxClosed: 100 });
   const server = createServer((_request, response) => response.end("hello"));
   observeHttp2Server(registry, server);

@@ -73,7 +73,7 @@ async function subchannelOf(channel: Channel | undefined): Promise<Subchannel> {
 
 const nothing = { channels: 0, subchannels: 0, servers: 0, sockets: 0 };
 
-test("what the process makes is shown, leaves when observation stops, and comes back when it starts again", async () => {
+test("shows the servers and sessions of the process, removes them when observation stops, and shows them again when it restarts", async () => {
   const stop = observe();
   const server = await serve();
   const session = open(`http://127.0.0.1:${portOf(server)}`);
@@ -103,7 +103,7 @@ test("what the process makes is shown, leaves when observation stops, and comes 
 });
 
 describe("[CZ-D-TARGET-1] the channel of a target", () => {
-  test("[CZ-DATA-3] stays through the sessions that come and go, and counts the calls of all of them", async () => {
+  test("[CZ-DATA-3] keeps the channel of a target through its sessions, and counts the calls of all of them", async () => {
     observe();
     const target = `http://127.0.0.1:${portOf(await serve())}`;
     for (const calls of [1, 2, 3]) {
@@ -121,7 +121,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 0 });
   });
 
-  test("[CZ-SOCKET-4] has sockets without a remote name if it says the name itself", async () => {
+  test("[CZ-SOCKET-4] omits the remote name of sockets if the target contains it", async () => {
     observe();
     const target = `http://localhost:${portOf(await serve())}`;
     await get(open(target, { family: 4 }));
@@ -132,7 +132,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     expect([socket?.remoteName, socket?.remote?.address.case]).toEqual(["", "tcpipAddress"]);
   });
 
-  test("[CZ-D-STATE-4] is TRANSIENT_FAILURE with the cause while nothing listens there, and READY when something does", async () => {
+  test("[CZ-D-STATE-4] shows TRANSIENT_FAILURE with the cause while nothing listens at the target, and READY when something does", async () => {
     observe();
     const gone = await serve();
     const port = portOf(gone);
@@ -159,7 +159,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     ]);
   });
 
-  test("[CZ-D-STATE-4] is TRANSIENT_FAILURE when TLS 1.3 rejects a session for lack of a certificate after its handshake", async () => {
+  test("[CZ-D-STATE-4] shows TRANSIENT_FAILURE if TLS 1.3 rejects a session after its handshake for lack of a certificate", async () => {
     observe();
     const ca = certificate("ca.pem");
     const server = await listening(
@@ -177,7 +177,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     });
   });
 
-  test("is READY for as long as one of its sessions is", async () => {
+  test("shows READY while one session of the target is ready", async () => {
     observe();
     const target = `http://127.0.0.1:${portOf(await serve())}`;
     const [one, other] = [open(target), open(`${target}/with/a/path`)];
@@ -188,7 +188,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     expect((await channels()).map(stateOf)).toEqual(["READY"]);
   });
 
-  test("is one of many, of which only so many are kept that have no session", async () => {
+  test("keeps a limited number of channels that have no session", async () => {
     observe(3);
     const server = await serve();
     const alive = open(`http://127.0.0.1:${portOf(server)}`);
@@ -204,7 +204,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     ]);
   });
 
-  test("[CZ-ADDR-4] is unix: and the path where that is what was asked for", async () => {
+  test("[CZ-ADDR-4] shows unix: and the path as the target if a path was requested", async () => {
     observe();
     const path = unixPath();
     const server = createServer((_request, response) => response.end("hello"));
@@ -222,7 +222,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     await once(server, "close");
   });
 
-  test("gives a session up that the application comes to observe itself, and its state with it", async () => {
+  test("releases a session, and its state, that the application starts to observe itself", async () => {
     observe();
     const session = open(`http://127.0.0.1:${portOf(await serve())}`);
     await get(session);
@@ -236,7 +236,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
   });
 });
 
-test("a session that is waited for as a promise is seen as any other", async () => {
+test("shows a session that was awaited through util.promisify", async () => {
   observe();
   const session = (await promisify(connect)(`http://127.0.0.1:${portOf(await serve())}`)) as ClientHttp2Session;
   onTestFinished(() => session.destroy());
@@ -245,8 +245,8 @@ test("a session that is waited for as a promise is seen as any other", async () 
   await expect(promisify(connect)("http://127.0.0.1:1")).rejects.toMatchObject({ code: "ECONNREFUSED" });
 });
 
-describe("[CZ-D-LISTEN-5] a server that was there before", () => {
-  test("shows at once if it listens, with the connections that are made from then on", async () => {
+describe("[CZ-D-LISTEN-5] a server that exists before the observation", () => {
+  test("shows a listening server at once, with the connections that are made from then on", async () => {
     const server = await serve();
     observe();
     expect(registry.size).toMatchObject({ servers: 1, sockets: 1 });
@@ -254,7 +254,7 @@ describe("[CZ-D-LISTEN-5] a server that was there before", () => {
     await eventually(async () => expect((await registry.getServers()).server.map(callsOf)).toEqual([[1, 1, 0]]));
   });
 
-  test("shows as soon as it listens", async () => {
+  test("shows a server as soon as it listens", async () => {
     const server = createServer((_request, response) => response.end("hello"));
     observe();
     expect(registry.size).toMatchObject({ servers: 0 });
@@ -264,7 +264,7 @@ describe("[CZ-D-LISTEN-5] a server that was there before", () => {
     server.close();
   });
 
-  test("stays where the application shows it", async () => {
+  test("leaves a server where the application already shows it", async () => {
     const server = await serve();
     const own = createRegistry();
     const handle = observeHttp2Server(own, server);
@@ -275,7 +275,7 @@ describe("[CZ-D-LISTEN-5] a server that was there before", () => {
   });
 });
 
-test("a server that the application comes to observe itself stays observed when all else stops", async () => {
+test("keeps showing a server that the application observes itself after everything else has stopped", async () => {
   const stop = observe();
   const server = await serve();
   const handle = observeHttp2Server(createRegistry(), server);
@@ -285,7 +285,7 @@ test("a server that the application comes to observe itself stays observed when 
   expect(stopObserving(server)).toBe(true);
 });
 
-test("a second call for the same registry shares the observation, and one for another is rejected", async () => {
+test("shares the observation with a second call for the same registry, and rejects one for another", async () => {
   const stops = [observe(), observe()];
   expect(() => observeHttp2Module(createRegistry())).toThrow(
     /^The servers and sessions of node:http2 are observed already/,

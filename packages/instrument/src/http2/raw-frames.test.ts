@@ -32,7 +32,7 @@ function streams(data: SocketData): bigint[] {
   return [data.streamsStarted, data.streamsSucceeded, data.streamsFailed];
 }
 
-describe("a client, against a server that writes frames by hand", () => {
+describe("a client of a server that writes frames by hand", () => {
   let registry: Registry;
   let session: ClientHttp2Session;
   let peer: RawPeer;
@@ -85,7 +85,7 @@ describe("a client, against a server that writes frames by hand", () => {
   }
 
   test.each([0, 2, 7, 8, 11])(
-    "[CZ-SOCKET-7] RST_STREAM with code %i before the end is a failed stream",
+    "[CZ-SOCKET-7] counts RST_STREAM with code %i before the end as a failed stream",
     async (code) => {
       call();
       await peer.frame(({ type }) => type === frameTypes.headers);
@@ -96,7 +96,7 @@ describe("a client, against a server that writes frames by hand", () => {
     },
   );
 
-  test("[CZ-SOCKET-6] the end-of-stream bit counts wherever it stands: on headers, on data, on an empty frame", async () => {
+  test("[CZ-SOCKET-6] recognizes the end-of-stream flag on headers, on data and on an empty frame", async () => {
     for (const id of [1, 3, 5]) {
       call();
       await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === id);
@@ -110,7 +110,7 @@ describe("a client, against a server that writes frames by hand", () => {
     await expectStreams(3n, 3n, 0n);
   });
 
-  test("[CZ-SOCKET-6] RST_STREAM after the end takes nothing back", async () => {
+  test("[CZ-SOCKET-6] keeps a stream succeeded if RST_STREAM arrives after its end", async () => {
     const stream = session.request({ ":method": "POST", ":path": "/" });
     stream.on("error", () => {});
     stream.resume();
@@ -122,7 +122,7 @@ describe("a client, against a server that writes frames by hand", () => {
     await expectStreams(1n, 1n, 0n);
   });
 
-  test("[CZ-SOCKET-7] a connection reset fails the calls in flight, and the trace shows it as a loss", async () => {
+  test("[CZ-SOCKET-7] counts calls in flight as failed on a connection reset, and traces the loss", async () => {
     call();
     call();
     await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 3);
@@ -132,7 +132,7 @@ describe("a client, against a server that writes frames by hand", () => {
     await expectLoss(/(?:read ECONNRESET|closed with calls in flight)/);
   });
 
-  test("[CZ-SOCKET-7] a connection reset that Node takes for an orderly end is a loss if calls are in flight", async () => {
+  test("[CZ-SOCKET-7] traces a connection reset as a loss if calls are in flight, although Node reports an orderly end", async () => {
     call();
     call();
     await peer.frame(({ type, streamId }) => type === frameTypes.headers && streamId === 3);
@@ -143,7 +143,7 @@ describe("a client, against a server that writes frames by hand", () => {
     await expectLoss(/closed with calls in flight/);
   });
 
-  test("[CZ-SOCKET-7] an end of the connection without GOAWAY is a loss if calls are in flight", async () => {
+  test("[CZ-SOCKET-7] traces the end of a connection without GOAWAY as a loss if calls are in flight", async () => {
     call();
     await peer.frame(({ type }) => type === frameTypes.headers);
     peer.end();
@@ -154,7 +154,7 @@ describe("a client, against a server that writes frames by hand", () => {
   test.each([
     ["the server ends a connection without calls", () => peer.end()],
     ["the client destroys a session with a call in flight", () => call().session!.destroy()],
-  ])("no failure is shown when %s", async (_what, end) => {
+  ])("shows no failure when %s", async (_what, end) => {
     end();
     await eventually(() => expect(registry.size.channels).toBe(0));
     const trace = await traceOfChannel();
@@ -162,7 +162,7 @@ describe("a client, against a server that writes frames by hand", () => {
     expect(trace).not.toContain("TRANSIENT_FAILURE");
   });
 
-  test("[CZ-SOCKET-7] GOAWAY fails the streams that it leaves out, and its code is in the trace", async () => {
+  test("[CZ-SOCKET-7] counts the streams that GOAWAY leaves out as failed, and traces its code", async () => {
     call();
     await peer.frame(({ type }) => type === frameTypes.headers);
     const { channel } = await registry.getChannel(channelId);
@@ -176,7 +176,7 @@ describe("a client, against a server that writes frames by hand", () => {
     });
   });
 
-  test("a storm of resets is reported once, and then with a number", async () => {
+  test("reports many resets once, and then with their number", async () => {
     const { channel } = await registry.getChannel(channelId);
     const { subchannelId } = channel!.subchannelRef[0]!;
     for (let i = 0; i < 40; i += 1) call();
@@ -196,7 +196,7 @@ describe("a client, against a server that writes frames by hand", () => {
     );
   });
 
-  test("messages are counted across frames of a single byte", async () => {
+  test("counts messages across frames of a single byte", async () => {
     call();
     await peer.frame(({ type }) => type === frameTypes.headers);
     // The static table has content-type at 31; the value is literal.
@@ -214,7 +214,7 @@ describe("a client, against a server that writes frames by hand", () => {
   });
 });
 
-describe("a server, against a client that writes frames by hand", () => {
+describe("a server of a client that writes frames by hand", () => {
   let registry: Registry;
   let server: Http2Server;
   let peer: RawPeer;
@@ -249,7 +249,7 @@ describe("a server, against a client that writes frames by hand", () => {
     await eventually(async () => expect(streams((await registry.getSocket(id)).socket!.data!)).toEqual(expected));
   }
 
-  test("[CZ-SOCKET-7] RST_STREAM from the client before the response ended is a failed stream", async () => {
+  test("[CZ-SOCKET-7] counts RST_STREAM from the client before the end of the response as a failed stream", async () => {
     respond = (stream) => {
       stream.respond();
       stream.write("half");
@@ -261,7 +261,7 @@ describe("a server, against a client that writes frames by hand", () => {
     await expectStreams(id, 1n, 0n, 1n);
   });
 
-  test("[CZ-SOCKET-6] a response that ended before the request did is a stream that succeeded, reset or not", async () => {
+  test("[CZ-SOCKET-6] counts a response that ended before the request as succeeded, reset or not", async () => {
     respond = (stream) => {
       stream.respond();
       stream.end("early");
@@ -273,7 +273,7 @@ describe("a server, against a client that writes frames by hand", () => {
     await expectStreams(id, 1n, 1n, 0n);
   });
 
-  test("[CZ-SOCKET-7] a client that vanishes fails what was in flight", async () => {
+  test("[CZ-SOCKET-7] counts what was in flight as failed when a client vanishes", async () => {
     respond = (stream) => stream.respond();
     for (const streamId of [1, 3, 5]) peer.write(frameTypes.headers, endHeaders | endStream, streamId, requestHeaders);
     const id = await socketId();
@@ -283,7 +283,7 @@ describe("a server, against a client that writes frames by hand", () => {
     await eventually(() => expect(registry.size.sockets).toBe(1));
   });
 
-  test("[CZ-SOCKET-7] a response that waits for a window when the client resets has failed, and its message was not sent", async () => {
+  test("[CZ-SOCKET-7] counts a response that waits for a window when the client resets as failed, and its message as not sent", async () => {
     respond = (stream) => {
       stream.respond({ "content-type": "application/grpc" });
       const message = Buffer.alloc(5 + 200_000);
@@ -303,7 +303,7 @@ describe("a server, against a client that writes frames by hand", () => {
     ["text/plain", [7, 7], 1n],
     ["application/grpc", [0, 0, 0, 0, 1, 7, 0, 0, 0, 0, 0], 2n],
   ])(
-    "[CZ-SOCKET-8] messages of %s are counted that arrived before the socket was handed to the server: %j",
+    "[CZ-SOCKET-8] counts messages of %s that arrived before the socket was handed to the server: %j",
     async (type, body, messages) => {
       respond = (stream) => {
         stream.respond();

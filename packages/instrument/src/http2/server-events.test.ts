@@ -72,7 +72,7 @@ async function expectNoConnections(): Promise<void> {
   await eventually(() => expect(registry.size.sockets).toBe(1));
 }
 
-test("a GOAWAY that the server sends is in its trace, with its code and its weight", async () => {
+test("traces a GOAWAY that the server sends, with its code and severity", async () => {
   const client = await open();
   sessions[0]!.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   await new Promise((resolve) => client.once("close", resolve));
@@ -93,21 +93,21 @@ test.each([
     "and an error",
     (session: ServerHttp2Session) => session.destroy(new Error("no"), constants.NGHTTP2_INADEQUATE_SECURITY),
   ],
-])("a session that is destroyed with a code %s reports that code once", async (_, destroy) => {
+])("reports the code of a session that is destroyed with code %s once", async (_, destroy) => {
   await open();
   destroy(sessions[0]!);
   await expectNoConnections();
   await expectTrace("GOAWAY sent: INADEQUATE_SECURITY");
 });
 
-test("a session that is destroyed without an error is no news, for its server wanted that", async () => {
+test("reports nothing for a session that is destroyed without an error, because its server intended that", async () => {
   await open();
   sessions[0]!.destroy(undefined, constants.NGHTTP2_INADEQUATE_SECURITY);
   await expectNoConnections();
   expect(await trace()).toEqual([]);
 });
 
-test("clients that close properly are not reported, nor is the response to their GOAWAY", async () => {
+test("does not report clients that close properly, nor the response to their GOAWAY", async () => {
   for (const _ of [1, 2, 3]) {
     const client = await open();
     client.close();
@@ -117,7 +117,7 @@ test("clients that close properly are not reported, nor is the response to their
   expect(await trace()).toEqual([]);
 });
 
-test("a GOAWAY with an error that a client sends is in the trace, once", async () => {
+test("traces a GOAWAY with an error that a client sends once", async () => {
   const peer = await rawClient(portOf(server));
   await eventually(() => expect(sessions).toHaveLength(1));
   peer.write(frameTypes.goaway, 0, 0, Buffer.concat([errorCode(0), errorCode(2)]));
@@ -125,7 +125,7 @@ test("a GOAWAY with an error that a client sends is in the trace, once", async (
   await expectTrace("GOAWAY received: INTERNAL_ERROR");
 });
 
-test("a connection that is reset is lost, also if nothing was in flight", async () => {
+test("reports a connection reset as lost, even if nothing was in flight", async () => {
   const peer = await rawClient(portOf(server));
   await peer.frame(({ type, flags }) => type === frameTypes.settings && flags === 1);
   peer.cut();
@@ -133,7 +133,7 @@ test("a connection that is reset is lost, also if nothing was in flight", async 
   await expectTrace("Connection lost: ECONNRESET");
 });
 
-test("a connection that ends without a word is lost where calls were under way", async () => {
+test("reports a connection that ends without GOAWAY as lost if calls were in progress", async () => {
   respond = (stream) => stream.respond();
   const peer = await rawClient(portOf(server));
   for (const id of [1, 3]) peer.write(frameTypes.headers, endHeaders | endStream, id, requestHeaders);
@@ -151,7 +151,7 @@ test("a connection that ends without a word is lost where calls were under way",
   expect(streamsOf(socket!)).toEqual([2, 0, 2]);
 });
 
-test("a client that does not speak HTTP/2 is reported with the error of Node", async () => {
+test("reports a client that does not speak HTTP/2 with the error of Node", async () => {
   const stranger = connectRaw(portOf(server), "127.0.0.1");
   closeAfterTest(stranger);
   stranger.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
@@ -160,7 +160,7 @@ test("a client that does not speak HTTP/2 is reported with the error of Node", a
   await expectTrace("Connection lost: Received bad client magic byte string");
 });
 
-test("a hundred connections that are lost at once are few events", async () => {
+test("reports a hundred connections that are lost at once in a few events", async () => {
   const peers = await Promise.all(Array.from({ length: 100 }, () => rawClient(portOf(server))));
   await eventually(() => expect(sessions).toHaveLength(100));
   for (const peer of peers) peer.cut();

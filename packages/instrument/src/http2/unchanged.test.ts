@@ -100,7 +100,7 @@ function byStream(seen: readonly string[]): Record<string, string[]> {
   return streams;
 }
 
-test("an application sees the same events, errors and back-pressure with the instrument and without", async () => {
+test("delivers the same events, errors and back-pressure to an application with and without the instrument", async () => {
   const plain = byStream(await whatTheApplicationSees(() => {}));
   const registry = createRegistry();
   const observed = byStream(

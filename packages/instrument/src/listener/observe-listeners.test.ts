@@ -25,7 +25,7 @@ async function listen(registry: Registry): Promise<ChannelzListener> {
   return listener;
 }
 
-test("[CZ-OP-3] a listener of Channelz is a server like any other, marked as ours, whether it was open before or opens later", async () => {
+test("[CZ-OP-3] shows a Channelz listener like any other server, marked as our own, whether it was open before or opens later", async () => {
   const registry = createRegistry();
   const before = await listen(registry);
   observe(registry);
@@ -44,7 +44,7 @@ test("[CZ-OP-3] a listener of Channelz is a server like any other, marked as our
   expect(registry.size).toMatchObject(nothing);
 });
 
-test("[CZ-OP-1] reads count as calls of the listener over HTTP/1.1 and HTTP/2, and leave nothing behind when their connections are closed", async () => {
+test("[CZ-OP-1] counts reads as calls of the listener over HTTP/1.1 and HTTP/2, and leaves nothing behind when their connections close", async () => {
   const registry = createRegistry();
   observe(registry);
   const { address, url } = await listen(registry);
@@ -73,7 +73,7 @@ test("[CZ-OP-1] reads count as calls of the listener over HTTP/1.1 and HTTP/2, a
   expect(data?.trace?.events.length).toBeLessThan(10);
 });
 
-test("a connection that is open when observation begins shows at once, and none shows when it has stopped", async () => {
+test("shows an open connection at once when observation starts, and none after it has stopped", async () => {
   const registry = createRegistry();
   const { address } = await listen(registry);
   const source = connectChannelz(address);
@@ -90,7 +90,7 @@ test("a connection that is open when observation begins shows at once, and none 
   expect((await source.getServers()).server[0]?.data?.callsStarted).toBe(1n);
 });
 
-test("observeProcess leaves listeners out on request", async () => {
+test("leaves listeners out of observeProcess on request", async () => {
   const registry = createRegistry();
   const observation = observeProcess(registry, { listeners: false });
   onTestFinished(() => observation.stop());

@@ -22,7 +22,7 @@ function* chunksOf(bytes: Uint8Array, cuts: readonly number[]): Iterable<Uint8Ar
 }
 
 describe("MessageCounter", () => {
-  test("[CZ-SOCKET-8] [CZ-D-MSG-1] counts messages, however the bytes are cut", () => {
+  test("[CZ-SOCKET-8] [CZ-D-MSG-1] counts messages, however the bytes are split", () => {
     const payload = fc.uint8Array({ maxLength: 40 });
     fc.assert(
       fc.property(fc.array(payload, { maxLength: 20 }), fc.array(fc.nat(), { maxLength: 30 }), (messages, cuts) => {
@@ -54,7 +54,7 @@ describe("MessageCounter", () => {
     expect(counter.end()).toBe(1);
   });
 
-  test("keeps nothing of a status that is absurdly long", () => {
+  test("keeps nothing of a status that is far too long", () => {
     const counter = new MessageCounter();
     counter.begin("connect-stream");
     counter.add(envelope(0x02, Buffer.alloc(100_000, 0x20)));
@@ -62,7 +62,7 @@ describe("MessageCounter", () => {
   });
 });
 
-test("the content type determines how messages are framed in a body", () => {
+test("chooses the framing of messages in a body by the content type", () => {
   expect(
     [
       "application/grpc",
@@ -78,7 +78,7 @@ test("the content type determines how messages are framed in a body", () => {
   ).toEqual(["grpc", "grpc", "grpc-web", "whole", "connect-stream", "unary", "whole", "whole", "whole"]);
 });
 
-test("[CZ-DATA-4] [CZ-DATA-5] each protocol says in its own words how a call ended", () => {
+test("[CZ-DATA-4] [CZ-DATA-5] reads the outcome of a call as each protocol reports it", () => {
   const end = { httpStatus: 200, grpcStatus: undefined, envelopeStatus: undefined };
   expect(isOk({ ...end, shape: "grpc", grpcStatus: "0" })).toBe(true);
   expect(isOk({ ...end, shape: "grpc", grpcStatus: "5" })).toBe(false);

@@ -10,12 +10,12 @@ test.each([
   [" 4690 ", { port: 4690 }],
   ["unix:/run/app-{pid}.sock", { path: "/run/app-7.sock" }],
   ["unix:app.sock", { path: "app.sock" }],
-])("%j means %j", (setting, expected) => {
+])("parses %j as %j", (setting, expected) => {
   expect(parseListenSetting(setting, 7)).toEqual(expected);
 });
 
 test.each(["", "here", "unix:", "127.0.0.1", "::1:80", "localhost:70000", "http://localhost:80"])(
-  "%j is refused with an example",
+  "refuses %j with an example",
   (setting) => {
     expect(() => parseListenSetting(setting, 7)).toThrow(/Write 127\.0\.0\.1:4690/);
   },

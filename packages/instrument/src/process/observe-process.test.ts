@@ -11,7 +11,7 @@ import { observeProcess } from "./observe-process.js";
 
 const nothing = { channels: 0, subchannels: 0, servers: 0, sockets: 0 };
 
-test("observed twice in one registry, or in part by hand, each thing shows once, until the last has stopped", async () => {
+test("shows each object once if a registry is observed twice, or partly by hand, until the last has stopped", async () => {
   const registry = createRegistry();
   const parts = [
     observeHttpClients(registry),
@@ -36,7 +36,7 @@ test("observed twice in one registry, or in part by hand, each thing shows once,
   expect(registry.size).toMatchObject(nothing);
 });
 
-test("a second registry is refused with what to do, and nothing of it stays behind", async () => {
+test("refuses a second registry with advice, and leaves nothing of it behind", async () => {
   const clients = observeHttpClients(createRegistry());
   const registry = createRegistry();
   expect(() => observeProcess(registry)).toThrow(

@@ -24,7 +24,7 @@ import {
 const hasIpv6 = Object.values(networkInterfaces()).some((one) => one?.some(({ address }) => address === "::1"));
 
 describe("over TCP", () => {
-  test("[CZ-SOCKET-1] the ends of a connection over IPv4 have each other's addresses", async () => {
+  test("[CZ-SOCKET-1] shows each other's address on both ends of an IPv4 connection", async () => {
     const { server, client, accepted } = await connection();
     const port = portOf(server);
     expect(remoteAddress(client)).toEqual({ ip: "127.0.0.1", port });
@@ -34,7 +34,7 @@ describe("over TCP", () => {
     expect(listenAddress(server)).toEqual({ ip: "127.0.0.1", port });
   });
 
-  test.runIf(hasIpv6)("the ends of a connection over IPv6 have each other's addresses", async () => {
+  test.runIf(hasIpv6)("shows each other's address on both ends of an IPv6 connection", async () => {
     const { server, client, accepted } = await connection({ host: "::1", port: 0 });
     expect(readEndpoints(client)).toEqual({
       local: { ip: "::1", port: client.localPort },
@@ -46,7 +46,7 @@ describe("over TCP", () => {
     });
   });
 
-  test.runIf(hasIpv6)("[CZ-ADDR-2] IPv4 on a server of both families is shown as IPv4, in 4 bytes", async () => {
+  test.runIf(hasIpv6)("[CZ-ADDR-2] shows an IPv4 client of a dual-stack server as IPv4, in 4 bytes", async () => {
     const { server, accepted } = await connection({ host: "::", port: 0 }, { host: "127.0.0.1" });
     expect(accepted.remoteAddress).toBe("::ffff:127.0.0.1");
     expect(localAddress(accepted)).toEqual({ ip: "127.0.0.1", port: portOf(server) });
@@ -62,7 +62,7 @@ describe("over TCP", () => {
     });
   });
 
-  test("addresses read at connect time outlive the socket", async () => {
+  test("keeps addresses that were read at connect time after the socket is closed", async () => {
     const { server, client } = await connection();
     const endpoints = readEndpoints(client);
     const port = client.localPort;
@@ -72,14 +72,14 @@ describe("over TCP", () => {
     expect(endpoints.remote).toEqual({ ip: "127.0.0.1", port: portOf(server) });
   });
 
-  test("a socket that is gone before it is asked still has both addresses, which say so", async () => {
+  test("shows both addresses of a socket that closed before it was read, as unknown", async () => {
     const { client } = await connection();
     client.destroy();
     const gone = { name: "unknown: the connection was gone before it could be asked" };
     expect(readEndpoints(client)).toEqual({ local: gone, remote: gone });
   });
 
-  test("TLS has the addresses of the connection beneath, also where it was put over one by hand", async () => {
+  test("shows the addresses of the connection below TLS, even if TLS was added by hand", async () => {
     const { server, client, accepted } = await tlsConnection();
     expect(remoteAddress(client)).toEqual({ ip: "127.0.0.1", port: portOf(server) });
     expect(remoteAddress(accepted)).toEqual(localAddress(client));
@@ -96,7 +96,7 @@ describe("over TCP", () => {
     });
   });
 
-  test("a session of HTTP/2 has the addresses of its socket, and none once it is over", async () => {
+  test("shows the addresses of an HTTP/2 session's socket, and none after the session ended", async () => {
     const server = createHttp2Server();
     await listen(server, { host: "127.0.0.1", port: 0 });
     const session = connectHttp2(`http://127.0.0.1:${portOf(server)}`);
@@ -107,7 +107,7 @@ describe("over TCP", () => {
     expect(readEndpoints(socket).remote).toHaveProperty("name");
   });
 
-  test("a server that does not listen has no address", async () => {
+  test("shows no address for a server that does not listen", async () => {
     const server = createServer();
     expect(listenAddress(server)).toBeUndefined();
     await listen(server, { host: "127.0.0.1", port: 0 });
@@ -117,26 +117,26 @@ describe("over TCP", () => {
 });
 
 describe("over a Unix socket", () => {
-  test("[CZ-ADDR-4] an accepted connection is bound to the path of its server, and its client to none", async () => {
+  test("[CZ-ADDR-4] shows the server's path on an accepted connection, and none for its client", async () => {
     const path = unixPath();
     const { server, accepted } = await connection({ path });
     expect(listenAddress(server)).toEqual({ path });
     expect(readEndpoints(accepted)).toEqual({ local: { path }, remote: { path: "" } });
   });
 
-  test("a client has the path that it says it connected to", async () => {
+  test("shows the path that a client says it connected to", async () => {
     const path = unixPath();
     const { client } = await connection({ path });
     expect(readEndpoints(client, { path })).toEqual({ local: { path: "" }, remote: { path } });
   });
 
-  test("a client that does not say to where has addresses nonetheless", async () => {
+  test("shows Unix addresses for a client that does not say where it connected", async () => {
     const { client } = await connection({ path: unixPath() });
     const unknown = { name: "stream without an address" };
     expect(readEndpoints(client)).toEqual({ local: unknown, remote: unknown });
   });
 
-  test("[CZ-ADDR-1] an end without a path goes over the wire as a Unix address with an empty name", async () => {
+  test("[CZ-ADDR-1] encodes an end without a path as a Unix address with an empty name", async () => {
     const path = unixPath();
     const { accepted } = await connection({ path });
     const registry = createRegistry();
@@ -146,7 +146,7 @@ describe("over a Unix socket", () => {
     expect(socket?.remote?.address).toMatchObject({ case: "udsAddress", value: { filename: "" } });
   });
 
-  test("TLS has the path of the connection beneath", async () => {
+  test("shows the path of the connection below TLS", async () => {
     const path = unixPath();
     const { client, accepted } = await tlsConnection({}, {}, { path });
     expect(readEndpoints(accepted)).toEqual({ local: { path }, remote: { path: "" } });
@@ -157,7 +157,7 @@ describe("over a Unix socket", () => {
     });
   });
 
-  test("a connection handed on to a server that never listens has the path of the one that accepted it", async () => {
+  test("shows the path of the accepting server on a connection handed to a server that never listens", async () => {
     const path = unixPath();
     const front = createServer();
     const inner = createHttpServer();
@@ -167,7 +167,7 @@ describe("over a Unix socket", () => {
     expect(readEndpoints(accepted).local).toEqual({ path });
   });
 
-  test("a connection handed on to a TLS server that never listens has the path of the one that accepted it", async () => {
+  test("shows the path of the accepting server on a connection handed to a TLS server that never listens", async () => {
     const path = unixPath();
     const front = createServer();
     const inner = createTlsServer(serverIdentity);
@@ -181,28 +181,28 @@ describe("over a Unix socket", () => {
     expect(readEndpoints(accepted).local).toEqual({ path });
   });
 
-  test.runIf(process.platform === "linux")("an abstract name is written with an @", async () => {
+  test.runIf(process.platform === "linux")("writes an abstract name with an @", async () => {
     const name = `wirescope-${process.pid}`;
     const { server, accepted } = await connection({ path: `\0${name}` });
     expect(listenAddress(server)).toEqual({ path: `@${name}` });
     expect(localAddress(accepted)).toEqual({ path: `@${name}` });
   });
 
-  test("a named pipe of Windows is no Unix socket", () => {
+  test("does not show a named pipe of Windows as a Unix socket", () => {
     expect(unixAddress("\\\\.\\pipe\\wirescope")).toEqual({ name: "\\\\.\\pipe\\wirescope" });
     expect(unixAddress("//?/PIPE/wirescope")).toEqual({ name: "//?/PIPE/wirescope" });
   });
 });
 
-describe("over something else", () => {
-  test("[CZ-ADDR-5] the pipes of a child go by the name that they are given", () => {
+describe("over other streams", () => {
+  test("[CZ-ADDR-5] shows the pipes of a child process under the name they are given", () => {
     const child = spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: "pipe" });
     onTestFinished(() => void child.kill());
     const name = `standard input of a child (pid ${child.pid})`;
     expect(readEndpoints(child.stdin as Socket, { name })).toEqual({ local: { name }, remote: { name } });
   });
 
-  test("TLS over a stream that is no socket has a name for both ends", async () => {
+  test("shows a name for both ends of TLS over a stream that is not a socket", async () => {
     const { server } = await tlsConnection();
     const beneath = connect({ host: "127.0.0.1", port: portOf(server) });
     closeAfterTest(beneath);
@@ -215,34 +215,34 @@ describe("over something else", () => {
 });
 
 describe("the name of the remote end", () => {
-  test("[CZ-SOCKET-4] is the host that a client asked for", async () => {
+  test("[CZ-SOCKET-4] shows the host that a client requested as the remote name", async () => {
     const { client, accepted } = await connection(undefined, { host: "localhost", family: 4 });
     expect(readEndpoints(client).remoteName).toBe("localhost");
     expect(readEndpoints(accepted)).not.toHaveProperty("remoteName");
   });
 
-  test("is the name in the handshake rather than the host", async () => {
+  test("shows the name of the TLS handshake rather than the host as the remote name", async () => {
     const { client } = await connection();
     const hints = { host: "10.0.0.1", servername: "orders.example" };
     expect(readEndpoints(client, hints).remoteName).toBe("orders.example");
     expect(readEndpoints(client, { host: "orders.example", servername: "" }).remoteName).toBe("orders.example");
   });
 
-  test("is left out where it is an address", async () => {
+  test("omits a remote name that is an address", async () => {
     const { client } = await connection();
     expect(readEndpoints(client)).not.toHaveProperty("remoteName");
     expect(readEndpoints(client, { host: "::1" })).not.toHaveProperty("remoteName");
   });
 
   test.each(["localhost", "LOCALHOST:50051", "dns:///localhost:50051", "http://localhost:80/rpc"])(
-    "is left out if the target %s contains it already",
+    "omits a remote name that the target %s already contains",
     async (target) => {
       const { client } = await connection(undefined, { host: "localhost", family: 4 });
       expect(readEndpoints(client, { target })).not.toHaveProperty("remoteName");
     },
   );
 
-  test("is shown if the target is another", async () => {
+  test("shows the remote name if the target is another", async () => {
     const { client } = await connection(undefined, { host: "localhost", family: 4 });
     expect(readEndpoints(client, { target: "dns:///my-localhost:1" }).remoteName).toBe("localhost");
   });

@@ -32,7 +32,7 @@ function duplicate(descriptor: number | undefined): number {
   return koffi.load(null).func("int dup(int)")(descriptor) as number;
 }
 
-test("a destroyed socket has no details, and asking does not fail", async () => {
+test("returns no details for a destroyed socket, and does not fail", async () => {
   const plain = await connection();
   const secure = await tlsConnection();
   const unix = await connection({ path: unixPath() });
@@ -44,7 +44,7 @@ test("a destroyed socket has no details, and asking does not fail", async () => 
   }
 });
 
-test("TLS over a connection that is destroyed can be asked at any moment until it closes", async () => {
+test("describes TLS over a destroyed connection at any moment until it closes", async () => {
   const { server } = await tlsConnection();
   const beneath = connect({ host: "127.0.0.1", port: portOf(server) });
   closeAfterTest(beneath);
@@ -60,7 +60,7 @@ test("TLS over a connection that is destroyed can be asked at any moment until i
   expect(describeSocket(above)).toEqual({});
 });
 
-test("the socket of an HTTP/2 session is described while the session lives", async () => {
+test("describes the socket of an HTTP/2 session while the session lives", async () => {
   const server = createSecureServer({ ...serverIdentity, requestCert: true, ca: certificate("ca.pem") });
   await listen(server, { host: "127.0.0.1", port: 0 });
   const session = connectHttp2(`https://localhost:${portOf(server)}`, {
@@ -82,7 +82,7 @@ test("the socket of an HTTP/2 session is described while the session lives", asy
 });
 
 describe.runIf(hasOptions)("on Linux", () => {
-  test("[CZ-OP-9] the registry reads options and security live, and only in a full read", async () => {
+  test("[CZ-OP-9] reads options and security live, and only in a full read", async () => {
     const { client } = await tlsConnection();
     const registry = createRegistry();
     const { id } = registry.addSocket({ ...readEndpoints(client), subject: client, describe: describeSocket });
@@ -99,7 +99,7 @@ describe.runIf(hasOptions)("on Linux", () => {
     expect(await read(false)).toEqual({ keepAlive: undefined, model: undefined, remote: "tcpipAddress" });
   });
 
-  test("the kernel reports the path of a Unix client that did not say where it connected", async () => {
+  test("reads the path of a Unix client that did not say where it connected from the kernel", async () => {
     const path = unixPath();
     const { client, accepted } = await connection({ path });
     expect(describeSocket(client)).toMatchObject({ local: { path: "" }, remote: { path } });
@@ -108,7 +108,7 @@ describe.runIf(hasOptions)("on Linux", () => {
     expect(describeSocket(secure.client)).toMatchObject({ remote: { path: secure.server.address() } });
   });
 
-  test("a pair of sockets without names, as a child's standard streams are, keeps the names it was given", () => {
+  test("keeps the given names of an unnamed socket pair, such as the standard streams of a child process", () => {
     const child = spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: "pipe" });
     onTestFinished(() => void child.kill());
     const details = describeSocket(child.stdin as Socket);
@@ -116,7 +116,7 @@ describe.runIf(hasOptions)("on Linux", () => {
     expect(details).not.toHaveProperty("remote");
   });
 
-  test("a server shows its options, and its path if it was given a bare descriptor", async () => {
+  test("shows the options of a server, and its path if it got a bare descriptor", async () => {
     const path = unixPath();
     const first = await listen(createServer(), { path });
     expect(describeListenSocket(first)).not.toHaveProperty("local");
@@ -127,7 +127,7 @@ describe.runIf(hasOptions)("on Linux", () => {
     expect(describeListenSocket(second).options).toBeDefined();
   });
 
-  test("a server that does not listen has no details", () => {
+  test("returns no details for a server that does not listen", () => {
     expect(describeListenSocket(createServer())).toEqual({ options: undefined });
   });
 });

@@ -15,14 +15,14 @@ function reasonOf(outcome: ReturnType<typeof findNativeSockets>): string | undef
   return "reason" in outcome ? outcome.reason : undefined;
 }
 
-test("a package that is not installed is named, with the command that installs it", () => {
+test("names a package that is not installed, with the command to install it", () => {
   const require = createRequire(join(tmpdir(), "nothing-is-installed-here.js"));
   expect(reasonOf(findNativeSockets({ ...linux, require }))).toBe(
     "Socket options need the optional package koffi, which is not installed. Run `npm install koffi` to see them.",
   );
 });
 
-test("a package that fails to load is a reason and no error", () => {
+test("returns the reason instead of an error if a package fails to load", () => {
   const require = (): never => {
     throw new Error("Cannot find the native Koffi module\nRequire stack: many lines");
   };
@@ -32,7 +32,7 @@ test("a package that fails to load is a reason and no error", () => {
   expect(reasonOf(findNativeSockets({ ...linux, require: () => ({}) }))).toContain("cannot be loaded here");
 });
 
-test("nothing is loaded on another platform, nor where the layout of the structs is not known", () => {
+test("loads nothing on another platform, or if the layout of the structs is unknown", () => {
   expect(reasonOf(findNativeSockets({ ...linux, platform: "darwin", require: refuse }))).toBe(
     "Socket options are read on Linux only, and this is darwin.",
   );
@@ -41,13 +41,13 @@ test("nothing is loaded on another platform, nor where the layout of the structs
 
 const native = nativeSockets();
 
-test("the result is cached, and there is a reason only if there are no options", () => {
+test("caches the result, with a reason only if there are no options", () => {
   expect(loadSocketOptions()).toBe(native !== undefined);
   expect(whyNoSocketOptions() === undefined).toBe(native !== undefined);
   expect(nativeSockets()).toBe(native);
 });
 
-test.runIf(native)("a descriptor that is none, or of no socket, has no options and no paths", () => {
+test.runIf(native)("returns no options and no paths for an invalid descriptor or one that is not a socket", () => {
   const closed = 1_000_000;
   const file = process.stderr.fd;
   expect(native?.getOption(closed, 1, 9, 4)).toBeUndefined();
@@ -56,7 +56,7 @@ test.runIf(native)("a descriptor that is none, or of no socket, has no options a
   expect(native?.getOption(file, 6, 11, 92)).toBeUndefined();
 });
 
-test.runIf(native)("the paths of a Unix socket are those that its ends are bound to", async () => {
+test.runIf(native)("returns the paths that the ends of a Unix socket are bound to", async () => {
   const path = unixPath();
   const { client, accepted } = await connection({ path });
   const [ofClient, ofAccepted] = [descriptorOf(client) ?? -1, descriptorOf(accepted) ?? -1];
@@ -64,7 +64,7 @@ test.runIf(native)("the paths of a Unix socket are those that its ends are bound
   expect([native?.localPath(ofAccepted), native?.remotePath(ofAccepted)]).toEqual([path, ""]);
 });
 
-test.runIf(native)("a path of the greatest length and an abstract name come whole", async () => {
+test.runIf(native)("returns a path of maximum length and an abstract name in full", async () => {
   const long = unixPath().padEnd(107, "x");
   const ofLong = await connection({ path: long });
   expect(native?.remotePath(descriptorOf(ofLong.client) ?? -1)).toBe(long);
@@ -74,7 +74,7 @@ test.runIf(native)("a path of the greatest length and an abstract name come whol
   expect(native?.remotePath(descriptorOf(ofAbstract.client) ?? -1)).toBe(abstract);
 });
 
-test.runIf(native)("a TCP socket has no path", async () => {
+test.runIf(native)("returns no path for a TCP socket", async () => {
   const { client } = await connection();
   expect(native?.localPath(descriptorOf(client) ?? -1)).toBeUndefined();
 });

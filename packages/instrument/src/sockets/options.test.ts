@@ -68,7 +68,7 @@ async function reuse(server: Server, descriptor: number | undefined): Promise<So
 }
 
 describe.runIf(loadSocketOptions())("on Linux", () => {
-  test("[CZ-OPT-1] a TCP connection shows eight options by their full names", async () => {
+  test("[CZ-OPT-1] shows eight options of a TCP connection by their full names", async () => {
     const { client, accepted } = await connection();
     const names = [
       "SO_LINGER",
@@ -84,7 +84,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(socketOptions(accepted)?.map(({ name }) => name)).toEqual(names);
   });
 
-  test("switches are shown as they are at the moment", async () => {
+  test("shows switches with their current values", async () => {
     const { client } = await connection();
     const switches = (): unknown[] => [shownValue(client, "TCP_NODELAY"), shownValue(client, "SO_KEEPALIVE")];
     expect(switches()).toEqual(["0", "0"]);
@@ -97,20 +97,20 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(switches()).toEqual(["0", "0"]);
   });
 
-  test("what is switched on one socket is not shown for another", async () => {
+  test("does not show the options of one socket for another", async () => {
     const { server, client, accepted } = await connection();
     const other = await connectTo(server, { host: "127.0.0.1", port: portOf(server) });
     client.setNoDelay(true);
     expect([client, accepted, other.client].map((one) => shownValue(one, "TCP_NODELAY"))).toEqual(["1", "0", "0"]);
   });
 
-  test("buffers have their size in bytes", async () => {
+  test("shows buffer sizes in bytes", async () => {
     const { client } = await connection();
     expect(Number(shownValue(client, "SO_RCVBUF"))).toBeGreaterThan(1024);
     expect(Number(shownValue(client, "SO_SNDBUF"))).toBeGreaterThan(1024);
   });
 
-  test("[CZ-OPT-3] linger and time-outs, which Node never sets, are shown as off and none, with their payloads", async () => {
+  test("[CZ-OPT-3] shows linger and timeouts, which Node never sets, as off and none, with their payloads", async () => {
     const { client } = await connection();
     const linger = fromBinary(SocketOptionLingerSchema, payloadOf(optionOf(client, "SO_LINGER"), "SocketOptionLinger"));
     expect(linger).toMatchObject({ active: false, duration: { seconds: 0n, nanos: 0 } });
@@ -120,7 +120,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     }
   });
 
-  test("linger and time-outs that were set are shown with their durations", async () => {
+  test("shows linger and timeouts that were set with their durations", async () => {
     const { client } = await connection();
     const linger = Buffer.alloc(8);
     linger.writeInt32LE(1, 0);
@@ -146,7 +146,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(shownValue(client, "SO_SNDTIMEO")).toBe("0 ms");
   });
 
-  test("TCP_INFO follows the state of the connection", async () => {
+  test("follows the state of the connection in TCP_INFO", async () => {
     const { client, accepted } = await connection({ host: "127.0.0.1", port: 0 }, { allowHalfOpen: true });
     expect(tcpInfoOf(socketOptions(client)).tcpiState).toBe(established);
     accepted.end();
@@ -155,7 +155,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(tcpInfoOf(socketOptions(client)).tcpiState).toBe(closeWait);
   });
 
-  test.runIf(hasSocketStatistics)("TCP_INFO agrees with ss for the same connection, if ss is installed", async () => {
+  test.runIf(hasSocketStatistics)("agrees with ss on TCP_INFO of the same connection, if ss is installed", async () => {
     const { client, accepted } = await connection();
     client.write("ping");
     await once(accepted, "data");
@@ -184,7 +184,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(info.tcpiLastDataSent).toBeLessThan(sinceSent + 10_000);
   });
 
-  test("a Unix connection shows socket options, and none of TCP", async () => {
+  test("shows socket options for a Unix connection, and none of TCP", async () => {
     const { client, accepted } = await connection({ path: unixPath() });
     for (const socket of [client, accepted]) {
       const names = socketOptions(socket)?.map(({ name }) => name);
@@ -192,14 +192,14 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     }
   });
 
-  test("a TLS connection shows the options of the TCP connection below", async () => {
+  test("shows the options of the TCP connection below TLS", async () => {
     const { client } = await tlsConnection();
     client.setNoDelay(true);
     expect(shownValue(client, "TCP_NODELAY")).toBe("1");
     expect(tcpInfoOf(socketOptions(client)).tcpiState).toBe(established);
   });
 
-  test("a socket that is not connected yet, or was destroyed, has no options", async () => {
+  test("shows no options for a socket that is not connected yet or was destroyed", async () => {
     const server = await listen(createServer(), { host: "127.0.0.1", port: 0 });
     const socket = connect({ host: "localhost", port: portOf(server), family: 4 });
     closeAfterTest(socket);
@@ -210,7 +210,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect([descriptorOf(socket), socketOptions(socket)]).toEqual([undefined, undefined]);
   });
 
-  test("a descriptor that another socket got meanwhile is not read as the first one's", async () => {
+  test("does not read a descriptor that another socket got meanwhile", async () => {
     const { server, client } = await connection();
     const descriptor = descriptorOf(client);
     client.destroy();
@@ -220,7 +220,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(socketOptions(client)).toBeUndefined();
   });
 
-  test("TLS over a connection that was destroyed has no descriptor, whichever socket has the number now", async () => {
+  test("finds no descriptor for TLS over a destroyed connection, whichever socket has the number now", async () => {
     const { server } = await tlsConnection();
     const beneath = connect({ host: "127.0.0.1", port: portOf(server) });
     closeAfterTest(beneath);
@@ -241,7 +241,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(socketOptions(above)).toBeUndefined();
   });
 
-  test("a server shows the options of the socket on which it listens, with its queue, while it listens", async () => {
+  test("shows the options of the listen socket of a server, with its queue, while it listens", async () => {
     const server = createServer();
     expect(listenSocketOptions(server)).toBeUndefined();
     await listen(server, { host: "127.0.0.1", port: 0, backlog: 17 });
@@ -259,7 +259,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect(listenSocketOptions(server)).toBeUndefined();
   });
 
-  test("a server on a Unix socket shows no TCP options", async () => {
+  test("shows no TCP options for a server on a Unix socket", async () => {
     const server = await listen(createServer(), { path: unixPath() });
     expect(listenSocketOptions(server)?.map(({ name }) => name)).not.toContain("TCP_INFO");
   });

@@ -3,7 +3,7 @@ import { SocketOptionTcpInfoSchema } from "@wirescope/channelz/client";
 import { expect, test } from "vitest";
 import { parseTcpInfo, tcpInfoSize } from "./tcp-info.js";
 
-test("[CZ-SCHEMA-19] each of the 29 fields is read from its own place in the struct", () => {
+test("[CZ-SCHEMA-19] reads each of the 29 fields from its own offset in the struct", () => {
   const struct = Buffer.alloc(tcpInfoSize);
   for (let index = 0; index < 6; index += 1) struct.writeUInt8(index + 1, index);
   struct.writeUInt8(0x87, 6);
@@ -14,7 +14,7 @@ test("[CZ-SCHEMA-19] each of the 29 fields is read from its own place in the str
   expect(inOrder).toEqual(Array.from({ length: 29 }, (_, index) => index + 1));
 });
 
-test("a value of all 32 bits is shown unchanged", () => {
+test("shows a value of all 32 bits unchanged", () => {
   const { additional } = parseTcpInfo(Buffer.alloc(tcpInfoSize, 0xff));
   const info = fromBinary(SocketOptionTcpInfoSchema, additional?.value ?? new Uint8Array());
   expect(info).toMatchObject({ tcpiState: 255, tcpiSndWscale: 15, tcpiRcvWscale: 15, tcpiReordering: 0xffff_ffff });

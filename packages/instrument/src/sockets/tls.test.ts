@@ -25,7 +25,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
   const serving: TlsOptions = { minVersion: version, maxVersion: version };
   const mutual: TlsOptions = { ...serving, requestCert: true, ca: certificate("ca.pem") };
 
-  test("[CZ-SEC-1] both ends show the cipher suite by its standard name", async () => {
+  test("[CZ-SEC-1] shows the cipher suite by its standard name on both ends", async () => {
     const { client, accepted } = await tlsConnection(serving);
     const expected = version === "TLSv1.3" ? /^TLS_(AES|CHACHA20)_\w+_SHA\d+$/ : /^TLS_ECDHE_ECDSA_WITH_\w+_SHA\d+$/;
     expect(tlsOf(client)?.standardName).toMatch(expected);
@@ -33,7 +33,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
     expect(tlsOf(client)).not.toHaveProperty("otherName");
   });
 
-  test("[CZ-SEC-2] without a client's certificate, there is the server's alone", async () => {
+  test("[CZ-SEC-2] shows only the certificate of the server without a client certificate", async () => {
     const { client, accepted } = await tlsConnection(serving);
     expect(tlsOf(client)?.remoteCertificate).toEqual(der("server.pem"));
     expect(tlsOf(client)).not.toHaveProperty("localCertificate");
@@ -41,27 +41,27 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
     expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
   });
 
-  test("with a client's certificate, both ends show both certificates", async () => {
+  test("shows both certificates on both ends with a client certificate", async () => {
     const { client, accepted } = await tlsConnection(mutual, clientIdentity);
     const [ofServer, ofClient] = [der("server.pem"), der("client.pem")];
     expect(tlsOf(client)).toMatchObject({ localCertificate: ofClient, remoteCertificate: ofServer });
     expect(tlsOf(accepted)).toMatchObject({ localCertificate: ofServer, remoteCertificate: ofClient });
   });
 
-  test("a certificate that the client has and the server never asked for was not used", async () => {
+  test("does not show a client certificate that the server did not request", async () => {
     const { client, accepted } = await tlsConnection(serving, clientIdentity);
     expect(client.getCertificate()).toHaveProperty("raw");
     expect(tlsOf(client)).not.toHaveProperty("localCertificate");
     expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
   });
 
-  test("a client that was asked for a certificate and has none shows none", async () => {
+  test("shows no client certificate if the client was asked for one and has none", async () => {
     const { client, accepted } = await tlsConnection({ ...mutual, rejectUnauthorized: false });
     expect(tlsOf(client)).not.toHaveProperty("localCertificate");
     expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
   });
 
-  test("untrusted certificates are shown as well", async () => {
+  test("shows untrusted certificates too", async () => {
     const { client, accepted } = await tlsConnection(
       { ...mutual, rejectUnauthorized: false },
       {
@@ -76,7 +76,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
     expect(tlsOf(accepted)?.remoteCertificate).toEqual(der("other-client.pem"));
   });
 
-  test("a resumed session has its cipher, its own certificate, and the peer's where Node still has it", async () => {
+  test("shows the cipher and own certificate of a resumed session, and the peer's if Node still has it", async () => {
     const resumable: TlsOptions = { ...mutual, ticketKeys: Buffer.alloc(48, 7), sessionIdContext: "wirescope" };
     const first = await tlsConnection(resumable, clientIdentity);
     const session = await first.session;
@@ -89,7 +89,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
     expect(tlsOf(accepted)?.remoteCertificate).toEqual(der("client.pem"));
   });
 
-  test("a session to be resumed says nothing before the handshake", async () => {
+  test("shows nothing of a session to be resumed before the handshake", async () => {
     const first = await tlsConnection({ ...serving, ticketKeys: Buffer.alloc(48, 7) });
     const session = await first.session;
     const client = connectTls({ port: portOf(first.server), ca: certificate("ca.pem"), session });
@@ -97,7 +97,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
     expect(tlsSecurity(client)).toBeUndefined();
   });
 
-  test("looking leaves the certificates to the application", async () => {
+  test("does not consume the certificates of the application", async () => {
     const { client, accepted } = await tlsConnection(mutual, clientIdentity);
     for (const socket of [client, accepted]) {
       tlsSecurity(socket);
@@ -109,7 +109,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
   });
 });
 
-test("a certificate that comes by renegotiation is shown from then on", async () => {
+test("shows a certificate that arrives by renegotiation", async () => {
   const { client, accepted } = await tlsConnection(
     { maxVersion: "TLSv1.2", ca: certificate("ca.pem") },
     { ...clientIdentity, maxVersion: "TLSv1.2" },
@@ -126,7 +126,7 @@ test("a certificate that comes by renegotiation is shown from then on", async ()
   expect(tlsOf(accepted)?.remoteCertificate).toEqual(der("client.pem"));
 });
 
-test("[CZ-SOCKET-3] a destroyed socket shows nothing, and one whose connection beneath is destroyed does not fail", async () => {
+test("[CZ-SOCKET-3] shows nothing for a destroyed socket, and does not fail if the connection below is destroyed", async () => {
   const { server, client, accepted } = await tlsConnection();
   expect(tlsSecurity(accepted)).toBeDefined();
   accepted.destroy();
@@ -145,7 +145,7 @@ test("[CZ-SOCKET-3] a destroyed socket shows nothing, and one whose connection b
   expect(tlsSecurity(above)).toBeUndefined();
 });
 
-test("a handshake in progress, or a failed one, shows nothing", async () => {
+test("shows nothing during a handshake or after a failed one", async () => {
   const { server } = await tlsConnection();
   const client = connectTls({ host: "127.0.0.1", port: portOf(server), ca: certificate("other-ca.pem") });
   closeAfterTest(client);
@@ -154,7 +154,7 @@ test("a handshake in progress, or a failed one, shows nothing", async () => {
   expect(tlsSecurity(client)).toBeUndefined();
 });
 
-test("a plain connection is distinguished from a TLS connection", async () => {
+test("distinguishes a plain connection from a TLS connection", async () => {
   const plain = await connection();
   const secure = await tlsConnection();
   expect([isTls(plain.client), isTls(plain.accepted)]).toEqual([false, false]);

@@ -12,12 +12,12 @@ beforeAll(() => {
   };
 });
 
-test("without the native part there are no options, and a reason why", () => {
+test("returns no options and the reason if the native package is missing", () => {
   expect(loadSocketOptions()).toBe(false);
   expect(whyNoSocketOptions()).toMatch(/^Socket options /);
 });
 
-test("everything else is shown as with it", async () => {
+test("shows everything else if the native package is missing", async () => {
   const { server, client, accepted } = await tlsConnection();
   expect(readEndpoints(client).remote).toEqual({ ip: "127.0.0.1", port: portOf(server) });
   const { security, options } = describeSocket(client);
@@ -27,7 +27,7 @@ test("everything else is shown as with it", async () => {
   expect(describeListenSocket(server)).toEqual({ options: undefined });
 });
 
-test("a Unix connection keeps the addresses it was given", async () => {
+test("keeps the given addresses of a Unix connection if the native package is missing", async () => {
   const path = unixPath();
   const { client } = await connection({ path });
   expect(readEndpoints(client, { path }).remote).toEqual({ path });

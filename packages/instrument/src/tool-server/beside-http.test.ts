@@ -44,7 +44,7 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-test("[TS-D-SEEN-4] a process that is observed shows its tool servers, and the upgrade to WebSocket only as one", async () => {
+test("[TS-D-SEEN-4] shows the tool servers of an observed process, and an upgrade to WebSocket only under them", async () => {
   const registry = observeWhole();
   const socket = await open(await upgradingServer());
   const connection = connectionInfo({ kind: "ws", target: "wss://api.example.com/mcp" });
@@ -57,7 +57,7 @@ test("[TS-D-SEEN-4] a process that is observed shows its tool servers, and the u
   expect(sockets.map(({ data }) => data?.messagesSent)).toEqual([1n]);
 });
 
-test("[TS-D-SEEN-4] the tunnel that a proxy is asked for shows only as the socket that it becomes", async () => {
+test("[TS-D-SEEN-4] shows a tunnel through a proxy only as the socket that it becomes", async () => {
   const registry = observeWhole();
   const proxy = createServer();
   proxy.on("connect", (_asked, socket: Socket) => {
@@ -75,7 +75,7 @@ test("[TS-D-SEEN-4] the tunnel that a proxy is asked for shows only as the socke
   expect((await readAll(registry)).sockets).toHaveLength(1);
 });
 
-test("[TS-D-SEEN-4] requests that a tool server makes with undici show only as its own", async () => {
+test("[TS-D-SEEN-4] shows the undici requests of a tool server only under that tool server", async () => {
   const registry = observeWhole();
   const server = createServer((_asked, response) => response.end("{}"));
   await listen(server, { host: "127.0.0.1", port: 0 });
@@ -95,7 +95,7 @@ test("[TS-D-SEEN-4] requests that a tool server makes with undici show only as i
   expect(names).not.toContain("undici");
 });
 
-test("an upgrade that belongs to no tool server is shown as the request that it is", async () => {
+test("shows an upgrade that belongs to no tool server as a request", async () => {
   const registry = observeWhole();
   const port = await upgradingServer();
   await upgrade(await open(port));
@@ -103,7 +103,7 @@ test("an upgrade that belongs to no tool server is shown as the request that it 
   expect(channels).toHaveLength(1);
 });
 
-test("a process can be observed without its tool servers", async () => {
+test("observes a process without its tool servers on request", async () => {
   const registry = createRegistry();
   const observation = observeProcess(registry, { toolServers: false });
   onTestFinished(() => observation.stop());

@@ -82,7 +82,7 @@ async function outcomes(registry: Registry, lastId: number): Promise<Map<string,
   return found;
 }
 
-test("[CZ-CHANNEL-2] whatever happens in whatever order, all that lives is found from the top, and no call is lost or made up", async () => {
+test("[CZ-CHANNEL-2] finds every living object from the top and counts every call exactly once, whatever happens in whatever order", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const registry = createRegistry();
@@ -117,7 +117,7 @@ test("[CZ-CHANNEL-2] whatever happens in whatever order, all that lives is found
   );
 });
 
-test("counting allocates nothing", async () => {
+test("allocates nothing while counting", async () => {
   const registry = createRegistry();
   const observation = observeToolServers({ registry });
   const socketInfo = childProcessInfo(1);

@@ -30,8 +30,8 @@ function openOneOfEach(): SocketInfo {
   return socketInfo;
 }
 
-describe("what ends", () => {
-  test("[CZ-D-GRAVE-1] is found with the reason that it ended for, and listed no more", async () => {
+describe("objects that end", () => {
+  test("[CZ-D-GRAVE-1] keeps an ended object readable with the reason, and lists it no longer", async () => {
     const registry = createRegistry();
     observe(registry);
     const socketInfo = openOneOfEach();
@@ -55,7 +55,7 @@ describe("what ends", () => {
     expect((await registry.getSocket(socket.ref!.socketId)).socket?.ref?.name).toBe("pid 4711 node");
   });
 
-  test("[TS-D-SEEN-2] stays for as long as something under it has not ended", async () => {
+  test("[TS-D-SEEN-2] keeps an object while something under it has not ended", async () => {
     const registry = createRegistry();
     observe(registry);
     const socketInfo = openOneOfEach();
@@ -77,7 +77,7 @@ describe("what ends", () => {
     expect(traceOf(above.channel!).at(-1)).toBe("Closed: closed by the application");
   });
 
-  test("has its last event in the trace of its parent", async () => {
+  test("traces the last event of an object on its parent", async () => {
     const registry = createRegistry();
     observe(registry);
     const { transport } = openOneOfEach();
@@ -89,7 +89,7 @@ describe("what ends", () => {
     expect(channel.data?.trace?.events.at(-1)).toMatchObject({ description: "Last words: out of memory", severity: 3 });
   });
 
-  test("[CZ-DATA-5] [CZ-SOCKET-7] still counts how the calls ended that were under way", async () => {
+  test("[CZ-DATA-5] [CZ-SOCKET-7] still counts how the calls in progress ended", async () => {
     const registry = createRegistry();
     observe(registry);
     const socketInfo = openOneOfEach();
@@ -111,7 +111,7 @@ describe("what ends", () => {
     expect(streamsOf((await registry.getSocket(socket.ref!.socketId)).socket!)).toEqual([1, 0, 1]);
   });
 
-  test("does not come back by a late word, nor by what is said to open under it", () => {
+  test("does not bring an object back for a late event, nor for a child that opens under it", () => {
     const registry = createRegistry();
     observe(registry);
     const socketInfo = openOneOfEach();
@@ -127,8 +127,8 @@ describe("what ends", () => {
   });
 });
 
-describe("what was there before", () => {
-  test("[CZ-STATE-1] [TS-D-SEEN-3] is shown with its first event, with all its parents, in an unknown state until that is reported", async () => {
+describe("objects that exist before the observation", () => {
+  test("[CZ-STATE-1] [TS-D-SEEN-3] shows an existing object at its first event, with all its parents, in an unknown state until that is reported", async () => {
     const { client } = await connection();
     const socketInfo = networkSocketInfo(client);
     publish("socket:opened", socketInfo);
@@ -147,7 +147,7 @@ describe("what was there before", () => {
     expect(events?.at(-1)).toMatchObject({ description: "UNKNOWN -> READY", severity: 1 });
   });
 
-  test("has begun the calls that end, though nobody saw them begin", async () => {
+  test("counts calls as started that end without a known start", async () => {
     const registry = createRegistry();
     observe(registry);
     const socketInfo = childProcessInfo(4711);
@@ -164,7 +164,7 @@ describe("what was there before", () => {
     ]);
   });
 
-  test("is not shown for its end alone", () => {
+  test("does not show an object for its end alone", () => {
     const registry = createRegistry();
     observe(registry);
     const socketInfo = childProcessInfo(4711);
@@ -177,7 +177,7 @@ describe("what was there before", () => {
   });
 });
 
-test("stopping takes everything out, and starting again shows what is still there", async () => {
+test("removes everything when it stops, and shows what still exists when it starts again", async () => {
   const registry = createRegistry();
   const observation = observe(registry);
   const [socketInfo, gone] = [openOneOfEach(), openOneOfEach()];
@@ -202,7 +202,7 @@ test("stopping takes everything out, and starting again shows what is still ther
   expect(again.socket.data?.messagesSent).toBe(1n);
 });
 
-test("two registries show the same, each until its own observation stops", async () => {
+test("shows the same objects in two registries, each until its own observation stops", async () => {
   const [one, two] = [createRegistry(), createRegistry()];
   const first = observe(one);
   observe(two);
@@ -213,7 +213,7 @@ test("two registries show the same, each until its own observation stops", async
   expect((await readOne(two)).socket.data?.messagesSent).toBe(1n);
 });
 
-test("[CZ-D-LEAK-1] being observed keeps nothing alive, and what is dropped leaves", async () => {
+test("[CZ-D-LEAK-1] keeps nothing alive, and removes what is dropped", async () => {
   const dropped: DroppedObject[] = [];
   const registry = createRegistry({ onDropped: (one) => dropped.push(one) });
   observe(registry);

@@ -26,8 +26,8 @@ beforeEach(() => {
   onTestFinished(() => observation.stop());
 });
 
-describe("a connection", () => {
-  test("[CZ-OP-2] [TS-D-SEEN-1] is a top channel with the entry's name and target", async () => {
+describe("connections", () => {
+  test("[CZ-OP-2] [TS-D-SEEN-1] shows a connection as a top channel with the name and target of the entry", async () => {
     publish("connection:opened", connectionInfo());
     const { channels } = await readAll(registry);
     expect(channels).toMatchObject([
@@ -35,7 +35,7 @@ describe("a connection", () => {
     ]);
   });
 
-  test("of a tenant has the tenant in its name, and one of its own for each", async () => {
+  test("shows the connection of each tenant on its own, with the tenant in its name", async () => {
     for (const [acme, region] of [
       ["acme", "eu"],
       ["umbrella", "us"],
@@ -49,7 +49,7 @@ describe("a connection", () => {
     ]);
   });
 
-  test("[CZ-D-STATE-4] has its states, its events and how it signs in, in order and with their severity", async () => {
+  test("[CZ-D-STATE-4] shows states, events and authentication in order and with their severity", async () => {
     const subject = connectionInfo();
     publish("connection:opened", subject);
     publish("connection:state", { subject, state: "CONNECTING", reason: undefined });
@@ -71,7 +71,7 @@ describe("a connection", () => {
     ]);
   });
 
-  test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] counts its calls, and each of its transports counts its own", async () => {
+  test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] counts the calls of a connection, and of each transport on its own", async () => {
     const connection = connectionInfo();
     const transports = [transportInfo(connection), transportInfo(connection, "https://b.example.com")] as const;
     publish("connection:opened", connection);
@@ -95,7 +95,7 @@ describe("a connection", () => {
   });
 });
 
-test("[CZ-SUBCHANNEL-1] [TS-D-SEEN-1] a transport is a subchannel with a state and a trace of its own", async () => {
+test("[CZ-SUBCHANNEL-1] [TS-D-SEEN-1] shows a transport as a subchannel with its own state and trace", async () => {
   const subject = transportInfo();
   publish("transport:opened", subject);
   publish("transport:state", { subject, state: "CONNECTING", reason: undefined });
@@ -111,8 +111,8 @@ test("[CZ-SUBCHANNEL-1] [TS-D-SEEN-1] a transport is a subchannel with a state a
   ]);
 });
 
-describe("a socket", () => {
-  test("[CZ-SOCKET-1] of TCP has both addresses, and no name that the target already has", async () => {
+describe("sockets", () => {
+  test("[CZ-SOCKET-1] shows both addresses of a TCP socket, and omits a name that the target contains", async () => {
     const { client, server } = await connection();
     publish("socket:opened", networkSocketInfo(client, transportInfo(connectionInfo(), "https://api.example.com")));
     const { socket } = await readOne(registry);
@@ -133,14 +133,14 @@ describe("a socket", () => {
     ["http://[::1]:8080", "[::1]:8080", ""],
     ["https://api.example.com", "login.example.com:443", "login.example.com:443"],
     ["https://api.example.com", "api.example.com:8443", "api.example.com:8443"],
-  ])("[CZ-SOCKET-4] under %s to %s has the remote name %j", async (target, asked, shown) => {
+  ])("[CZ-SOCKET-4] shows a socket under %s to %s with the remote name %j", async (target, asked, shown) => {
     // The machine itself was looked up by name, as a proxy would be.
     const { client } = await connection({ host: "localhost", port: 0 });
     publish("socket:opened", networkSocketInfo(client, transportInfo(connectionInfo(), target), asked));
     expect((await readOne(registry)).socket.remoteName).toBe(shown);
   });
 
-  test("[CZ-SEC-1] [CZ-SEC-2] of TLS has its cipher and certificates", async () => {
+  test("[CZ-SEC-1] [CZ-SEC-2] shows the cipher and certificates of a TLS socket", async () => {
     const { client } = await tlsConnection();
     publish("socket:opened", networkSocketInfo(client));
     const { model } = (await readOne(registry)).socket.security!;
@@ -150,7 +150,7 @@ describe("a socket", () => {
   });
 
   test.skipIf(whyNoSocketOptions() !== undefined)(
-    "[CZ-OP-9] [CZ-OPT-3] shows its options live, and not in a summary",
+    "[CZ-OP-9] [CZ-OPT-3] shows the options of a socket live, and not in a summary",
     async () => {
       const { client } = await connection();
       publish("socket:opened", networkSocketInfo(client));
@@ -168,7 +168,7 @@ describe("a socket", () => {
     },
   );
 
-  test("[CZ-ADDR-5] to a child has processes for addresses", async () => {
+  test("[CZ-ADDR-5] shows processes as the addresses of a socket to a child process", async () => {
     const child = spawn(process.execPath, ["-e", "process.stdin.resume()"]);
     onTestFinished(() => void child.kill());
     await once(child, "spawn");
@@ -182,7 +182,7 @@ describe("a socket", () => {
     });
   });
 
-  test("[CZ-SOCKET-6] [CZ-SOCKET-7] [CZ-SOCKET-8] [CZ-SOCKET-9] [CZ-SOCKET-10] counts streams, messages and keep-alives", async () => {
+  test("[CZ-SOCKET-6] [CZ-SOCKET-7] [CZ-SOCKET-8] [CZ-SOCKET-9] [CZ-SOCKET-10] counts streams, messages and keep-alives of a socket", async () => {
     const socketInfo = childProcessInfo(4711);
     publish("socket:opened", socketInfo);
     for (let i = 0; i < 4; i += 1) publish("socket:stream-started", socketInfo);
@@ -200,7 +200,7 @@ describe("a socket", () => {
   });
 });
 
-test("what cannot be understood is a warning, not the end of the process", async () => {
+test("reports an event that it cannot handle as a warning, without ending the process", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): void => void warnings.push(warning);
   // In place of the listener that prints it: it is meant to come.
@@ -219,7 +219,7 @@ test("what cannot be understood is a warning, not the end of the process", async
   ]);
 });
 
-test("a second call for the same registry shares the observation, until the last has stopped", async () => {
+test("shares the observation with a second call for the same registry, until the last has stopped", async () => {
   const own = createRegistry();
   const [first, second] = [observeToolServers({ registry: own }), observeToolServers({ registry: own })];
   const info = connectionInfo();

@@ -99,7 +99,7 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
     await eventually(async () => expect(stateOf((await only()).channel)).toBe("IDLE"));
   });
 
-  test("[CZ-SOCKET-4] leaves out a remote name that the target says already", async () => {
+  test("[CZ-SOCKET-4] omits a remote name that the target already contains", async () => {
     const { origin } = await serve((_request, response) => response.end("hello"));
     target = origin.replace("127.0.0.1", "localhost");
     await (await copy.fetch(target, { dispatcher: copy.dispatcher() })).text();
@@ -152,7 +152,7 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
     expect(data).toMatchObject({ streamsStarted: 1n, streamsSucceeded: 0n, streamsFailed: 1n });
   });
 
-  test("does not blame the target for a time-out of the application", async () => {
+  test("does not blame the target for a timeout of the application", async () => {
     const { origin } = await serve(() => {});
     const dispatcher = copy.dispatcher({ headersTimeout: 50 });
     await expect(copy.fetch(origin, { dispatcher })).rejects.toThrow();
@@ -206,7 +206,7 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
   });
 });
 
-test("a connection that somebody else shows is not shown a second time", async () => {
+test("does not show a connection twice that another observer shows", async () => {
   const { origin } = await serve((_request, response) => response.end("hello"));
   const agent = closing(
     new undici7.Agent({
@@ -223,7 +223,7 @@ test("a connection that somebody else shows is not shown a second time", async (
   expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
 });
 
-test("a connection that is shown, and then claimed by somebody else, is shown there alone", async () => {
+test("moves a connection to another observer that claims it later", async () => {
   const { origin } = await serve((_request, response) => response.end("hello"));
   const client = closing(new undici7.Client(origin));
   let socket: Socket | undefined;
@@ -240,7 +240,7 @@ test("a connection that is shown, and then claimed by somebody else, is shown th
   expect(registry.size.sockets).toBe(0);
 });
 
-test("a request that is upgraded to WebSocket lasts until its connection ends", async () => {
+test("counts a request that is upgraded to WebSocket until its connection ends", async () => {
   const server = createServer();
   let connection: Socket | undefined;
   server.on("upgrade", (_request, socket: Socket) => {
@@ -261,7 +261,7 @@ test("a request that is upgraded to WebSocket lasts until its connection ends", 
   }
 });
 
-test("requests over HTTP/2 are shown once, by the observation of node:http2", async () => {
+test("shows requests over HTTP/2 once, by the observation of node:http2", async () => {
   observation.stop();
   const server = createSecureServer(serverIdentity, (_request, response) => response.end("hello"));
   await listening(server, { host: "127.0.0.1" });
@@ -276,7 +276,7 @@ test("requests over HTTP/2 are shown once, by the observation of node:http2", as
   });
 });
 
-test("stopping closes the channels, and a request then has no observer", async () => {
+test("closes the channels when it stops, and then observes no request", async () => {
   const { origin } = await serve((_request, response) => response.end("hello"));
   await (await fetch(origin)).text();
   expect(registry.size.channels).toBe(1);
@@ -287,7 +287,7 @@ test("stopping closes the channels, and a request then has no observer", async (
   expect(registry.size.channels).toBe(0);
 });
 
-test("a client that is destroyed while it connects leaves no channel that keeps connecting", async () => {
+test("leaves no channel connecting after a client is destroyed while it connects", async () => {
   target = "http://127.0.0.1:9";
   const client = new undici7.Client(target, { connect: () => {} });
   const asking = client.request({ path: "/", method: "GET" });
@@ -298,7 +298,7 @@ test("a client that is destroyed while it connects leaves no channel that keeps 
   await eventually(async () => expect(stateOf((await only()).channel)).toBe("IDLE"));
 });
 
-test("observeProcess shows the global fetch, and a process that is not observed publishes nothing", async () => {
+test("shows the global fetch in observeProcess, and publishes nothing in a process that is not observed", async () => {
   observation.stop();
   const whole = observeProcess(registry);
   onTestFinished(() => whole.stop());
