@@ -84,8 +84,8 @@ async function startAsking(era: "legacy" | "modern"): Promise<TestGateway> {
   return startTestGateway({ asking: { type: "http", url } });
 }
 
-describe.each(["legacy", "modern"] as const)("a %s server asks a question during a call", (era) => {
-  test.each(["legacy", "modern"] as const)("and a %s client responds", async (mode) => {
+describe.each(["legacy", "modern"] as const)("a question of a %s server during a call", (era) => {
+  test.each(["legacy", "modern"] as const)("passes the question to a %s client and its response back", async (mode) => {
     const gateway = await startAsking(era);
     const client = await connect(gateway, mode, eliciting, respondAs("Ada"));
     for (const [times, text] of [
@@ -97,7 +97,7 @@ describe.each(["legacy", "modern"] as const)("a %s server asks a question during
     }
   });
 
-  test("and a client of SDK 1.x responds", async () => {
+  test("passes the question to a client of SDK 1.x and its response back", async () => {
     const gateway = await startAsking(era);
     const client = await connectOld(gateway, { elicitation: {} }, (old) => {
       old.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { name: "Grace" } }));
@@ -106,7 +106,7 @@ describe.each(["legacy", "modern"] as const)("a %s server asks a question during
     expect(textOf(result)).toBe("Hello Grace");
   });
 
-  test("and each of many clients is asked only about its own call", async () => {
+  test("asks each of many clients only about its own call", async () => {
     const gateway = await startAsking(era);
     const names = Array.from({ length: 12 }, (_, index) => `client-${index}-`);
     const clients = await Promise.all(
@@ -118,7 +118,7 @@ describe.each(["legacy", "modern"] as const)("a %s server asks a question during
     expect(texts).toEqual(names.map((name) => `Hello ${name}1, ${name}2`));
   });
 
-  test.each(["legacy", "modern"] as const)("and a %s client without the capability is not asked", async (mode) => {
+  test.each(["legacy", "modern"] as const)("does not ask a %s client without the capability", async (mode) => {
     const gateway = await startAsking(era);
     const client = await connect(gateway, mode);
     const outcome = await client.callTool({ name: "asking__greet", arguments: { times: 1 } }).then(
@@ -130,7 +130,7 @@ describe.each(["legacy", "modern"] as const)("a %s server asks a question during
   });
 });
 
-describe("over a connection that all calls share", () => {
+describe("a connection that all calls share", () => {
   const start = () => startTestGateway({ all: { command: process.execPath, args: [everything, "stdio"] } });
   const long = { name: "all__trigger-long-running-operation", arguments: { duration: 20, steps: 2 } };
   const asking = { name: "all__trigger-elicitation-request", arguments: {} };
@@ -148,7 +148,7 @@ describe("over a connection that all calls share", () => {
     };
   }
 
-  test("a question goes to the only call in flight whose client supports it", async () => {
+  test("passes a question to the only call in flight whose client supports it", async () => {
     const gateway = await start();
     const end = await begin(gateway, await connect(gateway, "legacy"));
     const client = await connect(gateway, "modern", eliciting, decline);
@@ -156,7 +156,7 @@ describe("over a connection that all calls share", () => {
     await end();
   });
 
-  test("a question that could belong to two calls is rejected, and the error gives the reason", async () => {
+  test("rejects a question that could belong to two calls, and gives the reason", async () => {
     const gateway = await start();
     const other = await connect(gateway, "legacy", eliciting, decline);
     const end = await begin(gateway, other);
@@ -191,7 +191,7 @@ describe("a call that waits for input from a modern client", () => {
     return startTestGateway({ asking: { type: "http", url }, echo: { type: "http", url } }, { limits });
   };
 
-  test("continues with the response, once", async () => {
+  test("continues a parked call with the response, once", async () => {
     const gateway = await startWaiting();
     const { result } = await call(gateway);
     expect(result).toMatchObject({
@@ -211,7 +211,7 @@ describe("a call that waits for input from a modern client", () => {
     expect(again.result).toMatchObject({ resultType: "input_required", inputRequests: first.result?.inputRequests });
   });
 
-  test("is not found by another call, nor by an invented state", async () => {
+  test("does not find a parked call by another call or an invented state", async () => {
     const gateway = await startWaiting();
     const { result } = await call(gateway);
     const more = { inputResponses: {}, requestState: result?.requestState };
@@ -220,14 +220,14 @@ describe("a call that waits for input from a modern client", () => {
     expect((await call(gateway, more)).result?.resultType).toBe("input_required");
   });
 
-  test("is cancelled if the client does not return", async () => {
+  test("cancels a parked call if the client does not return", async () => {
     const gateway = await startWaiting({ inputMs: 50 });
     const { result } = await call(gateway);
     await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBe(0);
     expect((await call(gateway, { requestState: result?.requestState })).error?.code).toBe(-32_602);
   });
 
-  test("is refused if the limit of parked calls is reached", async () => {
+  test("refuses a call if the limit of parked calls is reached", async () => {
     const gateway = await startWaiting({ parkedCalls: 1 });
     expect((await call(gateway)).result?.resultType).toBe("input_required");
     expect((await call(gateway)).error?.code).toBe(-32_000);
@@ -235,7 +235,7 @@ describe("a call that waits for input from a modern client", () => {
   });
 });
 
-test("arguments that a tool declares as headers are compared with the headers, and forwarded as headers", async () => {
+test("compares arguments that a tool declares as headers with the headers, and forwards them as headers", async () => {
   const seen: unknown[] = [];
   // What the protocol adds to schemas is not in the types of schemas.
   const region = { type: "string" as const, "x-mcp-header": "Region" };

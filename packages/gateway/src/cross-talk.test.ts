@@ -51,7 +51,7 @@ function makeMarking(): MakeServer {
   };
 }
 
-test("every response, progress and question of many concurrent calls reaches its own caller (CVE-2026-111770, CVE-2026-25536)", async () => {
+test("delivers every response, progress and question of many concurrent calls to its own caller (CVE-2026-111770, CVE-2026-25536)", async () => {
   const gateway = await startTestGateway({
     old: { type: "http", url: await serveLegacy(makeMarking()) },
     new: { type: "http", url: await serveModern(makeMarking()) },
@@ -98,7 +98,7 @@ test("every response, progress and question of many concurrent calls reaches its
   expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0, 0]);
 });
 
-test("messages on the stream of an ended call reach no client", async () => {
+test("delivers messages on the stream of an ended call to no client", async () => {
   const say = (text: string): string =>
     JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "error", data: text } });
   const question = { jsonrpc: "2.0", id: 7, method: "elicitation/create", params: { message: "late" } };

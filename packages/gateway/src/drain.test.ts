@@ -36,7 +36,7 @@ async function ready({ gateway }: TestGateway): Promise<void> {
 }
 
 describe.each(["legacy", "modern"] as const)("a call in flight on a %s server that is changed", (era) => {
-  test("continues, with progress, while new calls reach the replacement at once", async () => {
+  test("continues a call on the old server, with progress, while new calls reach the replacement at once", async () => {
     const [old, fresh] = [await serveHolding("old", era), await serveHolding("new", era)];
     const gateway = await startTestGateway({ hold: old.entry }, { limits: patient });
     await ready(gateway);
@@ -67,7 +67,7 @@ describe.each(["legacy", "modern"] as const)("a call in flight on a %s server th
     expect(states).not.toContain("SHUTDOWN");
   });
 
-  test("is cancelled on its server if its client cancels it, and then nothing of the old server remains", async () => {
+  test("cancels a call on the old server if its client cancels it, and leaves nothing of that server", async () => {
     const old = await serveHolding("old", era);
     const gateway = await startTestGateway({ hold: old.entry }, { limits: patient });
     await ready(gateway);
@@ -85,7 +85,7 @@ describe.each(["legacy", "modern"] as const)("a call in flight on a %s server th
   });
 });
 
-test("consecutive reloads leave each call with its own server", async () => {
+test("keeps each call with its own server through consecutive reloads", async () => {
   const servers = [
     await serveHolding("0", "modern"),
     await serveHolding("1", "modern"),
@@ -108,7 +108,7 @@ test("consecutive reloads leave each call with its own server", async () => {
   await expect.poll(() => objectsOf(gateway), patience).toEqual([1, 1]);
 });
 
-test("a process that is removed, and added again meanwhile, runs until its client has responded to its question", async () => {
+test("runs a process that is removed, and added again meanwhile, until its client has responded to its question", async () => {
   const gateway = await startTestGateway({ pipes }, { limits: patient });
   const { promise: hasResponded, resolve: respond } = deferred();
   let questions = 0;
@@ -141,7 +141,7 @@ describe("a call that does not end in time", () => {
   const changed = /"slow" was changed in the configuration during tools\/call\. .* within 50 ms .* drainMs/;
 
   test.each(["legacy", "modern"] as const)(
-    "is cancelled with the reason, also on its %s server; the replacement is not affected",
+    "cancels a late call with the reason, also on its %s server, without affecting the replacement",
     async (era) => {
       const [old, fresh] = [await serveHolding("old", era), await serveHolding("new", era)];
       const gateway = await startTestGateway({ slow: old.entry }, { limits });
@@ -191,7 +191,7 @@ describe("a call that does not end in time", () => {
     ["modern", "over pipes", async () => pipes],
     ["legacy", "of the newer era", async () => ({ type: "http", url: await serveAsking() })],
   ] as const)(
-    "fails with the reason even while a %s client is asked a question by a server %s",
+    "fails a late call with the reason even while a %s client is asked a question by a server %s",
     async (mode, _, entry) => {
       const gateway = await startTestGateway({ slow: await entry() }, { limits });
       const isEnded = () => gateway.events.some((event) => event.kind === "call" && event.outcome === "error");
@@ -211,7 +211,7 @@ describe("a call that does not end in time", () => {
   );
 });
 
-test("closing the gateway also closes draining servers, and leaves neither object nor process", async () => {
+test("closes draining servers with the gateway, and leaves neither object nor process", async () => {
   const old = await serveHolding("old", "legacy");
   const gateway = await startTestGateway({ hold: old.entry, pipes }, { limits: patient });
   const client = await connect(gateway, "legacy");
@@ -230,7 +230,7 @@ test("closing the gateway also closes draining servers, and leaves neither objec
   expect(isAlive(pid)).toBe(false);
 });
 
-test("a call whose server is removed during the lookup is refused with that reason", async () => {
+test("refuses a call whose server is removed during the lookup with that reason", async () => {
   const [isListed, isRead] = [deferred(), deferred()];
   let reads = 0;
   const listener = modernListener(() => {

@@ -23,8 +23,8 @@ async function silentServer(): Promise<string> {
 
 const listMs = 1500;
 
-describe("a dead and a silent server", () => {
-  test("are omitted from lists, which is reported once in an event and in the trace, and do not delay other servers", async () => {
+describe("an unreachable and a silent server", () => {
+  test("omits them from lists, reports that once in an event and in the trace, and does not delay other servers", async () => {
     const traces: TraceEvent[] = [];
     const onTrace = (message: unknown): void => void traces.push(message as TraceEvent);
     subscribe(`${channelPrefix}trace`, onTrace);
@@ -75,7 +75,7 @@ describe("a dead and a silent server", () => {
     expect(gateway.gateway.servers()[3]?.failure?.message).toContain("/nowhere/at-all");
   });
 
-  test("a call of their tools fails with the name of the server and the reason", async () => {
+  test("fails a call of their tools with the name of the server and the reason", async () => {
     const gateway = await startTestGateway(
       { dead: { type: "http", url: `http://127.0.0.1:${await deadPort()}/mcp` } },
       { limits: { listMs: 300 } },
@@ -89,7 +89,7 @@ describe("a dead and a silent server", () => {
     );
   });
 
-  test("a server that starts later is added, and clients are notified", async () => {
+  test("adds a server that starts later, and notifies clients", async () => {
     let isUp = false;
     const late = modernListener(makeEcho("late"));
     const port = await serve((request, response) => {
@@ -128,7 +128,7 @@ describe("a server that is silent during a call", () => {
   };
   let aborted = false;
 
-  test.each(["legacy", "modern"] as const)("has its call cancelled, and the client is informed (%s)", async (era) => {
+  test.each(["legacy", "modern"] as const)("cancels the call, and informs the client (%s)", async (era) => {
     aborted = false;
     const url = await (era === "legacy" ? serveLegacy : serveModern)(makeSilent);
     const gateway = await startTestGateway({ quiet: { type: "http", url } }, { limits: { callIdleMs: 100 } });

@@ -88,8 +88,8 @@ async function startRich(era: Era, mark = "rich", made: McpServer[] = []): Promi
   return startTestGateway({ [mark]: { type: "http", url } });
 }
 
-describe.each(pairs)("through the gateway from a %s server to a %s client", (era, mode) => {
-  test("resources and templates are listed, and read by the URIs of the server", async () => {
+describe.each(pairs)("features of a %s server for a %s client", (era, mode) => {
+  test("lists resources and templates, and reads them by the URIs of the server", async () => {
     const client = await connect(await startRich(era), mode);
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual(["notes://rich/all", "shared://everywhere", "wirescope://status"]);
@@ -100,7 +100,7 @@ describe.each(pairs)("through the gateway from a %s server to a %s client", (era
     expect(await read("notes://rich/7/text")).toMatchObject({ text: "note 7 of rich" });
   });
 
-  test("prompts are listed and returned, and arguments of prompts and templates are completed", async () => {
+  test("lists and returns prompts, and completes arguments of prompts and templates", async () => {
     const client = await connect(await startRich(era), mode);
     const { prompts } = await client.listPrompts();
     expect(prompts.map(({ name }) => name)).toEqual(["rich__greeting"]);
@@ -118,7 +118,7 @@ describe.each(pairs)("through the gateway from a %s server to a %s client", (era
     expect(ofTemplate.completion.values).toEqual(["41", "42"]);
   });
 
-  test("progress is sent during a call, to the client that requested it", async () => {
+  test("sends progress during a call to the client that requested it", async () => {
     const client = await connect(await startRich(era), mode);
     const seen: unknown[] = [];
     const result = await client.callTool(
@@ -130,7 +130,7 @@ describe.each(pairs)("through the gateway from a %s server to a %s client", (era
     expect(textOf(await client.callTool({ name: "rich__count", arguments: { to: 2 } }))).toBe("rich counted to 2");
   });
 
-  test("cancelling a request cancels it on the server", async () => {
+  test("cancels a request on the server if the client cancels it", async () => {
     const mark = `wait-${era}-${mode}`;
     const gateway = await startRich(era, mark);
     const client = await connect(gateway, mode);
@@ -146,7 +146,7 @@ describe.each(pairs)("through the gateway from a %s server to a %s client", (era
     expect(outcome).toMatchObject({ outcome: "cancelled" });
   });
 
-  test("a resource that a tool mentions is read from its server, even if no list contains it", async () => {
+  test("reads a resource that a tool mentions from its server, even if no list contains it", async () => {
     const gateway = await startTestGateway({
       first: { type: "http", url: await (era === "legacy" ? serveLegacy : serveModern)(makeRich("first")) },
       second: { type: "http", url: await (era === "legacy" ? serveLegacy : serveModern)(makeRich("second")) },
@@ -158,7 +158,7 @@ describe.each(pairs)("through the gateway from a %s server to a %s client", (era
     expect(read).toMatchObject({ server: "second", name: "hidden://second" });
   });
 
-  test("subscribed clients are notified of a changed list", async () => {
+  test("notifies subscribed clients of a changed list", async () => {
     const made: McpServer[] = [];
     const gateway = await startRich(era, "rich", made);
     const changed: string[] = [];
@@ -193,7 +193,7 @@ async function settled({ gateway }: TestGateway): Promise<void> {
 
 describe("log messages", () => {
   test.each(["legacy", "modern"] as const)(
-    "of a server of the %s era come with the name of the server, at the level asked for",
+    "sends log messages of a %s server with the name of the server, at the requested level",
     async (era) => {
       const gateway = await startRich(era);
       const heard: unknown[] = [];
@@ -207,7 +207,7 @@ describe("log messages", () => {
   );
 
   test.each(["legacy", "modern"] as const)(
-    "of a server of the %s era reach a modern client that asks for them, and no other",
+    "sends log messages of a %s server to a modern client that requests them, and to no other",
     async (era) => {
       const gateway = await startRich(era);
       const listen = async (): Promise<[Awaited<ReturnType<typeof connect>>, unknown[]]> => {
@@ -229,7 +229,7 @@ describe("log messages", () => {
 });
 
 describe("resources with the same URI on two servers", () => {
-  test("are listed with URIs that identify their server", async () => {
+  test("lists resources of the same URI with URIs that identify their server", async () => {
     const gateway = await startTestGateway({
       one: { type: "http", url: await serveLegacy(makeRich("one")) },
       "two words": { type: "http", url: await serveModern(makeRich("two")) },
@@ -248,7 +248,7 @@ describe("resources with the same URI on two servers", () => {
 
 describe("subscriptions to a resource", () => {
   test.each<Mode>(["legacy", "modern"])(
-    "of a client of the %s era hear of its changes, and of no other",
+    "notifies a %s client of changes to a subscribed resource, and of no other",
     async (mode) => {
       const made: McpServer[] = [];
       const gateway = await startRich("legacy", "rich", made);
@@ -270,7 +270,7 @@ describe("subscriptions to a resource", () => {
   );
 });
 
-test("the instructions of all servers are sent with the names of the servers", async () => {
+test("sends the instructions of all servers with the names of the servers", async () => {
   const gateway = await startRich("legacy");
   await settled(gateway);
   const client = await connect(gateway, "legacy");

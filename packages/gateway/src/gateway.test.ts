@@ -4,7 +4,7 @@ import { connect, connectOld, pluginOf, startTestGateway, textOf } from "./gatew
 import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 describe("tools", () => {
-  test("of legacy and modern servers are one list, for legacy and modern clients", async () => {
+  test("lists the tools of legacy and modern servers together, for legacy and modern clients", async () => {
     const gateway = await startTestGateway({
       old: { type: "http", url: await serveLegacy(makeEcho("old")) },
       new: { type: "http", url: await serveModern(makeEcho("new")) },
@@ -22,7 +22,7 @@ describe("tools", () => {
 });
 
 describe("events", () => {
-  test("report each call without its arguments", async () => {
+  test("reports each call without its arguments", async () => {
     const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
     const client = await connect(gateway, "legacy");
     await client.callTool({ name: "echo__echo", arguments: { text: "a private matter" } });
@@ -43,7 +43,7 @@ describe("events", () => {
     expect(gateway.events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["server-state", "session-opened"]));
   });
 
-  test("contain the arguments if logsArguments is set", async () => {
+  test("reports the arguments of a call if logsArguments is set", async () => {
     const entries = { echo: { type: "http", url: await serveModern(makeEcho("echo")) } };
     const gateway = await startTestGateway(entries, { logsArguments: true });
     const client = await connect(gateway, "modern");
@@ -51,7 +51,7 @@ describe("events", () => {
     expect(gateway.events).toContainEqual(expect.objectContaining({ arguments: { text: "logged" } }));
   });
 
-  test("are redacted, and a listener that throws changes nothing", async () => {
+  test("redacts events, and ignores a listener that throws", async () => {
     const secrets = createSecretRegistry();
     secrets.add("s3cret-of-a-server");
     const seen: unknown[] = [];
@@ -74,7 +74,7 @@ describe("events", () => {
   });
 });
 
-test("each server receives its own secrets and none of another server", async () => {
+test("sends each server its own secrets and none of another server", async () => {
   const seen: Record<string, string> = {};
   const serveSeeing = async (name: string): Promise<string> => {
     const listener = modernListener(makeEcho(name));

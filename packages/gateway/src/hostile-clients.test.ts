@@ -31,7 +31,7 @@ const modern = (method: string, params: object, headers: Record<string, string> 
 
 const deep = `${"[".repeat(500_000)}${"]".repeat(500_000)}`;
 
-test("a message that is nested too deeply is refused and not forwarded", async () => {
+test("refuses a message that is nested too deeply, and does not forward it", async () => {
   const server = await serveRaw();
   const gateway = await startTestGateway({ raw: server.entry });
   const session = await begin(gateway);
@@ -62,7 +62,7 @@ test.each([
 });
 
 describe("resource subscriptions", () => {
-  test("are limited in number and length for one session, and can be replaced after unsubscribing", async () => {
+  test("limits the subscriptions of one session in number and length, and allows others after unsubscribing", async () => {
     const server = await serveRaw();
     const gateway = await startTestGateway({ raw: server.entry });
     await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
@@ -102,7 +102,7 @@ describe("resource subscriptions", () => {
     });
   });
 
-  test("a refused subscription does not end that of another client", async () => {
+  test("does not end the subscription of another client when one is refused", async () => {
     let isRefused = true;
     const server = await serveRaw({
       "resources/subscribe"({ id }, response) {
@@ -150,7 +150,7 @@ describe("resource subscriptions", () => {
   });
 });
 
-test("strings of a client are truncated in events and error messages", async () => {
+test("truncates strings of a client in events and error messages", async () => {
   const gateway = await startTestGateway({});
   const session = await begin(gateway);
   const responses = [];
@@ -168,7 +168,7 @@ test("strings of a client are truncated in events and error messages", async () 
   for (const event of calls) expect(JSON.stringify(event).length).toBeLessThan(15_000);
 });
 
-test("a stdio client that does not read is not read from, and receives every response once it reads", async () => {
+test("stops reading from a stdio client that does not read, and sends every response once it reads", async () => {
   const text = "x".repeat(1_000_000);
   const server = await serveRaw({ "tools/call": () => JSON.stringify({ content: [{ type: "text", text }] }) });
   const { gateway } = await startTestGateway({ raw: server.entry }, { listen: false });
@@ -194,7 +194,7 @@ test("a stdio client that does not read is not read from, and receives every res
   await expect.poll(() => received.size, patience).toBe(calls + 1);
 });
 
-test("a session is not found by the id of another client, nor by an invented one", async () => {
+test("does not find a session by the id of another client, nor by an invented one", async () => {
   const gateway = await startTestGateway({}, { listen: { token: false } });
   const session = await begin({ ...gateway, token: "of-the-first" });
   const ping = { jsonrpc: "2.0", id: 2, method: "ping" };

@@ -24,7 +24,7 @@ const sayingFirst =
     return undefined;
   };
 
-describe.each<Mode>(["legacy", "modern"])("what is nested too deeply to be serialized (%s)", (mode) => {
+describe.each<Mode>(["legacy", "modern"])("deeply nested messages (%s)", (mode) => {
   test.each<[string, Record<string, RawMethod>, RegExp | undefined]>([
     ["a result", { "tools/call": () => `{"content":[],"x":${abyss}}` }, /nested too deeply/],
     [
@@ -58,7 +58,7 @@ describe.each<Mode>(["legacy", "modern"])("what is nested too deeply to be seria
       },
       undefined,
     ],
-  ])("%s fails at most the one call, and other calls continue", async (_, methods, failure) => {
+  ])("fails at most one call because of %s, and continues the others", async (_, methods, failure) => {
     const [hostile, good] = [await serveRaw(methods), await serveRaw()];
     const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
     const client = await connect(gateway, mode);
@@ -69,7 +69,7 @@ describe.each<Mode>(["legacy", "modern"])("what is nested too deeply to be seria
     expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0]);
   });
 
-  test("a question that is nested too deeply is not forwarded, and the failure is reported", async () => {
+  test("does not forward a question that is nested too deeply, and reports the failure", async () => {
     const question = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","x":${abyss}}}}`;
     const [hostile, good] = [await serveRaw({ "tools/call": sayingFirst(() => question) }), await serveRaw()];
     const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
@@ -102,7 +102,7 @@ test.each([
   expect(gateway.events).toContainEqual(expect.objectContaining({ kind: "omitted", server: "hostile" }));
 });
 
-test("of tools with the same name only the first is offered, because clients would reject the list", async () => {
+test("offers only the first of tools with the same name, because clients would reject the list", async () => {
   const tool = (name: string, description: string): string =>
     JSON.stringify({ name, description, inputSchema: { type: "object" } });
   const twice = await serveRaw({ "tools/list": () => `{"tools":[${tool("a", "first")},${tool("a", "second")}]}` });
@@ -118,7 +118,7 @@ test("of tools with the same name only the first is offered, because clients wou
 });
 
 test.each<Mode>(["legacy", "modern"])(
-  "a server has a limited number of open questions, and none after its call (%s)",
+  "limits the open questions of a server, and keeps none after its call (%s)",
   async (mode) => {
     const asked = 100;
     const hostile = await serveRaw({
@@ -163,7 +163,7 @@ test.each<Mode>(["legacy", "modern"])(
   },
 );
 
-test("a URI of a server that is too long is not kept", async () => {
+test("does not keep a URI of a server that is too long", async () => {
   const uriOf = (length: number): string => `x:${"y".repeat(length)}`;
   const content = [100, 10_000].map((length) => ({ type: "resource_link", uri: uriOf(length), name: "a" }));
   const speaking = await serveRaw({ "tools/call": () => JSON.stringify({ content }) });
@@ -176,7 +176,7 @@ test("a URI of a server that is too long is not kept", async () => {
   await expect(client.readResource({ uri: uriOf(10_000) })).rejects.toThrow(/No server has the resource "x:y{198}…"/);
 });
 
-test("long instructions of a server are truncated", async () => {
+test("truncates long instructions of a server", async () => {
   const capabilities = {};
   const instructions = "x".repeat(1_000_000);
   const talker = await serveRaw({

@@ -47,7 +47,7 @@ describe("a secret that a tool server made known", () => {
     expect(names).toEqual(["delete_repository", "delete_repository"]);
   });
 
-  test("is redacted in text of that server only", async () => {
+  test("redacts the secret in text of that server only", async () => {
     const secret = "session-of-the-hiding-server";
     const hiding = await serveHiding(secret);
     const other = await serveRaw({

@@ -7,7 +7,7 @@ import { runGateway } from "./gateway.js";
 import { connect, patience, pluginOf, post, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
-describe("closing", () => {
+describe("close", () => {
   async function startHolding() {
     const waiting = new Set<() => void>();
     const url = await serveLegacy(() => {
@@ -48,8 +48,8 @@ describe("closing", () => {
   });
 });
 
-describe("after many clients", () => {
-  test("no session, stream, call, socket or registry object remains", async () => {
+describe("leaks", () => {
+  test("leaves no session, stream, call, socket or registry object after many clients", async () => {
     const registry = createRegistry();
     const gateway = await startTestGateway(
       {
@@ -113,7 +113,7 @@ describe("after many clients", () => {
     expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0]);
   });
 
-  test("a closed gateway leaves nothing in the registry, and no child process", async () => {
+  test("leaves nothing in the registry and no child process after close", async () => {
     const registry = createRegistry();
     const gateway = await runGateway({
       plugins: [pluginOf({ all: { command: process.execPath, args: [everything, "stdio"] } })],

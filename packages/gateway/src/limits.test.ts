@@ -84,7 +84,7 @@ test("limits the requests per second of one client", async () => {
 test.each([
   ["a new session for each request", { token: undefined }],
   ["a new session for each request, and an Authorization header that nobody checks", { token: false }],
-] as const)("clientRate is not avoided by %s", async (_, { token }) => {
+] as const)("applies clientRate despite %s", async (_, { token }) => {
   const gateway = await startTestGateway({}, { limits: { clientRate: 1 }, listen: { token } });
   await expectRate(1, async (id) => {
     const client = token === false ? { ...gateway, token: `of client ${id}` } : gateway;
@@ -110,7 +110,7 @@ function modernRequest(
   return { message: { jsonrpc: "2.0", id, method, params: { ...params, _meta } }, headers };
 }
 
-test("clientRate also counts subscriptions", async () => {
+test("counts subscriptions towards clientRate", async () => {
   const gateway = await startTestGateway({}, { limits: { clientRate: 1 } });
   await expectRate(1, async (id) => {
     const { message, headers } = modernRequest(id, "subscriptions/listen", {
@@ -122,7 +122,7 @@ test("clientRate also counts subscriptions", async () => {
   });
 });
 
-test("clientRate is not avoided by another name in each request, or another spelling of the token", async () => {
+test("applies clientRate despite another name in each request or another spelling of the token", async () => {
   const gateway = await startTestGateway({}, { limits: { clientRate: 1 } });
   await expectRate(1, async (id) => {
     const { message, headers } = modernRequest(id, "tools/list");
@@ -131,7 +131,7 @@ test("clientRate is not avoided by another name in each request, or another spel
   });
 });
 
-test("limits the calls in flight of one server, and other servers are not affected", async () => {
+test("limits the calls in flight of one server, without affecting other servers", async () => {
   const { gateway, running, release } = await startHolding({ serverConcurrency: 2 });
   const client = await connect(gateway, "modern");
   const held = [1, 2].map(() => client.callTool({ name: "hold__hold", arguments: {} }));
@@ -144,7 +144,7 @@ test("limits the calls in flight of one server, and other servers are not affect
   expect((await Promise.all(held)).map(textOf)).toEqual(["held", "held"]);
 });
 
-test("at the session limit the session that has been idle longest is closed, and one in use is not", async () => {
+test("closes the session that has been idle longest at the session limit, and none in use", async () => {
   const { gateway, running, release } = await startHolding({ sessions: 2 });
   const busy = await begin(gateway, "busy");
   const idle = await begin(gateway, "idle");
@@ -161,7 +161,7 @@ test("at the session limit the session that has been idle longest is closed, and
   expect((await Promise.all([held, heldToo])).map(({ status }) => status)).toEqual([200, 200]);
 });
 
-test("an idle session is closed, and one in use is not", async () => {
+test("closes an idle session, and none in use", async () => {
   const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 300 } });
   const [used, left] = [await begin(gateway, "used"), await begin(gateway, "left")];
   const ping = (session: Record<string, string>) => post(gateway, { jsonrpc: "2.0", id: 3, method: "ping" }, session);
@@ -176,7 +176,7 @@ test("an idle session is closed, and one in use is not", async () => {
   expect((await ping(used.session)).status).toBe(200);
 });
 
-test("sessions whose requests have arrived are not idle, even if this process was busy for longer than the idle time", async () => {
+test("does not treat sessions as idle whose requests have arrived, even if this process was busy for longer than the idle time", async () => {
   const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 2000 } });
   const { hostname, port } = new URL(gateway.url);
   // More than begin in one turn of the event loop.
@@ -212,7 +212,7 @@ test("sessions whose requests have arrived are not idle, even if this process wa
   expect(new Set(statuses())).toEqual(new Set(["200"]));
 });
 
-test("an invalid limit is a TypeError", () => {
+test("rejects an invalid limit with a TypeError", () => {
   expect(() => completeLimits({ sesions: 1 } as object)).toThrow(TypeError);
   expect(() => completeLimits({ sessions: 0 })).toThrow(/must be greater than 0/);
   expect(completeLimits({ sessions: 5 })).toMatchObject({ sessions: 5, listMs: 5000 });

@@ -43,7 +43,7 @@ const clients: Readonly<Record<string, (gateway: TestGateway) => Promise<Client>
 };
 
 describe.each(["stdio", "http", "sse"] as const)("the reference server over %s", (way) => {
-  test("is used through the gateway by every kind of client", async () => {
+  test("serves every kind of client through the gateway", async () => {
     const gateway = await startTestGateway({ all: await entries[way]() });
     for (const [kind, open] of Object.entries(clients)) {
       const client = await open(gateway);

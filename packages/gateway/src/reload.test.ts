@@ -6,7 +6,7 @@ import { connect, patience, pluginOf, startTestGateway, textOf } from "./gateway
 import type { PluginServers } from "./servers/plugin-servers.js";
 import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
-test("unchanged servers keep their connection, changed ones restart, removed ones end, and clients are notified", async () => {
+test("keeps the connections of unchanged servers, restarts changed ones, ends removed ones, and notifies clients", async () => {
   let release = (): void => {};
   let initialized = 0;
   const makeHold = () => {
@@ -62,7 +62,7 @@ test("unchanged servers keep their connection, changed ones restart, removed one
   });
 });
 
-test("a changed variable or tool filter of an entry is applied by a reload", async () => {
+test("applies a changed variable or tool filter of an entry at a reload", async () => {
   const reference = `\${MARK}`;
   const entries = { all: { command: process.execPath, args: [everything, "stdio"], env: { MARK: reference } } };
   const plugin = (MARK: string) => pluginOf(entries, { variables: { PATH: process.env.PATH, MARK } });
@@ -82,7 +82,7 @@ test("a changed variable or tool filter of an entry is applied by a reload", asy
   );
 });
 
-test("if two configurations define a server of the same name, the first is used, and that is reported", async () => {
+test("uses the first of two configurations that define a server of the same name, and reports it", async () => {
   const [first, second] = [await serveModern(makeEcho("first")), await serveModern(makeEcho("second"))];
   const plugins = [first, second].map((url) => pluginOf({ same: { type: "http", url } }));
   const gateway = await startTestGateway({}, { plugins });
@@ -93,7 +93,7 @@ test("if two configurations define a server of the same name, the first is used,
   });
 });
 
-test("[TS-SEC-7] a rotated token is sent with every call after the reload, and the old one never again", async () => {
+test("[TS-SEC-7] sends a rotated token with every call after the reload, and the old one never again", async () => {
   const tokens: (string | undefined)[] = [];
   const listener = modernListener(makeEcho("api"));
   const port = await serve((request, response) => {
@@ -126,7 +126,7 @@ test("[TS-SEC-7] a rotated token is sent with every call after the reload, and t
   expect(secrets.redact("token-of-november token-of-december")).toBe("[redacted] [redacted]");
 });
 
-test("an entry that is not trusted is reported, and opened again after its approval", async () => {
+test("reports an entry that is not trusted, and opens it after its approval", async () => {
   const url = await serveModern(makeEcho("shy"));
   let isTrusted = false;
   const assertTrusted = async () => {
@@ -149,7 +149,7 @@ test("an entry that is not trusted is reported, and opened again after its appro
 });
 
 test.each(["legacy", "modern"] as const)(
-  "subscriptions of %s clients are sent to the server that replaces theirs",
+  "sends subscriptions of %s clients to the server that replaces theirs",
   async (era) => {
     const asked: string[] = [];
     const uri = "notes://all";
@@ -199,7 +199,7 @@ test.each(["legacy", "modern"] as const)(
 );
 
 test.each(["legacy", "modern"] as const)(
-  "a subscription of a %s client that is not confirmed when its server is replaced is sent to the replacement",
+  "sends an unconfirmed subscription of a %s client to the replacement of its server",
   async (era) => {
     const uri = "notes://all";
     const asked: string[] = [];

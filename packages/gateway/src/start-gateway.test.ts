@@ -52,7 +52,7 @@ test("offers the servers of a configuration file at one endpoint, behind a token
   expect(ToolServerError.is(error, "UNAUTHORIZED")).toBe(true);
 });
 
-test("a server that nobody approved is neither run nor offered, and its status says how to approve it", async () => {
+test("neither runs nor offers a server that nobody approved, and says in its status how to approve it", async () => {
   const file = write({ everything: server });
   const gateway = await start({ configuration: file });
   await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
@@ -61,7 +61,7 @@ test("a server that nobody approved is neither run nor offered, and its status s
   expect((await client.listTools()).tools).toEqual([]);
 });
 
-test("takes configurations that the program made, several at once", async () => {
+test("accepts several configurations that the program created", async () => {
   const gateway = await start({
     configuration: [createConfiguration({ first: server }), createConfiguration({ second: server })],
     trust: trustAll({ environment }),
@@ -70,7 +70,7 @@ test("takes configurations that the program made, several at once", async () => 
   await expect.poll(() => gateway.servers().map(({ state }) => state), patience).toEqual(["READY", "READY"]);
 });
 
-test("reload reads the file again, and findings say what is wrong with it", async () => {
+test("reads the file again at reload, and reports what is wrong with it in findings", async () => {
   const file = write({ everything: server });
   const gateway = await start({ configuration: file, trust: trustAll({ environment }) });
   expect(gateway.findings).toEqual([]);
@@ -80,13 +80,13 @@ test("reload reads the file again, and findings say what is wrong with it", asyn
   expect(gateway.findings.map(({ code, server: name }) => `${name} ${code}`)).toEqual(["api url-insecure"]);
 });
 
-test("a configuration that cannot be read fails with its path, and nothing listens", async () => {
+test("fails with the path of a configuration that cannot be read, and listens nowhere", async () => {
   const file = join(root, "missing.json");
   const error = await startGateway({ environment, configuration: file }).catch((reason: unknown) => reason);
   expect(ToolServerError.is(error, "CONFIGURATION_UNREADABLE") && error.message).toContain(file);
 });
 
-test("disposing of the gateway stops its endpoint", async () => {
+test("stops the endpoint when the gateway is disposed of", async () => {
   const gateway = await startGateway({
     environment,
     configuration: write({ everything: server }),

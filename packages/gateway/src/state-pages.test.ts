@@ -11,7 +11,7 @@ function rolesOf(node: TreeNode | undefined): Set<string | undefined> {
 }
 
 describe("health and metrics", () => {
-  test("/healthz responds at once, and /readyz when each server has connected or failed", async () => {
+  test("serves /healthz at once, and /readyz when each server has connected or failed", async () => {
     let respond: (() => void) | undefined;
     const port = await serve((_, response) => {
       respond = () => void response.writeHead(500).end();
@@ -28,7 +28,7 @@ describe("health and metrics", () => {
     expect(await (await fetch(`${url}/readyz`)).text()).toBe("ready\n");
   });
 
-  test("/metrics counts calls by method, server and outcome", async () => {
+  test("counts calls in /metrics by method, server and outcome", async () => {
     const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
     const client = await connect(gateway, "modern");
     await client.callTool({ name: "echo__echo", arguments: { text: "a" } });
@@ -59,7 +59,7 @@ describe("health and metrics", () => {
   });
 });
 
-describe("Channelz, on the same port and behind the same guard", () => {
+describe("Channelz on the same port", () => {
   test("shows tool servers as channels, and the gateway as a server with its sockets and calls", async () => {
     const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
     const client = await connect(gateway, "modern");

@@ -6,7 +6,7 @@ const variable = (name: string): string => `\${${name}}`;
 const secret = "s3cret-of-the-ledger-0123456789";
 
 test.each(["legacy", "modern"] as const)(
-  "unavailable servers are listed with their reason in the instructions and in wirescope://status (%s)",
+  "lists unavailable servers with their reason in the instructions and in wirescope://status (%s)",
   async (era) => {
     const refusing = await serve((_, response) => void response.writeHead(401).end(`You sent Bearer ${secret}`));
     const entries = {

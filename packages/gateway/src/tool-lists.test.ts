@@ -12,7 +12,7 @@ function makeFiles(): McpServer {
   return server;
 }
 
-test("a denied tool is neither offered nor called, and a reload changes the filter on the same connection", async () => {
+test("neither offers nor calls a denied tool, and changes the filter at a reload on the same connection", async () => {
   let initialized = 0;
   const url = await serveLegacy(() => {
     initialized += 1;

@@ -7,12 +7,12 @@ const { read } = createTraceFieldReader(["tracecontext"]);
 const both = createTraceFieldReader(["tracecontext", "baggage"]);
 
 describe("the trace fields of a request", () => {
-  test("are undefined if the request has none", () => {
+  test("returns undefined if the request has no trace fields", () => {
     expect(read({}, undefined)).toBeUndefined();
     expect(read({ _meta: { progressToken: 1 } }, { accept: "*/*" })).toBeUndefined();
   });
 
-  test("are read from _meta before the headers", () => {
+  test("reads _meta before the headers", () => {
     const headers = { traceparent: other, tracestate: "b=2" };
     expect(read({ _meta: { traceparent: parent } }, headers)).toEqual({ traceparent: parent });
     expect(read({}, headers)).toEqual({ traceparent: other, tracestate: "b=2" });
@@ -28,24 +28,24 @@ describe("the trace fields of a request", () => {
     ["a version that is none", parent.replace("00-", "ff-")],
     ["more than version 00 has", `${parent}-more`],
     ["another line", `${parent}\r\nx-evil: 1`],
-  ])("are undefined if the parent is %s", (_, traceparent) => {
+  ])("returns undefined if the parent is %s", (_, traceparent) => {
     expect(read({ _meta: { traceparent, tracestate: "a=1" } }, undefined)).toBeUndefined();
   });
 
-  test("drop the fields of a newer version", () => {
+  test("drops the fields of a newer version", () => {
     expect(read({ _meta: { traceparent: `${parent.replace("00-", "01-")}-what-is-to-come` } }, undefined)).toEqual({
       traceparent: parent,
     });
   });
 
-  test("have no state that a header cannot contain", () => {
+  test("drops a state that a header cannot contain", () => {
     expect(read({ _meta: { traceparent: parent, tracestate: "a=\n1" } }, undefined)).toEqual({ traceparent: parent });
     expect(read({ _meta: { traceparent: parent, tracestate: `a=${"1".repeat(600)}` } }, undefined)).toEqual({
       traceparent: parent,
     });
   });
 
-  test("have baggage only if it is enabled", () => {
+  test("returns baggage only if it is enabled", () => {
     const params = { _meta: { traceparent: parent, baggage: "user=alice" } };
     expect(read(params, undefined)).toEqual({ traceparent: parent });
     expect(both.read(params, undefined)).toEqual({ traceparent: parent, baggage: "user=alice" });
@@ -53,7 +53,7 @@ describe("the trace fields of a request", () => {
     expect(both.read(params, { baggage: "user=bob" })?.baggage).toBe("user=alice");
   });
 
-  test("are undefined if propagation is disabled", () => {
+  test("returns undefined if propagation is disabled", () => {
     expect(createTraceFieldReader([]).read({ _meta: { traceparent: parent } }, undefined)).toBeUndefined();
   });
 });

@@ -7,7 +7,7 @@ const clients = 16;
 // More than the buffers of the system take on the way.
 const responseBytes = 16_000_000;
 
-test("JSON responses that clients do not read are limited in total, and a client that reads is not affected", async () => {
+test("limits the total of JSON responses that clients do not read, without affecting a client that reads", async () => {
   const large = JSON.stringify({ content: [{ type: "text", text: "x".repeat(responseBytes) }] });
   const server = await serveRaw({
     "tools/call": ({ params }) =>

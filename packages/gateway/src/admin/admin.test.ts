@@ -189,7 +189,7 @@ describe("Explain", () => {
   });
 });
 
-describe("the guard", () => {
+describe("access control", () => {
   const path = "/wirescope.v1.AdminService/ListServers";
 
   test("[TS-D-ADMIN-3] requires the token over every protocol", async () => {
@@ -235,7 +235,7 @@ describe("the guard", () => {
     ["another administrator's token", {}, { adminToken: "wrong" }],
     ["none, where everybody is let in", { listen: { token: false } }, {}],
   ] as const)(
-    "[TS-D-ADMIN-4] with %s servers can be listed, nothing can be changed, and no program is started",
+    "[TS-D-ADMIN-4] lists servers with %s, but changes nothing and starts no program",
     async (_, options, given) => {
       const folder = mkdtempSync(join(tmpdir(), "wirescope-starts-"));
       onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -266,8 +266,8 @@ describe("the guard", () => {
   );
 });
 
-describe("clients of other kinds", () => {
-  test("over TLS, a private CA is trusted if it is given", async () => {
+describe("other clients", () => {
+  test("trusts a private CA over TLS if it is given", async () => {
     const pem = (name: string): string =>
       readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");
     const tls = { cert: pem("server"), key: pem("server-key") };
@@ -276,7 +276,7 @@ describe("clients of other kinds", () => {
     await expect(connectAdmin(url, { token }).listServers({})).rejects.toThrow(/certificate/);
   });
 
-  test("[TS-D-ADMIN-5] grpc-js can call it over gRPC", async () => {
+  test("[TS-D-ADMIN-5] serves grpc-js over gRPC", async () => {
     const world = await startThree();
     const proto = fileURLToPath(new URL("../../../../proto", import.meta.url));
     const loaded = loadSync("wirescope/v1/admin.proto", { includeDirs: [proto], enums: String, longs: String });
@@ -294,7 +294,7 @@ describe("clients of other kinds", () => {
     expect(names).toEqual(["echo", "ledger", "unset"]);
   });
 
-  test("[TS-D-ADMIN-5] the browser client calls it through fetch, including streams", async () => {
+  test("[TS-D-ADMIN-5] serves the browser client through fetch, including streams", async () => {
     const { url, token } = await startTestAdmin({ a: { type: "http", url: "http://127.0.0.1:1/mcp" } });
     const admin = createAdminClient({ url: `${url}/`, token });
     expect((await admin.listServers({})).servers.map(({ name }) => name)).toEqual(["a"]);
@@ -306,8 +306,8 @@ describe("clients of other kinds", () => {
   });
 });
 
-describe("a failure", () => {
-  test("has a status, the code of the gateway, and advice", async () => {
+describe("failures", () => {
+  test("reports a failure with a status, the code of the gateway, and advice", async () => {
     const { admin } = await startTestAdmin({ echo: { command: everything } });
     const error = await admin.reconnect({ server: "echoo" }).catch((caught: unknown) => caught);
     expect(String(error)).toMatch(

@@ -40,8 +40,8 @@ async function startUnapproved(plugin: ApprovedPlugin): Promise<TestAdmin> {
 
 const notWhatWasShown = /\[aborted\] Server "tools" has changed since it was shown.*Review it again/;
 
-describe("an approval", () => {
-  test("[TS-D-ADMIN-6] applies to what was shown, and starts the server at once for connected clients", async () => {
+describe("approvals", () => {
+  test("[TS-D-ADMIN-6] applies an approval to what was shown, and starts the server at once for connected clients", async () => {
     const plugin = createApprovedPlugin();
     const world = await startUnapproved(plugin);
     const { admin } = world;
@@ -67,7 +67,7 @@ describe("an approval", () => {
     });
   });
 
-  test("[TS-D-ADMIN-6] is refused if a file or the entry has changed since it was shown, and the change is reported", async () => {
+  test("[TS-D-ADMIN-6] refuses an approval if a file or the entry has changed since it was shown, and reports the change", async () => {
     const plugin = createApprovedPlugin();
     const { admin, gateway } = await startUnapproved(plugin);
     const { fingerprint } = await admin.getApproval({ server: "tools" });
@@ -89,7 +89,7 @@ describe("an approval", () => {
   });
 });
 
-test("[TS-D-TRUST-10] a variable that changes the origin of a URL requires a new approval after a reload", async () => {
+test("[TS-D-TRUST-10] requires a new approval after a reload if a variable changes the origin of a URL", async () => {
   const plugin = createApprovedPlugin();
   const [first, second] = [await serveModern(makeEcho("first")), await serveModern(makeEcho("second"))];
   const leadingTo = (url: string): PluginServers =>
@@ -113,7 +113,7 @@ test("[TS-D-TRUST-10] a variable that changes the origin of a URL requires a new
   await expect.poll(() => gateway.servers()[0]?.state, patience).toBe("READY");
 });
 
-test("[TS-D-ADMIN-7] Explain diagnoses a server with the variables, approvals and last failure of the gateway", async () => {
+test("[TS-D-ADMIN-7] diagnoses a server in Explain with the variables, approvals and last failure of the gateway", async () => {
   const plugin = createApprovedPlugin();
   const { admin } = await startUnapproved(plugin);
   const untrusted = await admin.explain({ server: "tools" });

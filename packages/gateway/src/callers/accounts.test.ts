@@ -5,7 +5,7 @@ import { createAccounts } from "./accounts.js";
 const p = { principal: "p", rateKey: "p" };
 const accounts = () => createAccounts(completeLimits());
 
-test("a long client name is truncated, and the rest of it is not kept in memory", () => {
+test("truncates a long client name, and keeps the rest out of memory", () => {
   const { shared, create } = accounts();
   const collect = globalThis.gc as () => void;
   collect();
@@ -19,7 +19,7 @@ test("a long client name is truncated, and the rest of it is not kept in memory"
   expect(kept.flat().map(({ label }) => label.length)).toEqual(kept.flat().map(() => 100));
 });
 
-test("requests with the same principal and name share an account, and others do not", () => {
+test("shares an account between requests with the same principal and name, and with no others", () => {
   const { shared } = accounts();
   const first = shared(p, { name: "a", version: "1" });
   expect(shared(p, { name: "a", version: "1" })).toBe(first);

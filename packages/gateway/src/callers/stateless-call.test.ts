@@ -24,7 +24,7 @@ function listen(): { outlet: Outlet; received: () => readonly unknown[] } {
 const legOf = (call: ReturnType<typeof startCall>["call"], outlet: Outlet, token: number | undefined) =>
   new Promise<CallOutcome | InputRequests>((resolve) => call.leg(outlet, token, resolve));
 
-test("notifications between two legs of a call are sent in the next leg, with its token, and none twice", async () => {
+test("sends notifications between two legs of a call in the next leg, with its token, and none twice", async () => {
   const { call, server, finish } = startCall();
   const progress = (step: number) =>
     server.notify("notifications/progress", { progress: step, progressToken: server.progressToken });
@@ -50,7 +50,7 @@ test("notifications between two legs of a call are sent in the next leg, with it
   ]);
 });
 
-test("between two legs the latest notifications are kept, and progress is dropped for a leg without a token", async () => {
+test("keeps the latest notifications between two legs, and drops progress for a leg without a token", async () => {
   const { call, server, finish } = startCall();
   const asked = legOf(call, listen().outlet, 3);
   const response = server.ask("roots/list", undefined);
@@ -67,7 +67,7 @@ test("between two legs the latest notifications are kept, and progress is droppe
   expect(second.received().at(-1)).toEqual({ level: "info", data: 40 });
 });
 
-test("between two legs a server cannot make the gateway keep more than the limit", async () => {
+test("does not let a server make the gateway keep more than the limit between two legs", async () => {
   const { call, server, finish } = startCall();
   const large = "x".repeat(200_000);
   const asked = legOf(call, listen().outlet, 3);
@@ -84,7 +84,7 @@ test("between two legs a server cannot make the gateway keep more than the limit
   expect(second.received()).toEqual([1, large, 2].map((data) => ({ level: "info", data })));
 });
 
-test("calls are parked while their questions fit into the common limit", () => {
+test("parks calls while their questions fit into the common limit", () => {
   const parked = createParkedCalls({ max: 9, timeoutMs: 60_000 });
   const { call } = startCall();
   const half = 128 * 1024 * 1024;

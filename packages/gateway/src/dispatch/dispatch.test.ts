@@ -27,7 +27,7 @@ const fail = (what: string) => (): never => {
   throw new Error(what);
 };
 
-test("an observer that throws is reported as a defect, and the call is settled", async () => {
+test("reports an observer that throws as a defect, and settles the call", async () => {
   const { dispatch, defects, request, options, account } = setUp({ started: fail("started"), ended: fail("ended") });
   const call = new StatelessCall(request, options);
   dispatch(call);
@@ -36,7 +36,7 @@ test("an observer that throws is reported as a defect, and the call is settled",
   expect(account.calls.size).toBe(0);
 });
 
-test("a response that cannot be written is reported as a defect, and leaves no call in flight", async () => {
+test("reports a response that cannot be written as a defect, and leaves no call in flight", async () => {
   class UnwritableCall extends StatelessCall {
     protected override onSettled(_: CallOutcome): void {
       throw new Error("unwritable");
@@ -50,7 +50,7 @@ test("a response that cannot be written is reported as a defect, and leaves no c
   await accounts.idle(0, new Error("stop"));
 });
 
-test("a call is settled once, and remembers that its client cancelled it", async () => {
+test("settles a call once, and remembers that its client cancelled it", async () => {
   const endings: string[] = [];
   const { dispatch, request, options } = setUp({ ended: (_, { how }) => void endings.push(how) });
   const call = new StatelessCall(request, options);

@@ -5,18 +5,18 @@ test.each([
   ["plain", "file:///a/b"],
   ["two words", "custom://x?y=z#f"],
   ["a/b", "notes"],
-])("the prefixed URI of server %s and %s can be parsed", (server, uri) => {
+])("parses the prefixed URI of server %s and %s", (server, uri) => {
   expect(parsePrefixedUri(prefixedUri(server, uri))).toEqual({ server, uri });
 });
 
 test.each(["file:///a", "wirescope://", "wirescope://server", "wirescope://%ZZ/a"])(
-  "%s is not a prefixed URI",
+  "does not parse %s as a prefixed URI",
   (text) => {
     expect(parsePrefixedUri(text)).toBeUndefined();
   },
 );
 
-describe("a template", () => {
+describe("URI templates", () => {
   test.each([
     ["notes://{id}/text", "notes://7/text"],
     ["notes://{id}{?q}", "notes://7?q=a"],
@@ -24,7 +24,7 @@ describe("a template", () => {
     ["static://a", "static://a"],
     ["{any}", "whatever:it/is"],
     ["a{x}a", "aa"],
-  ])("%s fits %s", (template, uri) => {
+  ])("matches %s with the template %s", (template, uri) => {
     expect(templateFit(template, uri)).toBeTypeOf("number");
   });
 
@@ -34,11 +34,11 @@ describe("a template", () => {
     ["static://a", "static://ab"],
     ["a{x}a", "a"],
     ["a{x}b{y}c", "acb"],
-  ])("%s does not fit %s", (template, uri) => {
+  ])("does not match %s with the template %s", (template, uri) => {
     expect(templateFit(template, uri)).toBeUndefined();
   });
 
-  test("fits better the more literal characters match", () => {
+  test("ranks a match higher the more literal characters match", () => {
     const uri = "notes://7/text";
     expect(templateFit("notes://{id}/text", uri)).toBeGreaterThan(templateFit("notes://{rest}", uri) ?? 0);
   });

@@ -51,7 +51,7 @@ async function startWithTokenFile(token: string): Promise<TestGateway & { change
   };
 }
 
-describe("the guard", () => {
+describe("access control", () => {
   test.each(["/mcp", "/sse", "/messages", "/metrics", "/nowhere", "/rpc.channelz.v1.Channelz/GetServers"])(
     "requires the token at %s, and sends a challenge (CVE-2025-49596)",
     async (path) => {
@@ -116,8 +116,8 @@ describe("the guard", () => {
   });
 });
 
-describe("a session", () => {
-  test("belongs to the client that started it: another token does not find it, by any method (CVE-2026-52869)", async () => {
+describe("sessions", () => {
+  test("does not find a session by the token of another client, with any method (CVE-2026-52869)", async () => {
     const { endpoint, change } = await startWithTokenFile("token-of-the-first");
     const first = { endpoint, token: "token-of-the-first" };
     const second = { endpoint, token: "token-of-the-second" };
@@ -135,7 +135,7 @@ describe("a session", () => {
     expect((await post(first, ping, session)).status).toBe(200);
   });
 
-  test("belongs to the client that opened its stream: another token cannot post to it (CVE-2026-52869)", async () => {
+  test("does not accept a post to a stream with the token of another client (CVE-2026-52869)", async () => {
     const { url, change } = await startWithTokenFile("token-of-the-first");
     const stream = await fetch(`${url}/sse`, {
       headers: { authorization: "Bearer token-of-the-first", accept: "text/event-stream" },
@@ -153,7 +153,7 @@ describe("a session", () => {
 });
 
 test.each(["HTTP/1.1", "HTTP/2"])(
-  "a session belongs to the certificate that started it: another certificate of the same CA does not find it over %s (CVE-2026-52869)",
+  "does not find a session with another certificate of the same CA over %s (CVE-2026-52869)",
   async (version) => {
     const tls = {
       cert: certificate("server"),
@@ -202,7 +202,7 @@ interface SessionResponse {
   readonly session: string;
 }
 
-test("a call that waits for input belongs to its client: another cannot continue it (CVE-2026-52869)", async () => {
+test("does not let another client continue a call that waits for input (CVE-2026-52869)", async () => {
   const server = await serveRaw({
     "tools/call"(_, response) {
       const params = { message: "Who?", requestedSchema: { type: "object", properties: {} } };
@@ -232,8 +232,8 @@ test("a call that waits for input belongs to its client: another cannot continue
   expect(await call("of-the-first", { requestState })).toMatchObject({ result: { resultType: "input_required" } });
 });
 
-describe("the token of a client", () => {
-  test("is not forwarded to a server, nor are its cookies and other headers (token passthrough)", async () => {
+describe("client tokens", () => {
+  test("does not forward the token, cookies and other headers of a client to a server (token passthrough)", async () => {
     const seen: unknown[] = [];
     const port = await serve((request, response) => {
       seen.push(request.headers);

@@ -141,7 +141,7 @@ const cancelled = (): number => server.seen.filter(({ method }) => method === "n
 const held = (): number =>
   server.seen.filter(({ params }) => (params?.arguments as { text?: string } | undefined)?.text === "hold").length;
 
-test("a legacy session gets the same responses for bodies with a length and for chunked bodies, from start to end", async () => {
+test("sends the same responses to a legacy session for bodies with a length and for chunked bodies, from start to end", async () => {
   const received = await both(async (way) => {
     const send = senderOf(way);
     const begun = await send(initialize);
@@ -207,7 +207,7 @@ const meta = (more: object = {}) => ({
 const named = (method: string) => ({ "mcp-protocol-version": version, "mcp-method": method });
 const calling = { ...named("tools/call"), "mcp-name": "raw__echo" };
 
-test("a modern client gets the same responses for both framings, and a call it abandons is cancelled", async () => {
+test("sends the same responses to a modern client in both framings, and cancels a call it abandons", async () => {
   const received = await both(async (way) => {
     const send = senderOf(way);
     const steps: Record<string, Received> = {
@@ -247,8 +247,8 @@ test("a modern client gets the same responses for both framings, and a call it a
   });
 });
 
-describe("a refused request", () => {
-  test("gets the same HTTP or JSON-RPC error in both framings", async () => {
+describe("refused requests", () => {
+  test("sends the same HTTP or JSON-RPC error in both framings", async () => {
     const received = await both(async (way) => {
       const send = senderOf(way);
       return {
@@ -284,7 +284,7 @@ describe("a refused request", () => {
     });
   });
 
-  test("gets the same response from the guard in both framings, and a page of an allowed origin may read it", async () => {
+  test("sends the same refusal of the guard in both framings, readable for a page of an allowed origin", async () => {
     const received = await both(async (way) => {
       const send = senderOf(way);
       const from = senderOf(way, { origin: page });
@@ -316,7 +316,7 @@ describe("a refused request", () => {
   });
 });
 
-test("a client that ends its side of the connection while it waits cancels its call, in both framings", async () => {
+test("cancels the call of a client that ends its side of the connection while it waits, in both framings", async () => {
   const body = JSON.stringify(call("hold", "h", { _meta: meta() }));
   const { hostname, port, host } = new URL(gateway.endpoint);
   for (const way of ways) {

@@ -27,7 +27,7 @@ async function exchange(
 
 const message = (id: number, text = "hello") => ({ jsonrpc: "2.0", id, result: { text } }) as const;
 
-test("responses are complete and in the order of their requests, even if a later one is ready first", async () => {
+test("sends complete responses in the order of their requests, even if a later one is ready first", async () => {
   const text = await exchange(`GET /1 HTTP/1.1\r\n${head}GET /2 HTTP/1.1\r\n${head}`, 2, ([first, second]) => {
     sendJson(second!, 200, message(2, "zweiter, größer"));
     sendJson(first!, 200, message(1), { "x-more": "1" });
@@ -40,12 +40,12 @@ test("responses are complete and in the order of their requests, even if a later
   expect(text).toContain("x-more: 1");
 });
 
-test("the response to HEAD has no body", async () => {
+test("sends no body in response to HEAD", async () => {
   const text = await exchange(`HEAD / HTTP/1.1\r\n${head}`, 1, ([only]) => sendJson(only!, 405, message(1)));
   expect(text).toMatch(/^HTTP\/1\.1 405 [^{]*\r\n\r\n$/);
 });
 
-test("a response that is larger than the socket buffer arrives complete", async () => {
+test("sends a response that is larger than the socket buffer completely", async () => {
   const large = "ü".repeat(3_000_000);
   const text = await exchange(`GET / HTTP/1.1\r\n${head}`, 1, ([only]) => sendJson(only!, 200, message(1, large)));
   expect(JSON.parse(text.slice(text.indexOf("{")))).toEqual(message(1, large));

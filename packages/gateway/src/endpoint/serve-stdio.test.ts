@@ -60,7 +60,7 @@ async function connectOver(
   return client;
 }
 
-describe.each<Mode>(["legacy", "modern"])("over stdio, as a %s client", (mode) => {
+describe.each<Mode>(["legacy", "modern"])("a %s client over stdio", (mode) => {
   test("calls tools of legacy and modern servers", async () => {
     const pipes = await open({
       old: { type: "http", url: await serveLegacy(makeEcho("old")) },
@@ -79,7 +79,7 @@ describe.each<Mode>(["legacy", "modern"])("over stdio, as a %s client", (mode) =
     await pipes.closed;
   });
 
-  test("receives progress, responds to questions, and cancels a call", async () => {
+  test("sends progress, passes on questions, and cancels a call", async () => {
     let isWaiting = false;
     let cancelled = false;
     const url = await serveLegacy(() => {
@@ -124,7 +124,7 @@ describe.each<Mode>(["legacy", "modern"])("over stdio, as a %s client", (mode) =
     await expect.poll(() => cancelled, patience).toBe(true);
   });
 
-  test("is notified of changed lists", async () => {
+  test("notifies the client of changed lists", async () => {
     const made: McpServer[] = [];
     const url = await serveLegacy(() => {
       const server = makeEcho("echo")("legacy");
@@ -143,7 +143,7 @@ describe.each<Mode>(["legacy", "modern"])("over stdio, as a %s client", (mode) =
   });
 });
 
-test("an invalid line gets an error, and the others are served", async () => {
+test("sends an error for an invalid line, and serves the others", async () => {
   const { input, lines } = await open({}, { limits: { messageBytes: 1000 } });
   input.write('not json\n{"a":1}\n\n');
   input.write(`{"x":"${"y".repeat(2000)}"}\n`);
@@ -157,7 +157,7 @@ test("an invalid line gets an error, and the others are served", async () => {
   ]);
 });
 
-test("a client that ends its input is disconnected, and its call is cancelled", async () => {
+test("disconnects a client that ends its input, and cancels its call", async () => {
   let isRunning = false;
   let aborted = false;
   const url = await serveModern(() => {

@@ -23,7 +23,7 @@ async function connectSse({ url, token }: TestGateway, prepare = (_: Client): vo
   return client;
 }
 
-test("a client of the HTTP+SSE transport calls tools", async () => {
+test("serves tool calls of a client of the HTTP+SSE transport", async () => {
   const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
   const client = await connectSse(gateway);
   expect(textOf(await client.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
@@ -37,7 +37,7 @@ test("a client of the HTTP+SSE transport calls tools", async () => {
   expect(textOf(await old.callTool({ name: "echo__echo", arguments: { text: "b" } }))).toBe("echo: b");
 });
 
-test("progress, questions and changed lists are sent over its stream", async () => {
+test("sends progress, questions and changed lists over the stream of the client", async () => {
   const made: McpServer[] = [];
   const url = await serveLegacy(() => {
     const server = new McpServer({ name: "rich", version: "1" }, { capabilities: { tools: { listChanged: true } } });
@@ -69,7 +69,7 @@ test("progress, questions and changed lists are sent over its stream", async () 
   await expect.poll(() => changes, patience).toBeGreaterThan(0);
 });
 
-test("a session ends with its stream, and messages require one", async () => {
+test("ends a session with its stream, and requires a session for messages", async () => {
   const gateway = await startTestGateway({});
   const { url, token } = gateway;
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -83,7 +83,7 @@ test("a session ends with its stream, and messages require one", async () => {
   await expect.poll(() => gateway.events.filter(({ kind }) => kind === "session-closed").length, patience).toBe(1);
 });
 
-test("limits the open streams, and a closed one frees its place", async () => {
+test("limits the open streams, and frees the place of a closed one", async () => {
   const gateway = await startTestGateway({}, { limits: { sessions: 2 } });
   const open = async (): Promise<{ status: number; end(): Promise<void> | undefined }> => {
     const headers = { authorization: `Bearer ${gateway.token}`, accept: "text/event-stream" };

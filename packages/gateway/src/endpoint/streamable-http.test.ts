@@ -37,8 +37,8 @@ async function summaryOf(response: Response): Promise<unknown[]> {
   return [response.status, body?.error?.code, body?.id];
 }
 
-describe("a legacy client", () => {
-  test("gets the requested version and a session from initialize", async () => {
+describe("legacy clients", () => {
+  test("responds to initialize with the requested version and a session", async () => {
     const gateway = await start();
     const response = await post(gateway, initialize);
     expect(response.status).toBe(200);
@@ -59,26 +59,26 @@ describe("a legacy client", () => {
     ["2024-11-05", "2024-11-05"],
     ["1999-01-01", "2025-11-25"],
     ["2026-07-28", "2025-11-25"],
-  ])("gets the requested version if it is supported (%s: %s)", async (asked, given) => {
+  ])("responds with the requested version if it is supported (%s: %s)", async (asked, given) => {
     const gateway = await start();
     const response = await post(gateway, { ...initialize, params: { ...initialize.params, protocolVersion: asked } });
     expect(await response.json()).toMatchObject({ result: { protocolVersion: given } });
   });
 
-  test("gets JSON if no message precedes the response", async () => {
+  test("responds with JSON if no message precedes the response", async () => {
     const gateway = await start();
     const response = await post(gateway, call("a"), await begin(gateway));
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toMatchObject({ id: "a", result: { content: [{ text: "echo: hello" }] } });
   });
 
-  test("needs an existing session", async () => {
+  test("requires an existing session of a legacy client", async () => {
     const gateway = await start();
     expect(await summaryOf(await post(gateway, call(1)))).toEqual([400, -32_000, 1]);
     expect(await summaryOf(await post(gateway, call(1), { "mcp-session-id": "none" }))).toEqual([404, -32_001, 1]);
   });
 
-  test("does not find a closed session, whose stream has ended", async () => {
+  test("does not find a closed session, and has ended its stream", async () => {
     // Without servers, so that no list changes meanwhile and nothing may arrive.
     const gateway = await startTestGateway({});
     const session = await begin(gateway);
@@ -91,7 +91,7 @@ describe("a legacy client", () => {
     expect((await fetch(gateway.endpoint, { method: "DELETE", headers })).status).toBe(404);
   });
 
-  test("is refused with a modern version header, and accepted with a legacy one", async () => {
+  test("refuses a modern version header in a legacy session, and accepts a legacy one", async () => {
     const gateway = await start();
     const session = await begin(gateway);
     const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
@@ -100,7 +100,7 @@ describe("a legacy client", () => {
     expect(await summaryOf(await withVersion("2025-06-18"))).toEqual([200, undefined, 2]);
   });
 
-  test("gets 202 for notifications and responses", async () => {
+  test("responds to notifications and responses with 202", async () => {
     const gateway = await start();
     const session = await begin(gateway);
     const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
@@ -112,7 +112,7 @@ describe("a legacy client", () => {
     ]);
   });
 
-  test("gets a JSON-RPC error with status 200 for an unknown method", async () => {
+  test("responds with a JSON-RPC error and status 200 to an unknown method", async () => {
     const gateway = await start();
     const session = await begin(gateway);
     expect(await summaryOf(await post(gateway, { jsonrpc: "2.0", id: 3, method: "no/such" }, session))).toEqual([
@@ -121,7 +121,7 @@ describe("a legacy client", () => {
   });
 });
 
-describe("a modern client", () => {
+describe("modern clients", () => {
   const meta = (more: object = {}) => ({
     _meta: {
       [metaKeys.protocolVersion]: "2026-07-28",
@@ -138,7 +138,7 @@ describe("a modern client", () => {
   const without = (name: keyof typeof headers) =>
     Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name));
 
-  test("needs neither initialize nor a session", async () => {
+  test("requires neither initialize nor a session of a modern client", async () => {
     const gateway = await start();
     const response = await post(gateway, modernCall(), headers);
     expect(response.status).toBe(200);
@@ -155,7 +155,7 @@ describe("a modern client", () => {
     });
   });
 
-  test("can call server/discover", async () => {
+  test("serves server/discover to a modern client", async () => {
     const gateway = await start();
     const discover = { jsonrpc: "2.0", id: 1, method: "server/discover", params: meta() };
     const response = await post(gateway, discover, { ...without("mcp-name"), "mcp-method": "server/discover" });
@@ -189,12 +189,12 @@ describe("a modern client", () => {
       modernCall({ [metaKeys.protocolVersion]: "2027-01-01" }),
       -32_022,
     ],
-  ])("is refused with 400 if %s", async (_, sent, message, code) => {
+  ])("refuses a request with 400 if %s", async (_, sent, message, code) => {
     const gateway = await start();
     expect(await summaryOf(await post(gateway, message, sent))).toEqual([400, code, "m"]);
   });
 
-  test("may encode the name header in base64", async () => {
+  test("accepts a name header in base64", async () => {
     const gateway = await start();
     const wrapped = `=?base64?${Buffer.from("echo__echo").toString("base64")}?=`;
     expect(await summaryOf(await post(gateway, modernCall(), { ...headers, "mcp-name": wrapped }))).toEqual([
@@ -204,22 +204,25 @@ describe("a modern client", () => {
     ]);
   });
 
-  test.each(["ping", "logging/setLevel", "resources/subscribe", "no/such"])("gets 404 for %s", async (method) => {
-    const gateway = await start();
-    const message = { jsonrpc: "2.0", id: 1, method, params: meta() };
-    expect(await summaryOf(await post(gateway, message, { ...without("mcp-name"), "mcp-method": method }))).toEqual([
-      404, -32_601, 1,
-    ]);
-  });
+  test.each(["ping", "logging/setLevel", "resources/subscribe", "no/such"])(
+    "responds with 404 to %s",
+    async (method) => {
+      const gateway = await start();
+      const message = { jsonrpc: "2.0", id: 1, method, params: meta() };
+      expect(await summaryOf(await post(gateway, message, { ...without("mcp-name"), "mcp-method": method }))).toEqual([
+        404, -32_601, 1,
+      ]);
+    },
+  );
 
-  test("is refused if it sends initialize with a modern version", async () => {
+  test("refuses initialize with a modern version", async () => {
     const gateway = await start();
     expect(await summaryOf(await post(gateway, initialize, { "mcp-protocol-version": "2026-07-28" }))).toEqual([
       400, -32_020, 1,
     ]);
   });
 
-  test("gets a JSON-RPC error with status 200 for an unknown tool", async () => {
+  test("responds with a JSON-RPC error and status 200 for an unknown tool", async () => {
     const gateway = await start();
     const message = { ...modernCall(), params: { ...modernCall().params, name: "no" } };
     expect(await summaryOf(await post(gateway, message, { ...headers, "mcp-name": "no" }))).toEqual([
@@ -246,7 +249,7 @@ describe("HTTP", () => {
     ["a body that is no message", 400, { method: "POST", body: '{"a":1}' }],
     ["a batch", 400, { method: "POST", body: JSON.stringify([initialize]) }],
     ["a body that is too large", 413, { method: "POST", body: JSON.stringify({ a: "x".repeat(10_000) }) }],
-  ])("%s is refused with %d", async (_, status, init) => {
+  ])("refuses %s with %d", async (_, status, init) => {
     const gateway = await startSmall();
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
     const response = await fetch(gateway.endpoint, {
@@ -257,7 +260,7 @@ describe("HTTP", () => {
     expect(await response.json()).toMatchObject({ jsonrpc: "2.0", id: null, error: { message: expect.any(String) } });
   });
 
-  test("a body without a length is refused once it exceeds the limit", async () => {
+  test("refuses a body without a length once it exceeds the limit", async () => {
     const gateway = await startSmall();
     const status = await new Promise((resolve, reject) => {
       const request = httpRequest(
@@ -277,13 +280,13 @@ describe("HTTP", () => {
     expect(status).toBe(413);
   });
 
-  test("an unknown path is 404", async () => {
+  test("responds with 404 to an unknown path", async () => {
     const gateway = await startSmall();
     const response = await fetch(`${gateway.url}/nowhere`, { headers: { authorization: `Bearer ${gateway.token}` } });
     expect(response.status).toBe(404);
   });
 
-  test("a client that disconnects during its body leaves nothing behind", async () => {
+  test("leaves nothing behind if a client disconnects while it sends its body", async () => {
     const gateway = await startSmall();
     const socket = connectSocket(Number(new URL(gateway.url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());

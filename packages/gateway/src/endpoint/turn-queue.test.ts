@@ -42,7 +42,7 @@ const initialize = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "busy", version: "1" } },
 };
 
-test("new connections are accepted while many requests of others are waiting", async () => {
+test("accepts new connections while many requests of others are waiting", async () => {
   let opened = 0;
   const gateway = await startTestGateway(
     {},
@@ -65,7 +65,7 @@ test("new connections are accepted while many requests of others are waiting", a
   await expect.poll(() => openedBefore, patience).toBeLessThan(200);
 });
 
-test("a client that disconnects while its initialize waits gets no session", async () => {
+test("creates no session for a client that disconnects while its initialize waits", async () => {
   let opened = 0;
   let leave = (): void => {};
   const gateway = await startTestGateway(
@@ -88,7 +88,7 @@ test("a client that disconnects while its initialize waits gets no session", asy
   expect(opened).toBe(99);
 });
 
-test("a task that is added while others wait runs after them, and none is lost", async () => {
+test("runs a task that is added while others wait after them, and loses none", async () => {
   const turns = createTurnQueue(2);
   const order: string[] = [];
   const run = (name: string): void => {

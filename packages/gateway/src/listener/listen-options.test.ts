@@ -11,6 +11,6 @@ test.each([
   ["10.0.0.0:4690", undefined, "10.0.0.0:4690"],
   ["[fe80::]:4690", undefined, "[fe80::]:4690"],
   ["unix:/run/0.0.0.0:1", undefined, "unix:/run/0.0.0.0:1"],
-])("clients reach a gateway that listens on %s, with the host name %s, at %s", (text, name, expected) => {
+])("reports a URL that clients can reach if it listens on %s with the host name %s: %s", (text, name, expected) => {
   expect(reachableAddress(text, name)).toBe(expected);
 });

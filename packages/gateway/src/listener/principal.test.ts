@@ -55,7 +55,7 @@ test.each([
   ["HTTP/1.1", overHttp1],
   ["HTTP/2", overHttp2],
 ])(
-  "over %s requests are distinguished by certificate and token, and a connection's certificate is read once",
+  "distinguishes requests over %s by certificate and token, and reads a connection's certificate once",
   async (_, connect) => {
     const read = vi.spyOn(TLSSocket.prototype, "getPeerCertificate");
     onTestFinished(() => read.mockRestore());

@@ -55,8 +55,8 @@ function setUp(ttlMs = Number.POSITIVE_INFINITY) {
   };
 }
 
-describe("a list", () => {
-  test("is loaded once for concurrent callers, and then cached", async () => {
+describe("lists", () => {
+  test("loads a list once for concurrent callers, and then caches it", async () => {
     const { list, loads, changes, timers } = setUp();
     const asked = [list.get(), list.get(), list.get()];
     expect(loads).toHaveLength(1);
@@ -66,7 +66,7 @@ describe("a list", () => {
     expect([loads.length, changes(), timers.size]).toEqual([1, 1, 0]);
   });
 
-  test("is loaded again when it may have changed, and the cached one is used meanwhile", async () => {
+  test("loads a list again when it may have changed, and uses the cached one meanwhile", async () => {
     const { list, loads, changes } = setUp();
     void list.get();
     await loads[0]?.resolve(["a"]);
@@ -81,7 +81,7 @@ describe("a list", () => {
     expect(changes()).toBe(2);
   });
 
-  test("that changed while it was loaded is loaded again", async () => {
+  test("loads a list again that changed while it was loaded", async () => {
     const { list, loads } = setUp();
     void list.get();
     list.invalidate();
@@ -90,7 +90,7 @@ describe("a list", () => {
     expect(loads).toHaveLength(2);
   });
 
-  test("is cached for its time to live", async () => {
+  test("caches a list for its time to live", async () => {
     const { list, loads, pass } = setUp(1000);
     void list.get();
     await loads[0]?.resolve(["a"]);
@@ -104,7 +104,7 @@ describe("a list", () => {
 });
 
 describe("a slow server", () => {
-  test("delays only the first callers, and reports a change when its list arrives", async () => {
+  test("delays only the first callers, and reports a change when the list of a slow server arrives", async () => {
     const { list, loads, unavailable, changes, pass } = setUp();
     const first = list.get();
     await pass(60);
@@ -117,7 +117,7 @@ describe("a slow server", () => {
     expect([list.known, changes()]).toEqual([["late"], 1]);
   });
 
-  test("is represented by its cached list", async () => {
+  test("uses the cached list of a slow server", async () => {
     const { list, loads, pass } = setUp();
     void list.get();
     await loads[0]?.resolve(["a"]);
@@ -128,8 +128,8 @@ describe("a slow server", () => {
   });
 });
 
-describe("a server that fails", () => {
-  test("is omitted and reported, and asked again the next time", async () => {
+describe("failing servers", () => {
+  test("omits and reports a failing server, and asks it again the next time", async () => {
     const { list, loads, unavailable, changes } = setUp();
     void list.get();
     await loads[0]?.resolve(["a"]);
@@ -142,7 +142,7 @@ describe("a server that fails", () => {
     expect(loads).toHaveLength(3);
   });
 
-  test("has no cached list after clear", async () => {
+  test("drops the cached list of a server at clear", async () => {
     const { list, loads, changes } = setUp();
     void list.get();
     await loads[0]?.resolve(["a"]);

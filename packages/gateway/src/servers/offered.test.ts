@@ -7,11 +7,11 @@ test.each([
   ["my-server", "a-b_c", "my-server__a-b_c"],
   ["a", "b__c", "a__b__c"],
   ["a", "_b", "a___b"],
-])("server %s and tool %s become %s", (server, name, exposed) => {
+])("names the tool of server %s and tool %s as %s", (server, name, exposed) => {
   expect(exposedName(server, name)).toBe(exposed);
 });
 
-describe("a name that does not fit the rules ends with a hash", () => {
+describe("names that clients would not accept", () => {
   test.each([
     ["a server with another character", "my server", "tool"],
     ["a tool with another character", "server", "a.b/c"],
@@ -21,7 +21,7 @@ describe("a name that does not fit the rules ends with a hash", () => {
     ["letters that are no ASCII", "sërver", "tööl"],
     ["a tool that looks as if it had one", "server", "tool_0123456789"],
     ["a name that is empty", "server", ""],
-  ])("%s", (_, server, name) => {
+  ])("shortens a name and ends it with a hash: %s", (_, server, name) => {
     expect(exposedName(server, name)).toMatch(/^[A-Za-z0-9_-]{1,53}_[0-9a-f]{10}$/);
   });
 });
@@ -29,7 +29,7 @@ describe("a name that does not fit the rules ends with a hash", () => {
 const letters = fc.constantFrom("a", "b", "_", "-", ".", "é", "0");
 const word = fc.array(letters, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(""));
 
-test("every pair has its own name, which clients accept", () => {
+test("gives every pair its own name, which clients accept", () => {
   fc.assert(
     fc.property(word, word, word, word, (server, name, otherServer, otherName) => {
       const exposed = exposedName(server, name);
@@ -41,7 +41,7 @@ test("every pair has its own name, which clients accept", () => {
   );
 });
 
-test("unprefixed, a name is unchanged if clients accept it", () => {
+test("keeps an unprefixed name if clients accept it", () => {
   expect(exposedName("server", "tool", true)).toBe("tool");
   expect(exposedName("server", "a b", true)).toMatch(/^server__a_b_[0-9a-f]{10}$/);
 });

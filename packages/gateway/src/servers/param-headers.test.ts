@@ -13,7 +13,7 @@ const schema = {
 };
 const declared = paramHeadersOf(schema) ?? [];
 
-test("declarations are found along properties, at any depth", () => {
+test("finds declarations along properties, at any depth", () => {
   expect(declared).toEqual([
     { path: ["region"], header: "mcp-param-region", isNumber: false },
     { path: ["place", "zone"], header: "mcp-param-zone", isNumber: true },
@@ -21,7 +21,7 @@ test("declarations are found along properties, at any depth", () => {
   expect(paramHeadersOf({ type: "object" })).toEqual([]);
 });
 
-describe("a schema is rejected that declares", () => {
+describe("invalid declarations", () => {
   test.each<[string, object]>([
     ["at the root", { "x-mcp-header": "A" }],
     ["in items", { properties: { a: { type: "array", items: region } } }],
@@ -32,7 +32,7 @@ describe("a schema is rejected that declares", () => {
     ["a name that is no header", { properties: { a: { type: "string", "x-mcp-header": "A B" } } }],
     ["an empty name", { properties: { a: { type: "string", "x-mcp-header": "" } } }],
     ["one name twice", { properties: { a: region, b: { type: "string", "x-mcp-header": "REGION" } } }],
-  ])("%s", (_, bad) => {
+  ])("rejects an invalid header declaration: %s", (_, bad) => {
     expect(paramHeadersOf(bad)).toBeUndefined();
   });
 });
@@ -44,7 +44,7 @@ describe("headers and arguments", () => {
     () =>
       assertParamHeaders(declared, given, headers);
 
-  test("are accepted if they are equal", () => {
+  test("accepts headers that equal the arguments", () => {
     expect(check({ "mcp-param-region": "eu", "mcp-param-zone": "7" })).not.toThrow();
     expect(check({ "mcp-param-region": "eu", "mcp-param-zone": "7.0" })).not.toThrow();
     expect(check({}, {})).not.toThrow();
@@ -57,12 +57,12 @@ describe("headers and arguments", () => {
     ["one is another", { "mcp-param-region": "us", "mcp-param-zone": "7" }],
     ["a number is another", { "mcp-param-region": "eu", "mcp-param-zone": "8" }],
     ["the wrapping is broken", { "mcp-param-region": "=?base64?x?=", "mcp-param-zone": "7" }],
-  ])("are rejected if %s", (_, headers) => {
+  ])("rejects headers if %s", (_, headers) => {
     expect(check(headers)).toThrow(expect.objectContaining({ code: -32_020, status: 400 }));
   });
 
   test.each(["plain", " spaced ", "größe", "=?base64?x?=", "", "line\nbreak"])(
-    "%j survives encoding and decoding",
+    "encodes and decodes %j without loss",
     (text) => {
       const [header = ""] = Object.values(buildParamHeaders(declared, { region: text }));
       expect(header).toMatch(/^[\x20-\x7e]*$/);

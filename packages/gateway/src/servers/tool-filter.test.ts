@@ -11,11 +11,11 @@ test.each([
   [{ allow: ["a?b"] }, []],
   [{ allow: ["*a*_*e"] }, ["read_file"]],
   [{ allow: ["**"], deny: ["*e*d*"] }, ["write_file", "a.b"]],
-])("filter %j offers %j", (filter, names) => {
+])("applies the filter %j and offers %j", (filter, names) => {
   expect(["read_file", "write_file", "a.b"].filter(createToolFilter(filter))).toEqual(names);
 });
 
-test("a long name is matched as fast as a short one, no matter how many stars the pattern has", () => {
+test("matches a long name as fast as a short one, no matter how many stars the pattern has", () => {
   const isOffered = createToolFilter({ deny: ["*read*a*d*file"] });
   const startedAt = performance.now();
   expect(isOffered("read".repeat(100_000))).toBe(true);
@@ -26,6 +26,6 @@ test.each([
   [undefined, []],
   [{ allow: ["read_*", "a.b"], deny: ["write_file"] }, []],
   [{ allow: ["raed_*"], deny: ["a?b", "raed_*"] }, ["raed_*", "a?b"]],
-])("%j has patterns that match nothing: %j", (filter, patterns) => {
+])("finds patterns of %j that match nothing: %j", (filter, patterns) => {
   expect(idlePatternsOf(filter, ["read_file", "write_file", "a.b"])).toEqual(patterns);
 });

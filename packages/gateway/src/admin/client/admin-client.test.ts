@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startTestAdmin } from "../admin.test.helper.js";
 import { createAdminClient } from "./index.js";
 
-test("leaving the loop over a stream ends its request", async () => {
+test("ends the request of a stream when the caller leaves the loop", async () => {
   const { gateway } = await startTestAdmin({});
   const signals: (AbortSignal | null | undefined)[] = [];
   const admin = createAdminClient({

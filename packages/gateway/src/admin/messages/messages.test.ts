@@ -16,7 +16,7 @@ import { promptFromMessage, promptToMessage, signOutFromMessage, signOutToMessag
 
 const identity = (text: string): string => text;
 
-test("a failure keeps the parts of its message and what the user has to confirm", () => {
+test("keeps the message parts of a failure and what the user has to confirm", () => {
   const parts = {
     subject: 'The server "a" cannot be used.',
     problem: "It moved.",
@@ -36,13 +36,13 @@ test("a failure keeps the parts of its message and what the user has to confirm"
   expect(received?.message).toBe(sent.message);
 });
 
-test("a failure without message parts has its message as the problem", () => {
+test("uses the message of a failure without message parts as the problem", () => {
   const message = create(FailureSchema, { code: "SIGN_IN_NEEDED", message: "Sign in." });
   expect(failureFromMessage(message)).toMatchObject({ message: "Sign in.", problem: "Sign in.", advice: "" });
   expect(failureFromMessage(create(FailureSchema, { message: "It failed." }))).toBeUndefined();
 });
 
-test("an explanation survives conversion to a message and back", () => {
+test("converts an explanation to a message and back", () => {
   const note = {
     code: "variable-unset",
     problem: "KEY is not set.",
@@ -70,7 +70,7 @@ const proofs: readonly SignOutReport["proof"][] = [
   { kind: "nothing" },
 ];
 
-test.each(proofs)("a sign-out report survives conversion to a message and back ($kind)", (proof) => {
+test.each(proofs)("converts a sign-out report to a message and back ($kind)", (proof) => {
   const report: SignOutReport = {
     server: "a",
     wiped: [
@@ -84,7 +84,7 @@ test.each(proofs)("a sign-out report survives conversion to a message and back (
   expect(signOutFromMessage("a", fromBinary(SignOutResponseSchema, bytes))).toEqual(report);
 });
 
-test("a server keeps its authentication and its failure", () => {
+test("keeps the authentication and the failure of a server", () => {
   const error = new ToolServerError("UNAUTHORIZED", { problem: "It responded 401.", advice: "Sign in." });
   const oauth = {
     isSignedIn: true,
@@ -123,7 +123,7 @@ test("a server keeps its authentication and its failure", () => {
   });
 });
 
-test("a sign-in prompt survives conversion to a message and back", () => {
+test("converts a sign-in prompt to a message and back", () => {
   const request = {
     server: "a",
     issuer: "https://a.example",

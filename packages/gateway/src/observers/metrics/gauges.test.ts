@@ -35,7 +35,7 @@ test("counts refreshes by server, outcome and code, and ignores those of other g
   ]);
 });
 
-test("the number of series is limited while servers come and go, and every operation is counted", () => {
+test("limits the number of series while servers come and go, and counts every operation", () => {
   const counts = countCredentialOperations(({ name }) => name.startsWith("server-"));
   for (let number = 0; number < 3000; number += 1) end(infoOf(`server-${number}`), { outcome: "done" });
   end(infoOf("server-7"), { outcome: "done" });
@@ -45,7 +45,7 @@ test("the number of series is limited while servers come and go, and every opera
   expect(values[7]?.value).toBe(2);
 });
 
-test("the counter does not keep a discarded gateway in memory", async () => {
+test("does not keep a discarded gateway in memory", async () => {
   // In a function of its own, for this one keeps what it saw.
   const begin = (): void => void countCredentialOperations(() => true).values();
   begin();

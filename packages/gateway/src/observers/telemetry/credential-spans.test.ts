@@ -78,7 +78,7 @@ function operate(
   channels["credential:ended"].publish({ operation, ...outcome, durationMs: 1 });
 }
 
-test("a part is a child of its operation, and the operation a child of the request that caused it", () => {
+test("records a part as a child of its operation, and the operation as a child of the request that caused it", () => {
   const { spans, start, spanParents } = startWatch();
   const call = start("call");
   const place = createSpanParent(trace.setSpan(ROOT_CONTEXT, call));
@@ -98,7 +98,7 @@ test("a part is a child of its operation, and the operation a child of the reque
   ]);
 });
 
-test("an operation that outlives its cause has no parent", () => {
+test("records no parent for an operation that outlives its cause", () => {
   const { spans, start, spanParents } = startWatch();
   const place = createSpanParent(trace.setSpan(ROOT_CONTEXT, start("call")));
   let later = (): void => {};
@@ -116,7 +116,7 @@ test("an operation that outlives its cause has no parent", () => {
   ]);
 });
 
-test("requests in flight on the same connection are linked to a refresh, but not to its parts, nor after they have ended", () => {
+test("links requests in flight on the same connection to a refresh, but not to its parts, nor after they have ended", () => {
   const { spans, start, requests, watch } = startWatch();
   const [before, other, over, during] = ["before", "other", "over", "during"].map((name) => start(name)) as [
     Span,
@@ -144,7 +144,7 @@ test("requests in flight on the same connection are linked to a refresh, but not
   });
 });
 
-test("operations of foreign servers are not recorded, and open spans are ended on close", () => {
+test("does not record operations of foreign servers, and ends open spans on close", () => {
   const subscribed = (): boolean[] => [
     channels["credential:started"].hasSubscribers,
     channels["credential:ended"].hasSubscribers,

@@ -79,7 +79,7 @@ async function metaAt(world: World, mode: Mode, server: string, _meta: Record<st
 }
 
 describe("the trace context of a client, without a tracer provider", () => {
-  test("is forwarded from legacy and modern clients to legacy, modern and stdio servers", async () => {
+  test("forwards the context from legacy and modern clients to legacy, modern and stdio servers", async () => {
     const world = await startWorld();
     for (const mode of ["modern", "legacy"] as const) {
       for (const server of ["modern", "legacy", "piped"]) {
@@ -90,7 +90,7 @@ describe("the trace context of a client, without a tracer provider", () => {
     }
   });
 
-  test("is forwarded if only the headers contain it", async () => {
+  test("forwards the context if only the headers contain it", async () => {
     const world = await startWorld();
     const envelope = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -109,7 +109,7 @@ describe("the trace context of a client, without a tracer provider", () => {
     expect(world.headers()).not.toHaveProperty("baggage");
   });
 
-  test("is not forwarded if it is invalid, and the call succeeds", async () => {
+  test("does not forward an invalid context, and the call succeeds", async () => {
     const world = await startWorld();
     const meta = await metaAt(world, "legacy", "modern", { traceparent: "no\r\nx-evil: 1", tracestate });
     expect(meta).not.toHaveProperty("traceparent");
@@ -118,7 +118,7 @@ describe("the trace context of a client, without a tracer provider", () => {
     expect(world.headers()).not.toHaveProperty("x-evil");
   });
 
-  test("is forwarded with baggage only if that is enabled", async () => {
+  test("forwards baggage only if that is enabled", async () => {
     const given = { traceparent, baggage: "user=alice" };
     const without = await startWorld();
     expect(await metaAt(without, "modern", "modern", given)).not.toHaveProperty("baggage");
@@ -127,7 +127,7 @@ describe("the trace context of a client, without a tracer provider", () => {
     expect(world.headers().baggage).toBe("user=alice");
   });
 
-  test("is not forwarded if propagation is disabled", async () => {
+  test("does not forward the context if propagation is disabled", async () => {
     const world = await startWorld({ telemetry: { propagators: [] } });
     expect(await metaAt(world, "modern", "piped", { traceparent })).not.toHaveProperty("traceparent");
     expect(await metaAt(world, "legacy", "legacy", { traceparent })).not.toHaveProperty("traceparent");

@@ -14,18 +14,18 @@ afterEach(() => {
   metrics.disable();
 });
 
-test("nothing is recorded without a provider", async () => {
+test("records nothing without a provider", async () => {
   expect(await open({})).toBeUndefined();
   expect(await open({ tracerProvider: false, meterProvider: false })).toBeUndefined();
 });
 
-test("nothing is recorded if the application used the API but has set no provider", async () => {
+test("records nothing if the application used the API but has set no provider", async () => {
   trace.setGlobalTracerProvider(provider);
   trace.disable();
   expect(await open({})).toBeUndefined();
 });
 
-test("requests are recorded with a given provider, or with the global one", async () => {
+test("records requests with a given provider, or with the global one", async () => {
   expect(await open({ tracerProvider: provider })).toBeDefined();
   trace.setGlobalTracerProvider(provider);
   const found = await open({});
