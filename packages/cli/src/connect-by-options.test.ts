@@ -11,7 +11,7 @@ test.each([
   ["https://localhost:4690", "localhost:4690"],
   ["https://127.0.0.1:4690", "https://127.0.0.1:4690"],
   ["unix:/run/a.sock", "unix:/run/a.sock"],
-])("the gateway at %s is meant by %s", (gateway, named) => {
+])("recognizes the gateway at %s by the target %s", (gateway, named) => {
   expect(isAddressOf(gateway, named)).toBe(true);
 });
 
@@ -27,6 +27,6 @@ test.each([
   ["https://gateway.example:4690", "https://gateway.example:4690"],
   ["unix:/run/a.sock", "unix:/run/b.sock"],
   ["127.0.0.1:4690", "unix:/run/a.sock"],
-])("the gateway at %s is not meant by %s, which therefore does not get its token", (gateway, named) => {
+])("does not recognize the gateway at %s by the target %s, and sends no token there", (gateway, named) => {
   expect(isAddressOf(gateway, named)).toBe(false);
 });

@@ -9,7 +9,7 @@ function reported(error: unknown): { readonly code: number; readonly stderr: str
   return { code: reportFailure(error, io, "tools"), stderr };
 }
 
-test("wrong usage ends with where the help is, or with what is better", () => {
+test("ends a usage error with a pointer to the help, or with a better next step", () => {
   expect(reported(new UsageError("It is wrong."))).toEqual({
     code: 2,
     stderr: "wirescope: It is wrong. See wirescope tools --help.\n",

@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 afterAll(() => gateway[Symbol.asyncDispose]());
 
-test("a gateway is found while it runs, by its own user only", async () => {
+test("finds a gateway while it runs, for its own user only", async () => {
   const env = { HOME: home };
   expect(await findGateway(env)).toBeUndefined();
   const withdraw = announceGateway(env, running);
@@ -34,7 +34,7 @@ test("a gateway is found while it runs, by its own user only", async () => {
   expect(await findGateway(env)).toBeUndefined();
 });
 
-test("the file of a gateway that has ended is ignored, and that of a newer gateway is not removed", async () => {
+test("ignores the file of a gateway that has ended, and does not remove that of a newer gateway", async () => {
   const env = { HOME: home };
   const withdraw = announceGateway(env, { ...running, pid: 2 ** 22 + 1 });
   expect(await findGateway(env)).toBeUndefined();
@@ -56,7 +56,7 @@ test("finds the last of two gateways, and the first again after the last has end
   expect(await findGateway(env)).toBeUndefined();
 });
 
-test("a file that does not describe a gateway is ignored", async () => {
+test("ignores a file that does not describe a gateway", async () => {
   const env = { XDG_RUNTIME_DIR: home };
   announceGateway(env, running);
   for (const text of ["", "{", "[]", '{"pid": "1"}']) {
@@ -66,7 +66,7 @@ test("a file that does not describe a gateway is ignored", async () => {
   expect(readFileSync(gatewayFile(env), "utf8")).toBe('{"pid": "1"}');
 });
 
-test("a program that reuses the port of a stopped gateway gets no token", async () => {
+test("sends no token to a program that reuses the port of a stopped gateway", async () => {
   await using thief = await serveProvingGateway({ isThief: true });
   const env = { HOME: home };
   // Its process id is in use again, too.
@@ -80,7 +80,7 @@ test("a program that reuses the port of a stopped gateway gets no token", async 
   }
 });
 
-test("a gateway file without a proof key is ignored", async () => {
+test("ignores a gateway file without a proof key", async () => {
   const env = { HOME: home };
   announceGateway(env, { ...running, proofKey: undefined });
   expect(await findGateway(env)).toBeUndefined();

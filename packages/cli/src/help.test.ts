@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { commands } from "./command-table.js";
 import { commandText, overviewText } from "./help.js";
 
-describe.each([50, 80, 120])("in a terminal of %d columns", (width) => {
+describe.each([50, 80, 120])("help in a terminal of %d columns", (width) => {
   test.each([
     ["the overview", overviewText(width), overviewText()] as const,
     ...commands.map((command) => [command.name, commandText(command, width), commandText(command)] as const),
-  ])("the help fits, and says the same: %s", (_, text, whole) => {
+  ])("fits the width and says the same: %s", (_, text, whole) => {
     // A word that is longer than the terminal is wide cannot be broken.
     const tooLong = text.split("\n").filter((line) => line.length > width && line.trim().includes(" "));
     expect(tooLong).toEqual([]);

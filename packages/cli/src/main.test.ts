@@ -25,7 +25,7 @@ describe("help", () => {
     expect(await run("help")).toMatchObject({ code: 0, stdout });
   });
 
-  test("of a command shows its options, also when more is wrong", async () => {
+  test("shows the options of a command, even if other arguments are wrong", async () => {
     for (const argv of [
       ["sockets", "--help"],
       ["help", "sockets"],
@@ -46,7 +46,7 @@ describe("help", () => {
   });
 });
 
-test.each(["--version", "-v", "-V", "version"])("%s prints the version", async (word) => {
+test.each(["--version", "-v", "-V", "version"])("prints the version for %s", async (word) => {
   expect((await run(word)).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
@@ -78,7 +78,7 @@ test.each([
   [["up", "--demo", "--config", "a.json"], "--demo and --config cannot be used together"],
   [["up", "--port"], "--port requires a value: --port <number>."],
   [["up", "--prot", "1"], "Did you mean --port?"],
-])("wrong usage is exit code 2, one message and nothing on standard output: %j", async (argv, message) => {
+])("ends wrong usage with exit code 2, one message and nothing on standard output: %j", async (argv, message) => {
   const { code, stdout, stderr } = await run(...argv);
   expect(code).toBe(2);
   expect(stdout).toBe("");

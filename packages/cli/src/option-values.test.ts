@@ -6,10 +6,10 @@ test.each([
   ["5s", 5000],
   ["5", 5000],
   ["1.5m", 90_000],
-])("%s is %i ms", (text, ms) => {
+])("parses %s as %i ms", (text, ms) => {
   expect(parseDuration(text, "--timeout")).toBe(ms);
 });
 
-test.each(["", "0", "-1s", "5h", "s", "1e3", "99999999m"])("%j is rejected as a duration", (text) => {
+test.each(["", "0", "-1s", "5h", "s", "1e3", "99999999m"])("rejects %j as a duration", (text) => {
   expect(() => parseDuration(text, "--timeout")).toThrow("--timeout");
 });

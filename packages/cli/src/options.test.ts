@@ -32,13 +32,13 @@ describe("parseOptions", () => {
       ["--kind", "--json"],
       "--kind requires a value: --kind <channel|socket>. Write a value that begins with a dash as --kind=-….",
     ],
-  ])("refuses %j", (args, message) => {
+  ])("refuses %j with advice", (args, message) => {
     expect(() => parseOptions(table, args)).toThrow(UsageError);
     expect(() => parseOptions(table, args)).toThrow(message);
   });
 });
 
-test("the help comes from the same table", () => {
+test("generates the help from the table of options", () => {
   expect(describeOptions(table)).toEqual([
     "  --target <host:port>     the peer",
     "  --header <header>        a header; may be repeated",

@@ -19,12 +19,12 @@ test.each([
   ["by npm run or npx, in a project", "/project/node_modules/.bin/wirescope"],
   ["by npx, without a project", "/home/ada/.npm/_npx/1f/node_modules/.bin/wirescope"],
   ["by the script that npm writes on Windows", "C:\\project\\node_modules\\wirescope\\bin\\wirescope.js"],
-])("a command that is started %s is run again by npx", (_, script) => {
+])("suggests npx for a command that is started %s", (_, script) => {
   expect(programOf({ env: { PATH: "/project/node_modules/.bin" }, platform, script })).toBe("npx wirescope");
   expect(programOf({ env: {}, platform, script })).toBe("npx wirescope");
 });
 
-test("a command that is on the PATH is run again by its name, however it was started", () => {
+test("suggests the bare name for a command that is on the PATH, however it was started", () => {
   const env = { PATH: ["/project/node_modules/.bin", folderWithCommand()].join(delimiter) };
   expect(programOf({ env, platform, script: "/project/node_modules/.bin/wirescope" })).toBe("wirescope");
   expect(programOf({ env, platform, script: "/usr/local/bin/wirescope" })).toBe("wirescope");

@@ -4,14 +4,14 @@ import { closeToKernel } from "./protect-process.js";
 test.each([
   ["is not installed", Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" })],
   ["cannot be loaded", new Error("Cannot find the native Koffi module")],
-])("[TS-OAUTH-5] a process that cannot be closed says why: koffi %s", (why, error) => {
+])("[TS-OAUTH-5] says why a process cannot be protected: koffi %s", (why, error) => {
   const problem = closeToKernel(() => {
     throw error;
   });
   expect(problem).toMatch(`because the optional package koffi ${why}. Install it for this platform`);
 });
 
-test("[TS-OAUTH-5] a kernel that refuses is reported", () => {
+test("[TS-OAUTH-5] reports a kernel that refuses the protection", () => {
   const refusing = { load: () => ({ func: () => () => -1 }) };
   expect(closeToKernel(() => refusing)).toBe("The kernel refused to protect the memory of this process (prctl).");
 });

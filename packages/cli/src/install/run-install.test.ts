@@ -94,7 +94,7 @@ describe("the entry", () => {
     ["zed", "darwin", ".config/zed/settings.json", "context_servers", plain],
     ["gemini", "linux", ".gemini/settings.json", "mcpServers", plain],
     ["cline", "linux", ".cline/data/settings/cline_mcp_settings.json", "mcpServers", plain],
-  ] as const)("of %s on %s is in ~/%s, in %s", async (client, platform, file, key, entry) => {
+  ] as const)("writes the entry of %s on %s to ~/%s, in %s", async (client, platform, file, key, entry) => {
     const { code } = await install([client, "--yes"], { environment: { platform } });
     expect(code).toBe(0);
     expect(JSON.parse(read(join(environment.home, file)))).toEqual({ [key]: { wirescope: entry() } });
@@ -104,7 +104,7 @@ describe("the entry", () => {
     ["cursor", ".cursor/mcp.json"],
     ["vscode", ".vscode/mcp.json"],
     ["gemini", ".gemini/settings.json"],
-  ])("of %s is in %s of the project on request", async (client, file) => {
+  ])("writes the entry of %s to %s of the project on request", async (client, file) => {
     const { code, stdout } = await install([client, "--scope", "project", "--yes"]);
     expect(code).toBe(0);
     expect(existsSync(join(environment.directory, file))).toBe(true);
@@ -142,7 +142,7 @@ describe("the file", () => {
   const text =
     '\ufeff{\r\n\t// s3cret-note\r\n\t"mcpServers": {\r\n\t\t"a": {"env": {"K": "s3cret-value"}}, // s3cret-hint\r\n\t},\r\n}';
 
-  test("is unchanged except for the entry, and identical after its removal", async () => {
+  test("changes only the entry of the file, and restores the file when it is removed", async () => {
     write(cursor, text);
     expect((await install(["cursor", "--yes"])).code).toBe(0);
     expect(read(cursor).startsWith(text.slice(0, text.indexOf("\t},\r\n}")))).toBe(true);
@@ -165,7 +165,7 @@ describe("the file", () => {
   });
 
   test.each(["file", "folder", "missing target"])(
-    "of a project is not written through a symbolic link (%s), nor removed through one",
+    "neither writes nor removes an entry of a project through a symbolic link (%s)",
     async (kind) => {
       const outside = join(folder, "outside");
       const victim = join(outside, "mcp.json");
@@ -187,7 +187,7 @@ describe("the file", () => {
     },
   );
 
-  test("keeps its mode, and stays a symbolic link even if the target does not exist yet", async () => {
+  test("keeps the mode of the file, and a symbolic link even if its target does not exist yet", async () => {
     const real = write(join(folder, "dotfiles", "mcp.json"), "{}\n");
     chmodSync(real, 0o664);
     mkdirSync(dirname(cursor));
@@ -209,7 +209,7 @@ describe("the file", () => {
     ],
     ['{"mcpServers": "none"}', 'mcp.json:1:16: "mcpServers" must be an object.'],
     [new Uint8Array([0xff, 0xfe, 0x7b, 0x00]), "it is not UTF-8"],
-  ])("is not changed if it is invalid", async (broken, message) => {
+  ])("does not change an invalid file", async (broken, message) => {
     write(cursor, broken);
     const before = readFileSync(cursor);
     const { code, stderr, stdout } = await install(["cursor", "--yes"]);
@@ -225,7 +225,7 @@ describe("the file", () => {
     expect(Object.keys(JSON.parse(read(cursor)).mcpServers).sort()).toEqual(names);
   });
 
-  test("is read again if it changed while the person decided", async () => {
+  test("reads the file again if it changed while the person decided", async () => {
     write(cursor, "{}");
     let asked = 0;
     const ask = async (): Promise<string> => {
@@ -239,7 +239,7 @@ describe("the file", () => {
     expect(JSON.parse(read(cursor))).toMatchObject({ theirs: 1, mcpServers: { wirescope: {} } });
   });
 
-  test("is shown before it changes, without the secrets of others", async () => {
+  test("shows the change before it is made, without the secrets of other entries", async () => {
     write(cursor, text);
     const { stdout } = await install(["cursor", "--dry-run"]);
     expect(stdout).toContain('+         "wirescope": {\n');
@@ -256,7 +256,7 @@ describe("the file", () => {
   });
 });
 
-test("nothing is written without a yes", async () => {
+test("writes nothing without a yes", async () => {
   const none = { code: 1, stdout: expect.stringMatching(/^Nothing was written\.$/m) };
   expect(await install(["cursor"], { ask: async () => "n" })).toMatchObject(none);
   expect(await install(["cursor"], { ask: async () => "" })).toMatchObject(none);
@@ -287,7 +287,7 @@ test.each([
   [["cursor", "--name", "a\u001b[31m"], "--name must be a printable name"],
   [["--yes"], "--yes requires the name of a client"],
   [["codex", "--remove"], "--http and --remove work only for"],
-])("wrong usage: %j", async (argv, message) => {
+])("rejects wrong usage: %j", async (argv, message) => {
   await expect(install(argv)).rejects.toThrow(UsageError);
   await expect(install(argv)).rejects.toThrow(message);
 });
@@ -308,7 +308,7 @@ describe("with --http", () => {
     ["zed", ".config/zed/settings.json", "context_servers", { url: running.endpoint, headers }],
     ["gemini", ".gemini/settings.json", "mcpServers", { httpUrl: running.endpoint, headers }],
   ])(
-    "%s gets url and token, in a file that only its owner reads, and no token is printed",
+    "writes url and token for %s to a file that only its owner can read, and prints no token",
     async (id, file, key, entry) => {
       announceGateway(environment.env, { ...running, token });
       const path = write(join(environment.home, file), "{}");
@@ -394,7 +394,7 @@ describe("variables that the servers need", () => {
       environment: { env: { ...environment.env, SET_HERE: "1" } },
     });
 
-  test("and that no environment file sets are listed, with the servers that need them", async () => {
+  test("lists variables that no environment file sets, with the servers that need them", async () => {
     const { stdout } = await run();
     expect(stdout).toContain("  SET_HERE (notes): set in this shell only\n  SET_NOWHERE (notes): not set\n");
     expect(stdout).not.toMatch(/IN_FILE| {2}X /);
@@ -402,7 +402,7 @@ describe("variables that the servers need", () => {
     expect((await run()).stdout).toContain("  SET_NOWHERE (notes): not set\n");
   });
 
-  test("are in the JSON too", async () => {
+  test("lists the missing variables in JSON", async () => {
     expect(JSON.parse((await run("--json")).stdout).missing).toEqual([
       { name: "SET_HERE", servers: ["notes"], isSetHere: true },
       { name: "SET_NOWHERE", servers: ["notes"], isSetHere: false },

@@ -80,7 +80,7 @@ test.each([
   ['{\n  "a": 1,\n  "b": 2,\n}', "b", '{\n  "a": 1,\n}'],
   ['{\n  // why\n  "a": 1\n}', "a", "{\n  // why\n}"],
   ['{"a": 1}', "z", '{"a": 1}'],
-])("removing from %j the key %j keeps everything else", (text, key, left) => {
+])("removes from %j the key %j and keeps everything else", (text, key, left) => {
   expect(removeJsoncMember(text, [key])).toBe(left);
 });
 
@@ -99,12 +99,12 @@ test.each([
   ['{"mcpServers": []}', '1:16: "mcpServers" must be an object.'],
   ['{"mcpServers": {}, "mcpServers": {}}', '1:20: Duplicate key "mcpServers".'],
   [`${"[".repeat(400)}`, "1:257: Nesting is deeper than 256 levels."],
-])("%j is rejected with the position of the error", (text, message) => {
+])("rejects %j with the position of the error", (text, message) => {
   expect(() => set(text)).toThrow(JsoncError);
   expect(() => set(text)).toThrow(message);
 });
 
-describe("in any file", () => {
+describe("any file", () => {
   const blank = fc.stringMatching(/^[ \t]{0,3}$/);
   const between = fc.oneof(blank, fc.constantFrom("\n", "\n  ", "\r\n\t", " /* c */ ", " // c\n", "\n// c\n  "));
   const text = fc.letrec<{ value: string; object: string }>((tie) => ({
@@ -131,7 +131,7 @@ describe("in any file", () => {
       }),
   }));
 
-  test("only the entry changes, no comment is lost, and the entry can be removed again", () => {
+  test("changes only the entry, loses no comment, and can remove the entry again", () => {
     fc.assert(
       fc.property(text.object, (before) => {
         let made: string;

@@ -19,6 +19,6 @@ test.each([
   [create(AddressSchema, { address: { case: "otherAddress", value: { name: "pid 7" } } }), "pid 7"],
   [create(AddressSchema), "-"],
   [undefined, "-"],
-])("an address is written as people do: %#", (address, expected) => {
+])("formats an address for people: %#", (address, expected) => {
   expect(formatAddress(address)).toBe(expected);
 });

@@ -38,8 +38,8 @@ const tls = (remoteCertificate: Uint8Array) =>
     },
   }) as const;
 
-describe("a socket", () => {
-  test("[CZ-SOCKET-16] [CZ-SOCKET-3] shows with nothing but an id", () => {
+describe("sockets", () => {
+  test("[CZ-SOCKET-16] [CZ-SOCKET-3] shows a socket that has nothing but an id", () => {
     const text = socketText({ ref: { socketId: 7n } });
     expect(text).toMatch(/^socket 7\n/);
     expect(text).toMatch(/remote +-\n/);
@@ -56,7 +56,7 @@ describe("a socket", () => {
     }
   });
 
-  test("survives bytes that are not a certificate", () => {
+  test("accepts bytes that are not a certificate", () => {
     expect(socketText({ security: tls(Uint8Array.of(1, 2, 3)) })).toContain("3 bytes that are not a certificate");
   });
 
@@ -66,7 +66,7 @@ describe("a socket", () => {
     expect(text).toMatch(/remote window +unknown/);
   });
 
-  test("[CZ-OPT-3] decodes the payloads of options, and shows those it cannot", () => {
+  test("[CZ-OPT-3] decodes the payloads of options, and shows the bytes of unknown ones", () => {
     const duration = { seconds: 3n };
     const text = socketText({
       data: {
@@ -103,15 +103,15 @@ describe("a socket", () => {
   });
 });
 
-describe("a channel", () => {
-  test("[CZ-D-COUNT-2] is shown with the counters of the peer, even if they are inconsistent", () => {
+describe("channels", () => {
+  test("[CZ-D-COUNT-2] shows the counters of the peer, even if they are inconsistent", () => {
     const data = { callsStarted: 411n, callsSucceeded: -1n, callsFailed: 2n ** 63n - 1n };
     const text = channelLines(create(ChannelSchema, { ref: { channelId: 1n }, data }), screen()).join("\n");
     for (const counter of ["411", "-1", "9223372036854775807"]) expect(text.replaceAll(",", "")).toContain(counter);
   });
 });
 
-describe("a trace", () => {
+describe("traces", () => {
   const channel = create(ChannelSchema, {
     ref: { channelId: 1n, name: "api" },
     data: {
@@ -132,7 +132,7 @@ describe("a trace", () => {
     },
   });
 
-  test("[CZ-D-TRACE-5] shows times both ways, severities, unknown ones too, children, and how many events were discarded", () => {
+  test("[CZ-D-TRACE-5] shows relative and absolute times, severities including unknown ones, children, and the number of discarded events", () => {
     const text = channelLines(channel, screen()).join("\n");
     expect(text).toContain("40 events, the last 3 kept; created 1 h ago (2026-01-31T11:00:00.000Z)");
     expect(text).toMatch(/1 min ago +2026-01-31T11:58:30\.000Z +info +made/);
@@ -140,12 +140,12 @@ describe("a trace", () => {
     expect(text).toMatch(/never +unknown +odd/);
   });
 
-  test("has its severities in colour", () => {
+  test("shows severities in colour", () => {
     const text = channelLines(channel, screen({ FORCE_COLOR: "1" })).join("\n");
     expect(text).toContain("\u001b[31merror");
   });
 
-  test("[CZ-DATA-2] [CZ-SERVER-5] may be absent", () => {
+  test("[CZ-DATA-2] [CZ-SERVER-5] shows no trace if it is absent", () => {
     expect(
       channelLines(create(ChannelSchema, { ref: { channelId: 1n }, data: {} }), screen()).join("\n"),
     ).not.toContain("trace");

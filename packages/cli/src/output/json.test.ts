@@ -5,7 +5,7 @@ import { formatJson } from "./json.js";
 import { messageToJson } from "./message-json.js";
 
 describe("messageToJson", () => {
-  test("64-bit integers are strings, and zero is shown", () => {
+  test("writes 64-bit integers as strings, and writes zero", () => {
     const json = messageToJson(ChannelSchema, create(ChannelSchema, { ref: { channelId: 2n ** 63n - 1n }, data: {} }));
     expect(json).toMatchObject({
       ref: { channelId: "9223372036854775807", name: "" },
@@ -14,7 +14,7 @@ describe("messageToJson", () => {
     });
   });
 
-  test("[CZ-D-VER-2] payloads of either package are decoded", () => {
+  test("[CZ-D-VER-2] decodes payloads of either package", () => {
     const value = toBinary(SocketOptionTimeoutSchema, create(SocketOptionTimeoutSchema, { duration: { seconds: 3n } }));
     for (const name of ["rpc.channelz.v1", "grpc.channelz.v1"]) {
       const typeUrl = `type.googleapis.com/${name}.SocketOptionTimeout`;
@@ -27,7 +27,7 @@ describe("messageToJson", () => {
     }
   });
 
-  test("a payload of an unknown type shows its type and its bytes", () => {
+  test("shows the type and the bytes of a payload of an unknown type", () => {
     const socket = create(SocketSchema, {
       local: {
         address: {
@@ -66,14 +66,14 @@ describe("messageToJson", () => {
     expect(json.data).not.toHaveProperty("lastMessageReceivedTimestamp");
   });
 
-  test("the message itself is left as it was", () => {
+  test("does not change the message itself", () => {
     const socket = create(SocketSchema, { data: { lastMessageSentTimestamp: { seconds: 2n ** 60n } } });
     messageToJson(SocketSchema, socket);
     expect(socket.data?.lastMessageSentTimestamp?.seconds).toBe(2n ** 60n);
   });
 });
 
-test("formatted JSON keeps its meaning and cannot control a terminal", () => {
+test("escapes characters that could control a terminal without changing the meaning of the JSON", () => {
   const value = { name: "\u009b2J\u202e\u{e0041} 日本 \u001b" };
   const text = formatJson([value]);
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u);

@@ -11,11 +11,11 @@ test.each([
   ["a terminal with FORCE_COLOR=0", { FORCE_COLOR: "0" }, true, false, false],
   ["a dumb terminal", { TERM: "dumb" }, true, false, false],
   ["--no-color over FORCE_COLOR", { FORCE_COLOR: "1" }, true, true, false],
-])("%s: colour %#", (_, env, isTty, isSwitchedOff, expected) => {
+])("decides on colour for %s (%#)", (_, env, isTty, isSwitchedOff, expected) => {
   expect(wantsColour(env, isTty, isSwitchedOff)).toBe(expected);
 });
 
-test("without colour, text stays as it is", () => {
+test("leaves text unchanged without colour", () => {
   expect(createPalette(false).bad("x")).toBe("x");
   expect(createPalette(true).bad("x")).toBe("\u001b[31mx\u001b[39m");
   expect(createPalette(true).bad("")).toBe("");

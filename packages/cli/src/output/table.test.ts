@@ -27,11 +27,11 @@ describe("renderTable", () => {
     ]);
   });
 
-  test("without a width every cell is shown in full", () => {
+  test("shows every cell in full without a width", () => {
     expect(renderTable(columns, [{ ...rows[0], target: "x".repeat(500) } as Row])[1]).toContain("x".repeat(500));
   });
 
-  test("in a width the rightmost column is cut first", () => {
+  test("truncates the rightmost column first", () => {
     expect(renderTable(columns, rows, 60)).toEqual([
       "   ID  TARGET                                 NAME",
       "    7  dns:///a-rather-long-name.example:443  first",
@@ -48,13 +48,13 @@ describe("renderTable", () => {
     expect(renderTable(columns, rows, 20)).toEqual(["   ID  TARGET  …", "    7  dns:///a-…", "12345  b:1"]);
   });
 
-  test.each([1, 5, 10, 20, 33, 47, 80, 200])("no line is wider than the terminal of %i columns", (width) => {
+  test.each([1, 5, 10, 20, 33, 47, 80, 200])("makes no line wider than the terminal of %i columns", (width) => {
     const wide = [{ id: 1, target: "日本語のとても長い名前.example", name: "🙂".repeat(30) }, ...rows];
     for (const line of renderTable(columns, wide, width))
       expect(displayWidth(line)).toBeLessThanOrEqual(Math.max(width, 8));
   });
 
-  test("wide characters take two columns", () => {
+  test("counts wide characters as two columns", () => {
     const lines = renderTable(columns, [
       { id: 1, target: "日本", name: "x" },
       { id: 2, target: "abcd", name: "y" },
@@ -62,12 +62,12 @@ describe("renderTable", () => {
     expect(lines.slice(1).map((line) => displayWidth(line.slice(0, line.search(/[xy]$/))))).toEqual([12, 12]);
   });
 
-  test("text of a peer cannot control the terminal", () => {
+  test("escapes text of a peer that could control the terminal", () => {
     const [, line] = renderTable(columns, [{ id: 1, target: "\u001b[2J\u0007", name: "a\nb\u202e" }]);
     expect(line).toBe(" 1  \\x1b[2J\\x07  a\\nb\\u202e");
   });
 
-  test("colours do not count as width", () => {
+  test("does not count colours as width", () => {
     const painted: Column<Row>[] = columns.map((column) => ({ ...column, paint: () => (text) => `<${text}>` }));
     expect(renderTable(painted, [{ id: 1, target: "t", name: "n" }])[1]).toBe(" <1>  <t>       <n>");
   });

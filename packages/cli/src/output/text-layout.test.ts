@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { twoColumns, wrap } from "./text-layout.js";
 
-test("lines fit the width and break at spaces", () => {
+test("breaks lines at spaces to fit the width", () => {
   expect(wrap("one two three four", 11, "  ")).toEqual(["  one two", "  three", "  four"]);
 });
 
-test("a word that is wider than the width keeps a line of its own", () => {
+test("keeps a word that is wider than the width on its own line", () => {
   expect(wrap("a https://example.com/long b", 10, "")).toEqual(["a", "https://example.com/long", "b"]);
 });
 
-test("without a width there is one line", () => {
+test("returns one line without a width", () => {
   expect(wrap("one two", undefined, "> ")).toEqual(["> one two"]);
 });
 
@@ -18,15 +18,15 @@ const rows = [
   ["--demo", "run the demonstration"],
 ] as const;
 
-describe("terms and their meanings", () => {
-  test("are printed side by side without a width", () => {
+describe("twoColumns", () => {
+  test("prints terms and meanings side by side without a width", () => {
     expect(twoColumns(rows)).toEqual([
       "  --port <number>  port to listen on; 0 selects a free one; default: 4690",
       "  --demo           run the demonstration",
     ]);
   });
 
-  test("are wrapped at the width", () => {
+  test("wraps meanings at the width", () => {
     expect(twoColumns(rows, 50)).toEqual([
       "  --port <number>  port to listen on; 0 selects a",
       "                   free one; default: 4690",
@@ -34,7 +34,7 @@ describe("terms and their meanings", () => {
     ]);
   });
 
-  test("are printed below each other if there is little room", () => {
+  test("prints meanings below their terms in a narrow terminal", () => {
     expect(twoColumns(rows, 30)).toEqual([
       "  --port <number>",
       "      port to listen on; 0",

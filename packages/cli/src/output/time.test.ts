@@ -15,15 +15,15 @@ test.each([
   [3_600_000, "1 h ago"],
   [5 * 86_400_000, "5 d ago"],
   [-120_000, "in 2 min"],
-])("%i ms before now is %s", (ms, expected) => {
+])("formats %i ms before now as %s", (ms, expected) => {
   expect(formatRelative(before(ms), now)).toBe(expected);
 });
 
-test("a time is shown both ways", () => {
+test("formats a time as relative and absolute", () => {
   expect(formatTime(before(3000), now)).toBe("3 s ago (2026-01-31T11:59:57.000Z)");
 });
 
-test("[CZ-D-TIME-1] the zero times of some peers are shown as never", () => {
+test("[CZ-D-TIME-1] shows the zero times of some peers as never", () => {
   const at = (seconds: bigint) => create(TimestampSchema, { seconds });
   // Absent, 1970, the year 1, and a number that is no time.
   for (const timestamp of [undefined, at(0n), at(-62_135_596_800n), at(2n ** 62n)]) {

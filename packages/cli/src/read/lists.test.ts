@@ -4,7 +4,7 @@ import type { Io } from "../io.js";
 import { createScreen } from "../output/screen.js";
 import { readSockets } from "./lists.js";
 
-test("the table of sockets shows the cipher of a TLS connection, which is among the details that a summary leaves out", async () => {
+test("shows the cipher of TLS connections in the table of sockets, which requires more than a summary", async () => {
   const registry = createRegistry();
   const subject = {};
   registry.addSocket({

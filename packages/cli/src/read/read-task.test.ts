@@ -2,7 +2,7 @@ import { connectChannelz, createRegistry, listenChannelz } from "@wirescope/chan
 import { expect, onTestFinished, test } from "vitest";
 import { watchReads } from "./read-task.js";
 
-test("while a command reads for long, the number of responses is reported on standard error", async () => {
+test("reports the number of responses on standard error while a command reads for long", async () => {
   const listener = await listenChannelz(createRegistry());
   onTestFinished(() => listener.close());
   await using connection = connectChannelz(listener.address);

@@ -59,7 +59,7 @@ describe("a call through a gateway with telemetry", () => {
     expect(last?.headers).toMatchObject({ traceparent: sent, tracestate: "a=1" });
   });
 
-  test("has the parent that its headers name, or a link to it if its _meta names another parent", async () => {
+  test("uses the parent that the headers name, or links to it if _meta names another parent", async () => {
     const { ask, spans } = await startFollowed();
     const heard = `00-${"1".repeat(32)}-${"2".repeat(16)}-01`;
     await ask("tools/call", forecast, { traceparent: heard });
@@ -96,7 +96,7 @@ describe("a call through a gateway with telemetry", () => {
     expect(errorOf()).toEqual([SpanStatusCode.ERROR, "-32602", "-32602"]);
   });
 
-  test("that is cancelled is recorded as cancelled", async () => {
+  test("records a cancelled call as cancelled", async () => {
     const { gateway, spans, ask } = await startFollowed();
     void ask("tools/call", { name: "weather__slow", arguments: { city: canary } }).catch(() => {});
     await vi.waitFor(() => expect(gateway.servers()[0]?.callsInFlight).toBe(1), patience);
@@ -137,7 +137,7 @@ describe("a call through a gateway with telemetry", () => {
   });
 });
 
-test("each connection attempt to a server is a span with its outcome", async () => {
+test("records each connection attempt to a server as a span with its outcome", async () => {
   const { connects } = await startFollowed();
   const ends = (server: string): unknown[] =>
     connects()
@@ -150,7 +150,7 @@ test("each connection attempt to a server is a span with its outcome", async () 
 });
 
 describe("the metrics of a gateway with telemetry", () => {
-  test("equal the numbers that Prometheus reads", async () => {
+  test("reports the same numbers as Prometheus reads", async () => {
     const { ask, metric, gateway } = await startFollowed();
     await ask("tools/call", forecast);
     await ask("tools/call", forecast);
@@ -172,7 +172,7 @@ describe("the metrics of a gateway with telemetry", () => {
     }
   });
 
-  test("are reported until the gateway has closed, and not collected after that", async () => {
+  test("reports metrics until the gateway has closed, and collects none after that", async () => {
     const uptime = async (): Promise<unknown> => (await followed.metric("process.uptime")).get("{}");
     let exported: unknown;
     const flush = async (): Promise<void> => {

@@ -53,7 +53,7 @@ async function startGuarded(telemetry: GatewayTelemetry = {}): Promise<Guarded> 
 
 const work = { name: "guarded__work", arguments: {} };
 
-test("a helper run is a span, below the call if a refused call caused it", async () => {
+test("records a helper run as a span, below the call if a refused call caused it", async () => {
   const { ask, spans, refuse } = await startGuarded();
   const runs = () => spans().filter(({ name }) => name === "wirescope.helper");
   expect(runs().map(({ attributes, parentSpanContext }) => [attributes["wirescope.cause"], parentSpanContext])).toEqual(
@@ -79,7 +79,7 @@ test("a helper run is a span, below the call if a refused call caused it", async
   expect(JSON.stringify(exported)).not.toContain("canary");
 });
 
-test("a helper runs even if the span processor throws", async () => {
+test("runs a helper even if the span processor throws", async () => {
   for (const moment of ["onStart", "onEnd"] as const) {
     const fail = (): never => {
       throw new Error("This is the application's.");
@@ -95,30 +95,35 @@ test("a helper runs even if the span processor throws", async () => {
 test.each([
   ["with spans", {}],
   ["without spans", { tracerProvider: false } as const],
-])("how long it took is a metric, by server and outcome, and Prometheus has how often: %s", async (_, telemetry) => {
-  const { ask, metric, refuse, gateway } = await startGuarded(telemetry);
-  refuse();
-  await ask("tools/call", work);
-  const durations = [...(await metric("wirescope.credential.operation.duration"))];
-  expect(durations.map(([attributes, value]) => [JSON.parse(attributes), (value as { count: number }).count])).toEqual(
-    ["first", "refusal"].map((cause) => [
-      {
-        "wirescope.server": "guarded",
-        "wirescope.operation": "helper",
-        "wirescope.cause": cause,
-        "wirescope.outcome": "done",
-      },
-      1,
-    ]),
-  );
-  const counts = await metric("wirescope.gateway.credential_operations");
-  expect([...counts]).toEqual([
-    [
-      JSON.stringify({ "wirescope.server": "guarded", "wirescope.operation": "helper", "wirescope.outcome": "done" }),
-      2,
-    ],
-  ]);
-  const headers = { authorization: `Bearer ${gateway.token}` };
-  const page = await (await fetch(`${gateway.url}/metrics`, { headers })).text();
-  expect(page).toContain('credential_operations_total{server="guarded",operation="helper",outcome="done"} 2\n');
-});
+])(
+  "reports the duration of helper runs by server and outcome, and their number to Prometheus: %s",
+  async (_, telemetry) => {
+    const { ask, metric, refuse, gateway } = await startGuarded(telemetry);
+    refuse();
+    await ask("tools/call", work);
+    const durations = [...(await metric("wirescope.credential.operation.duration"))];
+    expect(
+      durations.map(([attributes, value]) => [JSON.parse(attributes), (value as { count: number }).count]),
+    ).toEqual(
+      ["first", "refusal"].map((cause) => [
+        {
+          "wirescope.server": "guarded",
+          "wirescope.operation": "helper",
+          "wirescope.cause": cause,
+          "wirescope.outcome": "done",
+        },
+        1,
+      ]),
+    );
+    const counts = await metric("wirescope.gateway.credential_operations");
+    expect([...counts]).toEqual([
+      [
+        JSON.stringify({ "wirescope.server": "guarded", "wirescope.operation": "helper", "wirescope.outcome": "done" }),
+        2,
+      ],
+    ]);
+    const headers = { authorization: `Bearer ${gateway.token}` };
+    const page = await (await fetch(`${gateway.url}/metrics`, { headers })).text();
+    expect(page).toContain('credential_operations_total{server="guarded",operation="helper",outcome="done"} 2\n');
+  },
+);

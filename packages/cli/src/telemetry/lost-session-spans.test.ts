@@ -36,7 +36,7 @@ async function serveForgetful(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
 }
 
-test("a call that is sent again over a new session is one span that records the retry", async () => {
+test("records a call that is sent again over a new session as one span with the retry", async () => {
   const forgetful = { type: "http", url: await serveForgetful() };
   const { ask, spans, gateway } = await startFollowed({}, { forgetful });
   await vi.waitFor(() => expect(gateway.servers()[2]?.tools).toBe(1), patience);

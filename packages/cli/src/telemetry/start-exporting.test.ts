@@ -19,7 +19,7 @@ test.each([
   [Object.assign(new Error("Not found"), { code: 404 }), ": it responded 404. ", "the path of"],
   [new Error("Request timed out"), ": it did not respond in time. ", "Start the collector"],
   [undefined, ": the export failed. ", "Start the collector"],
-])("an export that fails is reported once for a collector, with what to do: %s", (error, reason, advice) => {
+])("reports a failed export once per collector, with advice: %s", (error, reason, advice) => {
   const said = reportOf(error);
   expect(said).toContain(`Cannot export traces to "https://collector:4318/v1/traces"${reason}`);
   expect(said).toContain(advice);
@@ -31,7 +31,7 @@ test("does not log the response of a collector or the secrets of its URL", () =>
   expect(said).not.toMatch(/s3cret|passw0rd/);
 });
 
-test("an exporter that is watched returns the same results", () => {
+test("returns the same results as the exporter it watches", () => {
   const failures: unknown[] = [];
   const results = [{ code: ExportResultCode.SUCCESS }, { code: ExportResultCode.FAILED, error: new Error("no") }];
   const exporter = {

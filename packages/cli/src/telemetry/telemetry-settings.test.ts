@@ -3,8 +3,8 @@ import { readTelemetrySettings } from "./telemetry-settings.js";
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 
-describe("the variables of OpenTelemetry", () => {
-  test("enable nothing if they are unset or empty", () => {
+describe("OpenTelemetry variables", () => {
+  test("enables nothing if the variables are unset or empty", () => {
     for (const env of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: " ", OTEL_SERVICE_NAME: "mine" }]) {
       const { tracesUrl, metricsUrl, problems, propagators } = readTelemetrySettings(env);
       expect([tracesUrl, metricsUrl, problems]).toEqual([undefined, undefined, []]);
@@ -26,12 +26,12 @@ describe("the variables of OpenTelemetry", () => {
       "http://collector:4318/v1/traces",
       "http://collector:4318/v1/metrics",
     ],
-  ])("say where signals go: %j", (env, traces, metrics) => {
+  ])("reads the endpoint of each signal: %j", (env, traces, metrics) => {
     const { tracesUrl, metricsUrl, problems } = readTelemetrySettings(env);
     expect([tracesUrl, metricsUrl, problems]).toEqual([traces, metrics, []]);
   });
 
-  test("that select gRPC produce a message that names the supported protocol", () => {
+  test("names the supported protocol if gRPC is selected", () => {
     const { tracesUrl, metricsUrl, problems } = readTelemetrySettings({
       ...endpoint,
       OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "grpc",
@@ -55,20 +55,20 @@ describe("the variables of OpenTelemetry", () => {
     [{ ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }, "not a number from 0 to 1"],
     [{ ...endpoint, OTEL_METRIC_EXPORT_INTERVAL: "soon" }, "60000 is used instead"],
     [{ OTEL_PROPAGATORS: "tracecontext,b3" }, 'names "b3"'],
-  ])("that are not supported are reported once, with advice: %j", (env, words) => {
+  ])("reports an unsupported value once, with advice: %j", (env, words) => {
     const { problems } = readTelemetrySettings(env);
     expect(problems.filter((problem) => problem.includes(words))).toHaveLength(1);
     for (const problem of problems) expect(problem).toMatch(/\.$/);
   });
 
-  test("select the propagators, and baggage only if it is named", () => {
+  test("reads the propagators, and enables baggage only if it is named", () => {
     const of = (OTEL_PROPAGATORS: string): unknown => readTelemetrySettings({ OTEL_PROPAGATORS }).propagators;
     expect(of("tracecontext,baggage")).toEqual(["tracecontext", "baggage"]);
     expect(of("none")).toEqual([]);
     expect(of("b3")).toEqual([]);
   });
 
-  test("may contain secrets in headers, which no message repeats", () => {
+  test("repeats no secret of headers in a message", () => {
     const { secrets, problems } = readTelemetrySettings({
       OTEL_EXPORTER_OTLP_HEADERS: "x-key=s3cret-key,authorization=Basic%20abc",
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-other=0ther",
@@ -78,12 +78,12 @@ describe("the variables of OpenTelemetry", () => {
     expect(problems.join()).not.toMatch(/passw0rd|s3cret/);
   });
 
-  test("may contain a secret in the URL of the collector", () => {
+  test("treats the password in the URL of the collector as a secret", () => {
     const { secrets } = readTelemetrySettings({ OTEL_EXPORTER_OTLP_ENDPOINT: "https://user:p%40ssword@collector" });
     expect(secrets).toContain("p@ssword");
   });
 
-  test("set the export timeout and the metric interval", () => {
+  test("reads the export timeout and the metric interval", () => {
     const given = { OTEL_EXPORTER_OTLP_TIMEOUT: "500", OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: "700" };
     expect(readTelemetrySettings({ ...given, OTEL_METRIC_EXPORT_INTERVAL: "1000" })).toMatchObject({
       traceTimeoutMs: 500,

@@ -21,8 +21,8 @@ const schema = {
 };
 const parse = (...words: string[]): Record<string, unknown> => parseCallArguments(words, schema);
 
-describe("words of key=value", () => {
-  test("are read as the schema of the tool says", () => {
+describe("key=value arguments", () => {
+  test("converts values by the schema of the tool", () => {
     expect(parse("text=42", "count=3", "ratio=0.5", "loud=true", "level=low")).toEqual({
       text: "42",
       count: 3,
@@ -33,23 +33,23 @@ describe("words of key=value", () => {
     expect(parse('filter={"a": 1}', "either=null")).toEqual({ filter: { a: 1 }, either: null });
   });
 
-  test("make a list where a key of a list stands several times, or has commas", () => {
+  test("makes a list of a repeated key, or of a value with commas, if the schema has a list", () => {
     expect(parse("tags=a", "tags=b", "sizes=1", "sizes=2")).toEqual({ tags: ["a", "b"], sizes: [1, 2] });
     expect(parse('tags:=["a,b"]')).toEqual({ tags: ["a,b"] });
   });
 
-  test("keep what follows the first = as it is", () => {
+  test("keeps everything after the first =", () => {
     expect(parse("text=a=b c\n")).toEqual({ text: "a=b c\n" });
     expect(parse("text=")).toEqual({ text: "" });
   });
 
-  test("of a key that the schema does not know are text, and JSON with :=", () => {
+  test("reads a key that the schema does not know as a string, and as JSON with :=", () => {
     expect(parse("other=1", "more:=1", "__proto__=x")).toEqual(
       JSON.parse('{"other": "1", "more": 1, "__proto__": "x"}'),
     );
   });
 
-  test("take the text of a file after @", () => {
+  test("reads the value from a file after @", () => {
     const folder = mkdtempSync(join(tmpdir(), "wirescope-args-"));
     try {
       writeFileSync(join(folder, "note.txt"), "from a file");
@@ -60,7 +60,7 @@ describe("words of key=value", () => {
     expect(() => parse("text=@/does/not/exist")).toThrow(/Cannot read the file .* \(ENOENT\)/);
   });
 
-  test("that do not fit are refused with what would", () => {
+  test("refuses values that do not match the schema, and says what would match", () => {
     for (const [word, reason] of [
       ["count=many", 'count must be of type integer, not "many".'],
       ["count=1.5", "count must be of type integer"],
@@ -75,13 +75,13 @@ describe("words of key=value", () => {
   });
 });
 
-describe("one JSON object", () => {
-  test("is taken as it is", () => {
+describe("a JSON object as argument", () => {
+  test("passes the object on unchanged", () => {
     expect(parse('{"text": 1}')).toEqual({ text: 1 });
     expect(parse()).toEqual({});
   });
 
-  test("that is not valid is refused, with a word on quotes", () => {
+  test("refuses an invalid object, with a hint about shell quoting", () => {
     expect(() => parse("{text: 1}")).toThrow(/not valid JSON.*shell quoting/);
   });
 });

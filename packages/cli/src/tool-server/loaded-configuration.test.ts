@@ -2,7 +2,7 @@ import { parseConfiguration, parseEnvFile } from "@wirescope/tool-server/config"
 import { expect, test } from "vitest";
 import { lostEntries, reportEnvFindings } from "./loaded-configuration.js";
 
-test("entries that cannot be parsed are kept, and each is reported once", () => {
+test("keeps entries that cannot be parsed, and reports each once", () => {
   const configuration = parseConfiguration(
     JSON.stringify({
       mcpServers: { good: { command: "node" }, text: "node", empty: { wrong: 1 }, odd: { command: "x", y: 1 } },

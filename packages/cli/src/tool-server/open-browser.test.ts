@@ -28,7 +28,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe("what a browser is started with (CVE-2025-6514, CVE-2026-51997)", () => {
+describe("openBrowser (CVE-2025-6514, CVE-2026-51997)", () => {
   test.each([
     "file:///bin/sh",
     "javascript:alert(1)",
@@ -38,7 +38,7 @@ describe("what a browser is started with (CVE-2025-6514, CVE-2026-51997)", () =>
     "vscode://x",
     "-flag",
     "",
-  ])("is never %j", async (url) => {
+  ])("never opens the URL %j", async (url) => {
     expect(await openBrowser(url, { env }, "linux")).toBe(false);
     expect(existsSync(seen)).toBe(false);
   });
@@ -49,29 +49,32 @@ describe("what a browser is started with (CVE-2025-6514, CVE-2026-51997)", () =>
     ["https://as.example/a\nb", "https://as.example/ab"],
     ["http://127.0.0.1:4000/authorize", "http://127.0.0.1:4000/authorize"],
     ["http://[::1]:4000/", "http://[::1]:4000/"],
-  ])("is one argument, serialized again: %j", async (url, written) => {
+  ])("passes the URL as one argument, serialized again: %j", async (url, written) => {
     expect(await openBrowser(url, { env }, "linux")).toBe(true);
     await expect.poll(() => existsSync(seen), { timeout: 10_000 }).toBe(true);
     expect(readFileSync(seen, "utf8")).toBe(`${written}\n`);
   });
 
-  test.each([".", "", "tools", "./tools"])("is not a program of the current folder, for PATH=%j", async (path) => {
-    const here = process.cwd();
-    mkdirSync(join(folder, "tools"));
-    for (const at of ["xdg-open", "tools/xdg-open"]) copyFileSync(join(folder, "browser"), join(folder, at));
-    try {
-      process.chdir(folder);
-      expect(await openBrowser("https://as.example/", { env: { DISPLAY: ":0", PATH: path } }, "linux")).toBe(false);
-      expect(await openBrowser("https://as.example/", { env: { BROWSER: "./browser", PATH: path } }, "linux")).toBe(
-        false,
-      );
-    } finally {
-      process.chdir(here);
-    }
-    expect(existsSync(seen)).toBe(false);
-  });
+  test.each([".", "", "tools", "./tools"])(
+    "does not run a program of the current folder with PATH=%j",
+    async (path) => {
+      const here = process.cwd();
+      mkdirSync(join(folder, "tools"));
+      for (const at of ["xdg-open", "tools/xdg-open"]) copyFileSync(join(folder, "browser"), join(folder, at));
+      try {
+        process.chdir(folder);
+        expect(await openBrowser("https://as.example/", { env: { DISPLAY: ":0", PATH: path } }, "linux")).toBe(false);
+        expect(await openBrowser("https://as.example/", { env: { BROWSER: "./browser", PATH: path } }, "linux")).toBe(
+          false,
+        );
+      } finally {
+        process.chdir(here);
+      }
+      expect(existsSync(seen)).toBe(false);
+    },
+  );
 
-  test("is not opened if no program can open it", async () => {
+  test("returns false if no program can open the URL", async () => {
     expect(await openBrowser("https://as.example/", { env: { BROWSER: join(folder, "none") } }, "linux")).toBe(false);
     expect(await openBrowser("https://as.example/", { env: {} }, "plan9")).toBe(false);
   });
@@ -87,6 +90,6 @@ test.each([
   [{ SSH_TTY: "/dev/pts/1" }, "darwin", false],
   [{}, "win32", true],
   [{}, "plan9", false],
-] as const)("with %j on %s, a browser can be opened: %s", (variables, platform, expected) => {
+] as const)("decides whether a browser can be opened with %j on %s: %s", (variables, platform, expected) => {
   expect(hasBrowser({ env: variables }, platform)).toBe(expected);
 });

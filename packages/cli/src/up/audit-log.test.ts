@@ -111,7 +111,7 @@ test("reports once that the file cannot be reopened, and keeps writing to the ol
   expect(linesOf(`${file}.1`)).toMatchObject([{ name: "a" }, { name: "b" }]);
 });
 
-test("has no audit without a file, and rejects a file that cannot be written", () => {
+test("opens no audit log without a file, and rejects a file that cannot be written", () => {
   expect(openAuditLog(parseOptions(upOptions, []).values, io)).toBeUndefined();
   expect(() => open("--audit-arguments")).toThrow("requires --audit-file");
   writeFileSync(file, "");

@@ -35,7 +35,7 @@ function readerOfFiles(files: readonly string[], ...args: string[]): Configurati
   });
 }
 
-test("invalid entries and files without servers are in the to-do list", async () => {
+test("adds invalid entries and files without servers to the to-do list", async () => {
   const reader = readerOf([
     { mcpServers: { good: { command: "node" }, text: "node server.js" } },
     { mcpServers: {} },
@@ -55,7 +55,7 @@ test("invalid entries and files without servers are in the to-do list", async ()
   expect(reader.fileOf("other")).toBe(join(folder, "2.json"));
 });
 
-test("[TS-SUB-2] the root of each plugin is the folder of its configuration", async () => {
+test("[TS-SUB-2] uses the folder of each configuration as its plugin root", async () => {
   const roots = ["one", "two"].map((name) => join(folder, name));
   for (const root of roots) {
     mkdirSync(root);
@@ -65,7 +65,7 @@ test("[TS-SUB-2] the root of each plugin is the folder of its configuration", as
   expect(plugins.map(({ pluginRoot }) => pluginRoot)).toEqual(roots);
 });
 
-test("an ignored line of an environment file is in the to-do list", async () => {
+test("adds an ignored line of an environment file to the to-do list", async () => {
   const file = join(folder, "secrets.env");
   writeFileSync(file, "GOOD=1\nA LINE\n");
   const reader = readerOf([{ mcpServers: { good: { command: "node" } } }], "--env-file", file);
@@ -82,7 +82,7 @@ test("an ignored line of an environment file is in the to-do list", async () => 
   ]);
 });
 
-test("the advice says how to set a variable for a running gateway", async () => {
+test("says how to set a variable for a running gateway", async () => {
   const entries = { mcpServers: { good: { command: "node" } } };
   const file = join(folder, "secrets.env");
   writeFileSync(file, "");

@@ -25,7 +25,7 @@ const connecting = (server: string) =>
 const ready = (server: string) => ({ kind: "server-state", server, state: "READY", reason: undefined }) as const;
 const omitted = (server: string, list: string, reason: string) => ({ kind: "omitted", server, list, reason }) as const;
 
-test("[TS-D-LOG-2] a readable log that goes to a file or a pipe has the date, one at a terminal does not", async () => {
+test("[TS-D-LOG-2] writes the date in a readable log that goes to a file or a pipe, and not at a terminal", async () => {
   for (const [isTTY, line] of [
     [true, "00:00:00.000 a: connecting"],
     [false, "1970-01-01T00:00:00.000Z a: connecting"],
@@ -36,7 +36,7 @@ test("[TS-D-LOG-2] a readable log that goes to a file or a pipe has the date, on
   }
 });
 
-test("[TS-D-LOG-1] the reason of a server that fails is logged once, until it changes or the server was connected", async () => {
+test("[TS-D-LOG-1] logs the reason of a failing server once, until it changes or the server was connected", async () => {
   const { log, lines } = createLog("pretty");
   for (let attempt = 0; attempt < 3; attempt += 1) {
     for (const server of ["a", "b"]) {
@@ -64,7 +64,7 @@ test("[TS-D-LOG-1] the reason of a server that fails is logged once, until it ch
     ]);
 });
 
-test("[TS-D-LOG-1] a server that cannot be started is logged once, however often its tools are asked for", async () => {
+test("[TS-D-LOG-1] logs a server that cannot be started once, however often its tools are requested", async () => {
   const { log, lines } = createLog("json");
   const gateway = await runGateway({
     plugins: [

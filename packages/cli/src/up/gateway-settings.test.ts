@@ -20,7 +20,7 @@ function read(text: string): ReturnType<typeof readGatewaySettings> {
   return readGatewaySettings(file, true);
 }
 
-test("tools and limits are read, with comments", () => {
+test("reads tools and limits, with comments", () => {
   const text = `{
     // what the agent may do
     "tools": { "github": { "allow": ["search_*"], "deny": ["*_secret"] }, "mail": {}, },
@@ -33,7 +33,7 @@ test("tools and limits are read, with comments", () => {
   expect(read("{}")).toEqual({ tools: {}, limits: {} });
 });
 
-test("a missing settings file means defaults, unless an option names it", () => {
+test("uses defaults if the settings file is missing, unless an option names it", () => {
   expect(readGatewaySettings(file, false)).toEqual({ tools: {}, limits: {} });
   expect(readGatewaySettings("/dev/null/.config/wirescope/gateway.json", false)).toEqual({ tools: {}, limits: {} });
   expect(() => readGatewaySettings(file, true)).toThrow("cannot be read (ENOENT)");
@@ -55,12 +55,12 @@ test.each([
   ['{"limits": {"session": 1}}', '1:13: Unknown limit "session". Did you mean sessions?'],
   ['{"limits": {"sessions": 0}}', "1:25: sessions must be a number greater than 0."],
   ['{"limits": {"sessions": "5"}}', "1:25: sessions must be a number greater than 0."],
-])("%j is rejected with the position of the error", (text, message) => {
+])("rejects %j with the position of the error", (text, message) => {
   expect(() => read(text)).toThrow(UsageError);
   expect(() => read(text)).toThrow(`${file}:${message}`);
 });
 
-test("every limit is explained", () => {
+test("finds every limit in the documentation", () => {
   const docs = readFileSync(new URL("../../../../docs/gateway.md", import.meta.url), "utf8");
   let message = "";
   try {

@@ -17,7 +17,7 @@ const pem = (name: string): string =>
 const read = (...argv: string[]): ReturnType<typeof listenOptionsOf> =>
   listenOptionsOf(parseOptions(upOptions, argv).values);
 
-test("the options say where it listens and who may call", () => {
+test("reads from the options where to listen and which callers to accept", () => {
   expect(read()).toEqual({ port: 4690 });
   expect(read("--port", "0", "--no-token")).toEqual({ port: 0, token: false });
   const tls = ["--cert", pem("server"), "--key", pem("server-key"), "--client-ca", pem("ca")];
@@ -45,7 +45,7 @@ test.each([
   [["--no-token", "--token-file", "x"], "cannot be used together"],
   [["--allow-origin", "tools.example"], "--allow-origin must be an origin"],
   [["--allow-origin", "https://tools.example/path"], "--allow-origin must be an origin"],
-])("%j is used wrongly", (argv, message) => {
+])("rejects %j as wrong usage", (argv, message) => {
   expect(() => read(...argv)).toThrow(UsageError);
   expect(() => read(...argv)).toThrow(message);
 });
@@ -54,12 +54,12 @@ function check(...args: string[]): () => void {
   return () => assertNoListenOptions(parseOptions(upOptions, ["--stdio", ...args]).values);
 }
 
-test("--stdio accepts no option for listening", () => {
+test("accepts no option for listening with --stdio", () => {
   expect(check("--config", "a.json", "--trust", "--log", "off")).not.toThrow();
 });
 
 test.each([["--port", "5"], ["--host", "::1"], ["--no-token"], ["--token-file", "t"], ["--allow-host", "x"]])(
-  "an option that would have no effect is refused: %s",
+  "refuses an option that would have no effect: %s",
   (...args) => {
     expect(check(...args)).toThrow(`--stdio does not listen, so ${args[0]} has no effect.`);
   },

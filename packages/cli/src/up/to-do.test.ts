@@ -31,7 +31,7 @@ function toDo(code: ToolServerErrorCode, what: string | ErrorParts, commands = f
   return toDoOf([status("api", error)], commands, (server) => `http://gateway/${server}`)[0];
 }
 
-test("the to-do entry of a server depends on its error code", () => {
+test("chooses the to-do entry of a server by its error code", () => {
   const servers = [
     status("fine"),
     status("new one", new ToolServerError("NOT_TRUSTED", { problem: "It is not approved.", advice: "" })),
@@ -66,7 +66,7 @@ test("the to-do entry of a server depends on its error code", () => {
   ]);
 });
 
-describe("a problem", () => {
+describe("the problem of an entry", () => {
   test("contains the problem and the advice, without the subject and the evidence", () => {
     const missing = {
       subject: 'The server "api" cannot be used.',
@@ -91,7 +91,7 @@ describe("a problem", () => {
   });
 });
 
-describe("a command", () => {
+describe("the command of an entry", () => {
   test("names the configuration if the gateway was started with one", () => {
     const named = createServerCommands({
       program: "wirescope",

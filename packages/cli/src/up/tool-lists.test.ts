@@ -4,7 +4,7 @@ import { UsageError } from "../usage-error.js";
 import { createServerCommands } from "./to-do.js";
 import { toolListsOf, toolListsToDo } from "./tool-lists.js";
 
-test("options for a server replace its settings in the file", () => {
+test("replaces the settings of a server in the file by options", () => {
   const file = { github: { allow: ["a"], deny: ["b"] }, mail: { deny: ["send"] } };
   expect(toolListsOf(file, { allow: [], deny: [] })).toEqual(file);
   expect(toolListsOf(file, { allow: ["github:search_*", "github:read"], deny: ["files:x:y"] })).toEqual({
@@ -14,12 +14,12 @@ test("options for a server replace its settings in the file", () => {
   });
 });
 
-test.each(["github", ":tool", "github:"])("%j is rejected as a tool filter", (text) => {
+test.each(["github", ":tool", "github:"])("rejects %j as a tool filter", (text) => {
   expect(() => toolListsOf({}, { allow: [], deny: [text] })).toThrow(UsageError);
   expect(() => toolListsOf({}, { allow: [text], deny: [] })).toThrow("--allow must be server:tool");
 });
 
-test("filters without effect are in the to-do list", () => {
+test("adds filters without effect to the to-do list", () => {
   const servers = [
     { name: "github", idlePatterns: ["serach_*"] },
     { name: "mail", idlePatterns: [] },

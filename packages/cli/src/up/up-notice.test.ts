@@ -49,7 +49,7 @@ test("says that there are no servers instead of printing an empty table", async 
   expect(notice).not.toContain("AUTH");
 });
 
-test("a server that works without a sign-in is not shown as one that lacks it", async () => {
+test("does not show a server that works without a sign-in as one that lacks it", async () => {
   const results: Record<string, unknown> = {
     initialize: {
       protocolVersion: "2025-11-25",
@@ -104,7 +104,7 @@ test("does not cut the table if standard output is not a terminal", async () => 
   expect(notice).not.toContain("…");
 });
 
-test("a server that is not approved, lacks a variable or has an invalid entry is shown with that as its status", async () => {
+test("shows a server that is not approved, lacks a variable or has an invalid entry with that as its status", async () => {
   const gateway = await start(
     {
       strange: { command: "x" },

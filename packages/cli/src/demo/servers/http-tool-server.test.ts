@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { handleSafely } from "./http-tool-server.js";
 
-test("invalid and aborted requests do not end the server", async () => {
+test("keeps running after invalid and aborted requests", async () => {
   const server = createServer(
     handleSafely(async (request, response) => void response.end(JSON.parse(await text(request)))),
   );

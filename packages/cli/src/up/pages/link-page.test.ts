@@ -16,7 +16,7 @@ const commands = createServerCommands({
   fileOf: () => undefined,
 });
 
-test("a running gateway gives a fresh link to the holder of the administrator's token, and to nobody else", async () => {
+test("returns a fresh link only for the administrator's token", async () => {
   const access = createPageAccess();
   const entry = { command: process.execPath, args: ["-e", "process.exit(3)"] };
   const gateway: Gateway = await runGateway({
@@ -46,7 +46,7 @@ test("a running gateway gives a fresh link to the holder of the administrator's 
   }
 });
 
-test("links are printed to a terminal only; a log gets the commands that print or do the same", () => {
+test("prints links only to a terminal, and the equivalent commands to a log", () => {
   const access = createPageAccess();
   const write = (): boolean => true;
   const terminal = printedLinks({ stdout: { write, isTTY: true } }, access, "http://127.0.0.1:1", commands);

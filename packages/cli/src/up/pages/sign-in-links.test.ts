@@ -20,14 +20,14 @@ async function sendRaw(port: string, target: string, host = `127.0.0.1:${port}`)
 }
 
 test.each(["//", "//[", "http://[/", "//:99999/", "/\\\\[", "*"])(
-  "[TS-D-SIGNIN-5] a request for %s, which is no URL, gets a response and does not end the gateway",
+  "[TS-D-SIGNIN-5] responds to a request for %s, which is not a URL, and keeps the gateway running",
   async (target) => {
     const { port } = new URL(await createLinks().linkTo("a"));
     expect(await sendRaw(port, target)).toMatch(/^HTTP\/1\.1 40[0-9] /);
   },
 );
 
-test("[TS-D-SIGNIN-5] a link works once, under the address of this machine only, and opens no other page", async () => {
+test("[TS-D-SIGNIN-5] accepts a link once, at the address of this machine only, and for no other page", async () => {
   const oauth = async (): Promise<undefined> => undefined;
   const link = new URL(await createLinks({ oauth }).linkTo("a"));
   const { port, pathname, search } = link;

@@ -37,7 +37,7 @@ async function startToolServer(): Promise<{ issuer: string; foreign: string }> {
   return { issuer, foreign };
 }
 
-test("a sign-in page at another origin is shown, and followed only by the link that confirms it", async () => {
+test("shows a sign-in page at another origin, and opens it only by the link that confirms it", async () => {
   const { issuer, foreign } = await startToolServer();
   const access = createPageAccess();
   const secrets = createSecretRegistry();

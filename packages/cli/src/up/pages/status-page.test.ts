@@ -52,7 +52,7 @@ async function enter(link: string): Promise<{ readonly headers: { readonly cooki
   return { headers: { cookie: response.headers.get("set-cookie")?.split(";")[0] ?? "" } };
 }
 
-test("the page shows a failing server with its error and the fix, and executes none of its text", async () => {
+test("shows a failing server with its error and the fix, and executes none of its text", async () => {
   const world = await startWorld("<script>alert(1)</script>");
   const browser = await enter(world.newLink());
   const look = async (): Promise<string> => (await fetch(world.page, browser)).text();
@@ -74,7 +74,7 @@ test("the page shows a failing server with its error and the fix, and executes n
   expect(headers.get("referrer-policy")).toBe("no-referrer");
 });
 
-test("the page requires a link and the right Host name", async () => {
+test("requires a link and the right Host name", async () => {
   const { page, newLink } = await startWorld("");
   const link = newLink();
   const wrong = link.replace(/ticket=./, (start) => (start === "ticket=_" ? "ticket=-" : "ticket=_"));
@@ -90,7 +90,7 @@ test("the page requires a link and the right Host name", async () => {
   expect((await fetch(page, await enter(link))).status).toBe(200);
 });
 
-test("a link works once, and is exchanged for a cookie that scripts, other sites and other paths do not get", async () => {
+test("accepts a link once, and sets a cookie that scripts, other sites and other paths do not get", async () => {
   const { access, newLink } = await startWorld("");
   const link = newLink();
   const response = await fetch(link);
@@ -101,7 +101,7 @@ test("a link works once, and is exchanged for a cookie that scripts, other sites
   expect((await fetch(link)).status).toBe(403);
 });
 
-test("a link expires after 10 minutes, and what it was exchanged for after 12 hours", () => {
+test("expires a link after 10 minutes, and its cookie after 12 hours", () => {
   let now = 0;
   const access = createPageAccess(() => now);
   const ticketOf = (link: string): string => new URL(link).searchParams.get("ticket") ?? "";
