@@ -113,8 +113,10 @@ function isInstalled() {
   if (installed === undefined) return false;
   const { "": _workspace, ...wanted } = readPackages("package-lock.json") ?? {};
   const isAsWanted = ([path, { version, integrity, os, cpu }]) =>
-    wanted[path]?.version === version &&
-    wanted[path]?.integrity === integrity &&
+    // A package of the checkout has neither a version nor an integrity in the record.
+    path in wanted &&
+    wanted[path].version === version &&
+    wanted[path].integrity === integrity &&
     // A checkout that moved to another machine still has the binaries of the first.
     suits(os, process.platform) &&
     suits(cpu, process.arch);

@@ -22,17 +22,17 @@ afterEach(async () => {
 });
 
 /** A workspace with one package and no dependency, so that npm needs no registry. */
-async function writeManifests(version: string, locked: string = version): Promise<void> {
+async function writeManifests(version: string, locked: string = version, name = "part"): Promise<void> {
   const json = (path: string, value: object): Promise<void> => writeFile(join(checkout, path), JSON.stringify(value));
   const root = { name: "checkout", version: "1.0.0", workspaces: ["packages/*"] };
   await json("package.json", root);
-  await json("packages/part/package.json", { name: "part", version });
+  await json("packages/part/package.json", { name, version });
   await json("package-lock.json", {
     ...{ name: "checkout", version: "1.0.0", lockfileVersion: 3 },
     packages: {
       "": root,
-      "packages/part": { name: "part", version: locked },
-      "node_modules/part": { resolved: "packages/part", link: true },
+      "packages/part": { name, version: locked },
+      [`node_modules/${name}`]: { resolved: "packages/part", link: true },
     },
   });
 }
@@ -56,6 +56,13 @@ test("the set-up installs once, and again when the lock file changes, with nothi
   expect(first).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Installing") });
   expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
   await writeManifests("1.1.0");
+  expect(await install()).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Installing") });
+  expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+test("the set-up installs again when the lock file has another name for a package of the checkout", async () => {
+  await install();
+  await writeManifests("1.0.0", "1.0.0", "renamed");
   expect(await install()).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Installing") });
   expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
 });
