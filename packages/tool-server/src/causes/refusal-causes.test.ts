@@ -22,7 +22,12 @@ const login = "wirescope login api --profile work";
 const setToken = { command: "export API_TOKEN=…", variable: "API_TOKEN" };
 const challenge = { schemes: ["bearer"], error: undefined, description: undefined, scopes: [], resourceMetadata: [] };
 
-const causesOf = (more: Partial<RefusalEvidence>): Cause[] => refusalCauses(refusalEvidence(more), target);
+/** The causes of a refusal, each of which has advice. */
+function causesOf(more: Partial<RefusalEvidence>): Cause[] {
+  const causes = refusalCauses(refusalEvidence(more), target);
+  for (const { code, fix } of causes) expect(fix.advice, code).toMatch(/^[A-Z].*\.$/);
+  return causes;
+}
 const withHeader = (header: Partial<HeaderEvidence>, more: Partial<RefusalEvidence> = {}): Cause[] =>
   causesOf({ headers: [headerEvidence(header)], ...more });
 const codes = (causes: readonly Cause[]): string[] => causes.map(({ code }) => code);
@@ -62,6 +67,8 @@ describe("the form of a header", () => {
       problem: expect.stringMatching(/^Authorization \(from the helper\) starts/),
       fix: { advice: 'Change the helper. Write "Bearer " before the token.', command: "'/my plugin/h.sh'" },
     });
+    const [besideHelper] = withHeader({ defect: "quoted" }, { helper });
+    expect(besideHelper?.fix).toMatchObject({ advice: "Remove the quotes.", ...setToken });
     const [literal] = withHeader({ defect: "quoted", variables: [] });
     expect(literal?.problem).toBe("Authorization has quotes around its token.");
     expect(literal?.fix).toEqual({ advice: "Remove the quotes.", position: header });
@@ -131,6 +138,11 @@ describe("a token in another header than the challenge asks for", () => {
     expect(wrong([key], ["bearer", "apikey"])).toBeUndefined();
     expect(wrong([key, headerEvidence({ name: "authorization" })], ["bearer"])).toBeUndefined();
   });
+
+  test("[TS-ERR-2] finds a token in a header whose name only contains Authorization", () => {
+    for (const name of ["X-Authorization", "Authorization-Token"])
+      expect(wrong([headerEvidence({ name })], ["bearer"])?.problem).toContain(`but the token is in ${name} (from`);
+  });
 });
 
 describe("the source of a credential", () => {
@@ -161,6 +173,18 @@ describe("the source of a credential", () => {
     expect(sources()).toHaveLength(1);
     expect(sources({ helper, headers: headers.slice(0, 3) })).toHaveLength(1);
     expect(sources({ helper, status: 403 })).toEqual([]);
+  });
+
+  test("[TS-D-WHY-3] names the variable of the credential, and not that of another header before it", () => {
+    const region = headerEvidence({ name: "X-Region", scheme: undefined, variables: ["REGION"], isCredential: false });
+    const expired = { ...challenge, error: "insufficient_scope", description: "jwt expired" };
+    const found = causesOf({ headers: [region, headerEvidence()], challenge: expired });
+    expect(found.filter(({ fix }) => fix.variable !== undefined).map(({ fix }) => fix.variable)).not.toContain(
+      "REGION",
+    );
+    expect(find(found, "token-expired")?.fix).toMatchObject(setToken);
+    const custom = causesOf({ headers: [{ ...region, name: "X-Custom", variables: ["CUSTOM"] }] });
+    expect(find(custom, "token-refused")?.fix.variable).toBe("CUSTOM");
   });
 
   test("gives a general cause if nothing is known about the credential", () => {
@@ -238,6 +262,15 @@ describe("a sign-in with OAuth", () => {
     expect(causesOf(signedIn)).toEqual([]);
   });
 
+  test("[TS-ERR-3] reports a missing permission at 403 without a challenge, and every scope if those of the token are unknown", () => {
+    expect(codes(causesOf({ ...signedIn, status: 403 }))).toEqual(["permission-missing", "approval-needed"]);
+    const insufficient = { ...challenge, error: "insufficient_scope", scopes: ["read", "write"] };
+    const signIn = { isSignedIn: true, scopes: undefined };
+    expect(causesOf({ ...signedIn, signIn, status: 403, challenge: insufficient })[0]?.problem).toBe(
+      "The token lacks the permission read, write, which the server requires.",
+    );
+  });
+
   test.each([
     ["insufficient_scope", ["read", "write", "admin"], ["scope-missing", "permission-missing"]],
     ["insufficient_scope", ["read"], ["permission-missing"]],
@@ -266,6 +299,8 @@ describe("the server's message", () => {
     expect(cause({ headers: [headerEvidence({ variables: ["MY_TOKEN"] })] })?.fix.variable).toBe("MY_TOKEN");
     const made = headerEvidence({ from: "helper", variables: [] });
     expect(cause({ helper, headers: [made] })?.fix.command).toBe("'/my plugin/h.sh'");
+    const plain = headerEvidence({ name: "X-Region", isCredential: false, variables: [] });
+    expect(cause({ helper, headers: [plain, made] })?.fix.command).toBe("'/my plugin/h.sh'");
     expect(cause({ helper })?.fix.variable).toBe("API_TOKEN");
   });
 
@@ -312,6 +347,7 @@ describe("the server's message", () => {
       "The challenge says: invalid_token: It is old.",
     ]);
     expect(evidence({}, "invalid_token")?.at(-1)).toBe("The challenge says: invalid_token.");
+    expect(evidence({}, undefined, "Use v2.1 tokens.")?.at(-1)).toBe("The challenge says: Use v2.1 tokens.");
     expect(find(causesOf({ response: { ...response, excerpt: "jwt expired" } }), "token-expired")).toBeDefined();
     const page = { ...response, title: "Unknown tenant" } as unknown as RefusalEvidence["response"];
     expect(find(causesOf({ response: page }), "wrong-tenant")).toBeDefined();
@@ -345,9 +381,14 @@ describe("a tenant", () => {
   });
 
   test("[TS-ERR-3] considers a tenant that a header selects, and more so one that a variable selects at 403", () => {
-    const possible = find(causesOf({ tenants }), "wrong-tenant");
-    expect(possible).toMatchObject({ weight: 0.3, fix: { position: entry } });
-    expect(possible?.problem).toBe("X-Tenant selects a tenant. The credential may belong to another one.");
+    expect(causesOf({ tenants }).filter(({ code }) => code === "wrong-tenant")).toMatchObject([
+      {
+        weight: 0.3,
+        problem: "X-Tenant selects a tenant. The credential may belong to another one.",
+        evidence: ["The server returned 401."],
+        fix: { position: entry },
+      },
+    ]);
     const tenantVariables = ["TENANT", "TENANT"];
     expect(find(causesOf({ status: 403, tenantVariables }), "wrong-tenant")).toMatchObject({
       weight: 0.45,
@@ -466,7 +507,9 @@ describe("the claims of a token", () => {
   test("[TS-ERR-2] shows which scopes a token lacks", () => {
     const scoped = { ...challenge, error: "insufficient_scope", scopes: ["a", "b", "c"] };
     const missing = (scopes: string[] | undefined, error: string | undefined = scoped.error) =>
-      seen({ scopes }, { challenge: { ...scoped, error } }).filter(({ problem }) => problem.includes("lacks a"));
+      seen({ scopes }, { challenge: { ...scoped, error } }).filter(({ problem }) =>
+        /^The token in .* lacks/.test(problem),
+      );
     expect(missing(["b"])).toMatchObject([
       {
         code: "scope-missing",
@@ -480,6 +523,7 @@ describe("the claims of a token", () => {
     expect(missing(undefined)).toEqual([]);
     expect(missing([], "invalid_token")).toEqual([]);
     expect(seen({ scopes: [] }, { challenge: { ...scoped, error: undefined } })).toEqual([]);
+    expect(seen({ scopes: [] })).toEqual([]);
   });
 });
 
@@ -498,11 +542,19 @@ test("[TS-D-WHY-1] [TS-D-WHY-2] ranks the likeliest cause first, each once, with
     cause("token-refused", 0.5, "c"),
     cause("variable-unset", 1),
     cause("variable-unset", 0.9),
+    cause("entry-invalid", 0.4),
+    cause("entry-invalid", 0.3),
+    cause("child-lacks-variable", 0.2),
+    cause("child-lacks-variable", 0.1),
   ]);
   expect(ranked.map(({ problem, evidence }) => [problem, evidence])).toEqual([
     ["variable-unset 1", []],
     ["variable-unset 0.9", []],
     ["token-refused 0.5", ["b", "a", "c"]],
     ["clock-skew 0.5", []],
+    ["entry-invalid 0.4", []],
+    ["entry-invalid 0.3", []],
+    ["child-lacks-variable 0.2", []],
+    ["child-lacks-variable 0.1", []],
   ]);
 });

@@ -270,9 +270,13 @@ function variableOf({ variables }: HeaderEvidence): string {
   return `\${${variables[0] ?? "API_TOKEN"}}`;
 }
 
-/** The headers whose values contain variables of the user, except those that select a tenant. */
+/**
+ * The headers whose values contain variables of the user, except those that select a tenant. If none is known to be a credential,
+ * each of them may be one.
+ */
 function headersWithVariables({ headers, tenants }: RefusalEvidence): HeaderEvidence[] {
-  return headers.filter(
+  const credentials = headers.filter(({ isCredential }) => isCredential);
+  return (credentials.length === 0 ? headers : credentials).filter(
     ({ name, variables }) => variables.length > 0 && !tenants.some(({ header }) => header === name),
   );
 }
