@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { command, root, run, SetupError } from "./setup.mjs";
 
-/** Each part is a folder, and the files of it that are changed. */
+/** Each part is a folder, the files of it that are changed, and the tests that they are held against: by default all of both. */
 const parts = {
   registry: ["packages/channelz/src/registry"],
   client: ["packages/channelz/src/client"],
@@ -22,6 +22,8 @@ const parts = {
     "{judge-variables,parse-env-file,substitute-entry,template,url-template}.ts",
   ],
   credentials: ["packages/tool-server/src/auth/credentials"],
+  // Helpers and sign-ins share it. The other folders of the package are below this one, so its own test is named.
+  "single-flight": ["packages/tool-server/src", "single-flight.ts", "single-flight.test.ts"],
   why: ["packages/tool-server/src/why", "{*,walk/*}.ts"],
   // Pure functions of evidence: their tests have no server to wait for.
   causes: ["packages/tool-server/src/causes"],
@@ -50,10 +52,11 @@ async function installStryker() {
 
 /** Changes the code of one folder, or of one file of it; returns all mutations and their results. */
 async function mutate(Stryker, name, file, concurrency) {
-  const [folder, files = "**/*.ts"] = parts[name];
+  const [folder, files = "**/*.ts", tests = "**/*.test.ts"] = parts[name];
   const stryker = new Stryker({
     // What happens to dropped objects is tested with the garbage collector, which vitest.mutation.config.ts leaves out.
     mutate: [`${folder}/${file ?? files}`, "!**/*.test.ts", "!**/*.test.helper.ts", "!**/drop-watch.ts"],
+    testFiles: [`${folder}/${tests}`],
     testRunner: "vitest",
     vitest: { configFile: "vitest.mutation.config.ts", dir: folder, related: false },
     plugins: [packageOf("vitest-runner")],

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createSingleFlight } from "./single-flight.js";
@@ -101,6 +102,74 @@ describe("a single flight", () => {
     expect(runs).toHaveLength(2);
     runs[1]?.settle(true);
     expect(await next).toBe(2);
+  });
+
+  test("starts a new run for a caller that joins after the last run has ended, whether that succeeded or failed", async () => {
+    const { task, runs } = scriptedTask();
+    const flight = createSingleFlight(task);
+    expect(flight.isRunning).toBe(false);
+    const first = flight.join();
+    expect(flight.isRunning).toBe(true);
+    await turn();
+    runs[0]?.settle(true);
+    expect(await first).toBe(1);
+    expect(flight.isRunning).toBe(false);
+    const second = flight.join();
+    await turn();
+    runs[1]?.settle(false);
+    await expect(second).rejects.toThrow("run 2 failed");
+    const third = flight.join();
+    await turn();
+    runs[2]?.settle(true);
+    expect(await third).toBe(3);
+  });
+
+  test("lets callers join a run that waits for an aborted one, also after that has settled", async () => {
+    const { task, runs } = scriptedTask();
+    const flight = createSingleFlight(task);
+    const controller = new AbortController();
+    const left = flight.join(controller.signal).catch(() => "left");
+    await turn();
+    controller.abort();
+    expect(await left).toBe("left");
+    expect(flight.isRunning).toBe(false);
+    const early = flight.join();
+    runs[0]?.settle(true);
+    await turn();
+    const late = flight.join();
+    runs[1]?.settle(true);
+    expect(await Promise.all([early, late])).toEqual([2, 2]);
+    expect(runs).toHaveLength(2);
+  });
+
+  test("leaves no listener at the signal of a caller that got its result", async () => {
+    const { task, runs } = scriptedTask();
+    const flight = createSingleFlight(task);
+    const { signal } = new AbortController();
+    const result = flight.join(signal);
+    await turn();
+    runs[0]?.settle(true);
+    await result;
+    await turn();
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  test("starts no second run by itself while one is under way, and none once it is closed", async () => {
+    const { task, runs } = scriptedTask();
+    const flight = createSingleFlight(task);
+    flight.begin();
+    flight.begin();
+    const joined = flight.join();
+    await turn();
+    runs[0]?.settle(true);
+    expect(await joined).toBe(1);
+    await turn();
+    expect(runs).toHaveLength(1);
+    await flight.close(new Error("closed"));
+    flight.begin();
+    await turn();
+    expect(runs).toHaveLength(1);
+    expect(flight.isRunning).toBe(false);
   });
 
   test("continues without callers if it was started by itself", async () => {
