@@ -1,6 +1,6 @@
 export { parseResourceChallenge } from "./auth/oauth/discovery/resource-challenge.js";
 export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
-export { userVaultKey, vaultKeyPath } from "./auth/vault/user-vault.js";
+export { userVaultKey, vaultKeyPath } from "./auth/vault/choose-vault.js";
 export { createBackOff } from "./back-off.js";
 export type { Cancellation } from "./cancellation.js";
 export { systemClock } from "./clock.js";

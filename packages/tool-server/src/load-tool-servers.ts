@@ -1,8 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { vaultVariables } from "./auth/vault/choose-vault.js";
+import { openUserVault, vaultVariables } from "./auth/vault/choose-vault.js";
 import { createMemoryVault } from "./auth/vault/memory-vault.js";
-import { openUserVault } from "./auth/vault/user-vault.js";
 import type { Vault, VaultKind } from "./auth/vault/vault.js";
 import { commandLine } from "./command-line.js";
 import { configurationFileName, findConfigurationFile, readConfigurationFile } from "./config/configuration-file.js";

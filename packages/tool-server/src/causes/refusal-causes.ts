@@ -10,8 +10,7 @@ import {
   type RefusalEvidence,
   statedReason,
 } from "./refusal-evidence.js";
-import { tenantCauses } from "./tenant-causes.js";
-import { originOf, tokenCauses } from "./token-causes.js";
+import { originOf, tenantCauses, tokenCauses } from "./token-causes.js";
 
 /** The possible causes of a 401 or 403, the likeliest first. Errors and `why` both use this. */
 export function explainRefusal(refusal: RefusalEvidence, target: FixTarget): Cause[] {

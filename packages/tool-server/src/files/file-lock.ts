@@ -1,6 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Clock } from "../clock.js";
-import { untilAborted } from "../wait.js";
+import { type Clock, untilAborted } from "../clock.js";
 import { acquireLockFile, type HeldLock } from "./lock-file.js";
 import type { LockOwner } from "./lock-owner.js";
 

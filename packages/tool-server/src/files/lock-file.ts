@@ -1,8 +1,7 @@
 import { link, open, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { backOffMs } from "../back-off.js";
-import type { Clock } from "../clock.js";
-import { sleep } from "../wait.js";
+import { type Clock, sleep } from "../clock.js";
 import { temporaryNameOf } from "./durable-file.js";
 import { createLockOwner, type LockOwner, livenessOf, parseLockOwner } from "./lock-owner.js";
 

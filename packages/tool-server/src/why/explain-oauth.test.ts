@@ -7,8 +7,7 @@ import { channels, type TraceEvent } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import { startHostileServer } from "../http/hostile-http-server.test.helper.js";
 import { codesOf, explainEntry, firstOf, outcomesOf, startToolServer } from "./explain.test.helper.js";
-import type { ExplainOptions } from "./explain-options.js";
-import type { Explanation } from "./explanation.js";
+import type { ExplainOptions, Explanation } from "./explanation.js";
 
 const login = { command: "wirescope login api" };
 const signInAgain = { command: "wirescope logout api && wirescope login api" };

@@ -14,9 +14,8 @@ import {
 } from "../http/hostile-http-server.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import type { TrustJudgement } from "../trust/judge-trust.js";
-import type { ExplainOptions } from "./explain-options.js";
 import { explainServer } from "./explain-server.js";
-import type { CheckOutcome, Explanation, StepName } from "./explanation.js";
+import type { CheckOutcome, ExplainOptions, Explanation, StepName } from "./explanation.js";
 
 /** The judgement of a trusted entry. */
 export const trusted: TrustJudgement = {

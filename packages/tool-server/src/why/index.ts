@@ -1,5 +1,13 @@
 export type { Cause, Fix } from "../causes/cause.js";
 export { type CauseCode, causeTable } from "../causes/cause-table.js";
-export type { ExplainOAuth, ExplainOptions } from "./explain-options.js";
-export type { CheckOutcome, Explanation, Note, Requirement, Step, StepName } from "./explanation.js";
+export type {
+  CheckOutcome,
+  ExplainOAuth,
+  ExplainOptions,
+  Explanation,
+  Note,
+  Requirement,
+  Step,
+  StepName,
+} from "./explanation.js";
 export { explainServer } from "./lazy-explain.js";

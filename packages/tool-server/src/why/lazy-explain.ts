@@ -1,5 +1,4 @@
-import type { ExplainOptions } from "./explain-options.js";
-import type { Explanation } from "./explanation.js";
+import type { ExplainOptions, Explanation } from "./explanation.js";
 
 /**
  * Walks a server from its entry to its response, and explains what is wrong, the likeliest cause first, and how to fix it. It is

@@ -3,7 +3,7 @@ import type { CredentialDescription } from "../../connection-info.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { isSecretName } from "../../secrets/secret-names.js";
 import { isPlainAddress } from "../../secrets/secret-shapes.js";
-import { type Credential, credentialClosed } from "./credential.js";
+import { type Credential, credentialClosed, giveUpUnchanged } from "./credential.js";
 import {
   createHeaderFields,
   describeHeader,
@@ -12,7 +12,6 @@ import {
   noHeaders,
   secretsOfHeader,
 } from "./header-fields.js";
-import { giveUpUnchanged } from "./refusal-rules.js";
 
 /** The server of a credential. */
 export interface CredentialOwner {

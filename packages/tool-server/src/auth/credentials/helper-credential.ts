@@ -10,7 +10,15 @@ import type { ProcessOutcome } from "../../process/process-outcome.js";
 import type { Sandbox } from "../../process/sandbox.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { createSingleFlight } from "../../single-flight.js";
-import { type Credential, credentialClosed, type Refusal, type RefusalDecision, statusText } from "./credential.js";
+import {
+  type Credential,
+  credentialClosed,
+  giveUp,
+  isRefusal,
+  type Refusal,
+  type RefusalDecision,
+  statusText,
+} from "./credential.js";
 import type { CredentialOwner } from "./fixed-credential.js";
 import {
   createHeaderFields,
@@ -21,7 +29,6 @@ import {
   secretsOfHeader,
 } from "./header-fields.js";
 import { tokenTimesOfHeader } from "./json-web-token.js";
-import { giveUp, isRefusal } from "./refusal-rules.js";
 import { runHelper } from "./run-helper.js";
 
 /** The helper whose output is the headers, and how it is run. */

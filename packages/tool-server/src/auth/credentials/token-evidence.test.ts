@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isMeantFor, readTokenEvidence } from "./token-evidence.js";
+import { isMeantFor, readTokenEvidence } from "./refusal-evidence.js";
 
 test("matches an audience with this server by its origin, and concludes nothing from a name", () => {
   const server = new URL("https://api.example.com/mcp");

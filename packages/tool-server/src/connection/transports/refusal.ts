@@ -1,7 +1,6 @@
-import type { CredentialRequest, Refusal } from "../../auth/credentials/credential.js";
+import { type CredentialRequest, isRefusal, type Refusal } from "../../auth/credentials/credential.js";
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import { collectRefusalEvidence } from "../../auth/credentials/refusal-evidence.js";
-import { isRefusal } from "../../auth/credentials/refusal-rules.js";
 import { type Cause, foundWeight } from "../../causes/cause.js";
 import { formatFix } from "../../causes/fixes.js";
 import { explainRefusal } from "../../causes/refusal-causes.js";

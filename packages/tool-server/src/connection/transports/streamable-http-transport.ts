@@ -1,6 +1,6 @@
 import { SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import { isRefusal } from "../../auth/credentials/credential.js";
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
-import { isRefusal } from "../../auth/credentials/refusal-rules.js";
 import { createBackOff } from "../../back-off.js";
 import { waitAtMost } from "../../clock.js";
 import { publisherOf } from "../../diagnostics.js";

@@ -1,6 +1,5 @@
-import type { Credential } from "../../auth/credentials/credential.js";
+import { type Credential, isRefusal } from "../../auth/credentials/credential.js";
 import { collectRefusalEvidence } from "../../auth/credentials/refusal-evidence.js";
-import { isRefusal } from "../../auth/credentials/refusal-rules.js";
 import type { RefusalEvidence } from "../../causes/refusal-evidence.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import type { ServerDescription } from "../../connection/client-session.js";

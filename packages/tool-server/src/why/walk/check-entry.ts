@@ -7,7 +7,7 @@ import { variableUses } from "../../config/variable-uses.js";
 import { ToolServerError } from "../../errors.js";
 import { notTrusted } from "../../trust/judge-trust.js";
 import { failureEvidence, type TrustEvidence, type WalkEvidence } from "../evidence.js";
-import type { ExplainOptions } from "../explain-options.js";
+import type { ExplainOptions } from "../explanation.js";
 import type { Walk } from "./walk.js";
 
 /** An entry, with and without its variables substituted. */

@@ -1,10 +1,17 @@
 import { carriesCredential } from "../../auth/credentials/refusal-evidence.js";
-import { contextOf } from "../../auth/oauth/session/session-options.js";
+import { createClientStore } from "../../auth/oauth/clients/client-store.js";
+import type { OAuthClient } from "../../auth/oauth/clients/oauth-client.js";
+import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
+import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
+import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
+import { type OAuthResponse, sendOAuthRequest } from "../../auth/oauth/requests/oauth-request.js";
+import { contextOf, type OAuthSessionOptions, vaultKeyOf } from "../../auth/oauth/session/session-options.js";
+import { createAuthorizationAttempt } from "../../auth/oauth/sign-in/authorization-code.js";
 import type { ConnectionInfo, CredentialDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
-import type { AttemptEvidence, OAuthEvidence, OAuthOffer } from "../evidence.js";
-import { checkClient } from "./check-client.js";
+import { parseUrl } from "../../url.js";
+import type { AttemptEvidence, ClientEvidence, OAuthEvidence, OAuthOffer } from "../evidence.js";
 import { checkMetadata } from "./check-metadata.js";
 import type { StoredSignIn } from "./prepare-credential.js";
 import type { Walk } from "./walk.js";
@@ -90,4 +97,95 @@ export async function checkOffer(
     if (!ToolServerError.is(error)) throw error;
     return undefined;
   }
+}
+
+interface ClientOptions {
+  readonly options: OAuthSessionOptions;
+  readonly server: AuthorizationServer;
+  /** The resource that tokens are requested for. */
+  readonly resource: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Checks whether the authorization server still knows the client that a sign-in would use, and its redirect URI. It requests the
+ * page that a browser would be sent to, and follows no redirect. No client is registered.
+ */
+async function checkClient(context: OAuthContext, request: ClientOptions): Promise<ClientEvidence> {
+  const { options, server, resource, signal } = request;
+  const clients = createClientStore(context, {
+    vault: options.vault,
+    keyOf: (issuer) => vaultKeyOf(options, issuer, "client"),
+    configured: options.client,
+    metadataUrl: options.clientMetadataUrl,
+  });
+  const known = await clients.find(server);
+  if (known === undefined) return unregistered(context, server);
+  const { client, redirectUri } = known;
+  const base = {
+    kind: client.kind,
+    redirectUri: redirectUri === undefined ? undefined : peerText(context, redirectUri),
+  };
+  if (redirectUri === undefined || server.authorizationEndpoint === undefined || !server.offersPkce) {
+    return { ...base, outcome: "unclear", evidence: [`A client exists (${client.kind}), and was not tried.`] };
+  }
+  try {
+    const response = await requestPage(context, server, client, { redirectUri, resource, scopes: [] }, signal);
+    return { ...base, ...judgeClientResponse(context, response, redirectUri) };
+  } catch (error) {
+    if (!ToolServerError.is(error)) throw error;
+    return { ...base, outcome: "unclear", evidence: [error.message] };
+  }
+}
+
+function unregistered(context: OAuthContext, { registrationEndpoint, issuer }: AuthorizationServer): ClientEvidence {
+  const isOpen = registrationEndpoint !== undefined;
+  const text = isOpen
+    ? `A sign-in will register a client at ${urlText(context, registrationEndpoint)}.`
+    : `${peerText(context, issuer)} has no registration endpoint, and no client is configured.`;
+  return { kind: "none", outcome: isOpen ? "to-register" : "closed", redirectUri: undefined, evidence: [text] };
+}
+
+async function requestPage(
+  context: OAuthContext,
+  server: AuthorizationServer,
+  client: OAuthClient,
+  parameters: Parameters<typeof createAuthorizationAttempt>[3],
+  signal: AbortSignal,
+): Promise<OAuthResponse> {
+  const { url } = createAuthorizationAttempt(context, server, client, parameters);
+  const headers = { accept: "text/html, application/json" };
+  return sendOAuthRequest(context, { method: "GET", url, headers, asked: "the check of the client" }, signal);
+}
+
+const unknownClient =
+  /invalid[_ ]client|unauthorized[_ ]client|unknown[_ ]client|client[^.<]{0,40}(?:not found|does not exist|not registered|unknown|invalid|disabled)/i;
+const wrongRedirect = /redirect[_ ]?ur[il]/i;
+
+/** What the response of an authorization endpoint says about the client. Redirects are not followed, and queries not reported. */
+export function judgeClientResponse(
+  context: Pick<OAuthContext, "secrets">,
+  { status, headers, body }: Pick<OAuthResponse, "status" | "headers" | "body">,
+  redirectUri: string,
+): Pick<ClientEvidence, "outcome" | "evidence"> {
+  const result = (outcome: ClientEvidence["outcome"], text: string): Pick<ClientEvidence, "outcome" | "evidence"> => ({
+    outcome,
+    evidence: [`The authorization endpoint returns ${status}${text}`],
+  });
+  const location = headers.location ?? "";
+  const target = location.startsWith(redirectUri) ? parseUrl(location) : undefined;
+  if (status >= 300 && status < 400 && target !== undefined) {
+    const error = target.searchParams.get("error");
+    if (error === null) return result("accepted", ", and accepts the client.");
+    const outcome = unknownClient.test(error) ? "dead" : "unclear";
+    return result(outcome, `, with the error ${peerText(context, error, 100)}.`);
+  }
+  if (status >= 200 && status < 400) return result("accepted", ", and accepts the client.");
+  const text = body.replace(/<(script|style)\b.*?(<\/\1>|$)/gis, " ").replace(/<[^>]*>/g, " ");
+  const said = peerText(context, text.replace(/\s+/g, " ").trim(), 200);
+  if ([400, 401, 403, 404].includes(status)) {
+    if (wrongRedirect.test(text)) return result("redirect-mismatch", `: ${said}`);
+    if (unknownClient.test(text)) return result("dead", `: ${said}`);
+  }
+  return result("unclear", said === "" ? "." : `: ${said}`);
 }

@@ -3,8 +3,8 @@ import { type ConnectingDetails, ToolServerError } from "../../errors.js";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { missingVariables } from "./check-child.js";
-import { judgeClientResponse } from "./check-client.js";
 import { classify } from "./check-network.js";
+import { judgeClientResponse } from "./check-sign-in.js";
 import { candidatesOf } from "./find-alternative.js";
 import { createWalk, within } from "./walk.js";
 

@@ -1,11 +1,24 @@
+import { createNoCredential } from "../../auth/credentials/fixed-credential.js";
+import { credentialHeaders } from "../../auth/credentials/refusal-evidence.js";
 import { systemClock } from "../../clock.js";
+import { isAuthorizationName, parseAuthorization } from "../../config/headers.js";
+import type { ResolvedEntry } from "../../config/substitute-entry.js";
+import type { CredentialDescription, TransportInfo } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
-import type { WalkEvidence } from "../evidence.js";
-import type { ExplainOptions } from "../explain-options.js";
+import { createHttpClient } from "../../http/create-http-client.js";
+import { hostOf, portOf } from "../../http/loopback.js";
+import { isTenantHeader } from "../../secrets/secret-names.js";
+import type { NetworkEvidence, WalkEvidence } from "../evidence.js";
+import type { ExplainOptions } from "../explanation.js";
+import { attemptOverNetwork, describeConnection } from "./attempt.js";
 import { checkChild } from "./check-child.js";
 import { checkEntry, checkTrust } from "./check-entry.js";
-import { createWalk, startsLauncher } from "./walk.js";
-import { walkNetwork } from "./walk-network.js";
+import { checkNetwork } from "./check-network.js";
+import { checkOffer, checkSignIn } from "./check-sign-in.js";
+import { findAlternative, mayBeElsewhere } from "./find-alternative.js";
+import { type PreparedCredential, prepareCredential } from "./prepare-credential.js";
+import { createRecordingClient, type RecordedExchange, type RecordingClient } from "./recording-client.js";
+import { createWalk, startsLauncher, type Walk } from "./walk.js";
 
 /** Walks a server from its entry as far as possible, and collects evidence. Throws SERVER_UNKNOWN. */
 export async function walkServer(options: ExplainOptions): Promise<WalkEvidence> {
@@ -40,4 +53,99 @@ export async function walkServer(options: ExplainOptions): Promise<WalkEvidence>
 function walkTimeout(totalMs: number): ToolServerError {
   const problem = `The diagnosis took longer than ${totalMs / 1000} s and was stopped.`;
   return new ToolServerError("CALL_TIMEOUT", { problem, advice: "" });
+}
+
+type NetworkResolved = Exclude<ResolvedEntry, { readonly type: "stdio" }>;
+type NetworkWalk = Pick<WalkEvidence, "helper" | "network" | "attempt" | "alternative" | "oauth" | "offer">;
+
+/** Walks to a server on the network as far as possible: helper, host, HTTP, credential, protocol. */
+async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<NetworkWalk> {
+  const url = new URL(resolved.url);
+  let prepared: PreparedCredential = { credential: createNoCredential({ server: resolved.name }) };
+  const describe = () => (prepared.credential ?? createNoCredential({ server: resolved.name })).describe();
+  const info = { ...describeConnection(walk, resolved), credential: describe };
+  let current: TransportInfo = { connection: info, target: info.target };
+  let http: RecordingClient;
+  try {
+    const client = createHttpClient({
+      server: resolved.name,
+      transport: () => current,
+      variables: walk.variables,
+      tls: walk.ca === undefined ? undefined : { ca: walk.ca },
+      secrets: walk.secrets,
+      connectMs: walk.responseMs,
+      clock: walk.clock,
+    });
+    http = createRecordingClient(client, walk.clock, (exchange) => traceExchange(walk, current, exchange, describe()));
+  } catch (error) {
+    return { network: invalidSettings(walk, url, error) };
+  }
+  try {
+    prepared = await prepareCredential(walk, resolved, http, info);
+    const { credential, helper, signIn, failure } = prepared;
+    if (failure !== undefined) return { network: invalidSettings(walk, url, failure) };
+    const network = await checkNetwork(walk, url, http);
+    if (network.failure !== undefined || credential === undefined) {
+      return { helper, network, oauth: signIn && (await checkSignIn(walk, signIn, undefined, info)) };
+    }
+    const attempt = await attemptOverNetwork(walk, {
+      resolved,
+      credential,
+      http,
+      info,
+      onTransport: (_, transport) => {
+        current = transport;
+      },
+    });
+    return {
+      helper,
+      network,
+      attempt,
+      alternative: mayBeElsewhere(attempt) ? await findAlternative(walk, url, resolved.type, http) : undefined,
+      oauth: signIn && (await checkSignIn(walk, signIn, attempt, info)),
+      offer: await checkOffer(walk, resolved.url, http, credential.describe(), attempt),
+    };
+  } finally {
+    await prepared.credential?.dispose();
+    await prepared.signIn?.close();
+    await http.close();
+  }
+}
+
+/** The evidence that no connection can be tried, because its settings are invalid. */
+function invalidSettings(walk: Walk, url: URL, error: unknown): NetworkEvidence {
+  const isFailure = ToolServerError.is(error) || (typeof error === "object" && error !== null && "code" in error);
+  if (!isFailure || !("message" in error)) throw error;
+  return {
+    host: hostOf(url.hostname),
+    port: portOf(url),
+    isSecure: url.protocol === "https:" || url.protocol === "wss:",
+    authorities: walk.ca === undefined ? [] : ["--ca"],
+    addresses: [],
+    failure: { stage: "settings", code: String(error.code), message: walk.redact(String(error.message)) },
+  };
+}
+
+/** Reports a request and its response to observers: the names of its headers, and only values that are not secret. */
+function traceExchange(
+  walk: Walk,
+  info: TransportInfo,
+  exchange: RecordedExchange,
+  credential: CredentialDescription,
+): void {
+  const { method, url, status, headers } = exchange;
+  const sent = credentialHeaders(exchange.sent, credential).map(({ header, value }) =>
+    showHeader(walk, header.name, value),
+  );
+  const carried = sent.length === 0 ? "without a credential" : `with ${sent.join(", ")}`;
+  const challenge = headers["www-authenticate"];
+  const asked = challenge === undefined ? "" : `; challenge: ${walk.say(challenge)}`;
+  const target = walk.say(`${url.origin}${url.pathname}`);
+  walk.report(info, "info", `${method} ${target} ${carried} returned ${status}${asked}`);
+}
+
+function showHeader({ say }: Walk, name: string, value: string): string {
+  if (isTenantHeader(name)) return `${name}: ${say(value, 100)}`;
+  const scheme = isAuthorizationName(name) ? parseAuthorization(value).scheme : undefined;
+  return `${name}: ${scheme === undefined ? "" : `${scheme} `}[redacted]`;
 }

@@ -5,7 +5,7 @@ import { ToolServerError } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
 import { isLauncher } from "../../process/resolve-command.js";
 import { notTrusted } from "../../trust/judge-trust.js";
-import type { ExplainOptions } from "../explain-options.js";
+import type { ExplainOptions } from "../explanation.js";
 
 /** A walk in progress: what all of its steps use. */
 export interface Walk

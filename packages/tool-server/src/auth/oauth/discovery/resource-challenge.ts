@@ -1,7 +1,7 @@
 import { ToolServerError } from "../../../errors.js";
 import type { HttpRequest } from "../../../http/http-client.js";
 import { parseChallenges } from "../../credentials/challenge.js";
-import { isRefusal } from "../../credentials/refusal-rules.js";
+import { isRefusal } from "../../credentials/credential.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { parseScopes } from "./scopes.js";
 

@@ -1,7 +1,7 @@
+import { untilAborted } from "../../../clock.js";
 import { ToolServerError } from "../../../errors.js";
 import type { HttpRequest, HttpResponse, ResponseHeaders } from "../../../http/http-client.js";
 import { type JsonObject, parseJsonObject } from "../../../json-object.js";
-import { untilAborted } from "../../../wait.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { describeRange } from "./address-judge.js";

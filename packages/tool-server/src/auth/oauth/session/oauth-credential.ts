@@ -3,6 +3,8 @@ import type { CredentialDescription, OAuthDescription } from "../../../connectio
 import {
   type Credential,
   credentialClosed,
+  giveUp,
+  isRefusal,
   type Refusal,
   type RefusalDecision,
   statusText,
@@ -14,7 +16,6 @@ import {
   type HeaderSource,
   mergeHeaderFields,
 } from "../../credentials/header-fields.js";
-import { giveUp, isRefusal } from "../../credentials/refusal-rules.js";
 import { parseResourceChallenge } from "../discovery/resource-challenge.js";
 import type { SignIn } from "../sign-in/sign-in.js";
 import { createProof, proofKeyOf } from "../tokens/proof-key.js";

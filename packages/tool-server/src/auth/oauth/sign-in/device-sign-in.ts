@@ -1,5 +1,5 @@
+import { sleep } from "../../../clock.js";
 import { stringOf } from "../../../json-object.js";
-import { sleep } from "../../../wait.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { headerNameDefect, headerValueDefect } from "../../config/headers.js";
 import { ToolServerError } from "../../errors.js";
-import { parseHelperOutput } from "./helper-output.js";
+import { parseHelperOutput } from "./run-helper.js";
 
 const parse = (text: string | Uint8Array) => parseHelperOutput(Buffer.from(text), "The helper");
 
