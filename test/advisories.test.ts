@@ -21,7 +21,7 @@ function readRows(markdown: string): Row[] {
 
 const rows = readRows(await readFile(join(root, "SECURITY.md"), "utf8"));
 
-test("every advisory that SECURITY.md lists is in the title of a test in each file that it names", async () => {
+test("every advisory in SECURITY.md is in the title of a test in each file that it names", async () => {
   expect(rows.length).toBeGreaterThan(10);
   const missing: string[] = [];
   for (const { names, files } of rows) {

@@ -37,11 +37,11 @@ function run(...args: string[]): Promise<Verdict> {
   });
 }
 
-test("[CZ-D-CLIENT-4] the imports of this workspace go along the directions, down to the browser's client", async () => {
+test("[CZ-D-CLIENT-4] all imports of this workspace follow the declared directions, including those of the browser client", async () => {
   expect(await run()).toEqual({ code: 0, output: "" });
 });
 
-test("imports along the directions pass", async () => {
+test("accepts imports along the declared directions", async () => {
   const { code, output } = await check({
     "packages/channelz/src/index.ts": 'export { read } from "./client/read.js";\n',
     "packages/channelz/src/client/read.ts": 'import type { Source } from "../source.js";\nexport const read = 1;\n',
@@ -146,7 +146,7 @@ const violations: Record<string, { path: string; text: string; says: string }> =
 };
 
 for (const [name, { path, text, says }] of Object.entries(violations)) {
-  test(`${name} fails, with the place and what to do`, async () => {
+  test(`rejects ${name}, with the position and what to do`, async () => {
     const { code, output } = await check({ [path]: text });
     expect(code).toBe(1);
     expect(output).toContain(says);
@@ -162,7 +162,7 @@ for (const [name, file, from, to] of [
   ["cli", "output/a.ts", "output", "check"],
   ["quirks", "tool-server/a.ts", "tool-server", "command"],
 ]) {
-  test(`an import of types against the order of the folders of ${name} fails`, async () => {
+  test(`rejects an import of types against the order of the folders of ${name}`, async () => {
     const path = `packages/${name}/src/${file}`;
     const { code, output } = await check({ [path]: `import type { B } from "../${to}/b.js";\n` });
     expect(code).toBe(1);
@@ -170,7 +170,7 @@ for (const [name, file, from, to] of [
   });
 }
 
-test("a cycle of files that import only types of each other fails, with the cycle", async () => {
+test("rejects a cycle of files that import only types of each other, and shows the cycle", async () => {
   const { code, output } = await check({
     "packages/cli/src/a.ts": 'import type { B } from "./b.js";\nexport interface A { b: B }\n',
     "packages/cli/src/b.ts": '\nimport type { C } from "./c.js";\nexport interface B { c: C }\n',
@@ -182,7 +182,7 @@ test("a cycle of files that import only types of each other fails, with the cycl
   );
 });
 
-test("a file that loads another at run time, which imports a type of it, is a cycle", async () => {
+test("treats a file that loads another at run time, which imports a type of it, as a cycle", async () => {
   const { code, output } = await check({
     "packages/cli/src/a.ts": 'export interface A {}\nexport const load = () => import("./b.js");\n',
     "packages/cli/src/b.ts": 'import type { A } from "./a.js";\nexport const b = (a: A) => a;\n',
@@ -193,7 +193,7 @@ test("a file that loads another at run time, which imports a type of it, is a cy
   );
 });
 
-test("a module of Node anywhere below the browser's entry fails", async () => {
+test("rejects a Node.js module anywhere below the entry for browsers", async () => {
   const { code, output } = await check({
     "packages/channelz/src/client/index.ts": 'export { read } from "./read.js";\n',
     "packages/channelz/src/client/read.ts": 'import { deep } from "../deep.js";\nexport const read = deep;\n',

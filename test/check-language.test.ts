@@ -40,7 +40,7 @@ test.each([
   "The response contains the headers.",
   "Undefined if there is none.",
   "const session = performServerHandshake(socket);",
-])("accepts %s", (line) => {
+])("accepts the line %s", (line) => {
   expect(checkText("a.ts", line)).toEqual([]);
 });
 

@@ -30,19 +30,19 @@ const messages = "@bufbuild/protobuf/dist/esm/registry.js";
 const router = "@connectrpc/connect/dist/esm/router.js";
 const isOf = (part: string) => (path: string) => path.endsWith(part);
 
-test("the gateway starts without what only those need who look into it", () => {
+test("starts the gateway without loading the protobuf runtime and the Connect router", () => {
   const loaded = loadedWith("packages/cli/dist/up/run-up.js");
   expect(loaded.some(isOf("packages/gateway/dist/gateway.js"))).toBe(true);
   expect(loaded.some(isOf("packages/channelz/dist/registry/registry.js"))).toBe(true);
   for (const part of [messages, router]) expect(loaded.filter(isOf(part))).toEqual([]);
 });
 
-test("they are there for those who do", () => {
+test("loads the protobuf runtime and the Connect router with the services", () => {
   const loaded = loadedWith("packages/channelz/dist/listener/create-services.js");
   for (const part of [messages, router]) expect(loaded.filter(isOf(part))).toHaveLength(1);
 });
 
-test("the bundle is text of one byte a character, and nothing compiled is published with it", () => {
+test("contains only ASCII characters, and is published without compiled code", () => {
   expect([...text].filter((character) => character > "\x7f")).toEqual([]);
   expect(
     readdirSync(dirname(file)).filter((name) => !/^(\.built|wirescope\.cjs(\.map|\.LEGAL\.txt)?)$/.test(name)),

@@ -64,13 +64,13 @@ function plant(source: string, path: string): void {
 const nameOf = (source: string): string =>
   `${createHash("sha256").update(source).digest("hex")}-${process.version}-${process.arch}-command.v8`;
 
-describe("what V8 compiled", () => {
-  test("is ignored if it is next to the bundle, as if it had been published", () => {
+describe("the compile cache", () => {
+  test("ignores a cache next to the bundle, as if it had been published", () => {
     plant(hostile, join(folder, "bundle", "wirescope.cjs.cache"));
     expect(run()).toBe("good");
   });
 
-  test("is kept for the next run, where only the user can write, under the hash of the source", () => {
+  test("keeps compiled code for the next run where only the user can write, under the hash of the source", () => {
     expect(run()).toBe("good");
     expect(readdirSync(cache)).toEqual([nameOf(honest)]);
     expect(statSync(cache).mode & 0o777).toBe(0o700);
@@ -95,14 +95,14 @@ describe("what V8 compiled", () => {
           ],
         ]
       : []),
-  ])("does not count if %s", (__, spoil) => {
+  ])("ignores the cache if %s", (__, spoil) => {
     mkdirSync(cache, { mode: 0o700 });
     plant(hostile, join(cache, nameOf(honest)));
     spoil();
     expect(run()).toBe("good");
   });
 
-  test("is accepted by the next run of a command that changes a flag of V8 after it starts", () => {
+  test("accepts the cache in the next run of a command that changes a V8 flag after it starts", () => {
     const source = `(function (exports, require) {
       exports.runProcess = async () => {
         require("node:v8").setFlagsFromString("--wasm-tiering-budget=1000000000");
@@ -117,14 +117,14 @@ describe("what V8 compiled", () => {
     expect(statSync(file).ino).toBe(ino);
   });
 
-  test("is not written to a folder that others can write to", () => {
+  test("does not write to a folder that others can write to", () => {
     mkdirSync(cache);
     chmodSync(cache, 0o777);
     expect(run()).toBe("good");
     expect(readdirSync(cache)).toEqual([]);
   });
 
-  test("is not needed: the command runs with a home that is missing, is a file, or has no cache folder", () => {
+  test("runs with a home that is missing, is a file, or has no cache folder", () => {
     rmSync(join(home, ".cache"), { recursive: true });
     expect(run()).toBe("good");
     expect(existsSync(join(home, ".cache"))).toBe(false);
@@ -134,7 +134,7 @@ describe("what V8 compiled", () => {
   });
 });
 
-test("the command of a checkout that is not built says what to run", () => {
+test("says what to run if the command of a checkout is not built", () => {
   rmSync(join(folder, "bundle", "wirescope.cjs"));
   const { status, stderr } = spawnSync(process.execPath, [join(folder, "bin", "wirescope.js")], { encoding: "utf8" });
   expect({ status, stderr }).toEqual({

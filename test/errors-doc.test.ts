@@ -19,12 +19,12 @@ const sections = new Map(
     .map((section) => [section.split("\n", 1)[0] ?? "", section] as const),
 );
 
-test("docs/errors.md explains every code of ChannelzError and ToolServerError, and no other", () => {
+test("explains every code of ChannelzError and ToolServerError in docs/errors.md, and no other", () => {
   expect(codes.length).toBeGreaterThan(10);
   expect([...sections.keys()].sort()).toEqual(codes.toSorted());
 });
 
-test("each code is explained by its meaning, its cause and what to do", () => {
+test("explains each code by its meaning, its cause and what to do", () => {
   for (const [code, section] of sections) {
     expect(section.match(/^- \*\*(.*?):\*\* \S/gm), code).toEqual([
       expect.stringContaining("**Meaning:**"),

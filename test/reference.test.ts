@@ -6,12 +6,12 @@ import { expect, test } from "vitest";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const page = readFile(join(root, "docs/reference.md"), "utf8");
 
-test("docs/reference.md is what the option tables, schemas and environment tables generate", async () => {
+test("generates docs/reference.md from the option tables, schemas and environment tables", async () => {
   const { referenceText } = await import(join(root, "scripts/reference.mjs"));
   expect(await page).toBe(await referenceText());
 });
 
-test("docs/reference.md lists every WIRESCOPE_ variable that the sources read", async () => {
+test("lists every WIRESCOPE_ variable that the sources read in docs/reference.md", async () => {
   const text = await page;
   const files = await readdir(join(root, "packages"), { recursive: true });
   const sources = files.filter((file) => /^[^/]+\/src\/.*(?<!\.test|\.test\.helper)\.ts$/.test(file));

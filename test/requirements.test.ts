@@ -29,12 +29,12 @@ async function readTable(name: string): Promise<string[]> {
 const requirements = [...(await readTable("channelz.md")), ...(await readTable("tool-server.md"))];
 const tests = await readTests();
 
-test("every requirement has an id of its own", () => {
+test("gives every requirement its own id", () => {
   expect(requirements.length).toBeGreaterThan(100);
   expect(requirements.filter((id, index) => requirements.indexOf(id) !== index)).toEqual([]);
 });
 
-test("every requirement is proven by a test that runs", () => {
+test("proves every requirement with a test that runs", () => {
   const unproven = requirements.filter((id) => ![...tests.values()].some(({ proven }) => proven.has(id)));
   const report = unproven.map((id) => {
     const mentions = [...tests].filter(([, { mentioned }]) => mentioned.has(id)).map(([path]) => path);
@@ -45,7 +45,7 @@ test("every requirement is proven by a test that runs", () => {
   expect(report, "No test names these ids of docs/requirements in its title, as in [CZ-PAGE-2]").toEqual([]);
 });
 
-test("every requirement that a test names exists", () => {
+test("defines every requirement that a test names", () => {
   const unknown = [...tests].flatMap(([path, { mentioned }]) =>
     [...mentioned].filter((id) => !requirements.includes(id)).map((id) => `${path}: ${id}`),
   );
@@ -55,7 +55,7 @@ test("every requirement that a test names exists", () => {
 describe("citations", () => {
   const proven = (text: string): string[] => [...readCitations(text).proven];
 
-  test("are read from titles, one or several, on one line or more", () => {
+  test("reads citations from titles, one or several, on one line or more", () => {
     expect(proven('test("[CZ-A-1] one", () => {});')).toEqual(["CZ-A-1"]);
     expect(proven('  it("[CZ-A-1] [CZ-A-2] two", () => {});')).toEqual(["CZ-A-1", "CZ-A-2"]);
     expect(proven("test(`[CZ-A-1, CZ-D-B-2] two`, () => {});")).toEqual(["CZ-A-1", "CZ-D-B-2"]);
@@ -68,7 +68,7 @@ describe("citations", () => {
     ]);
   });
 
-  test("do not count in tests that are skipped or still to do", () => {
+  test("does not count citations in tests that are skipped or still to do", () => {
     expect(proven('test.skip("[CZ-A-1] one", () => {});\ntest("[CZ-A-2] two", () => {});')).toEqual(["CZ-A-2"]);
     expect(proven('test.todo("[CZ-A-1] one");\ntest("[CZ-A-2] two", () => {});')).toEqual(["CZ-A-2"]);
     expect(proven('test.concurrent.skip("[CZ-A-1] one", () => {});')).toEqual([]);
@@ -77,7 +77,7 @@ describe("citations", () => {
     ).toEqual(["CZ-A-2"]);
   });
 
-  test("do not count outside titles, and are still held against the table", () => {
+  test("does not count citations outside titles, but checks that they exist", () => {
     const citations = readCitations('// [CZ-A-1]\ntest("says", () => {\n  call("[CZ-A-2]");\n});');
     expect([...citations.proven]).toEqual([]);
     expect([...citations.mentioned]).toEqual(["CZ-A-1", "CZ-A-2"]);

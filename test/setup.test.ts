@@ -51,7 +51,7 @@ async function install(): Promise<{ code: number; stdout: string; stderr: string
   return { code, stdout, stderr };
 }
 
-test("the set-up installs once, and again when the lock file changes, with nothing on standard output", async () => {
+test("installs once, and again when the lock file changes, with nothing on standard output", async () => {
   const first = await install();
   expect(first).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Installing") });
   expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
@@ -60,28 +60,28 @@ test("the set-up installs once, and again when the lock file changes, with nothi
   expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
-test("the set-up installs again when the lock file has another name for a package of the checkout", async () => {
+test("installs again when the lock file has another name for a package of the checkout", async () => {
   await install();
   await writeManifests("1.0.0", "1.0.0", "renamed");
   expect(await install()).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("Installing") });
   expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
-test("of several set-ups at once, one installs and the others wait for it", async () => {
+test("installs once for concurrent set-ups, and the others wait for it", async () => {
   const all = await Promise.all([install(), install(), install()]);
   expect(all.map(({ code }) => code)).toEqual([0, 0, 0]);
   expect(all.filter(({ stderr }) => stderr.includes("Installing"))).toHaveLength(1);
   expect((await readdir(checkout)).filter((name) => name.startsWith(".setup"))).toEqual([]);
 });
 
-test("a set-up that died does not block the next", async () => {
+test("does not block after a set-up that died", async () => {
   const dead = spawn(process.execPath, ["--version"]);
   await once(dead, "close");
   await writeFile(join(checkout, ".setup.lock"), String(dead.pid));
   expect(await install()).toMatchObject({ code: 0 });
 });
 
-test("a failed install exits with code 1, the output of npm and what to do", async () => {
+test("exits with code 1, the output of npm and advice if the install fails", async () => {
   await writeFile(join(checkout, "package-lock.json"), "{}");
   const { code, stdout, stderr } = await install();
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

@@ -22,7 +22,7 @@ function start(env: Record<string, string>, ...args: string[]): RunningProcess {
   });
 }
 
-test("a process that knows nothing of it is visible, with all that it serves and calls", async () => {
+test("shows everything that an unmodified process serves and calls", async () => {
   const app = start({ WIRESCOPE_LISTEN: `unix:${folder}/app-{pid}.sock` }, "examples/auto/app.js");
   await untilPrinted(app, /ready/);
   const source = connectChannelz(`unix:${folder}/app-${app.process.pid}.sock`);
@@ -44,7 +44,7 @@ test("a process that knows nothing of it is visible, with all that it serves and
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("[CZ-OP-3] GetServers lists every server of a process, whatever made it, and our own marked as such", async () => {
+test("[CZ-OP-3] lists every server of a process in GetServers, whatever created it, and marks our own", async () => {
   const pem = (name: string): string => JSON.stringify(join(root, "test", "certificates", name));
   const app = start(
     { WIRESCOPE_LISTEN: "127.0.0.1:0" },
@@ -110,7 +110,7 @@ test("[CZ-OP-3] GetServers lists every server of a process, whatever made it, an
   expect(await endOf(app)).toMatchObject({ code: 0 });
 });
 
-test("clients of connect-node and of grpc-js whose targets are dead are seen with what they try and why it fails", async () => {
+test("shows what clients of connect-node and grpc-js with unreachable targets try and why it fails", async () => {
   const app = start(
     { WIRESCOPE_LISTEN: `unix:${folder}/app-{pid}.sock` },
     "--input-type=module",
@@ -145,7 +145,7 @@ test("clients of connect-node and of grpc-js whose targets are dead are seen wit
   expect(await endOf(app)).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("with certificates in files it is read over mutual TLS, and by nobody else", async () => {
+test("serves only clients of mutual TLS if certificate files are set", async () => {
   const pem = (name: string): string => join(root, "test", "certificates", name);
   const app = start(
     {
@@ -174,14 +174,14 @@ test("with certificates in files it is read over mutual TLS, and by nobody else"
   expect(await endOf(app)).toMatchObject({ code: 0 });
 });
 
-test("a job ends when its work is done, although a listener is open", async () => {
+test("lets a job end when its work is done, although a listener is open", async () => {
   const job = start({ WIRESCOPE_LISTEN: "127.0.0.1:0" }, "-e", "console.log('done')");
   const { stderr, ...rest } = await endOf(job);
   expect(rest).toEqual({ code: 0, stdout: "done\n" });
   expect(stderr).toMatch(/^wirescope: Channelz of process \d+ on 127\.0\.0\.1:\d+\n$/);
 });
 
-test("without the variable nothing happens", async () => {
+test("does nothing if the variable is not set", async () => {
   const job = start({ WIRESCOPE_LISTEN: "" }, "-e", "console.log('done')");
   expect(await endOf(job)).toEqual({ code: 0, stdout: "done\n", stderr: "" });
 });
@@ -192,14 +192,14 @@ test.each([
   { WIRESCOPE_LISTEN: "unix:/nowhere/at/all.sock" },
   { WIRESCOPE_LISTEN: "127.0.0.1:0", WIRESCOPE_CERT_FILE: "/nowhere/cert.pem" },
   { WIRESCOPE_LISTEN: "127.0.0.1:0", WIRESCOPE_CERT_FILE: "/nowhere/cert.pem", WIRESCOPE_KEY_FILE: "/nowhere/key.pem" },
-])("a setting that cannot be met (%o) is a warning, and the application runs", async (setting) => {
+])("emits a warning for an unusable setting (%o), and the application runs", async (setting) => {
   const job = start(setting, "-e", "console.log('done')");
   const { stderr, ...rest } = await endOf(job);
   expect(rest).toEqual({ code: 0, stdout: "done\n" });
   expect(stderr).toContain("WIRESCOPE_NOT_OBSERVED");
 });
 
-test("requests of the global fetch are visible, with their connection, and those that fail with their cause", async () => {
+test("shows requests of the global fetch with their connection, and failed ones with their cause", async () => {
   const app = start(
     { WIRESCOPE_LISTEN: `unix:${folder}/app-{pid}.sock` },
     "--input-type=module",

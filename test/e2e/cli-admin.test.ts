@@ -29,7 +29,7 @@ async function connectClient({ endpoint, token }: StartedGateway): Promise<Clien
 
 const originOf = ({ endpoint }: StartedGateway): string => new URL(endpoint).origin;
 
-test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out: its clients get the tools, and lose them, at once", async () => {
+test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out, and its clients get or lose the tools at once", async () => {
   const world = await createLoginWorld({ hasForms: true });
   const up = await startUp(world, "--trust");
   const client = await connectClient(up);
@@ -65,7 +65,7 @@ test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out: its c
   expect(why.stdout).toContain("wirescope login notes --endpoint\n");
 });
 
-test("[TS-SEC-6] [TS-D-WHY-6] [TS-D-WHY-7] the gateway explains 401 and a static token as the command does alone", async () => {
+test("[TS-SEC-6] [TS-D-WHY-6] [TS-D-WHY-7] the gateway explains 401 and a static token like the command alone", async () => {
   const world = await createLoginWorld({ hasForms: true });
   expect((await world.run(["login", "notes", "--trust"], { person: browsingPerson() })).code).toBe(0);
   const [token = ""] = world.tool.seen;
@@ -94,7 +94,7 @@ test("[TS-SEC-6] [TS-D-WHY-6] [TS-D-WHY-7] the gateway explains 401 and a static
   expect((await world.run(["why", "notes"])).stdout).toMatch(note("--endpoint"));
 });
 
-test("a sign-in whose browser cannot reach the gateway continues with the pasted address, and --json prints one object", async () => {
+test("continues a sign-in whose browser cannot reach the gateway with the pasted address, and prints one object with --json", async () => {
   const world = await createLoginWorld({ hasForms: true });
   const up = await startUp(world, "--trust");
   const { code, stdout } = await world.run(["login", "notes", "--json"], { person: pastingPerson() });
@@ -107,7 +107,7 @@ test("a sign-in whose browser cannot reach the gateway continues with the pasted
   });
 });
 
-test("[TS-D-OAUTH-1] the person decides whether to accept another authorization server, locally and through the gateway", async () => {
+test("[TS-D-OAUTH-1] asks the person whether to accept another authorization server, locally and through the gateway", async () => {
   const quirks = await startQuirks({ quirks: ["issuer-changes"] });
   onTestFinished(() => quirks.close());
   const world = await createLoginWorld();
@@ -131,7 +131,7 @@ test("[TS-D-OAUTH-1] the person decides whether to accept another authorization 
   expect(yes).toMatchObject({ code: 0, stdout: expect.stringContaining(`with ${quirks.other.issuer}.`) });
 });
 
-test("[TS-D-ADMIN-9] trust approves in the running gateway what it shows, and the server is tried at once", async () => {
+test("[TS-D-ADMIN-9] trust approves what the running gateway shows, and the gateway tries the server at once", async () => {
   const world = await createLoginWorld();
   await startUp(world);
   expect(await world.run(["trust"])).toMatchObject({
@@ -157,7 +157,7 @@ test("[TS-D-ADMIN-9] trust approves in the running gateway what it shows, and th
   expect(changed).toMatchObject({ code: 0, stdout: expect.stringContaining("has changed since approval:") });
 });
 
-test("[TS-D-ADMIN-9] a gateway of another configuration is left alone, unless --endpoint asks for it", async () => {
+test("[TS-D-ADMIN-9] leaves a gateway of another configuration alone, unless --endpoint names it", async () => {
   const world = await createLoginWorld();
   const other = join(world.folder, "other", ".mcp.json");
   mkdirSync(dirname(other));
@@ -175,7 +175,7 @@ test("[TS-D-ADMIN-9] a gateway of another configuration is left alone, unless --
   });
 });
 
-test("[TS-D-ADMIN-9] a command with another profile or trust does not use the gateway", async () => {
+test("[TS-D-ADMIN-9] does not use the gateway for a command with another profile or trust", async () => {
   const world = await createLoginWorld();
   await startUp(world, "--trust");
   for (const options of [["--profile", "other"], ["--vault", "memory"], ["--trust"]]) {

@@ -10,7 +10,7 @@ const systemPath = [dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/b
 test.runIf(process.platform !== "win32").each([
   ["from the project's packages, it names npx", "node_modules/.bin", "npx wirescope", undefined],
   ["from the PATH, it names the command alone", "bin", "wirescope", "bin"],
-])("advice can be pasted into the shell that ran the command: %s", async (_, place, name, onPath) => {
+])("prints advice that can be pasted into the shell that ran the command: %s", async (_, place, name, onPath) => {
   const { folder, home, configure } = createUserFolder();
   configure({ files: { command: "files-server" } });
   mkdirSync(join(folder, place), { recursive: true });

@@ -150,13 +150,13 @@ describe.each(Object.entries(waitingServers))("a call over %s", (_, start) => {
     await expect.poll(cancelled, patience).toEqual([id]);
   };
 
-  test("that --timeout ends is cancelled at the server", async () => {
+  test("cancels the call at the server when --timeout ends it", async () => {
     const { server, run } = await call("--timeout", "2s");
     expect(await endOf(run)).toMatchObject({ code: 1, stderr: expect.stringContaining("for 2 s") });
     await expectCancelled(server);
   });
 
-  test("that Ctrl-C ends is cancelled at the server", async () => {
+  test("cancels the call at the server when Ctrl-C ends it", async () => {
     const { server, run } = await call();
     run.process.kill("SIGINT");
     expect(await endOf(run)).toMatchObject({ code: 1 });

@@ -34,14 +34,14 @@ const bearer = {
 };
 
 describe("the exit code", () => {
-  test("[TS-D-CHECK-1] is 0 if there are no problems", async () => {
+  test("[TS-D-CHECK-1] exits with 0 if there are no problems", async () => {
     const file = configure(bearer);
     const { code, stdout, stderr } = await check([file], { env: { API_TOKEN: "abc-def-ghi" } });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`${file}: 1 server, no problems\n`);
   });
 
-  test("[TS-D-CHECK-1] is 1 for errors, and for warnings only with --strict", async () => {
+  test("[TS-D-CHECK-1] exits with 1 for errors, and for warnings only with --strict", async () => {
     const file = configure(bearer);
     expect((await check([file])).code).toBe(1);
     const env = { API_TOKEN: "changeme" };
@@ -49,7 +49,7 @@ describe("the exit code", () => {
     expect((await check([file, "--strict"], { env })).code).toBe(1);
   });
 
-  test("[TS-D-CHECK-1] is 0 for notes, even with --strict", async () => {
+  test("[TS-D-CHECK-1] exits with 0 for notes, even with --strict", async () => {
     const file = configure({ a: { type: "http", url: "http://localhost:3000/mcp" } });
     expect((await check([file])).code).toBe(1);
     expect(await check([file, "--allow-insecure-loopback", "--strict"])).toMatchObject({
@@ -58,7 +58,7 @@ describe("the exit code", () => {
     });
   });
 
-  test("[TS-SEC-4] is 1 for undocumented variables with --strict", async () => {
+  test("[TS-SEC-4] exits with 1 for undocumented variables with --strict", async () => {
     const file = configure(bearer);
     const strict = [file, "--file-only", "--strict"];
     expect((await check(strict)).code).toBe(0);
@@ -69,7 +69,7 @@ describe("the exit code", () => {
     expect((await check([file, "--file-only"])).code).toBe(0);
   });
 
-  test("[TS-D-CHECK-1] is 2 for invalid usage", async () => {
+  test("[TS-D-CHECK-1] exits with 2 for invalid usage", async () => {
     for (const argv of [[join(plugin, "none.json")], [plugin], ["a", "b"], ["--wibble"]]) {
       const { code, stdout, stderr } = await check(argv);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -104,7 +104,7 @@ test("[TS-D-FILE-4] reports all problems at once, with position, rule and fix", 
   expect(stdout).toContain('→ Write "Bearer ${ONE_TOKEN}"');
 });
 
-test("--json reports the same for scripts", async () => {
+test("reports the same problems for scripts with --json", async () => {
   const file = configure(bearer);
   const { code, stdout } = await check([file, "--json"]);
   expect(code).toBe(1);
@@ -138,7 +138,7 @@ test("--json reports the same for scripts", async () => {
   });
 });
 
-test("[TS-SEC-4] the table of variables is ready for a README", async () => {
+test("[TS-SEC-4] prints a table of variables for a README", async () => {
   const { stdout } = await check([configure(bearer), "--file-only"]);
   expect(stdout).toContain(
     [
@@ -150,7 +150,7 @@ test("[TS-SEC-4] the table of variables is ready for a README", async () => {
 });
 
 describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
-  test("are printed as a table for the README, with gaps to fill in without --live", async () => {
+  test("prints a table of permissions for the README, with gaps to fill in without --live", async () => {
     const notes = { type: "http", url: "https://notes.example.com/mcp" };
     const { stdout } = await check([configure({ ...bearer.mcpServers, notes }), "--file-only"]);
     expect(stdout).toContain(
@@ -164,7 +164,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     );
   });
 
-  test("[TS-SEC-6] [TS-D-WHY-7] are better requested with OAuth: --live notes a static token for a server that supports OAuth", async () => {
+  test("[TS-SEC-6] [TS-D-WHY-7] notes a static token for a server that supports OAuth with --live", async () => {
     const quirks = await startQuirks({});
     onTestFinished(() => quirks.close());
     const headers = { Authorization: "Bearer ${API_TOKEN}" };
@@ -185,7 +185,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     );
   });
 
-  test("are requested from the servers with --live, and reported if the README lacks one", async () => {
+  test("requests the permissions from the servers with --live, and reports those that the README lacks", async () => {
     const quirks = await startQuirks({});
     onTestFinished(() => quirks.close());
     quirks.tool.challengedScope = "notes:read notes:write";
@@ -214,7 +214,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
 });
 
 describe("variables", () => {
-  test("[TS-STDIO-2, TS-D-SUB-8] come from environment files that are named, and the environment counts before them", async () => {
+  test("[TS-STDIO-2, TS-D-SUB-8] reads variables from the named environment files, and gives precedence to the environment", async () => {
     const file = configure(bearer);
     writeFileSync(join(plugin, ".env"), "API_TOKEN='from file '\n");
     expect((await check([file])).stdout).toContain("variable-unset");
@@ -223,14 +223,14 @@ describe("variables", () => {
     expect((await check(named, { env: { API_TOKEN: "abc-def" } })).code).toBe(0);
   });
 
-  test("of a file that is no environment file are reported there", async () => {
+  test("reports a malformed line of an environment file at its position", async () => {
     writeFileSync(join(plugin, "vars"), "API_TOKEN=abc-def\nwhat is this\n");
     const { code, stdout } = await check([configure(bearer), "--env-file", join(plugin, "vars")]);
     expect(code).toBe(1);
     expect(stdout).toContain(`${join(plugin, "vars")}:2:1  error  env-file-syntax`);
   });
 
-  test("[TS-STDIO-3] are not kept in a file that no .gitignore covers", async () => {
+  test("[TS-STDIO-3] reports variables in a file that no .gitignore covers", async () => {
     const file = configure(bearer);
     writeFileSync(join(plugin, ".env"), "API_TOKEN=abc-def\n");
     execFileSync("git", ["init", "--quiet"], { cwd: plugin });
@@ -266,7 +266,7 @@ test("[TS-SEC-2] prints no secret, in any position and for any mistake", async (
   }
 });
 
-test("on a terminal the text is colored and fits the width, and the file cannot control the terminal", async () => {
+test("prints colored text that fits the width of a terminal, and escapes control characters of the file", async () => {
   const file = configure({ "evil\u001b[2J": { type: "http", url: "http://api.example.com", "x\u009b2J": 1 } });
   const { stdout } = await check([file], { columns: 60, env: { TERM: "xterm" } });
   expect(stdout).toContain("\u001b[31merror\u001b[39m");
@@ -279,7 +279,7 @@ test("on a terminal the text is colored and fits the width, and the file cannot 
   expect((await check([file, "--no-color"], { columns: 60 })).stdout).not.toContain("\u001b[");
 });
 
-test("[TS-D-FILE-2] the built command finds the file of the plugin that it is run in", async () => {
+test("[TS-D-FILE-2] finds the file of the plugin that the built command is run in", async () => {
   configure(bearer);
   execFileSync("git", ["init", "--quiet"], { cwd: plugin });
   mkdirSync(join(plugin, "src"));

@@ -26,7 +26,7 @@ function wirescope(...argv: string[]): Promise<EndedProcess> {
   return endOf(startCommand(argv, { cwd: project, env }));
 }
 
-test("the written entry starts the gateway with the tools of the approved servers", async () => {
+test("writes an entry that starts the gateway with the tools of the approved servers", async () => {
   expect(await wirescope("trust", "everything", "--yes")).toMatchObject({ code: 0 });
   expect(await wirescope("install", "cursor", "--yes")).toMatchObject({ code: 0 });
   const { command, args } = JSON.parse(readFileSync(join(folder, "home/.cursor/mcp.json"), "utf8")).mcpServers
@@ -44,7 +44,7 @@ test("the written entry starts the gateway with the tools of the approved server
   }
 });
 
-test("processes that install at once lose nothing of each other", async () => {
+test("loses no entry if several processes install at once", async () => {
   const names = ["a", "b", "c", "d"];
   const runs = await Promise.all(names.map((name) => wirescope("install", "cursor", "--yes", "--name", name)));
   expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0]);

@@ -4,7 +4,7 @@ import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
 import type { Answerer, Run } from "./command.test.helper.js";
 import { createLoginWorld, type LoginWorld, urlPrintedIn } from "./login-world.test.helper.js";
 
-describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
+describe.skipIf(!isChromiumInstalled)("a sign-in in Chromium", () => {
   /** Runs a sign-in by someone who does this with the url; until both are done. */
   async function signIn(world: LoginWorld, act: (url: string) => Promise<unknown>): Promise<Run> {
     let acting: Promise<unknown> | undefined;
@@ -17,7 +17,7 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
     return run;
   }
 
-  test("[TS-OAUTH-4] a person signs in with the forms of the server, and is shown our page, under its policy", async () => {
+  test("[TS-OAUTH-4] signs a person in with the forms of the server, and then shows our page, under its policy", async () => {
     const world = await createLoginWorld({ hasForms: true });
     const { page, problems } = await openPage();
     let seen: unknown;
@@ -47,7 +47,7 @@ describe.skipIf(!isChromiumInstalled)("in Chromium", () => {
     expect(problems).toEqual([]);
   });
 
-  test("a script in the response is neither shown nor run (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
+  test("neither shows nor runs a script in the response (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
     const quirks = await startQuirks({ quirks: ["redirect-script"] });
     onTestFinished(() => quirks.close());
     const world = await createLoginWorld();

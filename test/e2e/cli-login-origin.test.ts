@@ -64,7 +64,7 @@ test.each([
   ["by itself", false],
   ["through the gateway", true],
 ])(
-  "login %s with nobody at the terminal names the option that accepts the origin, and the option works",
+  "login %s names the option that accepts the origin if nobody is at the terminal, and the option works",
   async (_, isThrough) => {
     const { quirks, foreign, login } = await createOriginWorld(isThrough);
     const advice = `wirescope login notes --authorization-origin ${foreign}`;

@@ -34,7 +34,7 @@ test("login offers to generate a key before the browser opens, and the tokens ou
   expect(questions[0]).toBe("Generate a key and store the tokens? [y/N] ");
 });
 
-test("login generates a key with nobody at the terminal only if the option says so", async () => {
+test("login generates a key without a terminal only if the option says so", async () => {
   const world = await createLoginWorld();
   const refused = await world.run(login, { env: withoutKey });
   expect(refused.stderr).toContain("--create-vault-key");
@@ -46,16 +46,19 @@ test("login generates a key with nobody at the terminal only if the option says 
 // A keychain of this machine would be used, and must not be touched by a test.
 const mayHaveKeychain = process.platform !== "linux" || process.env.DBUS_SESSION_BUS_ADDRESS !== undefined;
 
-test.skipIf(mayHaveKeychain)("login says that tokens last for this process only, if a key is not wanted", async () => {
-  const world = await createLoginWorld();
-  const browse = browsingPerson();
-  const person: Answerer = (question, ...rest) =>
-    question.startsWith("Generate a key") ? Promise.resolve("") : browse(question, ...rest);
-  const env = { WIRESCOPE_VAULT: "", WIRESCOPE_VAULT_KEY: undefined };
-  const { code, stderr } = await world.run(login, { env, person });
-  expect(code).toBe(0);
-  const [beforeSignIn, ...rest] = stderr.split("Sign in to notes with");
-  expect(beforeSignIn).toContain("tokens would be lost when this process ends");
-  expect(rest).toHaveLength(1);
-  expect(existsSync(keyFile(world))).toBe(false);
-});
+test.skipIf(mayHaveKeychain)(
+  "login says that tokens last for this process only if the user does not want a key",
+  async () => {
+    const world = await createLoginWorld();
+    const browse = browsingPerson();
+    const person: Answerer = (question, ...rest) =>
+      question.startsWith("Generate a key") ? Promise.resolve("") : browse(question, ...rest);
+    const env = { WIRESCOPE_VAULT: "", WIRESCOPE_VAULT_KEY: undefined };
+    const { code, stderr } = await world.run(login, { env, person });
+    expect(code).toBe(0);
+    const [beforeSignIn, ...rest] = stderr.split("Sign in to notes with");
+    expect(beforeSignIn).toContain("tokens would be lost when this process ends");
+    expect(rest).toHaveLength(1);
+    expect(existsSync(keyFile(world))).toBe(false);
+  },
+);

@@ -6,7 +6,7 @@ import { browsingPerson, createLoginWorld, type LoginWorld, pastingPerson } from
 
 const call = ["call", "notes", "read", "--trust"];
 
-test("(21) over SSH, the address that the browser ends at is pasted, and no browser is started here", async () => {
+test("(21) accepts the pasted address of the browser over SSH, and starts no browser on this machine", async () => {
   const world = await createLoginWorld({ hasForms: true });
   const started = join(world.folder, "started");
   const env = {
@@ -48,7 +48,7 @@ test("(21) keeps waiting for the browser after Enter", async () => {
   expect(code).toBe(0);
 });
 
-test("[TS-OAUTH-3] the browser is started with the url as its one argument, and without our variables", async () => {
+test("[TS-OAUTH-3] starts the browser with the URL as its only argument, and without our variables", async () => {
   const world = await createLoginWorld();
   const seen = join(world.folder, "seen");
   const env = browserThat(world, `{ echo "$#"; echo "$1"; env; } > '${seen}.part'; mv '${seen}.part' '${seen}'`);
@@ -69,7 +69,7 @@ test("prints the URL if the browser cannot be started", async () => {
   expect(stderr).toContain("Open this URL in a browser:\n");
 });
 
-test("(21) on another device, with a code; the same registration serves a browser afterwards", async () => {
+test("(21) signs in on another device with a code, and uses the same registration in a browser afterwards", async () => {
   const world = await createLoginWorld();
   let entered: Promise<unknown> | undefined;
   let printed = "";
@@ -90,7 +90,7 @@ test("(21) on another device, with a code; the same registration serves a browse
   expect(world.authorization.count("/reg")).toBe(1);
 }, 30_000);
 
-test("a denied sign-in is reported, and nobody is signed in", async () => {
+test("reports a denied sign-in, after which nobody is signed in", async () => {
   const world = await createLoginWorld();
   const { code, stderr } = await world.run(["login", "notes", "--trust"], {
     async person(_, printed) {

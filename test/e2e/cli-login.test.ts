@@ -35,7 +35,7 @@ describe("a sign-in", () => {
     expect(world.authorization.count("/auth")).toBe(1);
   });
 
-  test("[TS-FIELD-3] is for the url with its variables in place, and its tokens reach no other origin", async () => {
+  test("[TS-FIELD-3] signs in to the URL with its variables replaced, and sends its tokens to no other origin", async () => {
     const world = await createLoginWorld();
     world.configure({ notes: { type: "http", url: "${NOTES_URL}/mcp" } });
     const { origin } = new URL(world.tool.url);
@@ -47,7 +47,7 @@ describe("a sign-in", () => {
     expect([other.code, other.stderr]).toEqual([1, expect.stringMatching(nobodySignedIn)]);
   });
 
-  test("is shown by auth: with whom, which permissions, until when; never a token", async () => {
+  test("shows in auth the issuer, the permissions and the expiry, and never a token", async () => {
     const world = await createLoginWorld();
     expect((await world.run(["auth", "--trust"])).stdout).toMatch(/^notes +not signed in +- +- +- +- +-$/m);
     await login(world, "--scope", "openid");
@@ -68,13 +68,13 @@ describe("a sign-in", () => {
     expect(servers.notes.oauth).toMatchObject({ isSignedIn: true, account: "ada", issuer, canRefresh: true });
   });
 
-  test("with --json prints one object, and text for people to standard error", async () => {
+  test("prints one object with --json, and text for people to standard error", async () => {
     const world = await createLoginWorld();
     const { stdout } = await login(world, "--json");
     expect(JSON.parse(stdout)).toMatchObject({ server: "notes", isSignedIn: true, serverInfo: { name: "notes" } });
   });
 
-  test("[TS-DIAG-1] is logged step by step with --debug, without secrets", async () => {
+  test("[TS-DIAG-1] logs each step with --debug, without secrets", async () => {
     const world = await createLoginWorld();
     const { stderr } = await login(world, "--debug");
     for (const step of [
@@ -88,7 +88,7 @@ describe("a sign-in", () => {
     expect(stderr).not.toMatch(/code_verifier|[?&]code=/);
   });
 
-  test("starts by itself at the first use in a terminal, after the approval, and the call continues", async () => {
+  test("starts a sign-in at the first use in a terminal, after the approval, and continues the call", async () => {
     const world = await createLoginWorld({ hasForms: true });
     const { code, stdout, stderr } = await world.run(["tools", "notes"], { person: browsingPerson() });
     expect(code).toBe(0);
@@ -97,7 +97,7 @@ describe("a sign-in", () => {
     expect(await world.run(["call", "notes", "read"])).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
   });
 
-  test("that two servers need at once comes one after the other", async () => {
+  test("runs the sign-ins of two servers one after the other", async () => {
     const world = await createLoginWorld();
     const url = world.tool.url;
     world.configure({ notes: { type: "http", url }, diary: { type: "http", url } });
@@ -120,7 +120,7 @@ describe("a sign-in", () => {
     expect(stderr.match(/^Sign in to (notes|diary) with/gm)).toHaveLength(2);
   });
 
-  test("[TS-D-OAUTH-2] does not start without a terminal: the error names the command to run", async () => {
+  test("[TS-D-OAUTH-2] starts no sign-in without a terminal, and names the command to run", async () => {
     const world = await createLoginWorld();
     const { code, stderr } = await world.spawn(call);
     expect(code).toBe(1);
@@ -131,7 +131,7 @@ describe("a sign-in", () => {
     expect(world.authorization.count("/reg")).toBe(0);
   });
 
-  test("is not for a server that brings its own credential", async () => {
+  test("refuses to sign in to a server that has its own credential", async () => {
     const world = await createLoginWorld();
     world.configure({
       notes: { type: "http", url: world.tool.url, headers: { Authorization: "Bearer ${NOTES_TOKEN}" } },
@@ -146,7 +146,7 @@ describe("a sign-in", () => {
   });
 });
 
-test("the last page confirms the sign-in and shows nothing that a peer sent", async () => {
+test("confirms the sign-in on the last page, which shows nothing that a peer sent", async () => {
   const world = await createLoginWorld({ hasForms: true });
   const browser = createBrowser();
   const pages: string[] = [];

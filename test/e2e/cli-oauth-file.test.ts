@@ -28,8 +28,8 @@ function keep(world: LoginWorld, content: unknown, mode = 0o600): string {
   return path;
 }
 
-describe("a client of the user's file", () => {
-  test("that was registered by hand is used in place of a registration, at its own port", async () => {
+describe("a client in the user's OAuth file", () => {
+  test("uses a client that was registered by hand instead of a registration, at its own port", async () => {
     const port = await freePort();
     const world = await createLoginWorld({
       clients: [
@@ -54,7 +54,7 @@ describe("a client of the user's file", () => {
   test.each([
     ["a secret", { clientSecret: "${NOTES_SECRET}" }],
     ["a key", { privateKeyFile: "notes.pem" }],
-  ])("gets tokens without a person, and shows itself by %s", async (_, proof) => {
+  ])("gets tokens without a person, and authenticates by %s", async (_, proof) => {
     const world = await createLoginWorld({
       clients: [
         "clientSecret" in proof
@@ -79,7 +79,7 @@ describe("a client of the user's file", () => {
     expect(world.authorization.count("/auth")).toBe(0);
   });
 
-  test("that is refused is reported without its secret", async () => {
+  test("reports a refused client without its secret", async () => {
     const world = await createLoginWorld({ clients: [{ ...machine, client_id: "robot", client_secret: "right" }] });
     const secret = "wrong-secret-of-the-robot";
     keep(world, {
@@ -91,7 +91,7 @@ describe("a client of the user's file", () => {
     expect(stderr).not.toContain(secret);
   });
 
-  test("[TS-SEC-1] is for the url that it names: another server of that name gets nothing of it", async () => {
+  test("[TS-SEC-1] uses a client only for the URL that it names, and not for another server of that name", async () => {
     const world = await createLoginWorld({
       clients: [{ ...machine, client_id: "robot", client_secret: "the-secret" }],
     });
@@ -110,7 +110,7 @@ describe("a client of the user's file", () => {
     expect(world.authorization.count("/token")).toBe(0);
   });
 
-  test("goes to the authorization server that it names, whatever the tool server says", async () => {
+  test("uses the authorization server that the file names, whatever the tool server says", async () => {
     const world = await createLoginWorld();
     keep(world, { notes: { issuer: "https://127.0.0.1:9/elsewhere" } });
     const { code, stderr } = await world.run(["login", "notes", "--trust"], { person: browsingPerson() });
@@ -120,7 +120,7 @@ describe("a client of the user's file", () => {
   });
 });
 
-describe("the OAuth file of the user is rejected if", () => {
+describe("an invalid OAuth file", () => {
   test.each([
     ["it is no JSON", '{\n "notes": {"clientSecret": "se-cr-et" x}}', "oauth.json:2:39: Unexpected x."],
     ["it is no object", "[]", "must contain an object with one entry per server"],
@@ -165,7 +165,7 @@ describe("the OAuth file of the user is rejected if", () => {
       { notes: { url: "URL", clientId: "x", privateKeyFile: "oauth.json" } },
       "the file oauth.json must contain a private key",
     ],
-  ])("%s", async (_, content, words) => {
+  ])("rejects the OAuth file if %s", async (_, content, words) => {
     const world = await createLoginWorld();
     const text = typeof content === "string" ? content : JSON.stringify(content);
     const path = keep(world, text.replace("URL", world.tool.url));
@@ -177,7 +177,7 @@ describe("the OAuth file of the user is rejected if", () => {
     expect(world.authorization.count("/token")).toBe(0);
   });
 
-  test("others can read a secret in it", async () => {
+  test("rejects an OAuth file with a secret that others can read", async () => {
     const world = await createLoginWorld();
     const entry = { url: world.tool.url, clientId: "x", clientSecret: "se-cr-et" };
     const path = keep(world, { notes: entry }, 0o644);
@@ -190,7 +190,7 @@ describe("the OAuth file of the user is rejected if", () => {
     expect((await world.run(call, { env: { S: "x" } })).stderr).not.toContain("other users can read it");
   });
 
-  test("it is named, and not there", async () => {
+  test("rejects a missing OAuth file that an option names", async () => {
     const world = await createLoginWorld();
     const env = { WIRESCOPE_OAUTH_FILE: join(world.folder, "none.json") };
     expect(await world.run(call, { env })).toMatchObject({

@@ -85,7 +85,7 @@ test("show finds a closed subchannel that a trace still names, and any closed ob
   expect(named).toMatchObject({ code: 0, stdout: expect.stringMatching(new RegExp(`^socket ${first.id}\\b`)) });
 });
 
-test("[CZ-D-CLIENT-6] one socket that the peer fails to read is shown as unreadable beside all others", async () => {
+test("[CZ-D-CLIENT-6] shows one socket that the peer fails to read as unreadable next to all others", async () => {
   const { registry, first, second, client, listening, server } = createWorld();
   const target = await serve({
     ...likeCpp(registry),
@@ -111,7 +111,7 @@ test("[CZ-D-CLIENT-6] one socket that the peer fails to read is shown as unreada
   );
 });
 
-test("servers are listed although the peer fails to read the socket that one listens on", async () => {
+test("lists servers although the peer fails to read the listen socket of one", async () => {
   const { registry, listening } = createWorld();
   const target = await serve({ ...likeCpp(registry), getSocket: async () => internal() });
   const { code, stdout } = await runCommand(["servers", "--target", target]);
@@ -120,7 +120,7 @@ test("servers are listed although the peer fails to read the socket that one lis
   expect(stdout).toMatch(new RegExp(`^socket ${listening.id} is unreadable: `, "m"));
 });
 
-test("a subchannel or the connections of a server that cannot be read do not hide anything else", async () => {
+test("shows everything else if a subchannel or the connections of a server cannot be read", async () => {
   const { registry, subchannel, listening } = createWorld();
   const target = await serve({
     ...likeCpp(registry),
@@ -158,7 +158,7 @@ function expectPartial({ code, stderr }: Run): void {
   expect(stderr).toMatch(/^wirescope: The output is partial\. .*more than 101 channels.*--limit \d+\.\n$/);
 }
 
-test("[CZ-D-CLIENT-7] an endless list is cut at the limit, and the command prints what it read and why it stopped", async () => {
+test("[CZ-D-CLIENT-7] cuts an endless list at the limit, and prints what it read and why it stopped", async () => {
   const target = await serve(endless());
   const channels = await runCommand(["channels", "--limit", "101", "--target", target]);
   expectPartial(channels);
@@ -182,7 +182,7 @@ test("[CZ-D-CLIENT-7] an endless list is cut at the limit, and the command print
   expect((await runCommand(["channels", "--limit", "none", "--target", target])).code).toBe(2);
 });
 
-test.each(["channels", "tree"])("[CZ-D-CLIENT-7] Ctrl-C ends %s, which prints what it has read", async (verb) => {
+test.each(["channels", "tree"])("[CZ-D-CLIENT-7] ends %s at Ctrl-C, and prints what it has read", async (verb) => {
   const source = endless();
   let pages = 0;
   const target = await serve({

@@ -104,7 +104,7 @@ async function startRefused(): Promise<World> {
   };
 }
 
-test("reconnect makes the running gateway try a server again that had refused its token, and prints the result", async () => {
+test("makes the running gateway try a server again that had refused its token, and prints the result", async () => {
   const { tickets, run, tools } = await startRefused();
   const refused = await run(["reconnect", "tickets"]);
   expect(refused).toMatchObject({ code: 1, stderr: "" });
@@ -126,7 +126,7 @@ test("reconnect makes the running gateway try a server again that had refused it
   });
 });
 
-test("a server that why finds to work is connected by the gateway too", async () => {
+test("connects a server in the gateway too after why found that it works", async () => {
   const { tickets, run, tools } = await startRefused();
   expect(await tools()).toBe(0);
   tickets.accepted = "token-that-is-refused-1";
@@ -134,14 +134,14 @@ test("a server that why finds to work is connected by the gateway too", async ()
   await expect.poll(tools, patience).toBe(1);
 });
 
-test("a token that changes in the environment file of a running gateway is used at once", async () => {
+test("uses a token at once that changes in the environment file of a running gateway", async () => {
   const { setToken, tools } = await startRefused();
   expect(await tools()).toBe(0);
   setToken("token-that-is-accepted-1");
   await expect.poll(tools, patience).toBe(1);
 });
 
-test("reconnect without a gateway that runs says how to start one", async () => {
+test("says how to start a gateway if none runs", async () => {
   const { home, file, configure } = createUserFolder();
   configure({});
   const env = { PATH: process.env.PATH ?? "", HOME: home };

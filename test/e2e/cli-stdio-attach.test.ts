@@ -72,7 +72,7 @@ async function whose(client: Client): Promise<string> {
 
 const variable = "${NOTES_OWNER:-of nobody}";
 
-test("the installed entry uses the running gateway of its configuration, with the variables of that gateway", async () => {
+test("uses the running gateway of its configuration, with the variables of that gateway", async () => {
   const world = await createWorld("${NOTES_OWNER}");
   await world.up();
   const client = await world.connect();
@@ -80,13 +80,13 @@ test("the installed entry uses the running gateway of its configuration, with th
   expect(await whose(client)).toBe("of the shell");
 });
 
-test("without a running gateway, the instructions of the first handshake name the servers that are not available", async () => {
+test("names the unavailable servers in the instructions of the first handshake if no gateway runs", async () => {
   const world = await createWorld("${NOTES_OWNER}");
   const client = await world.connect();
   expect(client.getInstructions()).toMatch(/^- notes: .*NOTES_OWNER/m);
 });
 
-test("a client keeps its session when the gateway that it is attached to stops, is killed, and comes back", async () => {
+test("keeps the session of a client when its gateway stops, is killed, and comes back", async () => {
   const world = await createWorld(variable);
   const first = await world.up();
   const client = await world.connect();
@@ -106,7 +106,7 @@ test("a client keeps its session when the gateway that it is attached to stops, 
   expect((await client.listTools()).tools).toHaveLength(1);
 });
 
-test("with --standalone, a gateway of its own serves the client although one runs", async () => {
+test("starts its own gateway with --standalone although one runs", async () => {
   const world = await createWorld(variable);
   await world.up();
   expect(await whose(await world.connect("--standalone"))).toBe("of nobody");

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createUserFolder, runCommand, startGateway } from "./command.test.helper.js";
 
-test("naming the running gateway with --target finds its token, and no other target gets it", async () => {
+test("uses the token of the running gateway if --target names it, and sends it to no other target", async () => {
   const { home, folder, configure } = createUserFolder();
   configure({});
   const up = await startGateway(["--port", "0", "--log", "off"], {

@@ -47,7 +47,7 @@ async function runInTerminal(
 }
 
 describe.skipIf(!hasTerminals)("in a terminal", () => {
-  test("Ctrl+C ends a sign-in at once, and the next one begins as if nothing had been", async () => {
+  test("ends a sign-in at once at Ctrl+C, and starts the next one normally", async () => {
     const world = await createLoginWorld();
     const login = ["login", "notes", "--trust"];
     const first = await runInTerminal(world, login, ({ type }) => type("\x03"));
@@ -60,7 +60,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     expect(world.authorization.count("/reg")).toBe(1);
   });
 
-  test("the first use asks for an approval, then for a sign-in, and the end of the input counts as no", async () => {
+  test("asks for an approval at the first use, then for a sign-in, and takes the end of the input as no", async () => {
     const world = await createLoginWorld();
     const { code, shown } = await runInTerminal(world, ["call", "notes", "read"], async (typing, question) => {
       if (question === 1) return typing.type("y\r");
@@ -71,7 +71,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     expect(shown).toMatch(/^milk, eggs$/m);
   });
 
-  test("Ctrl+C at a question ends the command", async () => {
+  test("ends the command at Ctrl+C during a question", async () => {
     const world = await createLoginWorld();
     const { code, shown } = await runInTerminal(world, ["tools", "notes"], ({ type }) => type("\x03"));
     expect(code).toBe(130);

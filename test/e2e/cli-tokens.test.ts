@@ -20,7 +20,7 @@ const nobodySignedIn =
   /refused the request\. 401 Unauthorized: sign-in required\. Sign in with: wirescope login notes\n$/;
 
 describe("tokens", () => {
-  test("[TS-OAUTH-6] [TS-ERR-5] are refreshed when they have expired, without a prompt", async () => {
+  test("[TS-OAUTH-6] [TS-ERR-5] refreshes expired tokens without a prompt", async () => {
     const world = await createLoginWorld({ lifetimeS: 1 });
     await login(world);
     await allExpired(world);
@@ -32,7 +32,7 @@ describe("tokens", () => {
     expect(world.filesWith(world.authorization.issued)).toEqual([]);
   });
 
-  test("[TS-OAUTH-7] that are dead cause one sign-in, with the reason", async () => {
+  test("[TS-OAUTH-7] asks for one sign-in, with the reason, if the tokens are dead", async () => {
     const world = await createLoginWorld({ lifetimeS: 1 });
     await login(world);
     await world.authorization.endGrants();
@@ -44,7 +44,7 @@ describe("tokens", () => {
     expect(stderr.match(/^Sign in to notes .*, because the last sign-in expired\.$/gm)).toHaveLength(1);
   });
 
-  test("[TS-OAUTH-11] that lack a scope cause a sign-in for it and the previous scopes, with the new one marked", async () => {
+  test("[TS-OAUTH-11] asks for a sign-in with the missing scope and the previous ones, and marks the new one", async () => {
     const world = await createLoginWorld();
     await login(world);
     const write = ["call", "notes", "write", "text=x", "--trust"];
@@ -60,7 +60,7 @@ describe("tokens", () => {
     expect(await world.run(call)).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("that lack a scope get it by the advised command too", async () => {
+  test("adds a missing scope with the advised command", async () => {
     const world = await createLoginWorld();
     await login(world);
     const { code, stderr } = await login(world, "--scope", "notes:write");
@@ -69,7 +69,7 @@ describe("tokens", () => {
     expect((await world.run(["call", "notes", "write", "text=x", "--trust"])).stdout).toBe("written\n");
   });
 
-  test("[TS-SEC-7] of one profile are not those of another", async () => {
+  test("[TS-SEC-7] does not use the tokens of another profile", async () => {
     const world = await createLoginWorld();
     await login(world, "--profile", "production");
     expect((await world.run(call)).stderr).toMatch(nobodySignedIn);
@@ -79,7 +79,7 @@ describe("tokens", () => {
     expect((await world.run([...call, "--profile", "production"])).code).toBe(0);
   });
 
-  test("[TS-D-STORE-7] do not open with another key, and that changes nothing", async () => {
+  test("[TS-D-STORE-7] does not open tokens with another key, and changes nothing", async () => {
     const world = await createLoginWorld();
     await login(world);
     const env = { WIRESCOPE_VAULT_KEY: randomBytes(32).toString("base64") };
@@ -92,7 +92,7 @@ describe("tokens", () => {
     expect((await world.run(call)).code).toBe(0);
   });
 
-  test("[TS-D-STORE-1] in memory alone come with a warning, and are gone afterwards", async () => {
+  test("[TS-D-STORE-1] warns that tokens are stored in memory only, and loses them afterwards", async () => {
     const world = await createLoginWorld();
     const { code, stderr } = await login(world, "--vault", "memory");
     expect(code).toBe(0);
@@ -103,7 +103,7 @@ describe("tokens", () => {
     expect(world.filesWith(world.authorization.issued)).toEqual([]);
   });
 
-  test("need a vault of a kind that there is", async () => {
+  test("rejects an unknown kind of vault", async () => {
     const world = await createLoginWorld();
     expect(await world.run(["auth"], { env: { WIRESCOPE_VAULT: "cupboard" } })).toMatchObject({
       code: 2,

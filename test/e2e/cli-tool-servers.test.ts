@@ -36,7 +36,7 @@ function run(
 }
 
 describe("tools", () => {
-  test("lists those of every server, and says of those that fail why", async () => {
+  test("lists the tools of every server, and the reasons of those that fail", async () => {
     user.configure({
       everything,
       gone: { command: "no-such-program" },
@@ -49,13 +49,13 @@ describe("tools", () => {
     expect(stderr).toMatch(/The server "dies" .*exited with code 3.*no database here/);
   });
 
-  test("fit the terminal", async () => {
+  test("fits the list of tools to the terminal", async () => {
     user.configure({ everything: running });
     const { stdout } = await run(["tools", "--trust"], { columns: 60 });
     for (const line of stripVTControlCharacters(stdout).split("\n")) expect(line.length).toBeLessThanOrEqual(60);
   });
 
-  test("shows one with its arguments and how to call it", async () => {
+  test("shows one tool with its arguments and how to call it", async () => {
     user.configure({ everything: running });
     const { code, stdout } = await run(["tools", "everything", "get-sum", "--trust"]);
     expect(code).toBe(0);
@@ -63,7 +63,7 @@ describe("tools", () => {
     expect(stdout).toContain("wirescope call everything get-sum a=1 b=1");
   });
 
-  test("as JSON have their schemas, and failures their codes", async () => {
+  test("prints schemas of tools and codes of failures with --json", async () => {
     user.configure({ everything: running, gone: { command: "no-such-program" } });
     const { code, stdout } = await run(["tools", "--json", "--trust"]);
     const all = JSON.parse(stdout);
@@ -78,7 +78,7 @@ describe("tools", () => {
 describe("call", () => {
   beforeEach(() => user.configure({ everything: running }));
 
-  test("takes words that are read by the tool's schema, or JSON", async () => {
+  test("accepts arguments that are read by the tool's schema, or JSON", async () => {
     user.configure({ everything });
     expect(await run(["call", "everything", "get-sum", "a=2", "b=3", "--trust"])).toMatchObject({
       code: 0,
@@ -126,7 +126,7 @@ describe("call", () => {
   });
 });
 
-test("ping, resources and prompts show what the server has", async () => {
+test("shows with ping, resources and prompts what the server has", async () => {
   user.configure({ everything: running });
   expect((await run(["ping", "--trust"])).stdout).toMatch(
     /everything +[\d.]+ ms +[\d.]+ ms +2025-11-25 +mcp-servers\/everything/,
@@ -146,14 +146,14 @@ test("ping, resources and prompts show what the server has", async () => {
 describe("trust", () => {
   beforeEach(() => user.configure({ everything }));
 
-  test("[TS-D-TRUST-1] is required before anything runs, and is not given without a prompt", async () => {
+  test("[TS-D-TRUST-1] requires trust before anything runs, and does not assume it without a prompt", async () => {
     const { code, stdout, stderr } = await run(["tools"]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain('Server "everything" is pending approval, so it was not started');
     expect(stderr).toContain(`command   ${JSON.stringify(process.execPath)}`);
   });
 
-  test("[TS-D-TRUST-1] is given once, and requested again with the difference when the entry changes", async () => {
+  test("[TS-D-TRUST-1] asks for trust once, and again with the difference when the entry changes", async () => {
     expect((await run(["tools"], { reply: "n" })).code).toBe(1);
     expect((await run(["tools"], { reply: "y" })).code).toBe(0);
     expect((await run(["tools"])).stderr).toBe("");
@@ -164,7 +164,7 @@ describe("trust", () => {
     expect(stderr).toContain("EXTRA");
   });
 
-  test("of one server is shown, given and revoked with --json, without a prompt", async () => {
+  test("shows, gives and revokes the trust of one server with --json, without a prompt", async () => {
     const trustOf = async (...more: string[]): Promise<unknown> => {
       const { code, stdout } = await run(["trust", "everything", "--json", ...more]);
       return [code, JSON.parse(stdout).everything.state];
@@ -177,7 +177,7 @@ describe("trust", () => {
   });
 });
 
-test("[TS-STDIO-1] [TS-STDIO-2] exported variables, and those of a named environment file, reach the process of a server", async () => {
+test("[TS-STDIO-1] [TS-STDIO-2] passes exported variables and those of a named environment file to the process of a server", async () => {
   user.configure({ everything: { ...everything, env: { DB_USER: "${DB_USER}", DB_HOST: "${DB_HOST}" } } });
   const file = join(user.folder, "database.env");
   writeFileSync(file, "export DB_USER=ada\n");
@@ -188,7 +188,7 @@ test("[TS-STDIO-1] [TS-STDIO-2] exported variables, and those of a named environ
   expect(JSON.parse(stdout)).toMatchObject({ DB_USER: "ada", DB_HOST: "db.example" });
 });
 
-test("[TS-FIELD-3, TS-D-TRUST-10] a url from a variable is approved for its origin, and requires a new approval when the variable changes", async () => {
+test("[TS-FIELD-3, TS-D-TRUST-10] approves a URL from a variable for its origin, and requires a new approval when the variable changes", async () => {
   user.configure({ api: { type: "http", url: "${API_URL}/mcp" } });
   const { origin } = new URL(running.url);
   const here = { API_URL: origin };
@@ -216,7 +216,7 @@ test("[TS-FIELD-3, TS-D-TRUST-10] a url from a variable is approved for its orig
   expect([unset.code, unset.stderr]).toEqual([1, expect.stringContaining("API_URL is not set")]);
 });
 
-test("[TS-SUB-2] HOST_PLUGIN_ROOT is the folder of the configuration, unless --plugin-root names another", async () => {
+test("[TS-SUB-2] sets HOST_PLUGIN_ROOT to the folder of the configuration, unless --plugin-root names another", async () => {
   const args = ["${HOST_PLUGIN_ROOT}/server.mjs", "stdio"];
   user.configure({ everything: { command: process.execPath, args } });
   const call = ["call", "everything", "echo", "message=hi", "--trust"];
@@ -229,7 +229,7 @@ test("[TS-SUB-2] HOST_PLUGIN_ROOT is the folder of the configuration, unless --p
   expect(await run(call)).toMatchObject({ code: 0, stdout: "Echo: hi\n" });
 });
 
-test("[TS-DIAG-1] --debug logs what happens, without secrets", async () => {
+test("[TS-DIAG-1] logs what happens with --debug, without secrets", async () => {
   user.configure({ everything: { ...everything, env: { API_TOKEN: "${API_TOKEN}" } } });
   const { stderr } = await run(["call", "everything", "echo", "message=hi", "--debug", "--trust"], {
     env: { API_TOKEN: "tok-8361-very-secret" },

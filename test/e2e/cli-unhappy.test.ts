@@ -43,7 +43,7 @@ async function silentPort(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-describe("somebody in trouble", () => {
+describe("error situations", () => {
   test("every command lists the servers if the named one does not exist", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
@@ -67,7 +67,7 @@ describe("somebody in trouble", () => {
     expect(JSON.parse(prompts.stdout)).toMatchObject({ tools: { prompts: [] } });
   });
 
-  test("is not warned about the storage of tokens if no server has any", async () => {
+  test("does not warn about the storage of tokens if no server has any", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     const auth = startIn(user, "auth", "--trust");
@@ -92,7 +92,7 @@ describe("somebody in trouble", () => {
     expect(tools.stderr).toContain("within 500 ms");
   });
 
-  test("reads the path of a helper that fails, though the variable with the current folder is called PWD", async () => {
+  test("shows the path of a helper that fails, although the variable with the current folder is called PWD", async () => {
     const user = createUserFolder();
     const helper = join(user.folder, "helper.sh");
     writeFileSync(helper, "#!/bin/sh\nexit 4\n");
@@ -103,7 +103,7 @@ describe("somebody in trouble", () => {
     expect(tools.stderr).toContain(`The helper of server "api" (${helper}) exited with code 4`);
   });
 
-  test.runIf(process.platform === "linux")("gets a sentence that says that the disk is full", async () => {
+  test.runIf(process.platform === "linux")("reports that the disk is full", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     const script = `exec "${process.execPath}" "$0" check > /dev/full`;
@@ -112,26 +112,23 @@ describe("somebody in trouble", () => {
     expect(run.stderr).toBe("wirescope: Cannot write to standard output (ENOSPC).\n");
   });
 
-  test.runIf(hasTerminals)(
-    "who ends the gateway at a terminal reads that it stops, and how to end it at once",
-    async () => {
-      const user = createUserFolder();
-      user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
-      const command = [process.execPath, program, "up", "--port", "0", "--trust"].map((word) => `'${word}'`).join(" ");
-      const env = { HOME: user.home, PATH: process.env.PATH, TERM: "xterm" };
-      const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], { cwd: user.folder, env });
-      let shown = "";
-      child.stdout.on("data", (chunk) => {
-        const wasUp = shown.includes("Press Ctrl-C to stop.");
-        shown += String(chunk);
-        if (!wasUp && shown.includes("Press Ctrl-C to stop.")) child.stdin.write("\x03");
-      });
-      expect(await new Promise((resolve) => child.once("close", resolve)), shown).toBe(0);
-      expect(shown).toContain("Stopping after calls in flight. Press Ctrl-C again to stop now.");
-    },
-  );
+  test.runIf(hasTerminals)("says at a terminal that the gateway is stopping, and how to end it at once", async () => {
+    const user = createUserFolder();
+    user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
+    const command = [process.execPath, program, "up", "--port", "0", "--trust"].map((word) => `'${word}'`).join(" ");
+    const env = { HOME: user.home, PATH: process.env.PATH, TERM: "xterm" };
+    const child = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], { cwd: user.folder, env });
+    let shown = "";
+    child.stdout.on("data", (chunk) => {
+      const wasUp = shown.includes("Press Ctrl-C to stop.");
+      shown += String(chunk);
+      if (!wasUp && shown.includes("Press Ctrl-C to stop.")) child.stdin.write("\x03");
+    });
+    expect(await new Promise((resolve) => child.once("close", resolve)), shown).toBe(0);
+    expect(shown).toContain("Stopping after calls in flight. Press Ctrl-C again to stop now.");
+  });
 
-  test("the JSON log contains only JSON, even if a configuration becomes invalid", async () => {
+  test("writes only JSON to the JSON log, even if a configuration becomes invalid", async () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     const up = startIn(user, "up", "--port", "0", "--trust", "--json", "--log", "json");

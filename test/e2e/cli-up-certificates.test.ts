@@ -38,7 +38,7 @@ async function fingerprintAt(url: URL): Promise<string> {
   return fingerprint256;
 }
 
-test("[CZ-D-LISTEN-6] a certificate that is renewed counts without a restart, and the log says so", async () => {
+test("[CZ-D-LISTEN-6] uses a renewed certificate without a restart, and logs it", async () => {
   install("server");
   const gateway = up("--log", "json");
   await expect.poll(() => gateway.stdout, patience).toContain("\n");
@@ -54,7 +54,7 @@ test("[CZ-D-LISTEN-6] a certificate that is renewed counts without a restart, an
   expect(await gateway.ended).toBe(0);
 });
 
-test("a key of another certificate is rejected at the start, without the advice to use another port", async () => {
+test("rejects a key of another certificate at start, without the advice to use another port", async () => {
   install("server");
   copyFileSync(certificate("client-key"), join(folder, "key.pem"));
   const gateway = up();
@@ -63,7 +63,7 @@ test("a key of another certificate is rejected at the start, without the advice 
   expect(gateway.stderr).not.toContain("--port");
 });
 
-test("a command that does not trust the gateway's certificate advises --ca, which helps", async () => {
+test("advises --ca to a command that does not trust the gateway's certificate, and the option works", async () => {
   install("server");
   const gateway = up();
   await expect.poll(() => gateway.stdout, patience).toContain("\n");

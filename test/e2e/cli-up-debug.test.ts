@@ -95,7 +95,7 @@ test("[TS-D-DEBUG-2] debug on logs the state of each server and what happens fro
   expectNoSecret(world);
 });
 
-test("debug says how it is used, and that no gateway runs", async () => {
+test("explains how to use debug, and says that no gateway runs", async () => {
   const world = await createLoginWorld();
   expect(await runAlone(world, ["debug"])).toMatchObject({ code: 2, stderr: expect.stringContaining("on or off") });
   expect(await runAlone(world, ["debug", "on"])).toMatchObject({

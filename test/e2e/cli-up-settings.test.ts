@@ -41,7 +41,7 @@ function get(url: string, headers: Record<string, string>): Promise<number | und
   });
 }
 
-test("on every address: TLS, a token, the tools that the user's file allows, a log and an audit; and a changed file is taken up", async () => {
+test("serves on every address with TLS, a token, the allowed tools, a log and an audit, and applies a changed file", async () => {
   configure(
     '{\n  // the agent only reads\n  "tools": {"everything": {"allow": ["echo", "get-sum"], "deny": ["get-*"]}}\n}\n',
   );
@@ -83,13 +83,13 @@ test("on every address: TLS, a token, the tools that the user's file allows, a l
   expect(up.stdout + up.stderr + lines.join("")).not.toContain("a-token-that-stays");
 });
 
-test("on every address without TLS it does not start, and says which options help", async () => {
+test("does not start on every address without TLS, and names the options that help", async () => {
   const up = wirescope("up", "--host", "0.0.0.0", "--port", "0", "--token-file", "token");
   expect(await up.ended).toBe(2);
   expect(up.stderr).toContain("--cert <file> --key <file>");
 });
 
-test("a variable that is set in the environment file reaches the running gateway, as its advice says", async () => {
+test("passes a variable that is set in the environment file to the running gateway, as its advice says", async () => {
   const entry = { command: process.execPath, args: [everything, "stdio"], env: { SOME_NAME: "${SOME_NAME}" } };
   writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { everything: entry } }));
   const file = join(folder, "secrets.env");

@@ -90,7 +90,7 @@ async function follow(link: string): Promise<string> {
   return (await browser.signIn(new URL(path, link).href)).html;
 }
 
-test("[TS-D-SIGNIN-1] a gateway that a client runs opens the browser when a tool is called, and the call waits", async () => {
+test("[TS-D-SIGNIN-1] opens the browser of a gateway that a client runs when a tool is called, and the call waits", async () => {
   const world = await createLoginWorld();
   const browser = createFakeBrowser(world);
   const client = await connectByPipes(world, browser.env);
@@ -101,7 +101,7 @@ test("[TS-D-SIGNIN-1] a gateway that a client runs opens the browser when a tool
   expect(browser.opened()).toHaveLength(1);
 });
 
-test("[TS-D-SIGNIN-5] with --no-browser none opens: the error has a link, which signs in, works once, and needs no gateway that listens", async () => {
+test("[TS-D-SIGNIN-5] opens no browser with --no-browser, and returns a link that signs in, works once and needs no listening gateway", async () => {
   const world = await createLoginWorld();
   const browser = createFakeBrowser(world);
   const client = await connectByPipes(world, browser.env, "--no-browser");
@@ -117,7 +117,7 @@ test("[TS-D-SIGNIN-5] with --no-browser none opens: the error has a link, which 
   expect(browser.opened()).toEqual([]);
 });
 
-test("[TS-D-SIGNIN-5] a gateway without a terminal opens no browser; a command that names its configuration, and a link, are in the error and not in the log", async () => {
+test("[TS-D-SIGNIN-5] opens no browser without a terminal, and puts the command and a link into the error and not into the log", async () => {
   const world = await createLoginWorld();
   const browser = createFakeBrowser(world);
   const up = await startGateway(["--port", "0", "--trust", "--log", "json", ...world.shared], { env: browser.env });
@@ -129,7 +129,7 @@ test("[TS-D-SIGNIN-5] a gateway without a terminal opens no browser; a command t
 });
 
 test.skipIf(!hasTerminals)(
-  "[TS-D-SIGNIN-1] a gateway at a terminal opens the browser, also for a client of its endpoint; one for other machines never does",
+  "[TS-D-SIGNIN-1] opens the browser of a gateway at a terminal, also for a client of its endpoint, and never of one for other machines",
   async () => {
     const world = await createLoginWorld();
     const browser = createFakeBrowser(world);

@@ -6,7 +6,7 @@ import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
 
 const patience = { timeout: 30_000, interval: 50 };
 
-test("[TS-D-OAUTH-6] a gateway over pipes gets its tools when another process signs in, and loses them when it signs out", async () => {
+test("[TS-D-OAUTH-6] offers the tools of a server over stdio when another process signs in, and removes them when it signs out", async () => {
   const world = await createLoginWorld();
   const transport = new StdioClientTransport({
     command: process.execPath,

@@ -77,7 +77,7 @@ describe("why", () => {
     expect(stdout).not.toContain(token);
   });
 
-  test("fits the terminal", async () => {
+  test("fits the explanation to the terminal", async () => {
     user.configure({ api: bearer(await refusing(401)) });
     const { stdout } = await run(why("api"), { API_TOKEN: tokenThatExpired() }, 70);
     const [title = "", ...rest] = stripVTControlCharacters(stdout).split("\n");
@@ -86,7 +86,7 @@ describe("why", () => {
     for (const line of rest) expect(line.length <= 70 || !line.trim().includes(" ") || line.includes("/")).toBe(true);
   });
 
-  test("is JSON for scripts", async () => {
+  test("prints JSON for scripts with --json", async () => {
     user.configure({ api: bearer(await refusing(403)) });
     const { code, stdout } = await run(why("api", "--json"), { API_TOKEN: "a-token-of-mine" });
     const explained = JSON.parse(stdout);
@@ -149,7 +149,7 @@ describe("401 to an entry without a credential", () => {
     ["sse", "asks for Bearer, without any metadata", { "www-authenticate": 'Bearer realm="api"' }, 401],
     ["http", "asks for Basic", { "www-authenticate": "Basic" }, 404],
   ] as const)(
-    "[TS-ERR-2] [TS-D-WHY-6] by a server of type %s that %s is credential-missing",
+    "[TS-ERR-2] [TS-D-WHY-6] reports credential-missing for 401 by a server of type %s that %s",
     async (type, _, challenge, elsewhere) => {
       user.configure({ api: { type, url: `${await refusingAll(challenge, elsewhere)}/mcp` } });
       const { code, stdout } = await run(why("api"));
@@ -164,7 +164,7 @@ describe("401 to an entry without a credential", () => {
   );
 });
 
-describe("401 to a token in another header than the server asks for", () => {
+describe("401 to a token in the wrong header", () => {
   test.each(["http", "sse", "ws"] as const)("[TS-ERR-2] [TS-D-WHY-5] names both headers (%s)", async (type) => {
     const origin = await refusing(401);
     const url = `${type === "ws" ? origin.replace("http", "ws") : origin}/mcp`;
@@ -206,7 +206,7 @@ describe("a server with OAuth", () => {
       }
     });
 
-  test("requires a sign-in", async () => {
+  test("reports that a sign-in is required", async () => {
     user.configure({ notes: { type: "http", url: `${await start()}/mcp` } });
     const { code, stdout, stderr } = await run(why("notes", "--debug", "--profile", "work"));
     expect(code).toBe(1);
@@ -218,7 +218,7 @@ describe("a server with OAuth", () => {
     expect(stderr).toMatch(/notes: http:\S+\/\.well-known\/oauth-authorization-server: found/);
   });
 
-  test("is checked against the requirements of the protocol by check --live", async () => {
+  test("checks the server against the requirements of the protocol with check --live", async () => {
     user.configure({ notes: { type: "http", url: `${await start()}/mcp` } });
     const check = ["check", user.file, "--live", "--trust", "--allow-insecure-loopback"];
     const { code, stdout } = await run(check);
@@ -231,7 +231,7 @@ describe("a server with OAuth", () => {
     expect(JSON.parse(json.stdout).live[0].requirements.length).toBeGreaterThan(10);
   });
 
-  test("fails check --live if it does not meet them", async () => {
+  test("fails check --live if the server does not meet the requirements", async () => {
     user.configure({
       notes: { type: "http", url: `${await start({ code_challenge_methods_supported: undefined })}/mcp` },
     });
@@ -255,7 +255,7 @@ describe("check --live", () => {
     expect(stdout).not.toContain("a-token-of-mine");
   });
 
-  test("needs trust, and is not for the file alone", async () => {
+  test("requires trust for --live, and does not allow it with --file-only", async () => {
     user.configure({ everything });
     const untrusted = await run(["check", user.file, "--live"]);
     expect(untrusted.code).toBe(1);
@@ -267,7 +267,7 @@ describe("check --live", () => {
   });
 });
 
-test("a walk leaves nothing behind: no process, socket or timer", async () => {
+test("leaves no process, socket or timer behind", async () => {
   user.configure({ everything, api: bearer(await refusing(401)) });
   const walk = async (): Promise<void> => {
     await run(why("everything"));
@@ -285,7 +285,7 @@ test("a walk leaves nothing behind: no process, socket or timer", async () => {
 describe("[TS-SEC-5] a secret that a server repeats", () => {
   const secret = "s3cr3t-Value9/with+signs";
 
-  test.each([["--no-color"], ["--json"], ["--debug"]])("does not come out of why %s", async (...more) => {
+  test.each([["--no-color"], ["--json"], ["--debug"]])("prints no secret in why %s", async (...more) => {
     const origin = await serve((_, response) => {
       const challenge = `Bearer error="invalid_token", error_description="${secret} is not known", scope="${secret}"`;
       response.writeHead(401, { "www-authenticate": challenge, "x-echo": secret });

@@ -87,7 +87,7 @@ afterAll(async () => {
 });
 
 describe("lists", () => {
-  test("channels shows state, target, name and counts", async () => {
+  test("shows state, target, name and counts of channels", async () => {
     const { code, stdout } = await wirescope(["channels"]);
     expect(code).toBe(0);
     const [heading, first, second] = stdout.split("\n");
@@ -96,12 +96,12 @@ describe("lists", () => {
     expect(second).toMatch(/TRANSIENT_FAILURE +evil\\x1b\[2J\\u202etarget +- +0 +0 +0 +never$/);
   });
 
-  test("servers shows where they listen", async () => {
+  test("shows where servers listen", async () => {
     const { stdout } = await wirescope(["servers"]);
     expect(stdout).toMatch(/127\.0\.0\.1:8080 +web/);
   });
 
-  test("sockets follows every page", async () => {
+  test("follows every page of sockets", async () => {
     const { stdout } = await wirescope(["sockets"]);
     // A heading, the connections, the one that listens, the one of the subchannel.
     expect(stdout.trimEnd().split("\n")).toHaveLength(1 + manySockets + 2);
@@ -109,13 +109,13 @@ describe("lists", () => {
     expect(stdout).toMatch(/listen +server \d+ +127\.0\.0\.1:8080 +-/);
   });
 
-  test("sockets --server shows only those of one server", async () => {
+  test("shows only the sockets of one server with --server", async () => {
     const sockets = (await json("sockets", "--server", String(ids.server))) as { owner: { kind: string } }[];
     expect(sockets).toHaveLength(manySockets + 1);
     expect((await wirescope(["sockets", "--server", "99999"])).code).toBe(1);
   });
 
-  test("an empty list is said in words, and is an empty array in JSON", async () => {
+  test("prints a sentence for an empty list, and an empty array in JSON", async () => {
     const empty = await listenChannelz(createRegistry());
     try {
       for (const verb of ["channels", "servers", "sockets"]) {
@@ -127,7 +127,7 @@ describe("lists", () => {
     }
   });
 
-  test("on a terminal no line is wider than it, and elsewhere nothing is cut", async () => {
+  test("prints no line wider than the terminal, and cuts nothing elsewhere", async () => {
     for (const verb of ["channels", "servers", "sockets", "tree"]) {
       const { stdout } = await wirescope([verb, "--no-color"], { columns: 50 });
       for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(50);
@@ -137,7 +137,7 @@ describe("lists", () => {
 });
 
 describe("--json", () => {
-  test("lists are one array of messages in the JSON form of proto3", async () => {
+  test("prints lists as one array of messages in the JSON form of proto3", async () => {
     expect(await json("channels")).toMatchObject([
       {
         ref: { channelId: String(ids.channel), name: "api" },
@@ -156,7 +156,7 @@ describe("--json", () => {
     );
   });
 
-  test("show is the message with its kind", async () => {
+  test("prints show as the message with its kind", async () => {
     expect(await json("show", String(ids.socket))).toMatchObject({
       kind: "socket",
       ref: { socketId: String(ids.socket) },
@@ -164,7 +164,7 @@ describe("--json", () => {
     });
   });
 
-  test("tree holds nodes with their children", async () => {
+  test("prints tree as nodes with their children", async () => {
     expect(await json("tree")).toMatchObject({
       channels: [
         {
@@ -181,7 +181,7 @@ describe("--json", () => {
 });
 
 describe("show", () => {
-  test("finds the kind of an id by itself", async () => {
+  test("finds the kind of an id", async () => {
     for (const [kind, id] of [
       ["channel", ids.channel],
       ["subchannel", ids.subchannel],
@@ -208,7 +208,7 @@ describe("show", () => {
     expect(stdout).toMatch(/tcpi_rtt +1234 µs/);
   });
 
-  test("an unknown id exits with code 1 and says what to do next", async () => {
+  test("exits with code 1 for an unknown id and says what to do next", async () => {
     const { code, stdout, stderr } = await wirescope(["show", "999999"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^wirescope: .* has no open object 999999; wirescope tree .*--kind socket\.\n$/);
@@ -216,7 +216,7 @@ describe("show", () => {
   });
 });
 
-test("tree draws channels down to their sockets, and servers with theirs", async () => {
+test("draws channels down to their sockets, and servers with theirs", async () => {
   const { stdout } = await wirescope(["tree"]);
   const [title, first, second, third] = stdout.split("\n");
   expect(title).toBe("channels");
@@ -229,14 +229,14 @@ test("tree draws channels down to their sockets, and servers with theirs", async
 describe("colour", () => {
   const csi = "\u001b[";
 
-  test("is for terminals, and NO_COLOR and --no-color switch it off", async () => {
+  test("colours the output of terminals, unless NO_COLOR or --no-color is set", async () => {
     expect((await wirescope(["channels"], { columns: 200 })).stdout).toContain(`${csi}32mREADY`);
     expect((await wirescope(["channels"])).stdout).not.toContain(csi);
     expect((await wirescope(["channels"], { columns: 200, env: { NO_COLOR: "1" } })).stdout).not.toContain(csi);
     expect((await wirescope(["channels", "--no-color"], { columns: 200 })).stdout).not.toContain(csi);
   });
 
-  test("a hostile peer adds none of its own", async () => {
+  test("prints no colours of a hostile peer", async () => {
     const { stdout } = await wirescope(["channels"], { env: { FORCE_COLOR: "1" } });
     expect(stdout).toContain(csi);
     expect(stdout).not.toContain(`${csi}2J`);
@@ -247,13 +247,13 @@ describe("colour", () => {
   });
 });
 
-describe("reaching the peer", () => {
-  test("by a Unix socket", async () => {
+describe("connecting to the peer", () => {
+  test("connects over a Unix socket", async () => {
     const address = await listen({ path: join(folder, "channelz.sock") });
     expect((await wirescope(["servers", "--target", address])).stdout).toContain("web");
   });
 
-  test("with a token from a file or from the environment", async () => {
+  test("sends a token from a file or from the environment", async () => {
     const token = "a-token-for-the-command-line";
     const address = await listen({ token });
     const file = join(folder, "token");
@@ -268,13 +268,13 @@ describe("reaching the peer", () => {
     expect(refused.stderr).toContain("--token-file");
   });
 
-  test("under either package", async () => {
+  test("reads a peer that serves either package", async () => {
     for (const name of ["rpc.channelz.v1", "grpc.channelz.v1"]) {
       expect((await wirescope(["servers", "--package", name])).code).toBe(0);
     }
   });
 
-  test("a peer that is not there is exit code 1, one message, and no stack", async () => {
+  test("exits with code 1 and one message without a stack if the peer is not reachable", async () => {
     const gone = await listenChannelz(registry);
     await gone.close();
     const { code, stdout, stderr } = await wirescope(["tree", "--target", gone.address]);
@@ -286,14 +286,14 @@ describe("reaching the peer", () => {
 });
 
 describe("the program", () => {
-  test("prints, ends by itself, and leaves the exit code", async () => {
+  test("prints, ends without a signal, and sets the exit code", async () => {
     const run = startCommand(["servers", "--target", target]);
     expect(await run.ended).toBe(0);
     expect(run.stdout).toContain("web");
     expect(await startCommand(["show", "999999", "--target", target]).ended).toBe(1);
   });
 
-  test("takes a reader that stops early for no failure", async () => {
+  test("does not fail if a reader of its output stops early", async () => {
     const run = startCommand(["sockets", "--json", "--target", target]);
     run.process.stdout.destroy();
     expect(await run.ended).toBe(0);

@@ -46,7 +46,7 @@ const wordsOf = (name: string): string[] =>
   JSON.parse((instructions().findLast((one) => one.name === name)?.rest ?? "").replace(/^[^[]*/, ""));
 
 describe("the Dockerfile", () => {
-  test("copies what is there, and what its list of files lets through", () => {
+  test("copies files that exist and that its list of files allows", () => {
     const allowed = read("Dockerfile.dockerignore")
       .split("\n")
       .flatMap((line) => /^!(.+)/.exec(line)?.[1] ?? []);
@@ -74,7 +74,7 @@ describe("the Dockerfile", () => {
     }
   });
 
-  test("runs files of the repository, as a user of no rank, on the usual port, and holds no secret", () => {
+  test("runs files of the repository as an unprivileged user on the usual port, and contains no secret", () => {
     for (const word of [...wordsOf("ENTRYPOINT"), ...wordsOf("HEALTHCHECK")]) {
       if (word.startsWith(installed)) expect(existsSync(join(root, word.slice(installed.length))), word).toBe(true);
     }
@@ -85,7 +85,7 @@ describe("the Dockerfile", () => {
     expect(last("ENV")).not.toMatch(/TOKEN|KEY|PASS|SECRET/);
   });
 
-  test("gets its secrets under the names that compose gives them", () => {
+  test("reads its secrets under the names that compose gives them", () => {
     const secrets = wordsOf("CMD").flatMap((word) => /^\/run\/secrets\/(.+)/.exec(word)?.[1] ?? []);
     const compose = read("compose.yaml");
     expect(secrets).toEqual(["token", "tls-cert", "tls-key"]);
@@ -125,7 +125,7 @@ function prepare(words: readonly string[]): string[] {
 test.each([
   ["the image", () => [...wordsOf("ENTRYPOINT"), ...wordsOf("CMD")]],
   ["the unit of the machine", () => ["node", program, ...commandOf(systemUnit).slice(1)]],
-])("what %s starts is healthy, asks for its token, and ends on SIGTERM", async (_, command) => {
+])("starts a healthy gateway with %s that requires its token and ends on SIGTERM", async (_, command) => {
   const [, ...words] = prepare(command());
   const env = { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: join(folder, "etc"), XDG_RUNTIME_DIR: folder };
   const run = startProcess(process.execPath, [...words, "--port", "0", "--json"], { env, cwd: folder });
@@ -141,7 +141,7 @@ test.each([
   expect(health("/healthz")).toBe(1);
 });
 
-test("the examples of configuration, settings and policy are good ones", async () => {
+test("contains valid examples of configuration, settings and policy", async () => {
   const env = { PATH: process.env.PATH };
   const { code, stdout } = await runCommand(["check", "--file-only", join(deploy, "etc/mcp.json")], { env });
   expect(code, stdout).toBe(0);
@@ -182,11 +182,11 @@ describe.skipIf(systemd < 250)("systemd", () => {
   test.each([
     [systemUnit, []],
     [userUnit, ["--user"]],
-  ])("finds nothing wrong with %s", (unit, options) => {
+  ])("reports no problem with %s", (unit, options) => {
     expect(analyze("verify", "--man=no", ...options, unitFile(unit))).toEqual({ status: 0, output: "" });
   });
 
-  test("counts the unit of the machine among those that expose little", () => {
+  test("rates the unit of the machine as low exposure", () => {
     const { status, output } = analyze(
       "security",
       "--no-pager",

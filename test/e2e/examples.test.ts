@@ -36,11 +36,11 @@ function run(args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ran
 const approve = (example: string): Promise<Ran> =>
   run(["packages/cli/bin/wirescope.js", "trust", "everything", "--yes", "--config", `examples/${example}/.mcp.json`]);
 
-test("the example connect-stdio calls a tool of a child process", async () => {
+test("calls a tool of a child process in the example connect-stdio", async () => {
   expect(await run(["examples/connect-stdio/main.js"])).toEqual({ code: 0, stdout: "Echo: hello\n", stderr: "" });
 });
 
-test("the example open-servers names the command that approves its server, and lists its tools after that", async () => {
+test("names the command that approves its server in the example open-servers, and lists its tools after that", async () => {
   const before = await run(["examples/open-servers/main.js"]);
   expect(before.stdout).toMatch(/^everything: NOT_TRUSTED .*wirescope trust everything --config .*\.mcp\.json$/m);
   expect(await approve("open-servers")).toMatchObject({ code: 0 });
@@ -48,7 +48,7 @@ test("the example open-servers names the command that approves its server, and l
   expect(after.stdout).toMatch(/^everything: IDLE\neverything: \d+ tools\n$/);
 });
 
-test("the example gateway offers its server to the example connect-url, which needs the token", async () => {
+test("offers a server in the example gateway to the example connect-url, which needs the token", async () => {
   expect(await approve("gateway")).toMatchObject({ code: 0 });
   const gateway = start(["examples/gateway/main.js"], { PORT: "0" });
   const lines = createInterface({ input: gateway.stdout! })[Symbol.asyncIterator]();

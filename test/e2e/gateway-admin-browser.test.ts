@@ -26,7 +26,7 @@ const serveText =
     void response.writeHead(200, { "content-type": type }).end(text);
 
 test.skipIf(!isChromiumInstalled)(
-  "[TS-D-ADMIN-5] a page of the gateway lists its servers and watches them in a real browser",
+  "[TS-D-ADMIN-5] lists and watches the servers of the gateway on a page in a real browser",
   async () => {
     const code = await bundleClient();
     expect(code).not.toMatch(/__vite-browser-external|from "node:/);

@@ -50,7 +50,7 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? String(part) : part));
 }
 
-test("[TS-D-ADMIN-8] a sign-in through the service: the person's browser comes back to the gateway, and all who watch see it", async () => {
+test("[TS-D-ADMIN-8] signs in through the service: the browser returns to the gateway, and all watchers see it", async () => {
   const { admin, authorization, notes, tool } = await createWorld();
   const seen: Server[] = [];
   const leaving = new AbortController();
@@ -96,7 +96,7 @@ test("[TS-D-ADMIN-8] a sign-in through the service: the person's browser comes b
   for (const token of [...authorization.issued, ...tool.seen]) expect(textOf([seen, report])).not.toContain(token);
 });
 
-test("[TS-D-ADMIN-8] who leaves calls the sign-in off, unless another waits for it who is shown the same", async () => {
+test("[TS-D-ADMIN-8] cancels a sign-in when its caller leaves, unless another caller who sees the same waits for it", async () => {
   const { admin, notes } = await createWorld();
   const [first, second] = [new AbortController(), new AbortController()];
   const promptOf = async (stream: ReturnType<AdminClient["signIn"]>) => {
@@ -127,7 +127,7 @@ test("[TS-D-ADMIN-8] who leaves calls the sign-in off, unless another waits for 
   await expect(admin.completeSignIn({ signInId: one.prompt.signInId, address: "a" })).rejects.toThrow(/\[not_found\]/);
 });
 
-test("the address that a browser ended at can be handed over, and one that is none fails the sign-in", async () => {
+test("accepts the address that a browser ended at, and fails the sign-in for an invalid one", async () => {
   const { admin } = await createWorld();
   const browser = createBrowser({ cannotReach: (url) => url.includes("/callback?") });
   const signIn = async (address: (url: string) => Promise<string>): Promise<string | undefined> => {
@@ -145,7 +145,7 @@ test("the address that a browser ended at can be handed over, and one that is no
   expect(await signIn(async (url) => (await browser.signIn(url)).url)).toBe("done");
 });
 
-test("[TS-D-ADMIN-5] buf curl finds the service by reflection, and reads it by every protocol", async () => {
+test("[TS-D-ADMIN-5] serves buf curl by reflection, in every protocol", async () => {
   const { gateway } = await createWorld();
   const buf = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
   const token = `Authorization: Bearer ${gateway.token}`;

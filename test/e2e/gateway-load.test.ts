@@ -7,7 +7,7 @@ const soak = fileURLToPath(new URL("../../benchmarks/dist/soak/main.js", import.
 
 /** The soak of `npm run soak`, as far as a test has time for it. Its gateway is a process of its own, so that it can be counted. */
 test.skipIf(process.platform !== "linux")(
-  "after clients came, called, changed their minds and went, while servers were killed and the configuration changed: every response went to its caller, nothing failed unexplained, and no socket, process, object or memory is left",
+  "sends every response to its caller and leaves no socket, process, object or memory behind under load, while servers are killed and the configuration changes",
   async () => {
     const size = ["--clients", "120", "--servers", "12", "--seconds", "5", "--reloads", "3", "--kills", "5"];
     const args = [soak, "--json", "--think", "150", "--session-idle", "0", ...size];

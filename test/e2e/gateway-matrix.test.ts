@@ -154,7 +154,7 @@ async function startMatrix(): Promise<{ gateway: Gateway; guards: Readonly<Recor
   return { gateway, guards };
 }
 
-test("[TS-FILE-2] [TS-HEADER-1] [TS-HELPER-3] [TS-KEY-1] [TS-STDIO-1] [TS-OAUTH-12] every kind of client reaches the reference server through the gateway, over every transport and behind every credential", async () => {
+test("[TS-FILE-2] [TS-HEADER-1] [TS-HELPER-3] [TS-KEY-1] [TS-STDIO-1] [TS-OAUTH-12] serves the reference server to every kind of client, over every transport and behind every credential", async () => {
   const { gateway, guards } = await startMatrix();
   const names = ["stdio-env", ...Object.keys(guards)].sort();
   const states = () => Object.fromEntries(gateway.servers().map(({ name, state }) => [name, state]));

@@ -93,7 +93,7 @@ function wordsOf(error: unknown): string {
     : String(error);
 }
 
-test("after a gateway is killed under load and started again, clients continue, nobody signs in again, and no process is left", async () => {
+test("lets clients continue without a sign-in and leaves no process after a gateway is killed under load and restarted", async () => {
   const world = await createLoginWorld();
   const mark = `wirescope-restart-${randomUUID()}`;
   world.configure({

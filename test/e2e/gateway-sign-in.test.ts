@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createSignInWorld, note, patience, readNote, refuse, signIn } from "./gateway-sign-in.test.helper.js";
 
-describe.each(["legacy", "modern"] as const)("through a client of the %s era", (mode) => {
-  test("[TS-D-SIGNIN-1] [TS-OAUTH-3] a call of a tool opens the browser, waits for the sign-in, and succeeds", async () => {
+describe.each(["legacy", "modern"] as const)("a sign-in through a %s client", (mode) => {
+  test("[TS-D-SIGNIN-1] [TS-OAUTH-3] opens the browser for a tool call, waits for the sign-in, and completes the call", async () => {
     const world = await createSignInWorld();
     const client = await world.connect(mode);
     expect((await client.callTool(readNote)).content).toEqual(note);
@@ -19,7 +19,7 @@ describe.each(["legacy", "modern"] as const)("through a client of the %s era", (
     ]);
   });
 
-  test("[TS-D-SIGNIN-2] a client that shows pages to its user is asked for it, and no browser opens", async () => {
+  test("[TS-D-SIGNIN-2] asks a client that shows pages to its user, and opens no browser", async () => {
     const world = await createSignInWorld();
     const asked: { readonly message: string; readonly url?: string; readonly mode?: string }[] = [];
     const client = await world.connect(mode, { capabilities: { elicitation: { url: {} } } });
@@ -34,7 +34,7 @@ describe.each(["legacy", "modern"] as const)("through a client of the %s era", (
     expect(world.opened).toEqual([]);
   });
 
-  test("[TS-D-SIGNIN-2] a client whose user declines gets an error at once, and is not asked again for a while", async () => {
+  test("[TS-D-SIGNIN-2] returns an error at once if the user of a client declines, and does not ask again for a while", async () => {
     const world = await createSignInWorld(signIn, { linkTo: async () => "http://127.0.0.1:1/link" });
     let asked = 0;
     const client = await world.connect(mode, { capabilities: { elicitation: { url: {} } } });
@@ -49,7 +49,7 @@ describe.each(["legacy", "modern"] as const)("through a client of the %s era", (
 });
 
 test.each(["legacy", "modern"] as const)(
-  "[TS-D-SIGNIN-6] a server that needs a sign-in offers the tool sign_in in place of its own, until somebody has signed in (%s)",
+  "[TS-D-SIGNIN-6] offers the tool sign_in in place of the tools of a server that needs a sign-in, until somebody has signed in (%s)",
   async (mode) => {
     const world = await createSignInWorld();
     const client = await world.connect(mode);
@@ -63,7 +63,7 @@ test.each(["legacy", "modern"] as const)(
   },
 );
 
-test("[TS-D-SIGNIN-1] lists, and calls of other servers, open no browser", async () => {
+test("[TS-D-SIGNIN-1] opens no browser for lists, nor for calls of other servers", async () => {
   const world = await createSignInWorld();
   const client = await world.connect("legacy");
   expect((await client.listTools()).tools).toHaveLength(1);
@@ -71,7 +71,7 @@ test("[TS-D-SIGNIN-1] lists, and calls of other servers, open no browser", async
   expect(world.opened).toEqual([]);
 });
 
-test("[TS-D-SIGNIN-3] calls at once, of one client and of another, wait for one browser", async () => {
+test("[TS-D-SIGNIN-3] waits for one browser in concurrent calls of one client and of another", async () => {
   let proceed = (): void => {};
   const waiting = new Promise<void>((resolve) => {
     proceed = resolve;
@@ -88,7 +88,7 @@ test("[TS-D-SIGNIN-3] calls at once, of one client and of another, wait for one 
   expect(world.opened).toHaveLength(1);
 });
 
-test("[TS-D-SIGNIN-3] a client that cancels, or does not wait long enough, leaves the sign-in to its user: the next call works", async () => {
+test("[TS-D-SIGNIN-3] leaves the sign-in to the user if the client cancels or does not wait long enough, and the next call works", async () => {
   const world = await createSignInWorld(() => {});
   const client = await world.connect("legacy");
   const leaving = new AbortController();
@@ -107,7 +107,7 @@ test("[TS-D-SIGNIN-3] a client that cancels, or does not wait long enough, leave
   expect(world.opened).toHaveLength(1);
 });
 
-test("[TS-D-SIGNIN-3] when the client that was asked leaves without a response, the next that waits takes over", async () => {
+test("[TS-D-SIGNIN-3] asks the next waiting client if the client that was asked leaves without a response", async () => {
   const world = await createSignInWorld();
   const asking = await world.connect("legacy", { capabilities: { elicitation: { url: {} } } });
   let asked = 0;
@@ -129,7 +129,7 @@ test("[TS-D-SIGNIN-3] when the client that was asked leaves without a response, 
   expect(world.opened).toHaveLength(1);
 });
 
-test("[TS-D-SIGNIN-2] a client that says it shows pages, and fails when it is asked to, gets the browser", async () => {
+test("[TS-D-SIGNIN-2] opens the browser if a client says that it shows pages, and fails when it is asked to", async () => {
   const world = await createSignInWorld();
   const client = await world.connect("legacy", { capabilities: { elicitation: { url: {} } } });
   client.setRequestHandler("elicitation/create", () => Promise.reject(new Error("This window is closed.")));
@@ -137,7 +137,7 @@ test("[TS-D-SIGNIN-2] a client that says it shows pages, and fails when it is as
   expect(world.opened).toHaveLength(1);
 });
 
-test("[TS-D-SIGNIN-4] a sign-in that is rejected fails the call with the reason; the browser opens again only after a pause, which grows", async () => {
+test("[TS-D-SIGNIN-4] fails the call with the reason if a sign-in is rejected, and opens the browser again only after a growing pause", async () => {
   const world = await createSignInWorld(refuse);
   const client = await world.connect("legacy");
   const call = () => client.callTool(readNote);
@@ -152,7 +152,7 @@ test("[TS-D-SIGNIN-4] a sign-in that is rejected fails the call with the reason;
   expect(world.opened).toHaveLength(2);
 });
 
-test("[TS-D-SIGNIN-4] a page that was left open is opened once more after the pause, for the call that comes then", async () => {
+test("[TS-D-SIGNIN-4] opens a page that was left open once more after the pause, for the next call", async () => {
   const world = await createSignInWorld((url) => (world.opened.length === 2 ? signIn(url) : undefined));
   const client = await world.connect("legacy");
   const first = client.callTool(readNote);
@@ -163,7 +163,7 @@ test("[TS-D-SIGNIN-4] a page that was left open is opened once more after the pa
   expect(world.opened).toEqual([world.opened[0], world.opened[0]]);
 });
 
-test("[TS-D-SIGNIN-5] without a browser the error carries the link and the command, and the log does not carry the link", async () => {
+test("[TS-D-SIGNIN-5] returns the link and the command without a browser, and does not log the link", async () => {
   const link = "http://127.0.0.1:1/?ticket=0123456789abcdef";
   const world = await createSignInWorld(null, { linkTo: async () => link });
   const client = await world.connect("legacy");
@@ -177,13 +177,13 @@ test("[TS-D-SIGNIN-5] without a browser the error carries the link and the comma
   expect(JSON.stringify(world.events)).not.toContain("0123456789abcdef");
 });
 
-test("[TS-D-SIGNIN-5] a browser that cannot be started is no reason to wait", async () => {
+test("[TS-D-SIGNIN-5] does not wait if a browser cannot be started", async () => {
   const world = await createSignInWorld(null, { openBrowser: async () => false, linkTo: async () => "http://x/y" });
   const client = await world.connect("legacy");
   await expect(client.callTool(readNote)).rejects.toThrow(/sign-in required.* Or open this link/);
 });
 
-test("[TS-D-SIGNIN-1] more permissions are asked for in the same way, and the call is made with them", async () => {
+test("[TS-D-SIGNIN-1] asks for more permissions in the same way, and makes the call with them", async () => {
   const world = await createSignInWorld();
   const client = await world.connect("legacy");
   await client.callTool(readNote);
@@ -193,7 +193,7 @@ test("[TS-D-SIGNIN-1] more permissions are asked for in the same way, and the ca
   expect(new URL(world.opened[1] ?? "").searchParams.get("scope")).toContain("notes:write");
 });
 
-test("[TS-OAUTH-7] [TS-D-SIGNIN-1] when the tokens are dead, the call asks for a new sign-in", async () => {
+test("[TS-OAUTH-7] [TS-D-SIGNIN-1] asks for a new sign-in during a call when the tokens are dead", async () => {
   const world = await createSignInWorld();
   const client = await world.connect("modern");
   await client.callTool(readNote);

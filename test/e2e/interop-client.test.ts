@@ -89,8 +89,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe("our client against the Channelz service of grpc-js", () => {
-  test("[CZ-D-CLIENT-1] finds that it serves grpc.channelz.v1", async () => {
+describe("our client with the Channelz service of grpc-js", () => {
+  test("[CZ-D-CLIENT-1] detects that it serves grpc.channelz.v1", async () => {
     expect(await connection.findPackage()).toBe("grpc.channelz.v1");
   });
 
@@ -117,13 +117,13 @@ describe("our client against the Channelz service of grpc-js", () => {
     }
   });
 
-  test("[CZ-D-CLIENT-2] a walk that begins beyond the last object ends", async () => {
+  test("[CZ-D-CLIENT-2] ends a walk that starts beyond the last object", async () => {
     expect(await collect(walkTopChannels(connection, { startId: 1_000_000 }))).toEqual([]);
     expect(await collect(walkServers(connection, { startId: 1_000_000, pageSize: 1 }))).toEqual([]);
     expect(await collect(walkServerSockets(connection, 1, { startId: 1_000_000, pageSize: 1 }))).toEqual([]);
   });
 
-  test("[CZ-D-CLIENT-3] kinds that share numbers are read each by its kind", async () => {
+  test("[CZ-D-CLIENT-3] reads objects of kinds that share ids each by its kind", async () => {
     const walked = await collect(walkAllChannels(connection));
     expect(walked.filter(({ id }) => id === 1n).map(({ kind }) => kind)).toEqual(["channel", "subchannel"]);
     const { server } = await connection.getServer(1);
@@ -132,7 +132,7 @@ describe("our client against the Channelz service of grpc-js", () => {
     expect(socket?.ref?.socketId).toBe(1n);
   });
 
-  test("[CZ-SOCKET-16] sockets without addresses are read like the others", async () => {
+  test("[CZ-SOCKET-16] reads sockets without addresses like the others", async () => {
     const sockets = await collect(walkAllSockets(connection));
     const roles = new Set(sockets.map(({ owner }) => owner.role));
     expect(roles).toEqual(new Set(["listen", "server", "client"]));
@@ -143,7 +143,7 @@ describe("our client against the Channelz service of grpc-js", () => {
     expect(addressed?.socket?.local?.address.case).toBe("tcpipAddress");
   });
 
-  test("the tree leads from a channel to its socket, and from a server to its connections", async () => {
+  test("shows a channel with its socket, and a server with its connections, in the tree", async () => {
     const tree = await readTree(connection);
     expect(tree.isComplete).toBe(true);
     const ours = tree.channels.find((node) => node.kind === "channel" && node.object?.data?.target.includes(target));
@@ -153,17 +153,17 @@ describe("our client against the Channelz service of grpc-js", () => {
     expect(roles).toContain("server");
   });
 
-  test("[CZ-ERR-1] an id that does not exist is NOT_FOUND, and no other failure", async () => {
+  test("[CZ-ERR-1] returns NOT_FOUND, and no other failure, for an unknown id", async () => {
     await expect(connection.getSocket(1_000_000)).rejects.toMatchObject({ code: "NOT_FOUND" });
     await expect(connection.getServerSockets(1_000_000)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  test("asked for the package that it does not serve, it is a peer without Channelz", async () => {
+  test("reports a peer without Channelz if it is asked for the package that it does not serve", async () => {
     await using other = connectChannelz(target, { package: "rpc.channelz.v1" });
     await expect(other.getServers()).rejects.toMatchObject({ code: "PEER_WITHOUT_CHANNELZ" });
   });
 
-  test("[CZ-D-CLIENT-5] no command that reads it adds a failed call to the counters of its servers", async () => {
+  test("[CZ-D-CLIENT-5] adds no failed call to the counters of its servers with any command that reads it", async () => {
     const failed = async (): Promise<bigint[]> =>
       (await collect(walkServers(connection))).map(({ data }) => data?.callsFailed ?? 0n);
     const before = await failed();
@@ -181,7 +181,7 @@ describe("our client against the Channelz service of grpc-js", () => {
     expect(await failed()).toEqual(before);
   });
 
-  test("[CZ-D-CLIENT-3] the command line shows each object that an id names, or the kind that is asked for", async () => {
+  test("[CZ-D-CLIENT-3] shows each object that an id names, or the requested kind, on the command line", async () => {
     const shown = async (...argv: string[]): Promise<string[]> => {
       const { stdout, stderr } = await runCommand([...argv, "--target", target]);
       return (stdout + stderr).split("\n").filter((line) => /^\w/.test(line));

@@ -68,11 +68,11 @@ beforeAll(async () => {
 });
 afterAll(() => listener.close());
 
-describe("grpc-js as the client, with the schema that it ships", () => {
+describe("grpc-js as the client, with its own schema", () => {
   const call = (method: string, request: object): Promise<GrpcJsResponse> =>
     readWithGrpcJs(listener.address, method, request);
 
-  test("[CZ-D-VER-1] all seven reads return what was added", async () => {
+  test("[CZ-D-VER-1] returns what was added from all seven reads", async () => {
     const { ids } = world;
     expect(await call("GetTopChannels", {})).toMatchObject({
       channel: [
@@ -113,7 +113,7 @@ describe("grpc-js as the client, with the schema that it ships", () => {
     });
   });
 
-  test("[CZ-ERR-1] [CZ-D-ARG-1] errors have the codes and the words of gRPC", async () => {
+  test("[CZ-ERR-1] [CZ-D-ARG-1] returns errors with the codes and messages of gRPC", async () => {
     await expect(call("GetSocket", { socket_id: 987 })).rejects.toMatchObject({
       code: status.NOT_FOUND,
       details: expect.stringContaining("987"),
@@ -121,7 +121,7 @@ describe("grpc-js as the client, with the schema that it ships", () => {
     await expect(call("GetServers", { max_results: -1 })).rejects.toMatchObject({ code: status.INVALID_ARGUMENT });
   });
 
-  test("A source around the registry is served as well", async () => {
+  test("serves a source around the registry", async () => {
     const redacted = await listenChannelz(redactSource(world.registry));
     const response = await readWithGrpcJs(redacted.address, "GetSocket", { socket_id: world.ids.socket });
     expect(response).toMatchObject({ socket: { remote: { other_address: { name: "redacted" } } } });
@@ -131,14 +131,14 @@ describe("grpc-js as the client, with the schema that it ships", () => {
     await redacted.close();
   });
 
-  test("[CZ-D-ACCESS-3] a token in the metadata opens the listener, and nothing else does", async () => {
+  test("[CZ-D-ACCESS-3] accepts only callers with the token in the metadata", async () => {
     const guarded = await listenChannelz(world.registry, { token: "s3cret" });
     expect(await readWithGrpcJs(guarded.address, "GetServers", {}, "s3cret")).toMatchObject({ end: true });
     await expect(readWithGrpcJs(guarded.address, "GetServers")).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
     await guarded.close();
   });
 
-  test("[CZ-D-ACCESS-6] a client certificate opens a listener with mutual TLS", async () => {
+  test("[CZ-D-ACCESS-6] accepts a client certificate on a listener with mutual TLS", async () => {
     const read = (name: string): Buffer => readFileSync(certificatePath(name));
     const secure = await listenChannelz(world.registry, {
       tls: { cert: read("server"), key: read("server-key"), ca: read("ca") },
@@ -153,7 +153,7 @@ describe("grpc-js as the client, with the schema that it ships", () => {
     await secure.close();
   });
 
-  test("[CZ-D-LISTEN-4] a call after the end of the listener is UNAVAILABLE", async () => {
+  test("[CZ-D-LISTEN-4] fails calls with UNAVAILABLE after the listener has closed", async () => {
     const ending = await listenChannelz(world.registry);
     expect(await readWithGrpcJs(ending.address, "GetServers")).toMatchObject({ end: true });
     await ending.close();
@@ -161,7 +161,7 @@ describe("grpc-js as the client, with the schema that it ships", () => {
   });
 });
 
-describe("buf curl, which knows only what reflection serves", () => {
+describe("buf curl, with the schema of reflection", () => {
   const buf = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
   const curl = async (args: readonly string[]): Promise<string> => (await run(buf, ["curl", ...args])).stdout;
   const url = (channelzPackage: ChannelzPackage, method: string): string =>
@@ -214,7 +214,7 @@ describe("buf curl, which knows only what reflection serves", () => {
     expect(methods).toContain("grpc.health.v1.Health/Check");
   });
 
-  test("[CZ-D-TOOLS-2] asks for the health", async () => {
+  test("[CZ-D-TOOLS-2] reads the health of the server", async () => {
     const output = await curl([
       "--http2-prior-knowledge",
       "--protocol",
@@ -226,7 +226,7 @@ describe("buf curl, which knows only what reflection serves", () => {
     expect(JSON.parse(output)).toEqual({ status: "SERVING" });
   });
 
-  test("[CZ-ERR-1] gets NOT_FOUND in each protocol", async () => {
+  test("[CZ-ERR-1] returns NOT_FOUND in each protocol", async () => {
     for (const protocol of ["grpc", "grpcweb", "connect"]) {
       const failed = curl([
         "--http2-prior-knowledge",
@@ -240,7 +240,7 @@ describe("buf curl, which knows only what reflection serves", () => {
     }
   });
 
-  test("[CZ-D-PATH-4] reads over TLS", async () => {
+  test("[CZ-D-PATH-4] reads a socket over TLS", async () => {
     const read = (name: string): Buffer => readFileSync(certificatePath(name));
     const secure = await listenChannelz(world.registry, { tls: { cert: read("server"), key: read("server-key") } });
     const output = await curl([

@@ -116,7 +116,7 @@ async function signIn(link: string, notice: string, token: string): Promise<void
   expect((await fetch(link)).status).toBe(403);
 }
 
-test("a port that is taken ends npm start with code 2 and says what to do", async () => {
+test("ends npm start with code 2 and advice if the port is in use", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
@@ -128,7 +128,7 @@ test("a port that is taken ends npm start with code 2 and says what to do", asyn
   other.close();
 });
 
-test("a wrong option ends npm start with code 2 and names it", async () => {
+test("ends npm start with code 2 and names a wrong option", async () => {
   const wrong = npmStart(["--prot", "1"]);
   expect(await wrong.ended).toBe(2);
   expect(wrong.stderr).toContain("--prot");

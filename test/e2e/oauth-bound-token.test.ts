@@ -71,7 +71,7 @@ async function startBoundToolServer(
   return self;
 }
 
-test("a tool server that asks for it gets bound tokens, with a new proof for each request", async () => {
+test("sends bound tokens to a tool server that requires them, with a new proof for each request", async () => {
   const world = await createRealWorld();
   const tool = await startBoundToolServer(world);
   const credential = createOAuthCredential({ session: world.session({ url: tool.url }), signIn: world.person });
@@ -80,7 +80,7 @@ test("a tool server that asks for it gets bound tokens, with a new proof for eac
   expect(credential.describe().headers).toMatchObject([{ name: "Authorization", scheme: "DPoP" }]);
 });
 
-test("a nonce that a tool server demands is taken up, also when it changes", async () => {
+test("uses a nonce that a tool server requires, even when it changes", async () => {
   const world = await createRealWorld({ requiresNonce: true });
   let nonce = "first";
   const tool = await startBoundToolServer(world, () => nonce);
@@ -92,7 +92,7 @@ test("a nonce that a tool server demands is taken up, also when it changes", asy
   expect(tool.defects).toEqual([]);
 });
 
-test("a nonce that is never enough is given up", async () => {
+test("gives up if a tool server requires a new nonce each time", async () => {
   const world = await createRealWorld();
   let nonces = 0;
   const tool = await startBoundToolServer(world, () => {
@@ -106,7 +106,7 @@ test("a nonce that is never enough is given up", async () => {
   expect(call.attempts).toBeLessThanOrEqual(3);
 });
 
-test("(5) a bound token that is refused after a nonce was demanded is renewed, and nobody is asked", async () => {
+test("(5) refreshes a bound token that is refused after a nonce was required, without asking anybody", async () => {
   const world = await createRealWorld();
   const session = world.session({ bindsTokens: true });
   await session.signIn(world.person);

@@ -11,7 +11,7 @@ import { startEverything } from "./real-servers.test.helper.js";
 
 const hour = 3_600_000;
 
-test("a person signs in with a browser: registration, PKCE, resource, identity, refresh token", async () => {
+test("signs a person in with a browser: registration, PKCE, resource, identity, refresh token", async () => {
   const world = await createRealWorld();
   const session = world.session();
   const credential = createOAuthCredential({ session, signIn: world.person });
@@ -27,7 +27,7 @@ test("a person signs in with a browser: registration, PKCE, resource, identity, 
   expect(session.describe().expiresAt).toBeGreaterThan(Date.now());
 });
 
-test("a rotating token is renewed once by many, and again and again", async () => {
+test("refreshes a rotating token once for many callers, again and again", async () => {
   const world = await createRealWorld();
   const clock = createLeapingClock();
   const session = world.session({ clock });
@@ -42,7 +42,7 @@ test("a rotating token is renewed once by many, and again and again", async () =
   }
 });
 
-test("a refresh token that was used elsewhere is dead, and a person is asked once", async () => {
+test("asks a person once if a refresh token was used elsewhere and is therefore dead", async () => {
   const world = await createRealWorld();
   const clock = createLeapingClock();
   const session = world.session({ clock });
@@ -64,7 +64,7 @@ test("a refresh token that was used elsewhere is dead, and a person is asked onc
   expect(world.asked.map(({ reason }) => reason)).toEqual(["asked", "dead"]);
 });
 
-test("a sign-out ends both tokens at the server", async () => {
+test("revokes both tokens at the server at sign-out", async () => {
   const world = await createRealWorld();
   const session = world.session();
   await session.signIn(world.person);
@@ -104,7 +104,7 @@ describe("a client that was registered by hand", () => {
     ["Basic", { clientId: "basic", clientSecret: "s3cret:with/odd+chars" }],
     ["the body", { clientId: "post", clientSecret: "s3cret-of-post", authentication: "client_secret_post" as const }],
     ["a signature", { clientId: "signer", privateKey: pem }],
-  ])("gets tokens of its own, and shows itself by %s", async (_, client) => {
+  ])("gets tokens without a person, and authenticates by %s", async (_, client) => {
     const world = await createRealWorld({ clients });
     world.tool.scopesSupported = ["notes:read"];
     const session = world.session({ client, grant: { kind: "client-credentials" }, redirect });
@@ -114,7 +114,7 @@ describe("a client that was registered by hand", () => {
     expect(world.authorization.count("/token")).toBe(1);
   });
 
-  test("that is refused is a failure that says so, and is left alone for a while", async () => {
+  test("reports a refused client as such, and does not try it again for a while", async () => {
     const world = await createRealWorld({ clients });
     const session = world.session({
       client: { clientId: "basic", clientSecret: "wrong-secret" },
@@ -131,7 +131,7 @@ describe("a client that was registered by hand", () => {
 });
 
 test.each([false, true])(
-  "tokens are bound to a key that stays with them; a nonce is demanded: %s",
+  "binds tokens to a key that is stored with them; nonce required: %s",
   async (requiresNonce) => {
     const world = await createRealWorld({ requiresNonce });
     const clock = createLeapingClock();
@@ -150,7 +150,7 @@ test.each([
   ["http", "streamableHttp", "/mcp"],
   ["sse", "sse", "/sse"],
 ] as const)(
-  "[TS-OAUTH-2] [TS-OAUTH-12] the first use of a server of type %s lets a person sign in, and the call succeeds",
+  "[TS-OAUTH-2] [TS-OAUTH-12] lets a person sign in at the first use of a server of type %s, and completes the call",
   async (type, behind, path) => {
     const authorization = await startRealAuthorizationServer();
     const { port, stop } = await startEverything(behind);

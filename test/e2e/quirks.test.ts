@@ -7,7 +7,7 @@ import { startProcess, untilPrinted } from "./running-process.test.helper.js";
 
 const program = fileURLToPath(new URL("../../packages/quirks/bin/wirescope-quirks.js", import.meta.url));
 
-test("wirescope-quirks runs by itself, prints its address and its requests, and ends on a signal", async () => {
+test("runs wirescope-quirks, which prints its address and its requests, and ends on a signal", async () => {
   const run = startProcess(process.execPath, [program, "--json", "--quirk", "metadata-html"]);
   const { url, issuer, quirks } = JSON.parse(await untilPrinted(run, /\n/));
   expect(quirks).toEqual(["metadata-html"]);
@@ -23,7 +23,7 @@ test("wirescope-quirks runs by itself, prints its address and its requests, and 
   expect(await run.ended).toBe(0);
 });
 
-test("docs/quirks.md has a row for each switch, in the words of the table", () => {
+test("lists each switch in docs/quirks.md with the text of the table", () => {
   const text = readFileSync(new URL("../../docs/quirks.md", import.meta.url), "utf8");
   const rows = text.split("\n").filter((line) => line.startsWith("| `"));
   expect(rows).toEqual(
@@ -34,7 +34,7 @@ test("docs/quirks.md has a row for each switch, in the words of the table", () =
   );
 });
 
-test("[TS-D-OAUTH-1] a tool server that names another authorization server: the person at the terminal decides", async () => {
+test("[TS-D-OAUTH-1] asks the person at the terminal if a tool server names another authorization server", async () => {
   const quirks = await startQuirks({ quirks: ["issuer-changes"] });
   onTestFinished(() => quirks.close());
   const world = await createLoginWorld();

@@ -32,10 +32,10 @@ async function runExamples(...examples: string[]): Promise<string> {
   return stdout;
 }
 
-test("the two examples of the README work together: what one serves, the other reads", async () => {
+test("runs both examples of the README together: one serves, the other reads", async () => {
   expect(await runExamples(...(await examplesOf("README.md")))).toBe("orders: 1 calls, 1 failed\n");
 });
 
-test("the example of the package's README runs", async () => {
+test("runs the example of the package's README", async () => {
   expect(await runExamples(...(await examplesOf("packages/channelz/README.md")))).toBe("");
 });

@@ -108,7 +108,7 @@ anywhere(
   },
 );
 
-test("[TS-D-STDIO-1] a gateway without a sandbox logs the reason once, for all its servers", async () => {
+test("[TS-D-STDIO-1] logs once for all servers why a gateway runs without a sandbox", async () => {
   const { folder, home, configure } = createUserFolder();
   const script = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
     const { id, method, params } = JSON.parse(line);

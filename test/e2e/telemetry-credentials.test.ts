@@ -19,7 +19,7 @@ process.on("SIGUSR2", () => {
 });`)}`;
 const _meta = { traceparent: `00-${trace}-b7ad6b7169203331-01` };
 
-test("sign-ins, refreshes, step-ups and helpers are spans, durations and counters, and contain no token", async () => {
+test("records sign-ins, refreshes, step-ups and helpers as spans, durations and counters, without a token", async () => {
   const world = await createLoginWorld();
   const collector = await startCollector();
   writeFileSync(join(world.folder, "helper.sh"), "#!/bin/sh\necho secret-of-the-helper >&2\nexit 3\n", { mode: 0o755 });

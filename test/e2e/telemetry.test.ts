@@ -121,7 +121,7 @@ async function call({ endpoint, token }: Up, mode: "auto" | "legacy", name: stri
 
 const modulesOf = ({ said }: Up): number => Number(/\[\[(\d+) modules\]\]/.exec(said())?.[1]);
 
-test("one trace runs from the client through the gateway to servers of each era, and the collector gets it", async () => {
+test("exports one trace from the client through the gateway to servers of each era", async () => {
   const collector = await startCollector();
   const gateway = await up({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -161,7 +161,7 @@ test("one trace runs from the client through the gateway to servers of each era,
   expect(gateway.said()).not.toContain("s3cret");
 });
 
-test("without the variables no module of OpenTelemetry is loaded, and the trace of a client is passed on as it is", async () => {
+test("loads no OpenTelemetry module without the variables, and forwards the trace of a client unchanged", async () => {
   const gateway = await up({ OTEL_SERVICE_NAME: "not-enough" });
   for (const name of ["web__trace", "piped__trace"]) {
     expect(await call(gateway, "auto", name)).toBe(`00-${trace}-${parent}-01`);
@@ -171,7 +171,7 @@ test("without the variables no module of OpenTelemetry is loaded, and the trace 
   expect(modulesOf(gateway)).toBe(0);
 });
 
-test("an unreachable collector fails no call and is reported once, and so is an unsupported protocol", async () => {
+test("fails no call if the collector is unreachable, and reports that once, as well as an unsupported protocol", async () => {
   const gateway = await up({
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
     OTEL_EXPORTER_OTLP_TIMEOUT: "200",
@@ -195,7 +195,7 @@ test("an unreachable collector fails no call and is reported once, and so is an 
   expect(lines()).toHaveLength(1);
 });
 
-test("a collector that never responds delays the shutdown by a few seconds at most", async () => {
+test("delays the shutdown by a few seconds at most if the collector never responds", async () => {
   const silent = createServer(() => {});
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {

@@ -42,7 +42,7 @@ const kinds = [
   { kind: "ws", era: "modern", tls },
 ] as const;
 
-describe("[TS-MTLS-3] over the bridge to servers behind mutual TLS, over HTTP in both eras and over WebSocket,", () => {
+describe("[TS-MTLS-3] the bridge to servers behind mutual TLS, over HTTP in both eras and over WebSocket", () => {
   const later: (() => unknown)[] = [];
   let servers: readonly FaultServer[] = [];
   beforeAll(async () => {
@@ -53,7 +53,7 @@ describe("[TS-MTLS-3] over the bridge to servers behind mutual TLS, over HTTP in
   });
   expectNothingLeft();
 
-  test("tools are listed and called, with progress; a cancelled call ends at the server; a change is noticed", async () => {
+  test("lists and calls tools with progress, cancels a call at the server, and forwards a changed list", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(entryOf(server.entry.url), { variables: variables() });
       // A server that takes long to begin is taken for older; so may the bridge on a machine that is busy.
@@ -84,7 +84,7 @@ describe("[TS-MTLS-3] over the bridge to servers behind mutual TLS, over HTTP in
     });
   });
 
-  test("a server that dies during calls fails each of them, and serves again when it is back", async () => {
+  test("fails each call if the server dies during calls, and works again when the server is back", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(entryOf(server.entry.url), { variables: variables() });
       await connection.connect();
@@ -104,7 +104,7 @@ describe("[TS-MTLS-3] over the bridge to servers behind mutual TLS, over HTTP in
   });
 });
 
-describe("[TS-MTLS-3] a bridge that is refused", () => {
+describe("[TS-MTLS-3] a refused bridge", () => {
   const later: (() => unknown)[] = [];
   let server: FaultServer;
   beforeAll(async () => {
@@ -116,9 +116,9 @@ describe("[TS-MTLS-3] a bridge that is refused", () => {
   expectNothingLeft();
 
   test.each([
-    ["for its certificate is not one that the server trusts", variables("other-client"), /client certificate/],
-    ["for it does not trust the server", variables("client", "other-ca"), /CA that is not trusted here/],
-  ])("%s says so", async (_, given, expected) => {
+    ["the server does not trust its certificate", variables("other-client"), /client certificate/],
+    ["it does not trust the server", variables("client", "other-ca"), /CA that is not trusted here/],
+  ])("reports the reason if %s", async (_, given, expected) => {
     const connection = await openConnection(entryOf(server.entry.url), { variables: given });
     const { code, message } = await failureOf(connection.connect());
     expect([code, message]).toEqual(["CALL_REFUSED", expect.stringMatching(expected)]);
@@ -132,7 +132,7 @@ describe("[TS-MTLS-3] a bridge that is refused", () => {
       /Cannot read the file .* \(--cert\)/,
     ],
     ["a key of another certificate", { ...variables(), CLIENT_KEY: certificate("other-client-key") }, /cannot be used/],
-  ])("because of %s ends at once and says so", async (_, given, expected) => {
+  ])("ends at once and gives the reason for %s", async (_, given, expected) => {
     const connection = await openConnection(entryOf("https://localhost:1/mcp"), { variables: given });
     const { code, message, details } = await failureOf(connection.connect());
     expect([code, message]).toEqual(["CHILD_EXITED", expect.stringMatching(expected)]);
@@ -187,7 +187,7 @@ describe("wirescope bridge", () => {
     await until(() => expect(processesOf(own)).toEqual([]));
   });
 
-  test("sends headers with the variables of the environment put in, and shows no secret of them, with --debug either", async () => {
+  test("sends headers with environment variables replaced, and shows no secret of them, not even with --debug", async () => {
     const server = await startFaultServer({ kind: "http", era: "modern", tls });
     const args = [
       "--debug",

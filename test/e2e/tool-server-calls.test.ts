@@ -14,7 +14,7 @@ import {
   until,
 } from "./tool-server-world.test.helper.js";
 
-describe("over every transport, in both eras,", () => {
+describe("calls over every transport, in both eras", () => {
   const later: (() => unknown)[] = [];
   let servers: readonly FaultServer[] = [];
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe("over every transport, in both eras,", () => {
       if (server.kind === "http") expect(server.count("broken POST")).toBeGreaterThan(brokenBefore);
     });
 
-  test("[TS-D-CONN-2] a cancelled call ends at once, and the server is notified", async () => {
+  test("[TS-D-CONN-2] ends a cancelled call at once, and notifies the server", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       const broken = server.count("broken POST");
@@ -47,7 +47,7 @@ describe("over every transport, in both eras,", () => {
     });
   });
 
-  test("[TS-D-CONN-2] a call without a response ends with its timeout, and the server is notified", async () => {
+  test("[TS-D-CONN-2] ends a call without a response at its timeout, and notifies the server", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       await connection.connect();
@@ -58,7 +58,7 @@ describe("over every transport, in both eras,", () => {
     });
   });
 
-  test("[TS-D-CONN-2] a call may take a limited time in all, whether it makes progress or none", async () => {
+  test("[TS-D-CONN-2] limits the total time of a call, with or without progress", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       await connection.connect();
@@ -72,7 +72,7 @@ describe("over every transport, in both eras,", () => {
     });
   });
 
-  test("[TS-D-CONN-2] progress restarts the timeout", async () => {
+  test("[TS-D-CONN-2] restarts the timeout at progress", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       await connection.connect();
@@ -87,7 +87,7 @@ describe("over every transport, in both eras,", () => {
     });
   });
 
-  test("[TS-D-CONN-4] a list that changed is noticed", async () => {
+  test("[TS-D-CONN-4] notices a changed list", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       const changes = new Set<ChangedList>();
@@ -100,7 +100,7 @@ describe("over every transport, in both eras,", () => {
     });
   });
 
-  test("a response of 10 MB in one line is read", async () => {
+  test("reads a response of 10 MB in one line", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(server.entry);
       const size = 10 * 1024 * 1024;
@@ -112,7 +112,7 @@ describe("over every transport, in both eras,", () => {
 describe("a session that the server has forgotten", () => {
   expectNothingLeft();
 
-  test("[TS-D-CONN-3] is initialized again, once, by all calls that notice, and none is lost or made twice", async () => {
+  test("[TS-D-CONN-3] initializes a forgotten session again once for all calls that notice, and loses or repeats none", async () => {
     const server = await startFaultServer({ kind: "http", era: "legacy" });
     const connection = await openConnection(server.entry);
     await connection.connect();
@@ -125,10 +125,10 @@ describe("a session that the server has forgotten", () => {
   });
 });
 
-describe("a handshake", () => {
+describe("handshakes", () => {
   expectNothingLeft();
 
-  test("that never ends fails in time, also where it is a notification that is not taken", async () => {
+  test("fails a handshake that never ends in time, even if only a notification is not accepted", async () => {
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -152,7 +152,7 @@ describe("a handshake", () => {
     expect(connection.state).toBe("TRANSIENT_FAILURE");
   });
 
-  test("with a server that takes long to begin is made in the newer era, where it speaks no other", async () => {
+  test("completes a modern handshake with a slow server that speaks no other era", async () => {
     // Silence is taken for the older era, but not for ever: what npx has to fetch first begins late.
     const script = `
       setTimeout(() => require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {

@@ -35,7 +35,7 @@ test.each([
   ["sse", 1, "http", "/sse"],
   ["ws", 2, "ws", "/message"],
 ] as const)(
-  "[CZ-SOCKET-1] a server of type %s is seen once, with the addresses and options of its sockets, its calls and messages",
+  "[CZ-SOCKET-1] shows a server of type %s once, with the addresses and options of its sockets, its calls and messages",
   async (type, server, scheme, path) => {
     const port = portOf(server);
     const observed = await observeThisProcess();
@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test("[CZ-SEC-2] a server behind TLS is seen with its certificate", async () => {
+test("[CZ-SEC-2] shows a server behind TLS with its certificate", async () => {
   const port = portOf(0);
   const secured = createTlsServer({ cert: certificate("server"), key: certificate("server-key") }, (socket) => {
     const inner = connect(port, "127.0.0.1");
@@ -81,7 +81,7 @@ test("[CZ-SEC-2] a server behind TLS is seen with its certificate", async () => 
   expect(tls.remote_certificate.toString("base64")).toBe(certificate("server").replace(/-----.*-----|\s/g, ""));
 });
 
-test("[TS-D-TENANT-1] two tenants of one server are two channels, by their names", async () => {
+test("[TS-D-TENANT-1] shows two tenants of one server as two channels, by their names", async () => {
   const observed = await observeThisProcess();
   const entry = {
     type: "http",
@@ -97,7 +97,7 @@ test("[TS-D-TENANT-1] two tenants of one server are two channels, by their names
   ]);
 });
 
-test("a refusal of the proxy is reported for the tool server, and the proxy is not shown as a server of its own", async () => {
+test("reports a refusal of the proxy for the tool server, and does not show the proxy as a server", async () => {
   const proxy = createServer();
   proxy.on("connect", (_asked, socket: Socket) => socket.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
   const HTTPS_PROXY = `http://127.0.0.1:${await listen(proxy)}`;

@@ -13,7 +13,7 @@ import {
 
 const entry = { command: process.execPath, args: [everything, "stdio"] };
 
-test("[CZ-ADDR-5] a server of stdio is seen with its process, its calls and its messages, and leaves when it is closed", async () => {
+test("[CZ-ADDR-5] shows a stdio server with its process, its calls and its messages, and removes it when it is closed", async () => {
   const observed = await observeThisProcess();
   const connection = await openEntry(entry);
   await useEverything(connection);
@@ -45,7 +45,7 @@ test("[CZ-ADDR-5] a server of stdio is seen with its process, its calls and its 
   expect(socket?.ref?.name).toBe(`pid ${pid} node`);
 });
 
-test("a server that dies is shown with the reason of its end, and its next run is another subchannel", async () => {
+test("shows why a server ended, and its next run as another subchannel", async () => {
   const observed = await observeThisProcess();
   const connection = await openEntry(entry);
   await connection.listTools();
@@ -64,7 +64,7 @@ test("a server that dies is shown with the reason of its end, and its next run i
   expect(gone?.data?.trace?.events.at(-1)?.description).toMatch(/^Closed: .*SIGKILL/);
 });
 
-test("a server that cannot be started fails where it can be seen, with its last words", async () => {
+test("shows the failure of a server that cannot be started, with its last output", async () => {
   const observed = await observeThisProcess();
   const script = "console.error('no luck'); process.exit(3)";
   const connection = await openEntry({ command: process.execPath, args: ["-e", script] });

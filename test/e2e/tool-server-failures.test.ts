@@ -41,7 +41,7 @@ echo "{\\"Authorization\\": \\"Bearer $token\\"}"
 const runsOf = (folder: string): number => readFileSync(join(folder, "runs"), "utf8").trim().split("\n").length;
 
 describe("headers", () => {
-  test("[TS-D-AUTH-1] (12) a static Authorization has one owner: it is sent as it is, and no OAuth begins beside it when it is refused", async () => {
+  test("[TS-D-AUTH-1] (12) sends a static Authorization header unchanged, and starts no OAuth when it is refused", async () => {
     const server = await startGuardedServer(() => false);
     const entry = { type: "http", url: server.url, headers: { Authorization: "Bearer ${API_TOKEN}" } };
     const connection = await openConnection(entry, { variables: { API_TOKEN: "stale-token-0815" } });
@@ -55,7 +55,7 @@ describe("headers", () => {
     expect(server.elsewhere).toEqual([]);
   });
 
-  test("[TS-HELPER-2] [TS-D-AUTH-1] (13) the helper is run at connection time, and again at 401; nothing is registered", async () => {
+  test("[TS-HELPER-2] [TS-D-AUTH-1] (13) runs the helper at connection time, and again at 401, and registers no client", async () => {
     const folder = temporaryFolder();
     const helper = writeHelper(folder, "first-token-4711", "second-token-4712");
     const server = await startGuardedServer(({ authorization }) => authorization === "Bearer second-token-4712");
@@ -65,7 +65,7 @@ describe("headers", () => {
     expect(server.requests[0]?.authorization).toBe("Bearer first-token-4711");
   });
 
-  test("[TS-D-AUTH-1] (13) a helper whose every token is refused is run twice and not for ever, and fails with a diagnosis", async () => {
+  test("[TS-D-AUTH-1] (13) runs a helper whose every token is refused twice, and fails with a diagnosis", async () => {
     const folder = temporaryFolder();
     const helper = writeHelper(folder, "first-token-4711", "second-token-4712");
     const server = await startGuardedServer(() => false);
@@ -75,7 +75,7 @@ describe("headers", () => {
     expect([runsOf(folder), server.elsewhere]).toEqual([2, []]);
   });
 
-  test("(15) a personal token is used, though the server advertises OAuth", async () => {
+  test("(15) uses a personal token, although the server advertises OAuth", async () => {
     const server = await startGuardedServer(({ authorization }) => authorization === "Bearer personal-token-42");
     const entry = { type: "http", url: server.url, headers: { Authorization: "Bearer ${API_TOKEN}" } };
     const connection = await openConnection(entry, { variables: { API_TOKEN: "personal-token-42" } });
@@ -84,7 +84,7 @@ describe("headers", () => {
     expect(server.elsewhere).toEqual([]);
   });
 
-  test("[TS-D-AUTH-1] (16) an API key that is refused is a failure with a diagnosis, and triggers no registration", async () => {
+  test("[TS-D-AUTH-1] (16) reports a refused API key with a diagnosis, and registers no client", async () => {
     const server = await startGuardedServer(() => false);
     const entry = { type: "http", url: server.url, headers: { "X-API-Key": "${API_KEY}" } };
     const connection = await openConnection(entry, { variables: { API_KEY: "key-of-somebody-else" } });
@@ -96,7 +96,7 @@ describe("headers", () => {
 });
 
 describe("substitution", () => {
-  test.each(["${API_TOKEN}", "${}", "${API_TOKEN", "a${b c}"])("(17) %s is never sent as it stands", async (text) => {
+  test.each(["${API_TOKEN}", "${}", "${API_TOKEN", "a${b c}"])("(17) never sends %s as it is written", async (text) => {
     const server = await startGuardedServer(() => true);
     const entry = { type: "http", url: server.url, headers: { "X-API-Key": text } };
     const servers = openServers({ faulty: entry }, { variables: {} });
@@ -107,7 +107,7 @@ describe("substitution", () => {
 });
 
 describe("transport", () => {
-  test("[TS-D-CONN-4] (29) a server that died is not shown as connected, though nobody calls it", async () => {
+  test("[TS-D-CONN-4] (29) does not show a server that died as connected, even if nobody calls it", async () => {
     // The older era over HTTP takes longer and is tested in streamable-http-transport.test.ts.
     const servers = (await startAllFaultServers()).filter(({ kind, era }) => kind !== "http" || era === "modern");
     await withEach(servers, async (server) => {
@@ -123,7 +123,7 @@ describe("transport", () => {
 describe("redaction", () => {
   const token = "v3ry-s3cret-t0ken";
 
-  test("(38) a token in an invalid response does not appear in the validation error", async () => {
+  test("(38) does not show a token in an invalid response in the validation error", async () => {
     const json = { "content-type": "application/json" };
     const server = await serveHostileHttp({
       invalid: (response, _, { id }) => {
@@ -155,19 +155,16 @@ describe("redaction", () => {
   });
 });
 
-/** Where the others are proven: the file, and how the title of the test begins. */
+/** The tests of the other failures: the file, and the beginning of the title. */
 const elsewhere: Record<number, readonly [file: string, title: string]> = {
   14: [
     "packages/tool-server/src/connection/transports/streamable-http-transport.test.ts",
     "are requested again for each request",
   ],
-  27: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-3] is initialized again, once, by all calls that notice"],
-  28: ["test/e2e/tool-server-hostile.test.ts", "[TS-D-HTTP-3] and a pooled socket that died in between fails none"],
-  30: [
-    "test/e2e/tool-server-hostile.test.ts",
-    "[TS-D-CONN-3] keeps a connection that is held from knocking at a server without",
-  ],
-  31: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-2] progress restarts the timeout"],
+  27: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-3] initializes a forgotten session again once for all calls"],
+  28: ["test/e2e/tool-server-hostile.test.ts", "[TS-D-HTTP-3] fails no call because of a pooled socket that died"],
+  30: ["test/e2e/tool-server-hostile.test.ts", "[TS-D-CONN-3] pauses between attempts to connect to a server"],
+  31: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-2] restarts the timeout at progress"],
   32: ["packages/tool-server/src/connection/transports/stdio-transport.test.ts", "takes with it all that it started"],
   33: ["packages/tool-server/src/connection/transports/stdio-transport.test.ts", "or says which PATH was searched"],
   34: [
@@ -177,7 +174,7 @@ const elsewhere: Record<number, readonly [file: string, title: string]> = {
   35: ["packages/tool-server/src/http/connect-socket.test.ts", "tunnels every connection with CONNECT"],
 };
 
-test.each(Object.entries(elsewhere))("(%s) is proven by a test elsewhere", (_, [file, title]) => {
+test.each(Object.entries(elsewhere))("(%s) names a test that exists elsewhere", (_, [file, title]) => {
   const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
   expect(readFileSync(path, "utf8")).toContain(`test("${title}`);
 });

@@ -13,7 +13,7 @@ expectNothingLeft();
 
 const hang = (text: string) => ({ name: "hang", arguments: { text } });
 
-test("[TS-D-CONN-1] a server that is killed with 200 calls in flight fails each of them once and clearly, and is used again when it is back", async () => {
+test("[TS-D-CONN-1] fails each of 200 calls in flight once and clearly if a server is killed, and uses the server again when it is back", async () => {
   await withEach(await startAllFaultServers(), async (server) => {
     const connection = await openConnection(server.entry);
     expect((await connection.connect()).era).toBe(server.era);
@@ -33,7 +33,7 @@ test("[TS-D-CONN-1] a server that is killed with 200 calls in flight fails each 
   });
 });
 
-test("[TS-D-CONN-1] a stdio server that is killed while lists are asked for fails nobody: what changes nothing is asked for once more", async () => {
+test("[TS-D-CONN-1] repeats list requests once if a stdio server is killed, because they change nothing", async () => {
   await withEach(await startAllFaultServers(["stdio"]), async (server) => {
     const connection = await openConnection(server.entry);
     expect(await textOf(connection, "echo", { text: "before" })).toBe("before");
@@ -47,7 +47,7 @@ test("[TS-D-CONN-1] a stdio server that is killed while lists are asked for fail
   });
 });
 
-test("[TS-D-CONN-2] a server that hangs ends calls by their timeout, nothing of them is kept, and it is used again once it responds", async () => {
+test("[TS-D-CONN-2] ends calls to a hanging server at their timeout, keeps nothing of them, and uses it again once it responds", async () => {
   const servers = await startAllFaultServers();
   const connections = await Promise.all(
     servers.map(({ entry }) => openConnection(entry, { limits: { connectMs: 1000 } })),
@@ -74,7 +74,7 @@ test("[TS-D-CONN-2] a server that hangs ends calls by their timeout, nothing of 
   for (const server of servers) expect(server.count("run echo after")).toBe(1);
 });
 
-test("[TS-D-CONN-3] a server that is away fails calls at once and clearly, and is not knocked at without pause", async () => {
+test("[TS-D-CONN-3] fails calls at once and clearly while a server is down, and pauses between attempts to connect", async () => {
   await withEach(await startAllFaultServers(["http", "sse", "ws"]), async (server) => {
     const connection = await openConnection(server.entry, { backOff: { firstMs: 60_000, maxMs: 60_000 } });
     await connection.connect();

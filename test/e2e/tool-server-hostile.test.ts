@@ -48,8 +48,8 @@ async function expectService(connection: Connection, after: string): Promise<voi
   expect(text).toBe("echo");
 }
 
-describe("a server that responds wrongly", () => {
-  test("over HTTP fails the one call, and the next succeeds", async () => {
+describe("a server with invalid responses", () => {
+  test("fails only the one call over HTTP, and the next succeeds", async () => {
     const json = { "content-type": "application/json" };
     const events = { "content-type": "text/event-stream" };
     const server = await serveHostileHttp({
@@ -105,7 +105,7 @@ describe("a server that responds wrongly", () => {
     await until(() => expect(server.sockets.size).toBeLessThanOrEqual(2));
   });
 
-  test("over SSE fails the one call, and the next succeeds", async () => {
+  test("fails only the one call over SSE, and the next succeeds", async () => {
     const took = { "content-type": "text/plain" };
     const server = await serveHostileSse({
       garbage: (stream, response) => {
@@ -142,7 +142,7 @@ describe("a server that responds wrongly", () => {
     await until(() => expect(server.sockets.size).toBeLessThanOrEqual(3));
   });
 
-  test("over WebSocket fails the one call, and the next succeeds", async () => {
+  test("fails only the one call over WebSocket, and the next succeeds", async () => {
     const server = await serveHostileWebSocket({
       garbage: (socket) => socket.send("\u0001garbage"),
       html: (socket) => socket.send(page),
@@ -169,7 +169,7 @@ describe("a server that responds wrongly", () => {
     await until(() => expect(server.sockets.size).toBe(1));
   });
 
-  test("over stdio fails the one call, and the next succeeds", async () => {
+  test("fails only the one call over stdio, and the next succeeds", async () => {
     const server = serveHostileStdio(`
       function fault(name, reply) {
         const write = (text) => fs.writeSync(1, text);
@@ -194,7 +194,7 @@ describe("a server that responds wrongly", () => {
     expect(messages.exit).toMatch(/exited with code 3.*out of order/);
   });
 
-  test("slowly, byte for byte, is waited for", async () => {
+  test("waits for a response that arrives slowly, byte by byte", async () => {
     const drip = (write: (text: string) => unknown, text: string, done: () => unknown): void => {
       let at = 0;
       const timer = setInterval(() => {
@@ -240,8 +240,8 @@ describe("a server that responds wrongly", () => {
   });
 });
 
-describe("[TS-D-CONN-1] no call is made twice that may do something", () => {
-  test("though the server forgot the session of another call beside it", async () => {
+describe("[TS-D-CONN-1] calls that may have an effect", () => {
+  test("makes no call twice although the server forgot the session of another call next to it", async () => {
     let isForgotten = false;
     const server = await serveHostileSse({
       long: (_, response) => response.writeHead(202).end(),
@@ -262,7 +262,7 @@ describe("[TS-D-CONN-1] no call is made twice that may do something", () => {
     expect([server.runs("long"), server.runs("forgotten"), server.runs("initialize")]).toEqual([1, 2, 2]);
   });
 
-  test("and one that changes nothing is made once more where its connection broke", async () => {
+  test("repeats a call that changes nothing once if its connection broke", async () => {
     const broken = new Set<string>();
     const breakOnce = (response: { socket: { destroy(): void } | null }, name: string): boolean => {
       if (broken.has(name)) return false;
@@ -281,7 +281,7 @@ describe("[TS-D-CONN-1] no call is made twice that may do something", () => {
     expect([server.runs("tools/list"), server.runs("write")]).toEqual([2, 1]);
   });
 
-  test("[TS-D-HTTP-3] and a pooled socket that died in between fails none", async () => {
+  test("[TS-D-HTTP-3] fails no call because of a pooled socket that died in between", async () => {
     const server = await serveHostileHttp({
       quick(response, reply) {
         response.writeHead(200, { "content-type": "application/json" }).end(reply);
@@ -300,7 +300,7 @@ describe("[TS-D-CONN-1] no call is made twice that may do something", () => {
 });
 
 describe("back-off", () => {
-  test("[TS-D-CONN-3] keeps a connection that is held from knocking at a server without pause", async () => {
+  test("[TS-D-CONN-3] pauses between attempts to connect to a server", async () => {
     const knocks: number[] = [];
     const server = createServer((socket) => {
       knocks.push(Date.now());

@@ -25,7 +25,7 @@ const bearer = ({ url }: GuardedServer): object => ({
 const start = (): Promise<GuardedServer> =>
   startGuardedServer(({ authorization }) => authorization === `Bearer ${token}`);
 
-test("[TS-DIAG-2] an endpoint can be tested by itself with an Authorization header: it returns 200, and wirescope ping succeeds", async () => {
+test("[TS-DIAG-2] tests an endpoint with an Authorization header: it returns 200, and wirescope ping succeeds", async () => {
   const server = await start();
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
   const byHand = (authorization: string): Promise<Response> =>
@@ -40,7 +40,7 @@ test("[TS-DIAG-2] an endpoint can be tested by itself with an Authorization head
   );
 });
 
-test("[TS-DIAG-2] wirescope ping says of a header that is refused what to check", async () => {
+test("[TS-DIAG-2] says in wirescope ping what to check if a header is refused", async () => {
   const server = await start();
   const { code, stderr } = await ping(bearer(server), { API_TOKEN: "another-token-0815" });
   expect(code).toBe(1);
@@ -48,7 +48,7 @@ test("[TS-DIAG-2] wirescope ping says of a header that is refused what to check"
   expect(stderr).not.toContain("another-token-0815");
 });
 
-test("[TS-DIAG-1] --debug shows the headers without their values, the runs of the helper, the retry and the error", async () => {
+test("[TS-DIAG-1] shows the headers without their values, the helper runs, the retry and the error with --debug", async () => {
   const server = await start();
   const folder = temporaryFolder();
   const helper = join(folder, "helper.sh");

@@ -165,8 +165,8 @@ async function run(
   return { code, output };
 }
 
-describe("[TS-SEC-5] no secret leaves the process", () => {
-  test("by what is thrown, published, shown over Channelz, or printed by a crash", async () => {
+describe("[TS-SEC-5] secrets", () => {
+  test("leaks no secret by what is thrown, published, shown over Channelz, or printed by a crash", async () => {
     const place = await prepare();
     const application = await programOf(new URL("leaky-application.test.helper.ts", import.meta.url));
     let channelz = "";
@@ -195,7 +195,7 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
     expect(findSecrets(channelz, secrets)).toEqual([]);
   });
 
-  test("[TS-DIAG-1] by wirescope with --debug, whatever it is asked for", async () => {
+  test("[TS-DIAG-1] prints no secret with --debug, whatever the command", async () => {
     const place = await prepare();
     const env = { ...place.env, WIRESCOPE_DEBUG: "1" };
     const options = ["--debug", "--allow-insecure-loopback", "--config", place.file, "--no-color"];
@@ -221,7 +221,7 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
     }
   });
 
-  test("by wirescope where it cuts what it shows to the width of a terminal", async () => {
+  test("prints no part of a secret where text is cut to the width of a terminal", async () => {
     const place = await prepare();
     for (const columns of [40, 60, 80, 100, 120]) {
       let said = "";
@@ -246,7 +246,7 @@ describe("[TS-SEC-5] no secret leaves the process", () => {
     }
   });
 
-  test("by wirescope check and wirescope trust", async () => {
+  test("prints no secret in wirescope check and wirescope trust", async () => {
     const place = await prepare();
     const options = ["--allow-insecure-loopback"];
     const check = await run([program, "check", place.file, ...options], place);
