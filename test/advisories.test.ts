@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 interface Row {
-  /** The numbers of the advisories, or what it is called that has none. */
+  /** The numbers of the advisories, or a name for those that have none. */
   readonly names: readonly string[];
   readonly files: readonly string[];
 }

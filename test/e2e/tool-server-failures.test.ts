@@ -159,17 +159,20 @@ describe("redaction", () => {
 const elsewhere: Record<number, readonly [file: string, title: string]> = {
   14: [
     "packages/tool-server/src/connection/transports/streamable-http-transport.test.ts",
-    "are requested again for each request",
+    "requests the headers again for each request",
   ],
   27: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-3] initializes a forgotten session again once for all calls"],
   28: ["test/e2e/tool-server-hostile.test.ts", "[TS-D-HTTP-3] fails no call because of a pooled socket that died"],
   30: ["test/e2e/tool-server-hostile.test.ts", "[TS-D-CONN-3] pauses between attempts to connect to a server"],
   31: ["test/e2e/tool-server-calls.test.ts", "[TS-D-CONN-2] restarts the timeout at progress"],
-  32: ["packages/tool-server/src/connection/transports/stdio-transport.test.ts", "takes with it all that it started"],
-  33: ["packages/tool-server/src/connection/transports/stdio-transport.test.ts", "or says which PATH was searched"],
+  32: [
+    "packages/tool-server/src/connection/transports/stdio-transport.test.ts",
+    "ends everything that a child started",
+  ],
+  33: ["packages/tool-server/src/connection/transports/stdio-transport.test.ts", "says which PATH was searched"],
   34: [
     "packages/tool-server/src/connection/transports/stdio-transport.test.ts",
-    "at its start, shows its exit code and the last",
+    "reports the exit code and the last lines of standard error",
   ],
   35: ["packages/tool-server/src/http/connect-socket.test.ts", "tunnels every connection with CONNECT"],
 };
