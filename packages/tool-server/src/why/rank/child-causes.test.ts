@@ -20,13 +20,15 @@ function causesOf(child: Partial<ChildEvidence>, failure?: Partial<FailureEviden
     missing: [],
     withheld: [],
   };
-  return childCauses({ ...base, type: "stdio", positions, child: { ...shown, ...child }, attempt, ...seen });
+  const causes = childCauses({ ...base, type: "stdio", positions, child: { ...shown, ...child }, attempt, ...seen });
+  for (const { code, fix } of causes) expect(fix.advice, code).toMatch(/^[A-Z].*\.$/);
+  return causes;
 }
 
 describe("a command that does not start", () => {
   test("[TS-D-WHY-3] suggests chmod with the quoted path for a command that is not executable", () => {
     const [cause] = causesOf({ notStarted: "not-executable", path: "/opt/my notes" });
-    expect(cause).toMatchObject({ code: "command-not-executable", weight: 1 });
+    expect(cause).toMatchObject({ code: "command-not-executable", weight: 1, evidence: [] });
     expect(cause?.fix.command).toBe("chmod +x '/opt/my notes'");
     expect(causesOf({ notStarted: "not-executable", path: undefined })[0]?.fix.command).toBe("chmod +x notes");
   });
@@ -59,6 +61,9 @@ describe("a command that does not start", () => {
       },
     ]);
     expect(causesOf({ notStarted: "not-started" }, {})).toMatchObject([{ problem: "It failed." }]);
+    expect(causesOf({ notStarted: "not-started" })).toMatchObject([
+      { problem: "The command notes cannot be started." },
+    ]);
     expect(causesOf({ notStarted: "not-found" }, { advice: "Install bubblewrap." })).toMatchObject([
       { code: "command-not-found" },
     ]);
@@ -86,7 +91,12 @@ describe("a process", () => {
         code: "child-exits",
         weight: 0.8,
         evidence: ["The command is notes.", "It was terminated by SIGKILL.", "It wrote nothing to standard error."],
+        fix: { command: "notes" },
       },
+    ]);
+    expect(causesOf({}, { code: "CALL_TIMEOUT" })[0]?.evidence).toEqual([
+      "The command is /bin/notes.",
+      "It wrote nothing to standard error.",
     ]);
   });
 
@@ -111,11 +121,13 @@ describe("a process", () => {
 
   test("[TS-D-WHY-3] suggests another credential in its variable for a process that rejects it", () => {
     const failure = { code: "CALL_REFUSED", said: "Invalid API key" } as const;
-    expect(causesOf({}, failure)[0]?.fix).toEqual({
-      advice: "Add a credential to env of the entry.",
+    const inEntry = {
+      advice: "Add a credential to env of the entry, or correct the one there.",
       position: at("entry"),
-    });
-    const [known] = causesOf({}, failure, { variables: ["NOTES_KEY"] });
+    };
+    expect(causesOf({}, failure)[0]?.fix).toEqual(inEntry);
+    expect(causesOf({}, failure, { variables: ["LOG_LEVEL"] })[0]?.fix).toEqual(inEntry);
+    const [known] = causesOf({}, failure, { variables: ["LOG_LEVEL", "NOTES_KEY"] });
     expect(known?.fix).toMatchObject({ variable: "NOTES_KEY", command: "export NOTES_KEY=…" });
   });
 
@@ -143,7 +155,7 @@ describe("a process", () => {
 
   test.each([
     ["it is silent", {}, "CALL_TIMEOUT", 0.93],
-    ["it had trouble with the network", { stderr: ["npm error ETIMEDOUT"] }, "CHILD_EXITED", 0.93],
+    ["it had trouble with the network", { stderr: ["npm error ETIMEDOUT", "npm error"] }, "CHILD_EXITED", 0.93],
     ["a proxy refused it", { stderr: ["got 407"] }, "CHILD_EXITED", 0.93],
     ["it fails otherwise", { stderr: ["no such table"] }, "CHILD_EXITED", 0.5],
     ["it fails with a number that is no status", { stderr: ["line 4030"] }, "CHILD_EXITED", 0.5],

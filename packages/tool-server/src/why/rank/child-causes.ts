@@ -3,6 +3,7 @@ import { fixField, fixVariable } from "../../causes/fixes.js";
 import { credentialHint, versionHint } from "../../causes/hints.js";
 import { shellWord } from "../../command-line.js";
 import { significantLines } from "../../process/process-output.js";
+import { isSecretName } from "../../secrets/secret-names.js";
 import type { ChildEvidence, FailureEvidence, WalkEvidence } from "../evidence.js";
 
 /** Why the process of a stdio server cannot be used. */
@@ -46,10 +47,10 @@ function logsToStdout(child: ChildEvidence, { message }: FailureEvidence): Cause
 function protocolCauses(seen: WalkEvidence, child: ChildEvidence, { message, said = "" }: FailureEvidence): Cause[] {
   const base = { weight: 0.8, problem: message, evidence: lastOutput(child) };
   if (credentialHint.test(said)) {
-    const [variable] = seen.variables;
+    const variable = seen.variables.find(isSecretName);
     const fix =
       variable === undefined
-        ? fixField(seen, "entry", "Add a credential to env of the entry.")
+        ? fixField(seen, "entry", "Add a credential to env of the entry, or correct the one there.")
         : fixVariable(variable, `Set ${variable} to the current credential: the server rejects the one it has.`);
     return [{ ...base, code: "token-refused", fix }];
   }
@@ -81,7 +82,10 @@ function notStarted(seen: WalkEvidence, { command, notStarted: reason, searched,
   return {
     ...base,
     code: "command-not-found",
-    problem: reason === "not-started" ? (failure?.message ?? "") : `The command ${command} was not found.`,
+    problem:
+      reason === "not-started"
+        ? (failure?.message ?? `The command ${command} cannot be started.`)
+        : `The command ${command} was not found.`,
     evidence: isSearched ? [`PATH searched: ${searched.join(":")}`] : [],
     fix: {
       ...fixField(seen, "command", advice),

@@ -56,7 +56,12 @@ describe("the value of a variable", () => {
     ["url-scheme", "variable-unusable"],
   ] as const)("[TS-D-WHY-3] reports a value that violates %s as %s", (code, expected) => {
     expect(configurationCauses({ ...base, values: values({ code }) })).toMatchObject([
-      { code: expected, weight: 1, fix: { advice: "Correct it.", variable: "A", command: "export A=…", position } },
+      {
+        code: expected,
+        weight: 1,
+        evidence: [`Rule ${code}, for line 8 of the configuration.`],
+        fix: { advice: "Correct it.", variable: "A", command: "export A=…", position },
+      },
     ]);
   });
 
@@ -86,7 +91,11 @@ describe("trust", () => {
     expect(cause).toMatchObject({ code: expected, weight: 1, problem: "No." });
     expect(cause?.evidence).toEqual(["Nothing in the entry was run or connected to."]);
     expect(cause?.fix.command).toBe(command);
-    expect(cause?.fix.advice).not.toBe("");
+    expect(cause?.fix.advice).toMatch(/^[A-Z].*\.$/);
+  });
+
+  test("finds no cause in an entry whose trust is not known", () => {
+    expect(configurationCauses({ ...base, trust: undefined })).toEqual([]);
   });
 });
 
@@ -103,12 +112,31 @@ describe("a helper", () => {
     ["HELPER_NOT_RUNNABLE", "not-found", "helper-missing", { position }],
     ["HELPER_NOT_RUNNABLE", "not-executable", "helper-not-executable", { command: "chmod +x '/my plugin/h.sh'" }],
     ["HELPER_TIMEOUT", "timed-out", "helper-timeout", { command: "time '/my plugin/h.sh'" }],
-    ["HELPER_OUTPUT_INVALID", "exited", "helper-output-invalid", { command: "'/my plugin/h.sh'" }],
+    [
+      "HELPER_OUTPUT_INVALID",
+      "exited",
+      "helper-output-invalid",
+      { advice: expect.stringContaining('{"Header-Name": "value"}'), command: "'/my plugin/h.sh'" },
+    ],
     ["HELPER_FAILED", "exited", "helper-failed", { command: "'/my plugin/h.sh'" }],
   ])("[TS-D-WHY-3] reports the helper failure %s (%s) as %s", (code, outcome, expected, fix) => {
     expect(causesOf({ outcome, failure: { code, message: "No." } })).toMatchObject([
       { code: expected, weight: 1, problem: "No.", evidence: ["The helper is /my plugin/h.sh."], fix },
     ]);
+  });
+
+  test("[TS-D-WHY-3] repeats the advice of the failure for a helper that the system cannot start", () => {
+    const advised = (
+      code: "HELPER_NOT_RUNNABLE" | "HELPER_FAILED",
+      outcome: HelperEvidence["outcome"],
+      advice?: string,
+    ) => causesOf({ outcome, failure: { code, message: "No.", advice } })[0]?.fix;
+    const advice = "Move it out of the hidden folder.";
+    expect(advised("HELPER_NOT_RUNNABLE", "hidden", advice)).toEqual({ advice, position });
+    expect(advised("HELPER_NOT_RUNNABLE", "hidden")?.command).toBe("chmod +x '/my plugin/h.sh'");
+    expect(advised("HELPER_NOT_RUNNABLE", "not-executable", advice)?.command).toBe("chmod +x '/my plugin/h.sh'");
+    expect(advised("HELPER_FAILED", "exited", advice)?.advice).toBe(advice);
+    expect(advised("HELPER_FAILED", "exited")?.advice).toBe("Run it by hand to see why it fails.");
   });
 
   test("finds no cause in a helper that returned headers", () => {

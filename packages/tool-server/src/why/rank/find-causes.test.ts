@@ -56,7 +56,12 @@ test("reports an unknown failure as it is", () => {
   const failure = { code: "CREDENTIAL_CLOSED", message: "It was closed." } as const;
   const [cause, ...rest] = findCauses({ ...base, network, attempt: { credential: "headers", failure } });
   expect(rest).toEqual([]);
-  expect(cause).toMatchObject({ code: "unknown", problem: "It was closed." });
+  expect(cause).toMatchObject({
+    code: "unknown",
+    problem: "It was closed.",
+    evidence: [],
+    fix: { advice: expect.stringContaining("--debug") },
+  });
 });
 
 test("[TS-D-WHY-1] lists several variables, entry errors and missing variables of a process separately", () => {
@@ -144,6 +149,46 @@ describe("a refused token", () => {
     expect(codes({ attempt: refused(403, { tenants, tokens: same }) })).not.toContain("wrong-tenant");
     expect(codes({ attempt: refused(403, { tenants, tokens: other }) })[0]).toBe("wrong-tenant");
   });
+});
+
+describe("a refusal by a server that offers OAuth", () => {
+  const challenge = { schemes: ["bearer"], error: undefined, description: undefined, scopes: [] };
+  const named = { ...challenge, resourceMetadata: ["https://api.example.com/.well-known/oauth-protected-resource"] };
+  const offer = { headers: ["X-Key"], issuer: "https://as.example", canRegister: true, evidence: ["It was read."] };
+  const offered = (seen: Partial<WalkEvidence>) =>
+    findCauses({ ...base, network, ...seen }).find(({ code }) => code === "oauth-offered");
+
+  test.each(["headers", "helper"] as const)("[TS-D-WHY-3] suggests a sign-in in place of %s", (credential) => {
+    const attempt = { ...refused(401, { challenge: named }), credential };
+    expect(offered({ attempt })).toMatchObject({
+      weight: 0.35,
+      evidence: ["POST /mcp returned 401.", `The challenge names ${named.resourceMetadata}.`],
+      fix: { command: "wirescope login api --profile work" },
+    });
+    expect(offered({ attempt: { ...refused(401), credential }, offer })).toMatchObject({
+      evidence: ["POST /mcp returned 401.", "It was read."],
+      fix: { advice: "Remove X-Key from the headers of the entry, then sign in." },
+    });
+    expect(offered({ attempt: { ...refused(401), credential } })).toBeUndefined();
+  });
+
+  test("suggests no sign-in for a WebSocket server, or if OAuth is already used", () => {
+    expect(offered({ type: "ws", attempt: refused(401, { challenge: named }), offer })).toBeUndefined();
+    const attempt = { ...refused(401, { challenge: named }), credential: "oauth" } as const;
+    expect(offered({ attempt, offer })).toBeUndefined();
+  });
+});
+
+test("[TS-D-WHY-2] names the host of the walk, and its variables that select a tenant", () => {
+  const tokens = [token({ audience: ["https://other.example"], isForServer: false })];
+  const refusal = { tokens, host: "proxy.example", tenantVariables: ["KNOWN_TENANT"] };
+  const problems = (seen: Partial<WalkEvidence>) =>
+    findCauses({ ...base, attempt: refused(403, refusal), ...seen }).map(({ problem }) => problem);
+  const tenants = [{ variable: "TENANT", via: "host" }] as unknown as WalkEvidence["tenants"];
+  expect(problems({ network })).toContainEqual(expect.stringContaining("but the server is api.example.com, port 443."));
+  expect(problems({})).toContainEqual(expect.stringContaining("but the server is proxy.example."));
+  expect(problems({ tenants })).toContainEqual(expect.stringMatching(/^TENANT selects the tenant/));
+  expect(problems({})).toContainEqual(expect.stringMatching(/^KNOWN_TENANT selects the tenant/));
 });
 
 describe("the server's message", () => {

@@ -17,6 +17,7 @@ function causeOf(
   const [cause, ...rest] = networkCauses({ ...base, ...seen, network: shown });
   expect(rest).toEqual([]);
   expect(cause).toMatchObject({ weight: 1, problem: "It failed." });
+  expect(cause?.fix.advice).toMatch(/^[A-Z].*\.$/);
   return cause;
 }
 
@@ -31,7 +32,7 @@ test.each<[NetworkFailure["stage"], string, string, Partial<Fix>]>([
   ["connection", "EPIPE", "connection-cut", {}],
   ["connection", "ETIMEDOUT", "connection-timeout", { command: "export HTTPS_PROXY=http://host:port" }],
   ["connection", "EHOSTUNREACH", "connection-timeout", { variable: "HTTPS_PROXY" }],
-  ["tls", "CERT_HAS_EXPIRED", "certificate-expired", { command: "date -u" }],
+  ["tls", "CERT_HAS_EXPIRED", "certificate-expired", { advice: expect.stringMatching(/^Renew/), command: "date -u" }],
   ["tls", "CERT_NOT_YET_VALID", "certificate-not-yet-valid", { command: "date -u" }],
   ["tls", "ERR_TLS_CERT_ALTNAME_INVALID", "certificate-host-mismatch", url],
   ["tls", "EPROTO", "not-tls", url],
@@ -67,6 +68,7 @@ test.each<[Partial<NetworkFailure>, NetworkEvidence["proxy"], string, string]>([
   [{}, undefined, "proxy-unusable", "export HTTPS_PROXY=…"],
   [{ proxyStatus: 407 }, proxy, "proxy-credentials", "export https_proxy=http://user:password@proxy.example:8080"],
   [{ proxyStatus: 403 }, proxy, "proxy-refuses", "export NO_PROXY=api.example.com"],
+  [{ proxyStatus: 502, code: "ECONNRESET" }, proxy, "proxy-refuses", "export NO_PROXY=api.example.com"],
   // It responded, but not as a proxy.
   [{ code: "" }, proxy, "proxy-refuses", "export NO_PROXY=api.example.com"],
   [{ code: "ECONNREFUSED" }, proxy, "proxy-unreachable", "export https_proxy=…"],

@@ -21,8 +21,8 @@ const response = (more: Partial<ResponseEvidence>): ResponseEvidence => ({
 });
 
 /** The causes of a failure without a refusal; those with a status come first. */
-const causesOf = (failure: Partial<FailureEvidence>, response?: ResponseEvidence, seen: Partial<WalkEvidence> = {}) =>
-  responseCauses({
+function causesOf(failure: Partial<FailureEvidence>, response?: ResponseEvidence, seen: Partial<WalkEvidence> = {}) {
+  const causes = responseCauses({
     ...base,
     attempt: {
       credential: "headers",
@@ -31,6 +31,9 @@ const causesOf = (failure: Partial<FailureEvidence>, response?: ResponseEvidence
     },
     ...seen,
   });
+  for (const { code, fix } of causes) expect(fix.advice, code).toMatch(/^[A-Z].*\.$/);
+  return causes;
+}
 
 describe("a status", () => {
   test.each([
@@ -67,6 +70,13 @@ describe("a status", () => {
       position: url,
     });
     expect(causesOf({ status: 405 })[0]?.fix.advice).toContain('has the type "sse"');
+  });
+
+  test("[TS-D-WHY-3] suggests trying again after failures that may pass", () => {
+    const command = "wirescope ping api --profile work";
+    expect(causesOf({ status: 503 })[0]?.fix.command).toBe(command);
+    for (const code of ["CALL_TIMEOUT", "SERVER_UNREACHABLE", "CONNECTION_LOST", "SESSION_LOST"] as const)
+      expect(causesOf({ code })[0]?.fix.command).toBe(command);
   });
 
   test("[TS-D-WHY-3] says after a 429 how long the server asks to wait", () => {
@@ -110,6 +120,11 @@ describe("a success status without the protocol", () => {
   test.each([
     [{ title: "Sign in to Example" }, true],
     [{ title: "Log-in" }, true],
+    [{ title: "Login | Example" }, true],
+    [{ title: "Signin" }, true],
+    [{ title: "You are logging in" }, true],
+    [{ title: "Company SSO" }, true],
+    [{ title: "Lessons of our associates, and cataloging" }, false],
     [{ title: "", excerpt: "Please authenticate first" }, true],
     [{ title: "Welcome to nginx" }, false],
   ])("[TS-D-WHY-3] decides whether the page %o is a sign-in page: %s", (shown, isSignIn) => {

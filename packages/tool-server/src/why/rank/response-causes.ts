@@ -57,6 +57,9 @@ function statusCauses(seen: WalkEvidence, { failure, response }: AttemptEvidence
   return found("not-the-protocol", 0.7, url("Check that the url is the url of the tool server."));
 }
 
+/** Whole words only: "sso" is also in lessons and associates. */
+const signInHint = /\b(?:sign|log)(?:g?ing)?[ -]?in\b|\bsso\b|\bauthenticat/i;
+
 /** A success status, but not a response of the protocol. */
 function foreignCauses(
   seen: WalkEvidence,
@@ -67,7 +70,7 @@ function foreignCauses(
   if (code !== "NOT_A_TOOL_SERVER" || response === undefined) return [];
   const check = fixField(seen, "url", "Open the url in a browser and correct it: this is not a tool server.");
   if (response.title !== undefined || response.mediaType === "text/html") {
-    const isSignIn = /sign[ -]?in|log[ -]?in|sso|authenticat/i.test(`${response.title} ${response.excerpt}`);
+    const isSignIn = signInHint.test(`${response.title} ${response.excerpt}`);
     const advice =
       "A sign-in page is in front of the server. Open the url in a browser, and ask its operator how programs can get past it.";
     return found("html-page", 0.9, isSignIn ? { ...check, advice } : check);

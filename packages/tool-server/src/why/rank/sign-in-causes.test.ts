@@ -48,12 +48,15 @@ const login = "wirescope login api --profile work";
 const again = `wirescope logout api --profile work && ${login}`;
 const client = '"api": {"clientId": "…"}';
 
-const causesOf = (oauth: Partial<OAuthEvidence>, status = 401, more: Partial<RefusalEvidence> = {}): Cause[] =>
-  signInCauses({
+function causesOf(oauth: Partial<OAuthEvidence>, status = 401, more: Partial<RefusalEvidence> = {}): Cause[] {
+  const causes = signInCauses({
     ...base,
     attempt: { ...refused(status, more), credential: "oauth" },
     oauth: { events: [], before, authorization, ...oauth },
   });
+  for (const { code, fix } of causes) expect(fix.advice, code).toMatch(/^[A-Z].*\.$/);
+  return causes;
+}
 const codes = (causes: readonly Cause[]): string[] => causes.map(({ code }) => code);
 
 describe("the metadata of an authorization server", () => {
@@ -67,6 +70,12 @@ describe("the metadata of an authorization server", () => {
     ["names another issuer", { outcome: "invalid", publishedIssuer: "https://b.example" }, ["issuer-mismatch"]],
     ["names an unsafe endpoint", { outcome: "invalid", endpoints: [endpoint] }, ["endpoint-unsafe"]],
     ["is invalid otherwise", { outcome: "invalid" }, ["metadata-invalid"]],
+    [
+      "names an unsafe endpoint and no issuer",
+      { outcome: "invalid", endpoints: [endpoint], publishedIssuer: undefined },
+      ["endpoint-unsafe"],
+    ],
+    ["is invalid and has no PKCE", { outcome: "invalid", pkce: undefined }, ["metadata-invalid"]],
     ["has other PKCE", { pkce: ["plain"] }, ["pkce-missing"]],
     ["has no PKCE", { pkce: undefined }, ["pkce-missing"]],
     ["has another issuer than before", { changedFrom: "https://old.example" }, ["issuer-changed"]],
@@ -82,6 +91,14 @@ describe("the metadata of an authorization server", () => {
       expect(evidence).toEqual(["It was read."]);
       expect(weight).toBeGreaterThanOrEqual(0.98);
     }
+  });
+
+  test("[TS-D-WHY-3] suggests signing in if the authorization server changed or cannot be reached", () => {
+    const fixOf = (look: Partial<AuthorizationServerEvidence>) =>
+      causesOf({ authorization: { ...authorization, ...look } })[0]?.fix;
+    expect(fixOf({ outcome: "failed" })).toMatchObject({ command: login });
+    const changed = fixOf({ changedFrom: "https://old.example" });
+    expect(changed).toMatchObject({ advice: expect.stringContaining("If the change is intended"), command: login });
   });
 
   test("[TS-D-WHY-2] lists each unsafe endpoint, and no other", () => {
@@ -161,14 +178,40 @@ describe("a stored token that the server rejects", () => {
       expect(codes(found)).toEqual(expected);
       const renewal = found.find(({ code }) => code.startsWith("refresh-"));
       if (renewal !== undefined) expect(renewal.evidence).toEqual([`${events.at(-1)}.`]);
+      const verb = renewal?.code === "refresh-failing" ? "ping" : "login";
+      if (renewal !== undefined) expect(renewal.fix.command).toBe(`wirescope ${verb} api --profile work`);
+      const [last] = found.slice(-1);
+      expect(last?.fix.command).toBe(last?.code === "sign-in-loop" ? again : login);
     },
   );
+
+  test("[TS-D-WHY-1] considers a loop more likely after a refresh or a second sign-in than by the age of the token", () => {
+    const weight = (kinds: string[], obtainedAt = now) =>
+      causesOf({ events: kinds.map(event), before: { ...before, obtainedAt } })[0]?.weight;
+    expect(weight([])).toBe(0.86);
+    expect(weight(["sign-in-done"])).toBe(0.86);
+    expect(weight(["sign-in-done", "sign-in-done"])).toBe(0.89);
+    expect(weight(["refreshed"])).toBe(0.89);
+  });
+
+  test("[TS-ERR-3] does not blame the age of a token after a 403", () => {
+    expect(causesOf({ before: { ...before, obtainedAt: now } }, 403)).toEqual([]);
+  });
+
+  test("ignores an earlier failure of a refresh if the server works", () => {
+    for (const kind of ["tokens-dropped", "refresh-failed"]) {
+      const oauth = { events: [event(kind)], before, authorization };
+      expect(signInCauses({ ...base, attempt: { credential: "oauth" }, oauth })).toEqual([]);
+      expect(signInCauses({ ...base, oauth })).toEqual([]);
+    }
+  });
 
   test("[TS-D-WHY-2] describes a rejected token by the number of sign-ins, the refresh, or its age", () => {
     const message = (kinds: string[], obtainedAt = 0) =>
       causesOf({ events: kinds.map(event), before: { ...before, obtainedAt } })[0]?.problem;
     expect(message(["sign-in-done", "sign-in-done"])).toContain("There were 2 sign-ins.");
     expect(message(["refreshed"])).toContain("was just refreshed");
+    expect(message(["sign-in-done"], now - 60_000)).not.toContain("There were");
     expect(message([], now - 60_000)).toContain(
       "was obtained 60 s ago: signing in again and again would not help. The",
     );
@@ -192,6 +235,7 @@ describe("a stored token that the server rejects", () => {
       code: "vault-unreadable",
       weight: 1,
       problem: "The key is wrong.",
+      evidence: [],
       fix: { command: "wirescope auth api --profile work" },
     };
     expect(causesOf({ vaultFailure })[0]).toMatchObject(expected);
@@ -209,13 +253,36 @@ describe("a server without signs of OAuth", () => {
     [401, ["bearer-like"], []],
     [403, ["bearer"], []],
   ])("[TS-D-WHY-1] explains %i with %j, without signs of OAuth, as %j", (status, schemes, expected) => {
-    expect(codes(causesOf(nothing, status, { challenge: { ...challenge, schemes } }))).toEqual(expected);
+    const causes = causesOf(nothing, status, { challenge: { ...challenge, schemes } });
+    expect(codes(causes)).toEqual(expected);
+    expect(causes.every(({ fix }) => fix.command === login)).toBe(true);
   });
 
   test.each<[string, Partial<OAuthEvidence>, Partial<typeof challenge>, boolean]>([
     ["a challenge that names metadata", nothing, { resourceMetadata: ["https://a.example/m"] as never[] }, true],
     ["metadata of the resource", { ...nothing, resource }, {}, true],
     ["metadata of another resource", { ...nothing, resource: { ...resource, outcome: "foreign" } }, {}, true],
+    ["metadata of the authorization server", { before: undefined }, {}, true],
+    [
+      "invalid metadata that names an issuer",
+      { before: undefined, authorization: { ...authorization, outcome: "invalid" } },
+      {},
+      true,
+    ],
+    [
+      "invalid metadata that names an endpoint",
+      {
+        before: undefined,
+        authorization: {
+          ...authorization,
+          outcome: "invalid",
+          publishedIssuer: undefined,
+          endpoints: [{ name: "token_endpoint", url: "https://as.example/token", defect: undefined }],
+        },
+      },
+      {},
+      true,
+    ],
     ["no metadata of the resource", { ...nothing, resource: { ...resource, outcome: "absent" } }, {}, false],
     [
       "any JSON in place of metadata",
@@ -242,14 +309,25 @@ describe("a sign-in that failed before", () => {
     signInFailureCauses({ ...base, earlier: { code: "SIGN_IN_FAILED", message: "It failed.", ...failure }, ...more });
 
   test.each<[FailureEvidence["code"], string, string, object]>([
-    ["SIGN_IN_FAILED", "", "sign-in-failed", { command: login }],
+    ["SIGN_IN_FAILED", "", "sign-in-failed", { advice: "Sign in again.", command: login }],
     ["TOKEN_REFUSED", "", "token-refused", { command: login }],
     ["REGISTRATION_REFUSED", "", "registration-refused", { write: client }],
-    ["ISSUER_CHANGED", "", "issuer-changed", { command: login }],
+    [
+      "ISSUER_CHANGED",
+      "",
+      "issuer-changed",
+      { advice: expect.stringContaining("If the change is intended"), command: login },
+    ],
     ["SIGN_IN_FAILED", "invalid redirect_uri", "redirect-mismatch", { command: again }],
+    ["SIGN_IN_FAILED", "redirectUri mismatch", "redirect-mismatch", { command: again }],
     ["REGISTRATION_REFUSED", "Redirect URL not allowed", "redirect-mismatch", { command: again }],
     ["ISSUER_CHANGED", "redirect_uri", "issuer-changed", { command: login }],
-    ["SIGN_IN_FAILED", "Admin consent required", "approval-needed", {}],
+    [
+      "SIGN_IN_FAILED",
+      "Admin consent required",
+      "approval-needed",
+      { advice: expect.stringContaining("administrator") },
+    ],
   ])("[TS-D-WHY-3] explains an earlier sign-in that failed with %s (%s) as %s", (code, said, expected, fix) => {
     expect(failed({ code, said })).toMatchObject([
       {
