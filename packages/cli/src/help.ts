@@ -10,11 +10,20 @@ const exitCodes: readonly Meaning[] = [
   ["2", "invalid usage or configuration"],
 ];
 
+/** What is not a command and can stand in the place of one. */
+const withoutCommand: readonly Meaning[] = [
+  ["<url>", "list the tools of the server at this url, without a configuration"],
+  ["-- <command …>", "list the tools of the server that this command starts"],
+];
+
 const environment: readonly Meaning[] = environmentVariables
   .filter(({ isOnlyInReference }) => !isOnlyInReference)
   .map(({ name, help }) => [name, help]);
 
 const examples: readonly Meaning[] = [
+  ["wirescope https://mcp.example.com/mcp", "list the tools of a server, without a configuration"],
+  ["wirescope call https://mcp.example.com/mcp search text=refund", "call one of them"],
+  ["wirescope -- npx some-server", "the same for a server that runs here"],
   ["wirescope tree", "show the connections of the running gateway"],
   ["wirescope channels --target 10.0.0.7:50051", "list the channels of another process"],
   ["wirescope sockets --target unix:/run/app.sock", "list its connections, over a Unix socket"],
@@ -37,7 +46,7 @@ export function overviewText(width?: number): string {
     "",
     "Commands:",
     ...twoColumns(
-      commands.map((command) => [usageOf(command), command.summary]),
+      [...withoutCommand, ...commands.map((command): Meaning => [usageOf(command), command.summary])],
       width,
     ),
     "",

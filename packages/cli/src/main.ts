@@ -8,6 +8,7 @@ import { commandText, overviewText } from "./help.js";
 import { type Io, processIo } from "./io.js";
 import { toParseArgs } from "./options.js";
 import { widthOf } from "./output/screen.js";
+import { isServerUrl, splitServerCommand } from "./tool-server/ad-hoc-server.js";
 import { UsageError } from "./usage-error.js";
 import { version } from "./version.js";
 
@@ -22,7 +23,7 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
     if (call.verb === "version") return showVersion(io);
     const command = findCommand(call.verb);
     verb = command.name;
-    if (call.args.some((arg) => arg === "--help" || arg === "-h")) {
+    if (splitServerCommand(call.args).words.some((arg) => arg === "--help" || arg === "-h")) {
       io.stdout.write(commandText(command, widthOf(io.stdout)));
       return exitCode.ok;
     }
@@ -45,14 +46,19 @@ export async function runProcess(): Promise<void> {
   process.exitCode = await main(process.argv.slice(2));
 }
 
-/** The first argument that is neither an option nor the value of one, and all the others. */
+/**
+ * The first argument that is neither an option nor the value of one, and all the others. A url, or a command after `--`, in its place
+ * lists the tools of that server.
+ */
 function splitCommand(argv: readonly string[]): {
   readonly verb: string | undefined;
   readonly args: readonly string[];
 } {
   const options = Object.assign({}, ...commands.map((command) => toParseArgs(command.options)));
-  const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true });
+  const { words, command } = splitServerCommand(argv);
+  const { tokens } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true, tokens: true });
   const first = tokens.find((token) => token.kind === "positional");
+  if (isServerUrl(first?.value) || (first === undefined && command !== undefined)) return { verb: "tools", args: argv };
   if (first === undefined) return { verb: undefined, args: argv };
   return { verb: first.value, args: argv.filter((_, index) => index !== first.index) };
 }

@@ -11,13 +11,12 @@ import type { Entry } from "@wirescope/tool-server/config";
 import { oauthSummary, parseResourceChallenge } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
-import type { OptionValues } from "../options.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
 import { type ConfiguredServers, openConfiguredServers } from "../tool-server/configured-servers.js";
 import { loadConfiguration, readable, readVariables, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
 import { redactingIo } from "../tool-server/redaction.js";
-import type { serverOptions } from "../tool-server/server-options.js";
+import type { ServerValues } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openExplainableServers } from "../why/explain-configured.js";
@@ -30,11 +29,7 @@ export interface LocalAdmin extends ServerAdmin {
 }
 
 /** Reads the configuration that the options name with the first method that needs it. `keyCreation` is for the encrypted file. */
-export function createLocalAdmin(
-  values: OptionValues<typeof serverOptions>,
-  io: Io,
-  keyCreation?: KeyCreation,
-): LocalAdmin {
+export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: KeyCreation): LocalAdmin {
   let secrets: SecretRegistry | undefined;
   const safeIo = redactingIo(io, { redact: (text) => secrets?.redact(text) ?? text });
   let opening: Promise<ConfiguredServers> | undefined;
@@ -173,7 +168,7 @@ interface Judging {
   judge(entry: Entry): Promise<TrustJudgement>;
 }
 
-async function openJudging(values: OptionValues<typeof serverOptions>, io: Io): Promise<Judging> {
+async function openJudging(values: ServerValues, io: Io): Promise<Judging> {
   const { file, pluginRoot, configuration } = await loadConfiguration(values);
   const { variables, findings } = await readable(() => readVariables(values["env-file"], io.env));
   reportEnvFindings(findings, io);

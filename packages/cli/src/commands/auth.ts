@@ -14,7 +14,8 @@ import { defineAdminCommand } from "./define-admin-command.js";
 export const authCommand: Command = defineAdminCommand({
   name: "auth",
   summary: "show the sign-in status of the servers: account, scopes, expiry",
-  parameters: ["[server]"],
+  parameters: ["[server|url]"],
+  takesServer: true,
   options: { ...serverOptions, ...adminOptions },
   notes: ["It connects to no server and never prints a token."],
   isChange: () => false,

@@ -10,7 +10,7 @@ import { findTool } from "./tools.js";
 export const callCommand: Command = defineServerCommand({
   name: "call",
   summary: "call a tool and print its result",
-  parameters: ["<server>", "<tool>", "[json | key=value …]"],
+  parameters: ["<server|url>", "<tool>", "[json | key=value …]"],
   options: {
     save: {
       type: "string",
@@ -21,6 +21,7 @@ export const callCommand: Command = defineServerCommand({
   notes: [
     "Arguments are one JSON object, or key=value pairs, which are converted to the types in the schema of the tool.",
     "key:=json passes JSON, key=@file passes the content of a file, and a repeated key makes a list.",
+    "A url in place of the name needs no configuration, nor does a command after the arguments: call <tool> … -- <command>.",
     "If the tool reports an error, the exit code is 1.",
   ],
   async use({ servers, screen, io, values, positionals }) {

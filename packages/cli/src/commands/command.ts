@@ -1,5 +1,6 @@
 import type { Io } from "../io.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
+import { type AdHocServer, adHocServerOf, splitServerCommand } from "../tool-server/ad-hoc-server.js";
 import { UsageError } from "../usage-error.js";
 
 /** A command of the command line. */
@@ -24,6 +25,8 @@ export interface CommandSpec<T extends OptionTable> {
   readonly parameters?: readonly string[];
   readonly options: T;
   readonly notes?: readonly string[];
+  /** Whether the first argument is a server, which may be a url instead of a name, or a command after `--`. */
+  readonly takesServer?: true;
 }
 
 /** A command line as parsed by the options of a command. */
@@ -31,6 +34,8 @@ export interface Invocation<T extends OptionTable> {
   readonly values: OptionValues<T>;
   readonly positionals: readonly string[];
   readonly io: Io;
+  /** The server that the command line names by url or command, in place of one of a configuration. */
+  readonly adHoc: AdHocServer | undefined;
 }
 
 /**
@@ -38,7 +43,7 @@ export interface Invocation<T extends OptionTable> {
  * checked, for a better message.
  */
 export function defineCommand<T extends OptionTable>(
-  { name, summary, parameters = [], options, notes }: CommandSpec<T>,
+  { name, summary, parameters = [], options, notes, takesServer }: CommandSpec<T>,
   run: (invocation: Invocation<T>) => Promise<number>,
   check?: (values: OptionValues<T>, positionals: readonly string[]) => void,
 ): Command {
@@ -49,10 +54,14 @@ export function defineCommand<T extends OptionTable>(
     options,
     notes,
     async run(args, io) {
-      const { values, positionals } = parseOptions(options, args);
+      const { words, command } = takesServer ? splitServerCommand(args) : { words: args, command: undefined };
+      const { values, positionals: given } = parseOptions(options, words);
+      const adHoc = takesServer ? adHocServerOf(given[0], command, values) : undefined;
+      // A command stands after all other words, in place of the first.
+      const positionals = adHoc !== undefined && command !== undefined ? [adHoc.name, ...given] : given;
       check?.(values, positionals);
       assertPositionals(name, parameters, positionals);
-      return run({ values, positionals, io });
+      return run({ values, positionals, io, adHoc });
     },
   };
 }

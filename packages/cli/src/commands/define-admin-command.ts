@@ -4,7 +4,7 @@ import { reportFailure } from "../failure.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
-import { serverOptions } from "../tool-server/server-options.js";
+import { type ServerValues, serverOptions, withAdHocServer } from "../tool-server/server-options.js";
 import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
 /** What a command that administers servers works with. */
@@ -33,8 +33,9 @@ interface AdminCommandSpec<T extends OptionTable> extends CommandSpec<T> {
 export function defineAdminCommand<T extends OptionTable>({ use, check, ...spec }: AdminCommandSpec<T>): Command {
   return defineCommand(
     spec,
-    async ({ values, positionals, io }) => {
-      const common = { ...parseOptions(serverOptions, []).values, ...values };
+    async ({ values, positionals, io, adHoc }) => {
+      const given: ServerValues = { ...parseOptions(serverOptions, []).values, ...values };
+      const common = withAdHocServer(given, adHoc);
       const keyCreation = spec.keyCreation?.(values);
       const local = async (): Promise<LocalAdmin> => {
         const { createLocalAdmin } = await import("../admin/local-admin.js");
@@ -44,7 +45,7 @@ export function defineAdminCommand<T extends OptionTable>({ use, check, ...spec 
         const { openAdmin } = await import("../admin/open-admin.js");
         return openAdmin(common, io, { isChange: spec.isChange(positionals), keyCreation });
       };
-      await using admin = await (spec.isLocal?.(values) ? local() : open());
+      await using admin = await (adHoc !== undefined || spec.isLocal?.(values) ? local() : open());
       const screen = createScreen(admin.io, common["no-color"]);
       try {
         return await use({ admin, screen, values, positionals, local });

@@ -2,8 +2,9 @@ import { reportFailure } from "../failure.js";
 import type { Io } from "../io.js";
 import type { OptionTable, OptionValues } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
+import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
 import type { ConfiguredServers } from "../tool-server/configured-servers.js";
-import { serverOptions } from "../tool-server/server-options.js";
+import { serverOptions, withAdHocServer } from "../tool-server/server-options.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
@@ -14,6 +15,8 @@ export interface ServerContext<T extends OptionTable> {
   readonly io: Io;
   readonly values: OptionValues<T & typeof serverOptions>;
   readonly positionals: readonly string[];
+  /** The one server, if the command line names it by url or command. */
+  readonly adHoc: AdHocServer | undefined;
 }
 
 interface ServerCommandSpec<T extends OptionTable> extends CommandSpec<T> {
@@ -23,9 +26,9 @@ interface ServerCommandSpec<T extends OptionTable> extends CommandSpec<T> {
 /** A command that uses the servers of a configuration, and closes what it opened. */
 export function defineServerCommand<T extends OptionTable>({ use, ...spec }: ServerCommandSpec<T>): Command {
   const options = { ...spec.options, ...serverOptions };
-  return defineCommand({ ...spec, options }, async ({ values, positionals, io }) => {
+  return defineCommand({ ...spec, options, takesServer: true }, async ({ values, positionals, io, adHoc }) => {
     // Within the generic table the compiler no longer sees the part that every such command has.
-    const common: OptionValues<typeof serverOptions> = values;
+    const common = withAdHocServer<OptionValues<typeof serverOptions>>(values, adHoc);
     // Loaded late: the commands that read Channelz start without it.
     const { openConfiguredServers } = await import("../tool-server/configured-servers.js");
     const { redactingIo } = await import("../tool-server/redaction.js");
@@ -34,7 +37,7 @@ export function defineServerCommand<T extends OptionTable>({ use, ...spec }: Ser
     const safeIo = redactingIo(io, servers.secrets);
     const screen = createScreen(safeIo, common["no-color"]);
     try {
-      return await use({ servers, screen, io: safeIo, values, positionals });
+      return await use({ servers, screen, io: safeIo, values, positionals, adHoc });
     } catch (error) {
       // Reported here, where the secrets are known.
       return reportFailure(error, safeIo, spec.name);

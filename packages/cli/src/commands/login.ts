@@ -10,7 +10,8 @@ import { defineAdminCommand } from "./define-admin-command.js";
 export const loginCommand: Command = defineAdminCommand({
   name: "login",
   summary: "sign in to a server with OAuth",
-  parameters: ["<server>"],
+  parameters: ["<server|url>"],
+  takesServer: true,
   options: {
     scope: { type: "string", multiple: true, placeholder: "name", help: "also request this scope" },
     device: {
@@ -92,7 +93,8 @@ function readOrigin(text: string | undefined): string | undefined {
 export const logoutCommand: Command = defineAdminCommand({
   name: "logout",
   summary: "sign out: revoke and delete the tokens, then check that the server rejects the old one",
-  parameters: ["<server>"],
+  parameters: ["<server|url>"],
+  takesServer: true,
   options: { ...serverOptions, ...adminOptions },
   notes: [
     "If a gateway is running with the same configuration, the gateway is signed out and removes the tools at once.",

@@ -16,7 +16,7 @@ interface Pong {
 export const pingCommand: Command = defineServerCommand({
   name: "ping",
   summary: "connect to servers and measure their response time",
-  parameters: ["[server]"],
+  parameters: ["[server|url]"],
   options: {},
   async use(context) {
     const { servers, screen, positionals } = context;

@@ -11,7 +11,7 @@ import { defineServerCommand } from "./define-server-command.js";
 export const promptsCommand: Command = defineServerCommand({
   name: "prompts",
   summary: "list the prompts of all servers or of one, or get a prompt",
-  parameters: ["[server]", "[prompt]", "[key=value …]"],
+  parameters: ["[server|url]", "[prompt]", "[key=value …]"],
   options: {
     save: {
       type: "string",
@@ -20,7 +20,7 @@ export const promptsCommand: Command = defineServerCommand({
     },
   },
   async use(context) {
-    const { servers, screen, values, positionals } = context;
+    const { servers, screen, values, positionals, adHoc } = context;
     const [server, name, ...words] = positionals;
     if (server !== undefined && name !== undefined) {
       const connection = await servers.open(server);
@@ -41,7 +41,7 @@ export const promptsCommand: Command = defineServerCommand({
       task: async (connection) => (await connection.listPrompts()).prompts,
       toJson: (prompts) => ({ prompts }),
       rowsOf: (prompts, from) => prompts.map((prompt) => ({ server: from, prompt })),
-      render: (rows) => renderTable(columns, rows, screen.width),
+      render: (rows) => renderTable(adHoc === undefined ? columns : columns.slice(1), rows, screen.width),
       empty: "No prompts.",
     });
   },

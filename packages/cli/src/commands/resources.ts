@@ -15,13 +15,13 @@ interface Row {
 export const resourcesCommand: Command = defineServerCommand({
   name: "resources",
   summary: "list the resources of all servers or of one, or read a resource",
-  parameters: ["[server]", "[uri]"],
+  parameters: ["[server|url]", "[uri]"],
   options: {
     save: { type: "string", placeholder: "directory", help: "folder for binary results; default: the current folder" },
   },
   notes: ["The list includes templates: URIs with placeholders in braces."],
   async use(context) {
-    const { servers, screen, values, positionals } = context;
+    const { servers, screen, values, positionals, adHoc } = context;
     const [server, uri] = positionals;
     if (server !== undefined && uri !== undefined) {
       const connection = await servers.open(server);
@@ -51,7 +51,7 @@ export const resourcesCommand: Command = defineServerCommand({
           mimeType,
         }));
       },
-      render: (rows) => renderTable(columns, rows, screen.width),
+      render: (rows) => renderTable(adHoc === undefined ? columns : columns.slice(1), rows, screen.width),
       empty: "No resources.",
     });
   },

@@ -1,7 +1,9 @@
 import type { Tool } from "@wirescope/tool-server";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
 import type { Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
+import { type AdHocServer, adHocCommandLine } from "../tool-server/ad-hoc-server.js";
 import { renderTool } from "../tool-server/render-tool.js";
 import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
@@ -16,11 +18,14 @@ interface Row {
 export const toolsCommand: Command = defineServerCommand({
   name: "tools",
   summary: "list the tools of all servers or of one, or show the arguments of a tool",
-  parameters: ["[server]", "[tool]"],
+  parameters: ["[server|url]", "[tool]"],
   options: {},
-  notes: ["If a server fails, the error goes to standard error, the other servers are listed, and the exit code is 1."],
+  notes: [
+    "A url in place of the name, or a command after --, needs no configuration: wirescope tools -- npx some-server.",
+    "If a server fails, the error goes to standard error, the other servers are listed, and the exit code is 1.",
+  ],
   async use(context) {
-    const { servers, screen, positionals } = context;
+    const { servers, screen, positionals, adHoc } = context;
     const { printListing } = await import("../tool-server/each-server.js");
     const [server, name] = positionals;
     return printListing(context, {
@@ -33,12 +38,19 @@ export const toolsCommand: Command = defineServerCommand({
       rowsOf: (tools, from): Row[] => tools.map((tool) => ({ server: from, tool })),
       render: (rows) =>
         name === undefined
-          ? renderTable(columns(screen), rows, screen.width)
-          : rows.slice(0, 1).flatMap((row) => renderTool(row.server, row.tool, screen)),
+          ? renderTable(columns(screen).slice(adHoc === undefined ? 0 : 1), rows, screen.width)
+          : rows
+              .slice(0, 1)
+              .flatMap((row) => renderTool((...words) => callLine(row.server, words, adHoc), row.tool, screen)),
       empty: "No tools.",
     });
   },
 });
+
+/** The command that calls a tool. */
+function callLine(server: string, words: string[], adHoc: AdHocServer | undefined): string {
+  return adHoc === undefined ? commandLine("call", server, ...words) : adHocCommandLine("call", adHoc, ...words);
+}
 
 /** The tool of this name. Throws a UsageError that says which there are. */
 export function findTool(tools: readonly Tool[], name: string): Tool {

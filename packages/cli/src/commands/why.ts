@@ -8,7 +8,8 @@ import { defineAdminCommand } from "./define-admin-command.js";
 export const whyCommand: Command = defineAdminCommand({
   name: "why",
   summary: "diagnose a failing server and suggest a fix",
-  parameters: ["<server>"],
+  parameters: ["<server|url>"],
+  takesServer: true,
   options: { ...serverOptions, ...adminOptions },
   notes: [
     "It checks each step of the connection: variables, trust, helper, network, TLS, credential, sign-in, protocol.",

@@ -5,8 +5,8 @@ import type { Entry, Variables } from "@wirescope/tool-server/config";
 import { usesOAuth } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { parseDuration } from "../option-values.js";
-import type { OptionValues } from "../options.js";
 import { version } from "../version.js";
+import { reportStart } from "./ad-hoc-server.js";
 import { createTrustAsker } from "./ask-for-trust.js";
 import { printDebug } from "./debug-printer.js";
 import {
@@ -23,7 +23,7 @@ import { personAtTerminal } from "./person-at-terminal.js";
 import { readPem } from "./read-pem.js";
 import { redactingConnection, redactingIo } from "./redaction.js";
 import { sandboxSettings } from "./sandbox-settings.js";
-import type { serverOptions } from "./server-options.js";
+import type { ServerValues } from "./server-options.js";
 
 /** The servers of the configuration that the options name. */
 export interface ConfiguredServers extends AsyncDisposable {
@@ -42,7 +42,7 @@ export interface ConfiguredServers extends AsyncDisposable {
 
 /** Reads the configuration that the options name. Nothing of it acts yet. */
 export async function openConfiguredServers(
-  values: OptionValues<typeof serverOptions>,
+  values: ServerValues,
   io: Io,
   keyCreation: KeyCreation = "never",
 ): Promise<ConfiguredServers> {
@@ -52,6 +52,7 @@ export async function openConfiguredServers(
   const envFiles = values["env-file"].map((each) => resolve(each));
   const variables = gateway?.variables ?? (await variablesOf(envFiles, io));
   const safeIo = redactingIo(io, secrets);
+  if (values.adHoc !== undefined) reportStart(values.adHoc, safeIo);
   const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
   // A person who approves an entry sees it unredacted, because nothing may be hidden; a log is redacted.
   const assertTrusted = createTrustAsker({ file, pluginRoot, io: asksPerson ? io : safeIo, isFlagged: values.trust });
@@ -67,7 +68,8 @@ export async function openConfiguredServers(
     oauth: {
       vault,
       profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
-      signIn: asksPerson ? personAtTerminal(io) : undefined,
+      // Who types a url asks for a sign-in as well; without a terminal, the link is printed as `login` does.
+      signIn: asksPerson || values.adHoc !== undefined ? personAtTerminal(io) : undefined,
       allowInsecureLoopback: values["allow-insecure-loopback"],
       overrides,
     },

@@ -18,6 +18,7 @@ import { requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { UsageError } from "../usage-error.js";
+import type { AdHocServer } from "./ad-hoc-server.js";
 import type { configurationOptions } from "./server-options.js";
 
 /** A configuration that was read, and where. */
@@ -30,8 +31,9 @@ interface LoadedConfiguration {
 
 /** Reads the configuration that the options name, or the default one. Throws a UsageError if it does not exist or cannot be read. */
 export async function loadConfiguration(
-  values: OptionValues<typeof configurationOptions>,
+  values: OptionValues<typeof configurationOptions> & { readonly adHoc?: AdHocServer | undefined },
 ): Promise<LoadedConfiguration> {
+  if (values.adHoc !== undefined) return adHocConfiguration(values.adHoc);
   const root = values["plugin-root"];
   const named = values.config;
   const next = "Options: --config <file>; --endpoint for the running gateway.";
@@ -43,6 +45,17 @@ export async function loadConfiguration(
   const configuration = parseConfiguration(text, { allowInsecureLoopback: values["allow-insecure-loopback"], secrets });
   assertReadable(configuration, file);
   return { file, pluginRoot: resolve(root ?? dirname(file)), configuration, secrets };
+}
+
+/** The one server that the command line names. Throws a UsageError if its url or a header cannot be used. */
+function adHocConfiguration({ name, entry }: AdHocServer): LoadedConfiguration {
+  const secrets = createSecretRegistry();
+  const text = JSON.stringify({ mcpServers: { [name]: entry } });
+  const configuration = parseConfiguration(text, { allowInsecureLoopback: true, secrets });
+  const wrong = configuration.findings.find(({ severity }) => severity === "error");
+  if (wrong !== undefined) throw new UsageError(`${wrong.message} ${wrong.fix}`);
+  // It is judged as if it were from this folder.
+  return { file: process.cwd(), pluginRoot: process.cwd(), configuration, secrets };
 }
 
 /** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError if none runs. */

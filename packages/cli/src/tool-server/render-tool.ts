@@ -1,6 +1,5 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { Tool } from "@wirescope/tool-server";
-import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Screen } from "../output/screen.js";
 import { wrap } from "../output/text-layout.js";
 
@@ -13,8 +12,8 @@ interface Property {
   readonly anyOf?: unknown;
 }
 
-/** A tool for a person: what it does, its arguments with their types, and how to call it. */
-export function renderTool(server: string, tool: Tool, { palette, width }: Screen): string[] {
+/** A tool for a person: what it does, its arguments with their types, and how to call it, as `callLine` writes it. */
+export function renderTool(callLine: (...words: string[]) => string, tool: Tool, { palette, width }: Screen): string[] {
   const description = (tool.description ?? "").trim();
   const schema = objectOf(tool.inputSchema);
   const properties = Object.entries(objectOf(schema.properties));
@@ -40,8 +39,8 @@ export function renderTool(server: string, tool: Tool, { palette, width }: Scree
   const example = properties
     .filter(([name]) => required.has(name))
     .map(([name, value]) => `${name}=${placeholder(objectOf(value))}`);
-  const words = [server, tool.name, ...example].map((word) => shellWord(printableText(word)));
-  lines.push("", "Call it:", `  ${commandLine("call")} ${words.join(" ")}`);
+  const words = [tool.name, ...example].map((word) => printableText(word));
+  lines.push("", "Call it:", `  ${printableText(callLine(...words))}`);
   return lines;
 }
 

@@ -1,4 +1,6 @@
-import { commonOptions } from "../options.js";
+import { commonOptions, type OptionValues } from "../options.js";
+import { UsageError } from "../usage-error.js";
+import { type AdHocServer, adHocOptions } from "./ad-hoc-server.js";
 
 /** Options of every command that reads a configuration. */
 export const configurationOptions = {
@@ -56,8 +58,30 @@ export const adminOptions = {
 } as const;
 
 /** Options of every command that uses the servers of a configuration. */
-export const serverOptions: typeof configurationOptions & typeof ownOptions & typeof commonOptions = {
+export const serverOptions: typeof configurationOptions &
+  typeof adHocOptions &
+  typeof ownOptions &
+  typeof commonOptions = {
   ...configurationOptions,
+  ...adHocOptions,
   ...ownOptions,
   ...commonOptions,
 };
+
+/** What the options of such a command are parsed to, and the server that the command line names itself. */
+export type ServerValues = OptionValues<typeof serverOptions> & { readonly adHoc?: AdHocServer | undefined };
+
+/**
+ * The values for a server that the command line names: the person who typed it has approved it, unless the policy denies it. Throws a
+ * UsageError for options that name other servers.
+ */
+export function withAdHocServer<T extends ServerValues>(values: T, adHoc: AdHocServer | undefined): T {
+  if (adHoc === undefined) return values;
+  const given = values.endpoint ? "--endpoint" : values.config === undefined ? undefined : "--config";
+  if (given !== undefined) {
+    throw new UsageError(`${given} has no effect on a server that is given by url or command. Remove one of them.`);
+  }
+  // For a server elsewhere, an authorization server on this machine would be none that it should name.
+  const isInsecure = values["allow-insecure-loopback"] || /^(?:http|ws):/i.test(adHoc.name);
+  return { ...values, adHoc, trust: true, "allow-insecure-loopback": isInsecure };
+}

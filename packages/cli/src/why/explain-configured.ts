@@ -5,6 +5,7 @@ import { type Explanation, explainServer } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 import { parseDuration } from "../option-values.js";
 import type { OptionValues } from "../options.js";
+import { type AdHocServer, reportStart } from "../tool-server/ad-hoc-server.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
 import { printDebug } from "../tool-server/debug-printer.js";
 import { loadConfiguration, readable, readVariables, reportEnvFindings } from "../tool-server/loaded-configuration.js";
@@ -41,7 +42,7 @@ export type ExplainValues = Pick<
   | "ca"
   | "timeout"
   | "debug"
->;
+> & { readonly adHoc?: AdHocServer | undefined };
 
 /** The timeout of a whole diagnosis, as a multiple of that of one response. */
 const responsesPerDiagnosis = 6;
@@ -55,6 +56,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   const ca = readPem(values.ca, "--ca");
   const responseMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const safeIo = redactingIo(io, secrets);
+  if (values.adHoc !== undefined) reportStart(values.adHoc, safeIo);
   const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
   const overrides = readOAuthFile(io);
   const store = approvalsOf(io);
@@ -68,7 +70,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
       explainServer({
         server,
         configuration,
-        configurationPath: nameOf(file),
+        configurationPath: values.adHoc === undefined ? nameOf(file) : "command line",
         variables,
         pluginRoot,
         secrets,
@@ -97,13 +99,14 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
 
 /** The arguments with which another command refers to the same server. */
 function configurationArguments(values: ExplainValues): string[] {
-  const { config, "plugin-root": root } = values;
+  const { config, "plugin-root": root, adHoc } = values;
   return [
+    ...(adHoc?.options ?? []),
     ...(config === undefined ? [] : ["--config", config]),
     ...(root === undefined ? [] : ["--plugin-root", root]),
     // Other variables may make another url.
     ...values["env-file"].flatMap((file) => ["--env-file", file]),
-    ...(values["allow-insecure-loopback"] ? ["--allow-insecure-loopback"] : []),
+    ...(values["allow-insecure-loopback"] && adHoc === undefined ? ["--allow-insecure-loopback"] : []),
   ];
 }
 

@@ -1,0 +1,123 @@
+import { basename } from "node:path";
+import { parseUrl, printableText } from "@wirescope/channelz/internal";
+import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
+import type { Io } from "../io.js";
+import { UsageError } from "../usage-error.js";
+
+/** A server that the command line itself names, by its url or by the command that starts it. No configuration has it. */
+export interface AdHocServer {
+  /** The url, so that a command in advice can be pasted; of a command, its program. */
+  readonly name: string;
+  /** The entry, as a configuration file would have it. */
+  readonly entry: AdHocEntry;
+  /** The options that belong to it, to name it again in a command line. */
+  readonly options: readonly string[];
+}
+
+/** An entry of a configuration file. Its strings may contain `${NAME}`. */
+export type AdHocEntry =
+  | { readonly type: string; readonly url: string; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly command: string; readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> };
+
+/** Options that describe a server which the command line names. */
+export const adHocOptions = {
+  header: {
+    type: "string",
+    multiple: true,
+    placeholder: "'name: value'",
+    help: "with a url: send this header; ${NAME}, in single quotes, is replaced by the variable",
+  },
+  env: {
+    type: "string",
+    multiple: true,
+    placeholder: "NAME[=value]",
+    help: "with a command after --: pass this variable to it",
+  },
+} as const;
+
+interface AdHocValues {
+  readonly header?: readonly string[] | undefined;
+  readonly env?: readonly string[] | undefined;
+}
+
+/** Whether a word is the url of a server and not the name of one. */
+export function isServerUrl(word: string | undefined): word is string {
+  return word !== undefined && /^(?:https?|wss?):\/\//i.test(word);
+}
+
+/** The words before the first `--`, and the command after it; undefined if there is none. */
+export function splitServerCommand(args: readonly string[]): {
+  readonly words: readonly string[];
+  readonly command: readonly string[] | undefined;
+} {
+  const dashes = args.indexOf("--");
+  if (dashes < 0) return { words: args, command: undefined };
+  return { words: args.slice(0, dashes), command: args.slice(dashes + 1) };
+}
+
+/** The server that the command line names in place of one of a configuration. Throws a UsageError. */
+export function adHocServerOf(
+  first: string | undefined,
+  command: readonly string[] | undefined,
+  { header = [], env = [] }: AdHocValues,
+): AdHocServer | undefined {
+  if (command !== undefined) {
+    const [program, ...args] = command;
+    if (program === undefined || program === "") throw new UsageError("A command is missing after --.");
+    if (isServerUrl(first)) throw new UsageError("Give a url or a command after --, not both.");
+    assertNone("header", header, "a url");
+    const entry = { command: program, args, ...fields("env", env.map(parseVariable)) };
+    return { name: basename(program) || program, entry, options: env.flatMap((each) => ["--env", each]) };
+  }
+  assertNone("env", env, "a command after --");
+  if (!isServerUrl(first)) {
+    assertNone("header", header, "a url");
+    return undefined;
+  }
+  const url = parseUrl(first);
+  if (url === undefined) throw new UsageError(`"${printableText(first)}" is not a valid url.`);
+  const type = /^ws/i.test(first) ? "ws" : "http";
+  const entry = { type, url: first, ...fields("headers", header.map(parseHeader)) };
+  return { name: first, entry, options: header.flatMap((each) => ["--header", each]) };
+}
+
+/** A command of ours about this server, for people to paste. */
+export function adHocCommandLine(verb: string, { name, entry, options }: AdHocServer, ...more: string[]): string {
+  return "command" in entry
+    ? commandLine(verb, ...more, ...options, "--", entry.command, ...entry.args)
+    : commandLine(verb, name, ...more, ...options);
+}
+
+/** Says which program is started. The person typed it, so nobody asks, but it may be another one than was meant. */
+export function reportStart({ entry }: AdHocServer, { stderr }: Pick<Io, "stderr">): void {
+  if (!("command" in entry)) return;
+  stderr.write(`Starting ${printableText([entry.command, ...entry.args].map(shellWord).join(" "))}\n`);
+}
+
+function assertNone(option: string, given: readonly string[], what: string): void {
+  if (given.length > 0) throw new UsageError(`--${option} requires ${what}.`);
+}
+
+/** Both spellings are usual: that of HTTP, and that of an assignment. */
+function parseHeader(text: string): readonly [string, string] {
+  const match = /^([!#$%&'*+.^_`|~\w-]+)(?:\s*:\s*|=)(.*)$/s.exec(text);
+  if (match === null) throw new UsageError("--header must be 'name: value'.");
+  return [match[1] ?? "", (match[2] ?? "").trim()];
+}
+
+/** `NAME` alone passes the user's own variable. */
+function parseVariable(text: string): readonly [string, string] {
+  const match = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(text);
+  if (match === null) throw new UsageError("--env must be NAME or NAME=value.");
+  const [, name = "", value] = match;
+  return [name, value ?? `\${${name}}`];
+}
+
+function fields<K extends string>(
+  key: K,
+  pairs: readonly (readonly [string, string])[],
+): { readonly [P in K]?: Readonly<Record<string, string>> } {
+  return (pairs.length === 0 ? {} : { [key]: Object.fromEntries(pairs) }) as {
+    readonly [P in K]?: Record<string, string>;
+  };
+}
