@@ -7,6 +7,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["@wirescope/source"], externalConditions: ["@wirescope/source"] } },
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    // They install the packages, for several minutes: npm run test:packages.
+    exclude: ["**/node_modules/**", "test/packages/**"],
     // Tests of the command run it as it is published.
     globalSetup: "./scripts/bundle.mjs",
     pool: "forks",

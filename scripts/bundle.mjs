@@ -1,7 +1,8 @@
-// Puts the command wirescope into one file: most of what a start takes is Node looking for a thousand small ones. What V8 compiles
-// of it is never part of the package: packages/cli/bin/compile-cache.js keeps it on the user's machine. The packages that others
-// import stay as they are built.
-// Run by the set-up and by vitest; by hand: node scripts/bundle.mjs
+// Bundles the command `wirescope` into one file, because most of a start is Node finding and reading about a thousand small ones. The
+// package that people install consists of this bundle. V8's compiled code is not part of it: packages/cli/bin/compile-cache.js
+// caches that on the user's machine.
+//
+// Called by scripts/setup.mjs and by vitest. To run it alone: node scripts/bundle.mjs
 
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,16 +15,16 @@ const entry = join(cli, "dist", "index.js");
 const recordName = ".built";
 const record = join(outdir, recordName);
 
-/** What stays outside: what is native, what is loaded by name, and what only some who run it need. */
+/** Dependencies that are not bundled: native modules, and packages that few users need. */
 const external = ["@napi-rs/keyring", "koffi", "@opentelemetry/*", "@grpc/grpc-js"];
 
-/** Bundles what `tsc -b` built, if it did, unless that was done since. Needs the dependencies installed. */
+/** Bundles the output of `tsc -b`, unless the bundle is up to date. The dependencies must be installed. */
 export async function ensureBundled() {
   if (!existsSync(entry)) return;
   const state = stateOf();
   if (existsSync(record) && readFileSync(record, "utf8") === state) return;
   const { build } = await import("esbuild");
-  // Aside, so that who runs the command meanwhile finds the one before.
+  // Into a folder of its own first: a command that runs now keeps its bundle.
   const aside = `${outdir}.${process.pid}`;
   await build({
     entryPoints: { wirescope: entry },
@@ -33,7 +34,7 @@ export async function ensureBundled() {
     platform: "node",
     format: "cjs",
     target: "node20.19",
-    // What is smaller is read sooner; names stay, for stacks.
+    // Smaller files load faster. Names are kept for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: "linked",
@@ -48,23 +49,34 @@ export async function ensureBundled() {
     },
     logLevel: "warning",
     define: { "import.meta.url": "importMetaUrl" },
-    // As Node wraps a module, so that it need not be put together when it is loaded.
+    // Node's module wrapper, so that load-bundle.js need not concatenate it at each start.
     banner: {
       js: '(function (exports, require, module, __filename) {"use strict";const importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
     },
     footer: { js: "})" },
+  });
+  // The demonstration starts it as a process of its own.
+  await build({
+    entryPoints: { "clock-server": join(cli, "dist", "demo", "servers", "clock-server.js") },
+    outdir: aside,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    logLevel: "warning",
   });
   writeFileSync(join(aside, recordName), state);
   rmSync(outdir, { recursive: true, force: true });
   try {
     renameSync(aside, outdir);
   } catch {
-    // Another did the same in the meantime, of the same.
+    // Another process has just written the same bundle.
     rmSync(aside, { recursive: true, force: true });
   }
 }
 
-/** Changes whenever `tsc -b` built something or dependencies were installed. */
+/** Changes when `tsc -b` writes a file, and when dependencies are installed. */
 function stateOf() {
   const built = ["channelz", "instrument", "tool-server", "gateway", "quirks", "cli"].map((name) =>
     join(root, "packages", name, "dist", ".tsbuildinfo"),
@@ -74,7 +86,7 @@ function stateOf() {
   return files.map((file) => statSync(file).mtimeMs).join(" ");
 }
 
-/** For vitest. */
+/** The global setup of vitest. */
 export { ensureBundled as setup };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await ensureBundled();

@@ -186,10 +186,11 @@ function broken(path, { specifier, line, typeOnly }) {
     return brokenFolder(path, target, at);
   }
 
-  if (!specifier.startsWith(scope) || !home?.startsWith("packages/")) return [];
+  const imported = siblingOf(specifier);
+  if (imported === undefined || !home?.startsWith("packages/")) return [];
   const from = home.slice("packages/".length);
-  const [to, ...rest] = specifier.slice(scope.length).split("/");
-  if (to === from) return [at(`${scope}${from} imports itself by name.`, "Use a relative import.")];
+  const { folder: to, rest } = imported;
+  if (to === from) return [at(`${from} imports itself by name.`, "Use a relative import.")];
   const directions = packageDirections[from];
   if (directions === undefined) {
     return [
@@ -212,7 +213,7 @@ function broken(path, { specifier, line, typeOnly }) {
   if (allowed === "test" && !isTest(path)) {
     return [at(`${from} imports ${to} in its tests alone.`, "Hand in what is needed, or move it to a test.")];
   }
-  if (allowed.startsWith("/") && `/${rest.join("/")}` !== allowed) {
+  if (allowed.startsWith("/") && rest !== allowed) {
     return [at(`${from} may import only ${scope}${to}${allowed}.`, `Import from "${scope}${to}${allowed}".`)];
   }
   return [];
@@ -367,9 +368,16 @@ function isTest(path) {
   return /\.test(\.helper)?\.ts$/.test(path);
 }
 
+/** The package of this repository that an import names: its folder, and the rest of the specifier. */
+function siblingOf(specifier) {
+  const match = /^(?:@wirescope\/([^/]+)|wirescope)(\/.*)?$/.exec(specifier);
+  // The command is the one package without a scope, because people install it by its name.
+  return match === null ? undefined : { folder: match[1] ?? "cli", rest: match[2] ?? "" };
+}
+
 /** An entry whose exports change without notice. */
 function isInternal(specifier) {
-  return specifier.startsWith(scope) && specifier.split("/")[2] === "internal";
+  return /^\/internal(\/|$)/.test(siblingOf(specifier)?.rest ?? "");
 }
 
 /** Examples and documentation: what they import, users import. */

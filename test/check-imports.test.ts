@@ -52,7 +52,7 @@ test("accepts imports along the declared directions", async () => {
     "packages/instrument/src/tools.ts": 'import type { Event } from "@wirescope/tool-server";\n',
     "packages/cli/src/main.ts": 'import { read } from "@wirescope/channelz";\nimport net from "node:net";\n',
     "packages/ui/src/page.ts": 'import { connect } from "@wirescope/channelz/client";\n',
-    "test/e2e/all.test.ts": 'import { read } from "@wirescope/channelz";\nimport { main } from "@wirescope/cli";\n',
+    "test/e2e/all.test.ts": 'import { read } from "@wirescope/channelz";\nimport { main } from "wirescope/internal";\n',
   });
   expect({ code, output }).toEqual({ code: 0, output: "" });
 });
@@ -60,7 +60,7 @@ test("accepts imports along the declared directions", async () => {
 const violations: Record<string, { path: string; text: string; says: string }> = {
   "a package that imports one above it": {
     path: "packages/channelz/src/a.ts",
-    text: '\nimport { main } from "@wirescope/cli";\n',
+    text: '\nimport { main } from "wirescope/internal";\n',
     says: "packages/channelz/src/a.ts:2: channelz must not import cli",
   },
   "an import that is spread over lines": {
@@ -135,8 +135,8 @@ const violations: Record<string, { path: string; text: string; says: string }> =
   },
   "a package that imports itself by name": {
     path: "packages/cli/src/a.ts",
-    text: 'import { main } from "@wirescope/cli";\n',
-    says: "packages/cli/src/a.ts:1: @wirescope/cli imports itself by name",
+    text: 'import { main } from "wirescope/internal";\n',
+    says: "packages/cli/src/a.ts:1: cli imports itself by name",
   },
   "a package without directions": {
     path: "packages/novel/src/a.ts",

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Io, main } from "@wirescope/cli";
 import { onTestFinished } from "vitest";
+import { type Io, main } from "wirescope/internal";
 import {
   type EndedProcess,
   type ProcessOptions,

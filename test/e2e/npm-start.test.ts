@@ -56,7 +56,7 @@ function withoutChance(text: string): string {
       .replaceAll(/(sign-in required\n +).+/g, "$1link")
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, "time")
       .replaceAll(/ +/g, " ")
-      .replaceAll(/stdio:\S+ \S+clock-server\.js|headers helper \(\S+\)/g, "…")
+      .replaceAll(/stdio:\S+ \S+clock-server\.mjs|headers helper \(\S+\)/g, "…")
   );
 }
 

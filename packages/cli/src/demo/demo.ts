@@ -34,7 +34,7 @@ export async function startDemo(): Promise<Demo> {
   const servers: readonly Pick<HttpToolServer, "close">[] = [weather, notes, ledger, authorization];
   const root = await realpath(await mkdtemp(join(tmpdir(), "wirescope-demo-")));
   const file = join(root, ".mcp.json");
-  const clock = fileURLToPath(new URL("dist/demo/servers/clock-server.js", packageRoot));
+  const clock = fileURLToPath(new URL("bundle/clock-server.mjs", packageRoot));
   const entries = {
     clock: { command: process.execPath, args: [clock] },
     weather: { type: "http", url: weather.url, headersHelper: "${HOST_PLUGIN_ROOT}/sign-weather.cjs" },

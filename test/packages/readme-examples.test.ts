@@ -1,0 +1,140 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { transform } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { untilPrinted } from "../e2e/running-process.test.helper.js";
+import { type InstalledPackages, installNode, installPackages } from "./installed-packages.test.helper.js";
+
+const majors = [20, 22, 24];
+const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+
+/** The blocks of code in the README that have this language. */
+const blocks = (language: string): string[] =>
+  [...readme.matchAll(/^```(\w*)\n(.*?)^```$/gms)].flatMap(([, name, code = ""]) => (name === language ? [code] : []));
+
+/** The command lines of the README that begin like this, without their explanations. */
+const commands = (start: string): string[] =>
+  blocks("").flatMap((block) =>
+    block
+      .split("\n")
+      .filter((line) => line.startsWith(start))
+      .map((line) => line.replace(/ {2,}.*/, "")),
+  );
+
+/** The server `tickets` of the README. */
+const ticketsServer = `
+const { createInterface } = require("node:readline");
+const tools = [{ name: "search", inputSchema: { type: "object", properties: { text: { type: "string" } } } }];
+const results = {
+  initialize: ({ protocolVersion }) =>
+    ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "tickets", version: "1" } }),
+  "tools/list": () => ({ tools }),
+  "tools/call": ({ arguments: { text } }) => ({ content: [{ type: "text", text: "1 ticket about " + text }] }),
+};
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const known = results[method];
+  const outcome = known === undefined ? { error: { code: -32601, message: "Method not found" } } : { result: known(params) };
+  console.log(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
+});
+`;
+
+let packages: InstalledPackages;
+let nodes: Awaited<ReturnType<typeof installNode>>;
+
+beforeAll(async () => {
+  packages = await installPackages(
+    "wirescope",
+    "@wirescope/channelz",
+    "@wirescope/instrument",
+    "@wirescope/tool-server",
+    "@wirescope/gateway",
+    "@wirescope/quirks",
+  );
+  nodes = await installNode(majors);
+  const tickets = { command: "node", args: ["tickets-server.cjs"] };
+  const project = join(packages.folder, "project");
+  await mkdir(project);
+  await writeFile(join(project, "tickets-server.cjs"), ticketsServer);
+  await writeFile(join(project, ".mcp.json"), JSON.stringify({ mcpServers: { tickets } }));
+});
+
+afterAll(() => Promise.all([packages?.remove(), nodes?.remove()]));
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+describe.each(majors)("installed packages on Node %i", (major) => {
+  const shell = (command: string, env?: NodeJS.ProcessEnv): Promise<string> =>
+    packages.shell(command, nodes.nodes.get(major) ?? "", env);
+  const start = (args: readonly string[], env?: NodeJS.ProcessEnv) =>
+    packages.start(args, nodes.nodes.get(major) ?? "", env);
+  const bin = "node_modules/wirescope/bin/wirescope.js";
+
+  /** Runs code as a module in the folder that the packages are installed in. */
+  async function runModule(code: string, env?: NodeJS.ProcessEnv): Promise<string> {
+    await writeFile(join(packages.folder, "example.mjs"), code);
+    return shell("node example.mjs", env);
+  }
+
+  test("runs the command by its name, with the Node version under test", async () => {
+    expect(await shell("npx wirescope --version")).toMatch(/^\d+\.\d+\.\d+/);
+    expect(await shell("node --version")).toMatch(new RegExp(`^v${major}\\.`));
+  });
+
+  test("checks, approves and calls a server, and connects a client, with the commands of the README", async () => {
+    const [check, trust, call, login, install, ...others] = commands("wirescope ").filter((line) =>
+      /^wirescope (check|trust|call|login|install)/.test(line),
+    );
+    expect({ others, login }).toEqual({ others: [], login: "wirescope login notes" });
+    expect(await shell(`cd project && npx ${check}`)).toContain("1 server");
+    await shell(`cd project && npx ${trust} --yes`);
+    expect(await shell(`cd project && npx ${call}`)).toContain("1 ticket about refund");
+    expect(await shell(`cd project && npx ${install} --dry-run`)).toContain("wirescope");
+  });
+
+  test("starts the demonstration, and reads it with the commands that it prints", async () => {
+    const demo = start([bin, "demo", "--json", "--port", "0"]);
+    const { endpoint, token } = JSON.parse(await untilPrinted(demo, /\n/));
+    for (const command of ["tree", "tools --endpoint", "channels"]) {
+      expect(await shell(`npx wirescope ${command}`), command).toContain("clock");
+    }
+    expect(await shell("npx wirescope why ledger || true")).toContain("LEDGER_TOKEN");
+
+    const [example = ""] = blocks("ts");
+    const { code } = await transform(example, { loader: "ts", target: "node20" });
+    const adapted = code
+      .replace("https://tickets.example.com/mcp", endpoint)
+      .replace('"search"', '"clock__until"')
+      .replace('{ text: "refund" }', '{ date: "2030-01-01" }');
+    const program = `const token = ${JSON.stringify(token)};\n${adapted}\nconsole.log(tools.length, JSON.stringify(result));`;
+    expect(await runModule(program)).toMatch(/^\d+ .*days/);
+  });
+
+  test("runs the examples of Channelz: one serves what the other reads", async () => {
+    const code = [...blocks("js"), "await listener.close();"].join("\n").replaceAll("4690", String(await freePort()));
+    expect(await runModule(code)).toBe("orders: 1 calls, 1 failed\n");
+  });
+
+  test("shows the connections of a program that is started with --import @wirescope/instrument/auto", async () => {
+    const app =
+      'require("node:http").createServer().listen(0, "127.0.0.1", function () { console.log(this.address().port, "open"); });\n';
+    await writeFile(join(packages.folder, "app.js"), app);
+    const port = String(await freePort());
+    const [line] = commands("WIRESCOPE_LISTEN=");
+    const [, args = "--version"] = / node (.*)/.exec(line ?? "") ?? [];
+    const program = start(args.split(" "), { WIRESCOPE_LISTEN: `127.0.0.1:${port}` });
+    const [observed = ""] = (await untilPrinted(program, /open/)).split(" ");
+    expect(await shell(`npx wirescope servers --target 127.0.0.1:${port}`)).toContain(`127.0.0.1:${observed} `);
+  });
+});
