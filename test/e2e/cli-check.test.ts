@@ -9,20 +9,20 @@ import { createUserFolder, type Run, type RunSetting, runCommand, startCommand }
 import { type EndedProcess, endOf } from "./running-process.test.helper.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-let plugin: string;
+let project: string;
 
 beforeEach(() => {
-  plugin = createUserFolder().folder;
-  writeFileSync(join(plugin, "README.md"), "Set API_TOKEN and ONE_TOKEN. Permissions: read.\n");
+  project = createUserFolder().folder;
+  writeFileSync(join(project, "README.md"), "Set API_TOKEN and ONE_TOKEN. Permissions: read.\n");
 });
 
 function check(argv: readonly string[], { env, columns }: RunSetting = {}): Promise<Run> {
   return runCommand(["check", ...argv], { env: { PATH: process.env.PATH, ...env }, columns });
 }
 
-/** Writes the configuration of the plugin and gives the path of the file. */
+/** Writes the configuration of the project and gives the path of the file. */
 function configure(value: unknown): string {
-  const file = join(plugin, ".mcp.json");
+  const file = join(project, ".mcp.json");
   writeFileSync(file, typeof value === "string" ? value : JSON.stringify(value, null, 2));
   return file;
 }
@@ -62,21 +62,21 @@ describe("the exit code", () => {
     const file = configure(bearer);
     const strict = [file, "--file-only", "--strict"];
     expect((await check(strict)).code).toBe(0);
-    writeFileSync(join(plugin, "README.md"), "Permissions: read.\n");
+    writeFileSync(join(project, "README.md"), "Permissions: read.\n");
     expect(await check(strict)).toMatchObject({ code: 1, stdout: expect.stringContaining("variable-undocumented") });
-    rmSync(join(plugin, "README.md"));
+    rmSync(join(project, "README.md"));
     expect(await check(strict)).toMatchObject({ code: 1, stdout: expect.stringContaining("readme-missing") });
     expect((await check([file, "--file-only"])).code).toBe(0);
   });
 
   test("[TS-D-CHECK-1] exits with 2 for invalid usage", async () => {
-    for (const argv of [[join(plugin, "none.json")], [plugin], ["a", "b"], ["--wibble"]]) {
+    for (const argv of [[join(project, "none.json")], [project], ["a", "b"], ["--wibble"]]) {
       const { code, stdout, stderr } = await check(argv);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toMatch(/^wirescope: .*See wirescope check --help\.\n$/);
     }
     configure(bearer);
-    expect((await check([plugin, "--env-file", join(plugin, "none")])).code).toBe(2);
+    expect((await check([project, "--env-file", join(project, "none")])).code).toBe(2);
   });
 });
 
@@ -88,8 +88,8 @@ test("[TS-D-FILE-4] reports all problems at once, with position, rule and fix", 
     "three": { "type": "http", "url": "https://api.example.com", "headersHelper": "./helper.sh" }
   }
 }`);
-  writeFileSync(join(plugin, "helper.sh"), "");
-  chmodSync(join(plugin, "helper.sh"), 0o644);
+  writeFileSync(join(project, "helper.sh"), "");
+  chmodSync(join(project, "helper.sh"), 0o644);
   const { stdout } = await check([file], { env: { ONE_TOKEN: "abc\n" } });
   const places = [...stdout.matchAll(/^(.+?):(\d+:\d+) {2}(\w+ {2}[\w-]+)$/gm)].map(
     ([, , at, what]) => `${at} ${what}`,
@@ -149,7 +149,7 @@ test("[TS-SEC-4] prints a table of variables for a README", async () => {
   );
 });
 
-describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
+describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a project needs", () => {
   test("prints a table of permissions for the README, with gaps to fill in without --live", async () => {
     const notes = { type: "http", url: "https://notes.example.com/mcp" };
     const { stdout } = await check([configure({ ...bearer.mcpServers, notes }), "--file-only"]);
@@ -170,7 +170,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     const headers = { Authorization: "Bearer ${API_TOKEN}" };
     const file = configure({ notes: { type: "http", url: quirks.tool.url, headers } });
     const live = [file, "--live", "--trust", "--allow-insecure-loopback", "--vault", "memory"];
-    const env = { HOME: plugin, API_TOKEN: "a-token-of-mine" };
+    const env = { HOME: project, API_TOKEN: "a-token-of-mine" };
     quirks.authorization.scopesOf = () => [];
     const { code, stdout } = await check(live, { env });
     expect(code).toBe(0);
@@ -191,14 +191,14 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     quirks.tool.challengedScope = "notes:read notes:write";
     const file = configure({ notes: { type: "http", url: quirks.tool.url } });
     const live = [file, "--live", "--trust", "--allow-insecure-loopback", "--vault", "memory"];
-    const env = { HOME: plugin };
+    const env = { HOME: project };
     const table = [
       "| Server | Signs in | Permissions                 |",
       "| ------ | -------- | --------------------------- |",
       "| notes  | by OAuth | `notes:read`, `notes:write` |",
     ].join("\n");
 
-    writeFileSync(join(plugin, "README.md"), "The permission `notes:readwrite` and then notes:write.\n");
+    writeFileSync(join(project, "README.md"), "The permission `notes:readwrite` and then notes:write.\n");
     const { stdout } = await check(live, { env });
     expect(stdout).toContain(table);
     expect(stdout).toContain('README.md does not mention "notes:read", which the server "notes" requires.');
@@ -208,7 +208,7 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
     ]);
     expect(findings).toMatchObject([{ code: "url-loopback" }, { code: "permissions-undocumented", severity: "note" }]);
 
-    writeFileSync(join(plugin, "README.md"), `# Permissions\n\n${table}\n`);
+    writeFileSync(join(project, "README.md"), `# Permissions\n\n${table}\n`);
     expect((await check(live, { env })).stdout).not.toContain("permissions-undocumented");
   });
 });
@@ -216,27 +216,27 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a plugin needs", () => {
 describe("variables", () => {
   test("[TS-STDIO-2, TS-D-SUB-8] reads variables from the named environment files, and gives precedence to the environment", async () => {
     const file = configure(bearer);
-    writeFileSync(join(plugin, ".env"), "API_TOKEN='from file '\n");
+    writeFileSync(join(project, ".env"), "API_TOKEN='from file '\n");
     expect((await check([file])).stdout).toContain("variable-unset");
-    const named = [file, "--env-file", join(plugin, ".env")];
+    const named = [file, "--env-file", join(project, ".env")];
     expect((await check(named)).stdout).toContain("variable-white-space");
     expect((await check(named, { env: { API_TOKEN: "abc-def" } })).code).toBe(0);
   });
 
   test("reports a malformed line of an environment file at its position", async () => {
-    writeFileSync(join(plugin, "vars"), "API_TOKEN=abc-def\nwhat is this\n");
-    const { code, stdout } = await check([configure(bearer), "--env-file", join(plugin, "vars")]);
+    writeFileSync(join(project, "vars"), "API_TOKEN=abc-def\nwhat is this\n");
+    const { code, stdout } = await check([configure(bearer), "--env-file", join(project, "vars")]);
     expect(code).toBe(1);
-    expect(stdout).toContain(`${join(plugin, "vars")}:2:1  error  env-file-syntax`);
+    expect(stdout).toContain(`${join(project, "vars")}:2:1  error  env-file-syntax`);
   });
 
   test("[TS-STDIO-3] reports variables in a file that no .gitignore covers", async () => {
     const file = configure(bearer);
-    writeFileSync(join(plugin, ".env"), "API_TOKEN=abc-def\n");
-    execFileSync("git", ["init", "--quiet"], { cwd: plugin });
-    const { code, stdout } = await check([file, "--env-file", join(plugin, ".env"), "--strict"]);
+    writeFileSync(join(project, ".env"), "API_TOKEN=abc-def\n");
+    execFileSync("git", ["init", "--quiet"], { cwd: project });
+    const { code, stdout } = await check([file, "--env-file", join(project, ".env"), "--strict"]);
     expect(code).toBe(1);
-    expect(stdout).toContain(`${join(plugin, ".env")}:1:1  warning  env-file-not-ignored`);
+    expect(stdout).toContain(`${join(project, ".env")}:1:1  warning  env-file-not-ignored`);
   });
 });
 
@@ -279,17 +279,17 @@ test("prints colored text that fits the width of a terminal, and escapes control
   expect((await check([file, "--no-color"], { columns: 60 })).stdout).not.toContain("\u001b[");
 });
 
-test("[TS-D-FILE-2] finds the file of the plugin that the built command is run in", async () => {
+test("[TS-D-FILE-2] finds the file of the project that the built command is run in", async () => {
   configure(bearer);
-  execFileSync("git", ["init", "--quiet"], { cwd: plugin });
-  mkdirSync(join(plugin, "src"));
+  execFileSync("git", ["init", "--quiet"], { cwd: project });
+  mkdirSync(join(project, "src"));
   execFileSync(process.execPath, ["scripts/setup.mjs"], { cwd: root, stdio: "pipe" });
   const env = { PATH: process.env.PATH, API_TOKEN: "abc-def" };
   const run = (cwd: string): Promise<EndedProcess> => endOf(startCommand(["check"], { cwd, env }));
-  expect(await run(plugin)).toMatchObject({
+  expect(await run(project)).toMatchObject({
     code: 0,
     stderr: "",
     stdout: expect.stringContaining(".mcp.json: 1 server"),
   });
-  expect(await run(join(plugin, "src"))).toMatchObject({ code: 0, stderr: "" });
+  expect(await run(join(project, "src"))).toMatchObject({ code: 0, stderr: "" });
 });

@@ -32,14 +32,14 @@ test.skipIf(!isChromiumInstalled)(
     expect(code).not.toMatch(/__vite-browser-external|from "node:/);
     const secrets = createSecretRegistry();
     const text = JSON.stringify({ away: { type: "http", url: "http://127.0.0.1:1/mcp" } });
-    const plugin = {
+    const configured = {
       configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
       variables: {},
       pluginRoot: process.cwd(),
       assertTrusted: async () => {},
     };
     const gateway = await runGateway({
-      plugins: [plugin],
+      configurations: [configured],
       secrets,
       pages: {
         "/page": serveText("text/html", "<!doctype html><title>Page</title>"),

@@ -27,7 +27,7 @@ async function createWorld(): Promise<World> {
   const secrets = createSecretRegistry();
   const text = JSON.stringify({ notes: { type: "http", url: world.tool.url } });
   const gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
         variables: {},

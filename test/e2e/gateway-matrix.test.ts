@@ -128,7 +128,7 @@ async function startMatrix(): Promise<{ gateway: Gateway; guards: Readonly<Recor
   const vault = createMemoryVault();
   onTestFinished(() => vault.dispose());
   const gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
         variables: { PATH: process.env.PATH, SECRET: secret, BASIC: basic },

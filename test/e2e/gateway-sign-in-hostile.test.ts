@@ -102,7 +102,7 @@ async function createWorld(servers: Readonly<Record<string, string>>): Promise<W
   const opened: string[] = [];
   const entries = Object.entries(servers).map(([name, url]) => [name, { type: "http", url }]);
   const gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(JSON.stringify(Object.fromEntries(entries)), {
           allowInsecureLoopback: true,

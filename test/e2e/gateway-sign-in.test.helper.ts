@@ -37,7 +37,7 @@ export async function createSignInWorld(
   const events: GatewayEvent[] = [];
   const opened: string[] = [];
   const gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(JSON.stringify({ notes: { type: "http", url: tool.url } }), {
           allowInsecureLoopback: true,

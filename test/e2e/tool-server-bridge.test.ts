@@ -21,7 +21,7 @@ const certificate = (name: string): string => fileURLToPath(new URL(`../certific
 const pem = (name: string): string => readFileSync(certificate(name), "utf8");
 const tls = { cert: pem("server"), key: pem("server-key"), ca: pem("ca") };
 
-/** The entry as a plugin writes it: the wrapper as its command, and where certificate and key are as variables. */
+/** The entry as a project writes it: the wrapper as its command, and where certificate and key are as variables. */
 function entryOf(url: unknown, ...more: readonly string[]): Record<string, unknown> {
   const files = ["--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "--ca", "${SERVER_CA}"];
   return { command: process.execPath, args: [program, "bridge", ...files, ...more, String(url)] };

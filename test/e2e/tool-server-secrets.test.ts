@@ -54,7 +54,7 @@ function environmentOf({ port }: EchoingServer, home: string): Record<string, st
   };
 }
 
-/** A helper, as a file of the plugin. */
+/** A helper, as a file of the project. */
 function writeHelper(folder: string, name: string, script: string): string {
   const path = join(folder, name);
   writeFileSync(path, `#!/bin/sh\n${script}\n`);

@@ -1,7 +1,7 @@
 // The gateway under load, in a process of its own that can be counted: node --expose-gc gateway-process.js <limits as JSON>
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createRegistry } from "@wirescope/channelz";
-import type { PluginServers } from "@wirescope/gateway/internal";
+import type { GatewayConfiguration } from "@wirescope/gateway/internal";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createConfiguration, type ToolServerLocation } from "@wirescope/tool-server/config";
@@ -31,7 +31,7 @@ export interface GatewayAddress {
 const secrets = createSecretRegistry();
 // What is kept of the past is bounded, and small here, so that growth is a leak.
 const registry = createRegistry({ maxClosed: 100, maxTraceBytes: 256 * 1024 });
-const pluginOf = (servers: Record<string, ToolServerLocation>): PluginServers => ({
+const configurationOf = (servers: Record<string, ToolServerLocation>): GatewayConfiguration => ({
   configuration: createConfiguration(servers, { secrets }),
   variables: { PATH: process.env.PATH },
   pluginRoot: process.cwd(),
@@ -39,7 +39,7 @@ const pluginOf = (servers: Record<string, ToolServerLocation>): PluginServers =>
   backOff: { firstMs: 50, maxMs: 1000 },
 });
 const gateway = await runGateway({
-  plugins: [pluginOf({})],
+  configurations: [configurationOf({})],
   secrets,
   registry,
   limits: JSON.parse(process.argv[2] ?? "{}"),
@@ -88,7 +88,7 @@ serveParent(
       case "address":
         return { url: gateway.url, token: gateway.token };
       case "reload":
-        return gateway.reload([pluginOf(question.entries)]);
+        return gateway.reload([configurationOf(question.entries)]);
       case "count":
         return takeCensus(registry.size);
       case "census":

@@ -13,7 +13,7 @@ const gateway = await serveProvingGateway();
 const running = {
   ...gateway.running,
   token: "secret-token",
-  configurations: ["/plugin/.mcp.json"],
+  configurations: ["/project/.mcp.json"],
   profile: "development",
 };
 

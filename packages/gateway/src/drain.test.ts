@@ -1,7 +1,14 @@
 import { inputRequired, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { connect, patience, pluginOf, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import {
+  configurationOf,
+  connect,
+  patience,
+  startTestGateway,
+  type TestGateway,
+  textOf,
+} from "./gateway.test.helper.js";
 import { pipes, serveHolding } from "./holding-servers.test.helper.js";
 import { modernListener, serve, serveModern } from "./tool-servers.test.helper.js";
 
@@ -46,7 +53,7 @@ describe.each(["legacy", "modern"] as const)("a call in flight on a %s server th
     const first = client.callTool(call("hold__hold"), { onprogress: ({ progress }) => void heard.push(progress) });
     await expect.poll(() => old.held.length, patience).toBe(1);
 
-    await gateway.gateway.reload([pluginOf({ hold: fresh.entry })]);
+    await gateway.gateway.reload([configurationOf({ hold: fresh.entry })]);
     const second = client.callTool(call("hold__hold"));
     await expect.poll(() => fresh.held.length, patience).toBe(1);
     await old.held[0]?.progress(7);
@@ -96,12 +103,12 @@ test("keeps each call with its own server through consecutive reloads", async ()
   const client = await connect(gateway, "modern");
   const calls = [];
   for (const { entry, held } of servers) {
-    await gateway.gateway.reload([pluginOf({ hold: entry })]);
+    await gateway.gateway.reload([configurationOf({ hold: entry })]);
     calls.push(client.callTool(call("hold__hold")));
     await expect.poll(() => held.length, patience).toBe(1);
   }
   // Nothing is new in this one, and it ends nothing.
-  await gateway.gateway.reload([pluginOf({ hold: servers[2]?.entry })]);
+  await gateway.gateway.reload([configurationOf({ hold: servers[2]?.entry })]);
   expect(objectsOf(gateway)).toEqual([3, 3]);
   for (const { held } of servers) held[0]?.release();
   expect((await Promise.all(calls)).map(textOf)).toEqual(["0", "1", "2"]);
@@ -126,7 +133,7 @@ test("runs a process that is removed, and added again meanwhile, until its clien
 
   await gateway.gateway.reload([]);
   await expect(client.callTool(call("pipes__pid"))).rejects.toThrow(/Tool "[^"]+" does not exist/);
-  await gateway.gateway.reload([pluginOf({ pipes })]);
+  await gateway.gateway.reload([configurationOf({ pipes })]);
   const fresh = await pidOf("pipes__pid");
   expect(fresh).not.toBe(old);
   expect(isAlive(old)).toBe(true);
@@ -152,7 +159,7 @@ describe("a call that does not end in time", () => {
         data: { reason: "CONNECTION_CLOSED" },
       });
       await expect.poll(() => old.held.length, patience).toBe(1);
-      await gateway.gateway.reload([pluginOf({ slow: fresh.entry })]);
+      await gateway.gateway.reload([configurationOf({ slow: fresh.entry })]);
       const second = client.callTool(call("slow__hold"));
       await failed;
       await expect.poll(() => old.held[0]?.signal.aborted, patience).toBe(true);
@@ -205,7 +212,7 @@ describe("a call that does not end in time", () => {
       );
       const failed = expect(client.callTool(call("slow__ask"))).rejects.toThrow(changed);
       await asked.promise;
-      await gateway.gateway.reload([pluginOf({ slow: { ...pipes, env: { NEW: "1" } } })]);
+      await gateway.gateway.reload([configurationOf({ slow: { ...pipes, env: { NEW: "1" } } })]);
       await failed;
     },
   );

@@ -8,13 +8,13 @@ import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
 import type { GatewayListenOptions } from "./listener/listen-options.js";
 import type { GatewayTelemetry } from "./observers/telemetry/telemetry.js";
-import type { PluginServers } from "./servers/plugin-servers.js";
+import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import type { Filters } from "./servers/servers.js";
 
 /** The options of `runGateway`. */
 export interface GatewayOptions {
   /** The servers of one or more configurations. If two define a server of the same name, the first is used. */
-  readonly plugins: readonly PluginServers[];
+  readonly configurations: readonly GatewayConfiguration[];
   /** The secrets of all servers; the token of the gateway is added. */
   readonly secrets: SecretRegistry;
   /** Which tools are offered, by server. Default: all. */

@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import type { GatewayEvent } from "./events.js";
 import { type Gateway, runGateway } from "./gateway.js";
 import type { GatewayOptions } from "./gateway-options.js";
-import type { PluginServers } from "./servers/plugin-servers.js";
+import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 
 export interface TestGateway {
   readonly gateway: Gateway;
@@ -18,7 +18,7 @@ export interface TestGateway {
 }
 
 /** The servers of a configuration that is trusted. */
-export function pluginOf(entries: object, changes: Partial<PluginServers> = {}): PluginServers {
+export function configurationOf(entries: object, changes: Partial<GatewayConfiguration> = {}): GatewayConfiguration {
   return {
     configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
     variables: { PATH: process.env.PATH },
@@ -33,7 +33,7 @@ export function pluginOf(entries: object, changes: Partial<PluginServers> = {}):
 export async function startTestGateway(entries: object, options: Partial<GatewayOptions> = {}): Promise<TestGateway> {
   const events: GatewayEvent[] = [];
   const gateway = await runGateway({
-    plugins: [pluginOf(entries)],
+    configurations: [configurationOf(entries)],
     secrets: createSecretRegistry(),
     onEvent: (event) => void events.push(event),
     ...options,

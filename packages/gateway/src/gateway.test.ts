@@ -1,6 +1,6 @@
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
-import { connect, connectOld, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { configurationOf, connect, connectOld, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 describe("tools", () => {
@@ -90,8 +90,8 @@ test("sends each server its own secrets and none of another server", async () =>
     headers: { Authorization: `Bearer \${TOKEN_OF_${name.toUpperCase()}}` },
   });
   const variables = { TOKEN_OF_ONE: "secret-of-one-0123", TOKEN_OF_TWO: "secret-of-two-0123" };
-  const plugin = pluginOf({ one: await entry("one"), two: await entry("two") }, { variables });
-  const gateway = await startTestGateway({}, { plugins: [plugin] });
+  const configured = configurationOf({ one: await entry("one"), two: await entry("two") }, { variables });
+  const gateway = await startTestGateway({}, { configurations: [configured] });
   const client = await connect(gateway, "modern");
   for (const name of ["one", "two"]) await client.callTool({ name: `${name}__echo`, arguments: { text: "a" } });
   for (const [name, other] of [

@@ -30,7 +30,7 @@ import { createEventLog } from "./observers/event-log.js";
 import { createGauges } from "./observers/metrics/gauges.js";
 import { createMetrics } from "./observers/metrics/metrics.js";
 import { startTelemetry } from "./observers/telemetry/start-telemetry.js";
-import type { PluginServers } from "./servers/plugin-servers.js";
+import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import type { ServerStatus } from "./servers/server.js";
 import { createGatewayServers, type Filters } from "./servers/servers.js";
 import { createSignIns } from "./servers/sign-ins.js";
@@ -68,7 +68,7 @@ export interface Gateway extends AsyncDisposable {
    * Applies a changed configuration. Servers that did not change keep their connection. Calls in flight on servers that changed or were
    * removed have `limits.drainMs` to end; it does not wait for them.
    */
-  reload(plugins: readonly PluginServers[], tools?: Filters): Promise<void>;
+  reload(configurations: readonly GatewayConfiguration[], tools?: Filters): Promise<void>;
   /** Connects a server at once if it is not connected. Rejects with SERVER_UNKNOWN. */
   reconnect(server: string): Promise<void>;
   /** To sign in and out of a server by OAuth; undefined if its entry has its own credential. Rejects with SERVER_UNKNOWN. */
@@ -122,7 +122,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const setLogLevel = (): void => {
     for (const { subscriptions } of servers.all) subscriptions.setLogLevel(sessions.minLogLevel());
   };
-  let plugins = options.plugins;
+  let configurations = options.configurations;
   const adminToken = createToken();
   secrets.add(adminToken);
   let admin: Admin | undefined;
@@ -132,7 +132,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     const { createAdmin } = await import("./admin/admin.js");
     admin = createAdmin({
       servers,
-      plugins: () => plugins,
+      configurations: () => configurations,
       secrets,
       info,
       events,
@@ -208,7 +208,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   });
   let listener: ChannelzListener | undefined;
   let token: string | undefined;
-  await servers.reload(options.plugins, options.tools ?? {});
+  await servers.reload(options.configurations, options.tools ?? {});
   if (options.listen !== false) {
     const listen = options.listen ?? {};
     token = tokenOf(listen);
@@ -243,7 +243,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     servers: servers.statuses,
     async reload(next, tools = options.tools ?? {}) {
       await servers.reload(next, tools);
-      plugins = next;
+      configurations = next;
       // New servers do not have the log level yet.
       setLogLevel();
     },

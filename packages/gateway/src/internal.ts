@@ -5,4 +5,4 @@ export { explanationFromMessage } from "./admin/messages/explanation-message.js"
 export { failureFromMessage, type ServerReport, serverFromMessage } from "./admin/messages/server-message.js";
 export { promptFromMessage, signOutFromMessage } from "./admin/messages/sign-in-message.js";
 export type { Gateway } from "./gateway.js";
-export type { PluginServers } from "./servers/plugin-servers.js";
+export type { GatewayConfiguration } from "./servers/gateway-configuration.js";

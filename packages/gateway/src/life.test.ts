@@ -4,7 +4,7 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { runGateway } from "./gateway.js";
-import { connect, patience, pluginOf, post, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { configurationOf, connect, patience, post, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 describe("close", () => {
@@ -116,7 +116,7 @@ describe("leaks", () => {
   test("leaves nothing in the registry and no child process after close", async () => {
     const registry = createRegistry();
     const gateway = await runGateway({
-      plugins: [pluginOf({ all: { command: process.execPath, args: [everything, "stdio"] } })],
+      configurations: [configurationOf({ all: { command: process.execPath, args: [everything, "stdio"] } })],
       secrets: createSecretRegistry(),
       registry,
     });

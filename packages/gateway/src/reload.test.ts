@@ -2,8 +2,8 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { connect, patience, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
-import type { PluginServers } from "./servers/plugin-servers.js";
+import { configurationOf, connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
+import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import { everything, makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 test("keeps the connections of unchanged servers, restarts changed ones, ends removed ones, and notifies clients", async () => {
@@ -43,7 +43,7 @@ test("keeps the connections of unchanged servers, restarts changed ones, ends re
     changed: { type: "http", url: await serveModern(makeEcho("after")) },
     kept,
   };
-  await gateway.gateway.reload([pluginOf(after)]);
+  await gateway.gateway.reload([configurationOf(after)]);
   expect(gateway.gateway.servers().map(({ name }) => name)).toEqual(["added", "changed", "kept"]);
   await expect.poll(() => changes, patience).toBeGreaterThan(0);
   expect(await names()).toEqual(["added__echo", "changed__echo", "kept__hold"]);
@@ -65,16 +65,16 @@ test("keeps the connections of unchanged servers, restarts changed ones, ends re
 test("applies a changed variable or tool filter of an entry at a reload", async () => {
   const reference = `\${MARK}`;
   const entries = { all: { command: process.execPath, args: [everything, "stdio"], env: { MARK: reference } } };
-  const plugin = (MARK: string) => pluginOf(entries, { variables: { PATH: process.env.PATH, MARK } });
-  const gateway = await startTestGateway({}, { plugins: [plugin("first")] });
+  const configured = (MARK: string) => configurationOf(entries, { variables: { PATH: process.env.PATH, MARK } });
+  const gateway = await startTestGateway({}, { configurations: [configured("first")] });
   const changedBy = async (...args: Parameters<typeof gateway.gateway.reload>): Promise<readonly string[]> => {
     await gateway.gateway.reload(...args);
     const event = gateway.events.findLast(({ kind }) => kind === "reloaded");
     return event?.kind === "reloaded" ? event.changed : [];
   };
-  expect(await changedBy([plugin("first")])).toEqual([]);
-  expect(await changedBy([plugin("second")])).toEqual(["all"]);
-  expect(await changedBy([plugin("second")], { all: { allow: ["echo"] } })).toEqual(["all"]);
+  expect(await changedBy([configured("first")])).toEqual([]);
+  expect(await changedBy([configured("second")])).toEqual(["all"]);
+  expect(await changedBy([configured("second")], { all: { allow: ["echo"] } })).toEqual(["all"]);
   const client = await connect(gateway, "modern");
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["all__echo"]);
   await expect(client.callTool({ name: "all__get-sum", arguments: { a: 1, b: 2 } })).rejects.toThrow(
@@ -84,8 +84,8 @@ test("applies a changed variable or tool filter of an entry at a reload", async 
 
 test("uses the first of two configurations that define a server of the same name, and reports it", async () => {
   const [first, second] = [await serveModern(makeEcho("first")), await serveModern(makeEcho("second"))];
-  const plugins = [first, second].map((url) => pluginOf({ same: { type: "http", url } }));
-  const gateway = await startTestGateway({}, { plugins });
+  const configurations = [first, second].map((url) => configurationOf({ same: { type: "http", url } }));
+  const gateway = await startTestGateway({}, { configurations });
   const client = await connect(gateway, "modern");
   expect(textOf(await client.callTool({ name: "same__echo", arguments: { text: "a" } }))).toBe("first: a");
   expect(gateway.events.find(({ kind }) => kind === "defect")).toMatchObject({
@@ -101,8 +101,8 @@ test("[TS-SEC-7] sends a rotated token with every call after the reload, and the
     listener(request, response);
   });
   const secrets = createSecretRegistry();
-  const withToken = (value: string): PluginServers =>
-    pluginOf(
+  const withToken = (value: string): GatewayConfiguration =>
+    configurationOf(
       {
         api: {
           type: "http",
@@ -112,7 +112,7 @@ test("[TS-SEC-7] sends a rotated token with every call after the reload, and the
       },
       { variables: { API_TOKEN: value } },
     );
-  const gateway = await startTestGateway({}, { plugins: [withToken("token-of-november")], secrets });
+  const gateway = await startTestGateway({}, { configurations: [withToken("token-of-november")], secrets });
   const client = await connect(gateway, "modern");
   const echo = async (text: string) => textOf(await client.callTool({ name: "api__echo", arguments: { text } }));
   expect(await echo("a")).toBe("api: a");
@@ -132,8 +132,8 @@ test("reports an entry that is not trusted, and opens it after its approval", as
   const assertTrusted = async () => {
     if (!isTrusted) throw new Error("It is not approved yet.");
   };
-  const plugin = pluginOf({ shy: { type: "http", url } }, { assertTrusted });
-  const gateway = await startTestGateway({}, { plugins: [plugin] });
+  const configured = configurationOf({ shy: { type: "http", url } }, { assertTrusted });
+  const gateway = await startTestGateway({}, { configurations: [configured] });
   const client = await connect(gateway, "modern");
   expect((await client.listTools()).tools).toEqual([]);
   expect(gateway.gateway.servers()[0]).toMatchObject({
@@ -187,7 +187,7 @@ test.each(["legacy", "modern"] as const)(
       .toEqual(subscriptions.map((subscription) => `before ${subscription}`).sort());
     asked.length = 0;
     const heardByNew = era === "legacy" ? ["added warning"] : [];
-    await gateway.gateway.reload([pluginOf({ notes: await entryOf("after"), added: await entryOf("added") })]);
+    await gateway.gateway.reload([configurationOf({ notes: await entryOf("after"), added: await entryOf("added") })]);
     await expect
       .poll(() => [...asked].sort(), patience)
       .toEqual([...heardByNew, ...subscriptions.map((subscription) => `after ${subscription}`)].sort());
@@ -225,7 +225,7 @@ test.each(["legacy", "modern"] as const)(
     const subscribed =
       era === "legacy" ? client.subscribeResource({ uri }) : client.listen({ resourceSubscriptions: [uri] });
     await expect.poll(() => asked, patience).toEqual(["before"]);
-    await gateway.gateway.reload([pluginOf({ notes: after })]);
+    await gateway.gateway.reload([configurationOf({ notes: after })]);
     await expect.poll(() => asked, patience).toEqual(["before", "after"]);
     await subscribed;
   },

@@ -3,12 +3,12 @@ import type { Configuration, Finding } from "@wirescope/tool-server/config";
 import { type LoadedToolServers, loadToolServers, usesOAuth } from "@wirescope/tool-server/internal";
 import { type Gateway, runGateway } from "./gateway.js";
 import type { GatewayOptions } from "./gateway-options.js";
-import type { PluginServers } from "./servers/plugin-servers.js";
+import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 
 /** Which servers a gateway offers, and where it listens. The defaults are those of `wirescope up`. */
 export interface StartGatewayOptions
   extends Omit<LoadToolServersOptions, "configurationPath">,
-    Omit<GatewayOptions, "plugins" | "secrets" | "onReload"> {
+    Omit<GatewayOptions, "configurations" | "secrets" | "onReload"> {
   /**
    * A configuration file, a folder with a `.mcp.json`, a parsed configuration, or several of them. If two have a server of the same
    * name, the first is used.
@@ -41,7 +41,7 @@ export async function startGateway(options: StartGatewayOptions): Promise<Starte
   let findings: readonly Finding[] = [];
   // One vault for all configurations, also after a reload: connections that stay keep using it.
   let vault = options.vault;
-  const load = async (): Promise<PluginServers[]> => {
+  const load = async (): Promise<GatewayConfiguration[]> => {
     const read: LoadedToolServers[] = [];
     for (const source of sources) {
       const one = await loadToolServers(source, secrets, { ...options, vault });
@@ -50,7 +50,7 @@ export async function startGateway(options: StartGatewayOptions): Promise<Starte
       if (one.configuration.entries.some(usesOAuth)) vault = one.oauth?.vault ?? vault;
     }
     findings = read.flatMap((one) => [...one.configuration.findings, ...one.envFindings]);
-    return read.map(pluginOf);
+    return read.map(configurationOf);
   };
   const dispose = async (): Promise<void> => {
     await Promise.allSettled(all.map((one) => one.dispose()));
@@ -58,7 +58,7 @@ export async function startGateway(options: StartGatewayOptions): Promise<Starte
   const reload = async (): Promise<void> => gateway.reload(await load());
   let gateway: Gateway;
   try {
-    gateway = await runGateway({ ...options, plugins: await load(), secrets, onReload: reload });
+    gateway = await runGateway({ ...options, configurations: await load(), secrets, onReload: reload });
   } catch (error) {
     await dispose();
     throw error;
@@ -84,7 +84,7 @@ function isList(
   return Array.isArray(configuration);
 }
 
-function pluginOf(loaded: LoadedToolServers): PluginServers {
+function configurationOf(loaded: LoadedToolServers): GatewayConfiguration {
   const { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth, assertTrusted, trust } = loaded;
   return { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth, assertTrusted, trust };
 }

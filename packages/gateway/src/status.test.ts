@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { connect, patience, pluginOf, startTestGateway } from "./gateway.test.helper.js";
+import { configurationOf, connect, patience, startTestGateway } from "./gateway.test.helper.js";
 import { makeEcho, serve, serveModern } from "./tool-servers.test.helper.js";
 
 const variable = (name: string): string => `\${${name}}`;
@@ -18,8 +18,8 @@ test.each(["legacy", "modern"] as const)(
       },
       unset: { command: "node", env: { KEY: variable("NOT_SET") } },
     };
-    const plugin = pluginOf(entries, { variables: { LEDGER_TOKEN: secret } });
-    const gateway = await startTestGateway({}, { plugins: [plugin] });
+    const configured = configurationOf(entries, { variables: { LEDGER_TOKEN: secret } });
+    const gateway = await startTestGateway({}, { configurations: [configured] });
     const failures = () => gateway.gateway.servers().map(({ failure }) => failure?.code);
     await expect.poll(failures, patience).toEqual([undefined, "UNAUTHORIZED", "VARIABLE_UNUSABLE"]);
     await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);

@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { connect, patience, pluginOf, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { configurationOf, connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { serveLegacy } from "./tool-servers.test.helper.js";
 
 function makeFiles(): McpServer {
@@ -30,7 +30,7 @@ test("neither offers nor calls a denied tool, and changes the filter at a reload
   );
   expect(gateway.gateway.servers()[0]).toMatchObject({ tools: 2, idlePatterns: [] });
 
-  await gateway.gateway.reload([pluginOf(entries)], { files: { allow: ["delete_file"] } });
+  await gateway.gateway.reload([configurationOf(entries)], { files: { allow: ["delete_file"] } });
   expect(await names()).toEqual(["files__delete_file"]);
   expect(textOf(await client.callTool({ name: "files__delete_file", arguments: {} }))).toBe("delete_file");
   await expect(client.callTool({ name: "files__read_file", arguments: {} })).rejects.toThrow(

@@ -63,7 +63,7 @@ export async function startFollowed(
     ...more,
   };
   const gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
         variables: {},

@@ -12,7 +12,7 @@ import { upOptions } from "./up-options.js";
 let folder: string;
 
 beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-plugins-")));
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-projects-")));
 });
 
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -61,16 +61,16 @@ test("[TS-SUB-2] uses the folder of each configuration as its plugin root", asyn
     mkdirSync(root);
     writeFileSync(join(root, ".mcp.json"), JSON.stringify({ [basename(root)]: { command: "node" } }));
   }
-  const plugins = await readerOfFiles(roots.map((root) => join(root, ".mcp.json"))).read();
-  expect(plugins.map(({ pluginRoot }) => pluginRoot)).toEqual(roots);
+  const configurations = await readerOfFiles(roots.map((root) => join(root, ".mcp.json"))).read();
+  expect(configurations.map(({ pluginRoot }) => pluginRoot)).toEqual(roots);
 });
 
 test("adds an ignored line of an environment file to the to-do list", async () => {
   const file = join(folder, "secrets.env");
   writeFileSync(file, "GOOD=1\nA LINE\n");
   const reader = readerOf([{ mcpServers: { good: { command: "node" } } }], "--env-file", file);
-  const [plugin] = await reader.read();
-  expect(plugin?.variables.GOOD).toBe("1");
+  const [configured] = await reader.read();
+  expect(configured?.variables.GOOD).toBe("1");
   const commands = createServerCommands({
     program: "wirescope",
     areNamed: false,
@@ -87,8 +87,8 @@ test("says how to set a variable for a running gateway", async () => {
   const file = join(folder, "secrets.env");
   writeFileSync(file, "");
   const adviceOf = async (...args: string[]): Promise<(name: string) => string> => {
-    const [plugin] = await readerOf([entries], ...args).read();
-    return plugin?.setVariable ?? (() => "");
+    const [configured] = await readerOf([entries], ...args).read();
+    return configured?.setVariable ?? (() => "");
   };
   expect((await adviceOf())("TOKEN")).toContain(
     "Stop it, export TOKEN and start it again; or start it with --env-file",

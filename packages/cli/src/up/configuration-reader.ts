@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import type { PluginServers } from "@wirescope/gateway/internal";
+import type { GatewayConfiguration } from "@wirescope/gateway/internal";
 import { judgeTrust, type OAuthSettings, type SandboxSettings, type SecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { type Finding, parseConfiguration, readConfigurationFile, type Variables } from "@wirescope/tool-server/config";
@@ -22,7 +22,7 @@ export interface ConfigurationReader {
   /** The environment files that variables are read from, in addition to the environment. */
   readonly envFiles: readonly string[];
   /** Throws a UsageError that names the place if a file cannot be used. */
-  read(): Promise<readonly PluginServers[]>;
+  read(): Promise<readonly GatewayConfiguration[]>;
   /** The configuration that a server is in, as it was read last; of several, the first. */
   fileOf(server: string): string | undefined;
   /**
@@ -59,7 +59,7 @@ export function createConfigurationReader(
   const sandbox = sandboxSettings(io, tokenFile === undefined ? [] : [resolve(tokenFile)], onNoSandbox);
   const mode = values.trust ? "flag" : "approval";
   const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
-  let last: readonly PluginServers[] = [];
+  let last: readonly GatewayConfiguration[] = [];
   let ignoredLines: readonly Finding[] = [];
   const envFiles = values["env-file"].map((each) => resolve(each));
   return {
@@ -68,7 +68,7 @@ export function createConfigurationReader(
     fileOf: (server) =>
       last.find(({ configuration }) => configuration.entries.some(({ name }) => name === server))?.configurationPath,
     toDo: (commands) => [
-      ...last.flatMap((plugin) => problemsOf(plugin, commands)),
+      ...last.flatMap((configured) => problemsOf(configured, commands)),
       ...ignoredLines.map(({ file = "", line, column, message, fix }) => ({
         server: file,
         problem: `${line}:${column}: ${message} ${fix} The line is ignored.`,
@@ -78,7 +78,7 @@ export function createConfigurationReader(
     async read() {
       const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
       last = await Promise.all(
-        files.map(async (file): Promise<PluginServers> => {
+        files.map(async (file): Promise<GatewayConfiguration> => {
           const text = await readable(() => readConfigurationFile(file));
           const allowInsecureLoopback = values["allow-insecure-loopback"];
           // A literal value in one file is not redacted in the text about servers of another.
@@ -126,7 +126,7 @@ function variableAdvice(envFiles: readonly string[], env: Variables): (name: str
   };
 }
 
-function problemsOf({ configuration, configurationPath = "" }: PluginServers, commands: ServerCommands): ToDo[] {
+function problemsOf({ configuration, configurationPath = "" }: GatewayConfiguration, commands: ServerCommands): ToDo[] {
   const lost = lostEntries(configuration);
   const command = commands.checkFile(configurationPath);
   if (configuration.entries.length === 0 && lost.length === 0) {

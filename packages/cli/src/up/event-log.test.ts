@@ -67,7 +67,7 @@ test("[TS-D-LOG-1] logs the reason of a failing server once, until it changes or
 test("[TS-D-LOG-1] logs a server that cannot be started once, however often its tools are requested", async () => {
   const { log, lines } = createLog("json");
   const gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: { gone: { command: "/nowhere/at-all" } } })),
         variables: {},

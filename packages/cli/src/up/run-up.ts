@@ -180,7 +180,7 @@ async function serve(
       [signInPathOf(access)]: createSignInPage(() => gateway, access),
       [proofPath]: createProofPage(proofKey),
     },
-    plugins: await reader.read(),
+    configurations: await reader.read(),
     secrets,
     info: { name: "wirescope", version: version() },
     listen: listen && logCertificateChanges(listen, io, log),

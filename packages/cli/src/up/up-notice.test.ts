@@ -15,7 +15,7 @@ async function start(
   assertTrusted: (entry: Entry) => Promise<void> = async () => {},
 ): Promise<Gateway> {
   const gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
         variables: { A_HOST: "a/b" },

@@ -12,7 +12,7 @@ import { parseConfiguration } from "@wirescope/tool-server/config";
 import { onTestFinished } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import type { GatewayOptions } from "../gateway-options.js";
-import type { PluginServers } from "../servers/plugin-servers.js";
+import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { AdminClient } from "./client/admin-client.js";
 import { connectAdmin } from "./connect-admin.js";
 
@@ -29,16 +29,16 @@ export async function startTestAdmin(entries: object, options: Partial<GatewayOp
   };
 }
 
-/** A plugin in a folder of its own, whose entries are judged by real approvals. */
-export interface ApprovedPlugin {
+/** A project in a folder of its own, whose entries are judged by real approvals. */
+export interface ApprovedProject {
   readonly folder: string;
   readonly file: string;
   readonly secrets: SecretRegistry;
   /** What the gateway is given, with the entries as they are now. */
-  write(entries: object, variables?: Readonly<Record<string, string>>): PluginServers;
+  write(entries: object, variables?: Readonly<Record<string, string>>): GatewayConfiguration;
 }
 
-export function createApprovedPlugin(): ApprovedPlugin {
+export function createApprovedProject(): ApprovedProject {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-admin-")));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, ".mcp.json");
@@ -51,7 +51,7 @@ export function createApprovedPlugin(): ApprovedPlugin {
     write(entries, variables = {}) {
       const text = JSON.stringify({ mcpServers: entries }, null, 2);
       writeFileSync(file, text);
-      const judge: NonNullable<PluginServers["trust"]>["judge"] = (entry) =>
+      const judge: NonNullable<GatewayConfiguration["trust"]>["judge"] = (entry) =>
         judgeTrust({ entry, configurationPath: file, pluginRoot: folder, variables, store, policy: undefined });
       return {
         configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),

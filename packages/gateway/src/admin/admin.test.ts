@@ -14,7 +14,7 @@ import {
 import { credentials, loadPackageDefinition, Metadata } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { patience, pluginOf } from "../gateway.test.helper.js";
+import { configurationOf, patience } from "../gateway.test.helper.js";
 import { everything, makeEcho, modernListener, serve, serveModern } from "../tool-servers.test.helper.js";
 import { startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
 import {
@@ -43,8 +43,11 @@ async function startThree(): Promise<TestAdmin> {
     },
     unset: { command: everything, env: { KEY: variable("NOT_SET") } },
   };
-  const plugin = pluginOf(entries, { variables: { LEDGER_TOKEN: secret }, configurationPath: "/plugin/.mcp.json" });
-  return startTestAdmin({}, { plugins: [plugin] });
+  const configured = configurationOf(entries, {
+    variables: { LEDGER_TOKEN: secret },
+    configurationPath: "/project/.mcp.json",
+  });
+  return startTestAdmin({}, { configurations: [configured] });
 }
 
 async function listed({ admin }: Pick<TestAdmin, "admin">): Promise<Record<string, Server>> {
@@ -61,7 +64,7 @@ describe("ListServers", () => {
     await expect.poll(async () => (await listed(world)).echo?.toolCount, patience).toBe(1);
     const { echo, ledger, unset } = await listed(world);
     expect(echo).toMatchObject({
-      configuration: "/plugin/.mcp.json",
+      configuration: "/project/.mcp.json",
       transport: Transport.HTTP,
       authentication: { method: AuthMethod.NONE },
       serverName: expect.stringMatching(/^echo /),
@@ -128,7 +131,7 @@ describe("WatchServers", () => {
     const { messages } = watch(world);
     await expect.poll(() => messages.length, patience).toBeGreaterThan(0);
     expect(Object.keys(messages[0]?.servers ?? {})).toEqual(["echo", "old"]);
-    await world.gateway.reload([pluginOf({ echo: { type: "http", url }, fresh: { type: "http", url } })]);
+    await world.gateway.reload([configurationOf({ echo: { type: "http", url }, fresh: { type: "http", url } })]);
     const last = (name: string) => messages.findLast(({ servers }) => servers[name] !== undefined)?.servers[name];
     await expect.poll(() => messages.flatMap(({ removed }) => removed), patience).toEqual(["old"]);
     await expect.poll(() => last("fresh")?.toolCount, patience).toBe(1);
@@ -179,8 +182,8 @@ describe("Explain", () => {
       },
     };
     const backOff = { firstMs: 60_000, maxMs: 60_000 };
-    const plugins = [pluginOf(entries, { variables: { ECHO_TOKEN: secret }, backOff })];
-    const { admin, gateway } = await startTestAdmin({}, { plugins });
+    const configurations = [configurationOf(entries, { variables: { ECHO_TOKEN: secret }, backOff })];
+    const { admin, gateway } = await startTestAdmin({}, { configurations });
     const state = (): string | undefined => gateway.servers()[0]?.state;
     await expect.poll(state, patience).toBe("TRANSIENT_FAILURE");
     isRefusing = false;
@@ -246,8 +249,8 @@ describe("access control", () => {
         program: { command: process.execPath, args: ["-e", program] },
       };
       // One start by the gateway itself, and no other for a minute.
-      const plugins = [pluginOf(entries, { backOff: { firstMs: 60_000, maxMs: 60_000 } })];
-      const { url, token, gateway } = await startTestAdmin({}, { ...options, plugins });
+      const configurations = [configurationOf(entries, { backOff: { firstMs: 60_000, maxMs: 60_000 } })];
+      const { url, token, gateway } = await startTestAdmin({}, { ...options, configurations });
       const admin = connectAdmin(url, { token: token || undefined, ...given });
       expect((await admin.listServers({})).servers).toHaveLength(2);
       const denied = /\[permission_denied\] This method requires the administrator's token/;

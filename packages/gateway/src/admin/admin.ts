@@ -18,7 +18,7 @@ import {
   type SignInResponse,
   SignInResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
-import type { PluginServers } from "../servers/plugin-servers.js";
+import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { GatewayServer } from "../servers/server.js";
 import type { GatewayServers } from "../servers/servers.js";
 import type { SignIns } from "../servers/sign-ins.js";
@@ -42,7 +42,7 @@ export interface Admin {
 
 export interface AdminOptions {
   readonly servers: GatewayServers;
-  readonly plugins: () => readonly PluginServers[];
+  readonly configurations: () => readonly GatewayConfiguration[];
   readonly secrets: SecretRegistry;
   readonly info: Implementation;
   readonly events: Pick<GatewayEvents, "subscribe">;
@@ -67,14 +67,14 @@ export function createAdmin(options: AdminOptions): Admin {
   const changes = createChanges(options.events);
   const explaining = new Map<string, Promise<Explanation>>();
 
-  const pluginOf = (name: string): PluginServers | undefined =>
-    options.plugins().find(({ configuration }) => configuration.entries.some((entry) => entry.name === name));
+  const configurationOf = (name: string): GatewayConfiguration | undefined =>
+    options.configurations().find(({ configuration }) => configuration.entries.some((entry) => entry.name === name));
 
   const messageOf = (server: GatewayServer): Server => {
     const { name, entry, info } = server;
     const message = serverToMessage(server.status(), {
       type: entry.type,
-      configuration: pluginOf(name)?.configurationPath,
+      configuration: configurationOf(name)?.configurationPath,
       channelId: info && options.channelId(info),
       isSigningIn: signIns.isInProgress(name),
     });
@@ -99,15 +99,15 @@ export function createAdmin(options: AdminOptions): Admin {
 
   const explain = (server: GatewayServer): Promise<Explanation> => {
     const { name } = server;
-    const plugin = pluginOf(name);
-    if (plugin === undefined)
+    const configured = configurationOf(name);
+    if (configured === undefined)
       throw new ConnectError(`Server ${JSON.stringify(name)} was just removed. Try again.`, Code.Aborted);
     const { failure, state } = server.status();
     const signInFailure = state === "READY" ? undefined : signIns.lastFailure(name);
     // A diagnosis is slow and sends requests to the server: concurrent callers share one.
     const diagnosis =
       explaining.get(name) ??
-      explainGatewayServer({ server: name, plugin, secrets, info, failure, signInFailure }).finally(() =>
+      explainGatewayServer({ server: name, configured, secrets, info, failure, signInFailure }).finally(() =>
         explaining.delete(name),
       );
     explaining.set(name, diagnosis);
@@ -190,13 +190,13 @@ export function createAdmin(options: AdminOptions): Admin {
         respond(async () => {
           const server = servers.find(name);
           // Not redacted: the user must see everything that they approve. Variables are not expanded.
-          return approvalToMessage(name, await judgeServer(server, pluginOf(name)));
+          return approvalToMessage(name, await judgeServer(server, configurationOf(name)));
         }),
       approve: ({ server: name, fingerprint }, context) =>
         respond(async () => {
           assertAdministrator(context);
           const server = servers.find(name);
-          await approve(server, pluginOf(name), fingerprint);
+          await approve(server, configurationOf(name), fingerprint);
           await server.reconnect();
           return create(ApproveResponseSchema, { server: messageOf(server) });
         }),

@@ -2,15 +2,15 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { connect, patience } from "../gateway.test.helper.js";
-import type { PluginServers } from "../servers/plugin-servers.js";
+import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import { makeEcho, serveModern } from "../tool-servers.test.helper.js";
-import { type ApprovedPlugin, createApprovedPlugin, startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
+import { type ApprovedProject, createApprovedProject, startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
 import { ConnectivityState, TrustState } from "./client/index.js";
 
 const variable = (name: string): string => `\${${name}}`;
 
-/** A program of the plugin that is a tool server. */
-function writeProgram({ folder }: ApprovedPlugin, comment: string): void {
+/** A program of the project that is a tool server. */
+function writeProgram({ folder }: ApprovedProject, comment: string): void {
   const program = `// ${comment}
 import { createInterface } from "node:readline";
 const results = {
@@ -31,9 +31,9 @@ const entries = (...more: string[]): object => ({
   tools: { command: process.execPath, args: [`${variable("HOST_PLUGIN_ROOT")}/server.mjs`, ...more] },
 });
 
-async function startUnapproved(plugin: ApprovedPlugin): Promise<TestAdmin> {
-  writeProgram(plugin, "first");
-  const world = await startTestAdmin({}, { plugins: [plugin.write(entries())], secrets: plugin.secrets });
+async function startUnapproved(project: ApprovedProject): Promise<TestAdmin> {
+  writeProgram(project, "first");
+  const world = await startTestAdmin({}, { configurations: [project.write(entries())], secrets: project.secrets });
   await expect.poll(() => world.gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
   return world;
 }
@@ -42,8 +42,8 @@ const notWhatWasShown = /\[aborted\] Server "tools" has changed since it was sho
 
 describe("approvals", () => {
   test("[TS-D-ADMIN-6] applies an approval to what was shown, and starts the server at once for connected clients", async () => {
-    const plugin = createApprovedPlugin();
-    const world = await startUnapproved(plugin);
+    const project = createApprovedProject();
+    const world = await startUnapproved(project);
     const { admin } = world;
     let changes = 0;
     const client = await connect(world, "legacy", {
@@ -68,16 +68,16 @@ describe("approvals", () => {
   });
 
   test("[TS-D-ADMIN-6] refuses an approval if a file or the entry has changed since it was shown, and reports the change", async () => {
-    const plugin = createApprovedPlugin();
-    const { admin, gateway } = await startUnapproved(plugin);
+    const project = createApprovedProject();
+    const { admin, gateway } = await startUnapproved(project);
     const { fingerprint } = await admin.getApproval({ server: "tools" });
-    writeProgram(plugin, "another");
+    writeProgram(project, "another");
     await expect(admin.approve({ server: "tools", fingerprint })).rejects.toThrow(notWhatWasShown);
     expect(gateway.servers()[0]?.state).not.toBe("READY");
 
     const second = await admin.getApproval({ server: "tools" });
     await admin.approve({ server: "tools", fingerprint: second.fingerprint });
-    await gateway.reload([plugin.write(entries("stdio"))]);
+    await gateway.reload([project.write(entries("stdio"))]);
     await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
     const changed = await admin.getApproval({ server: "tools" });
     expect(changed.state).toBe(TrustState.CHANGED);
@@ -90,11 +90,11 @@ describe("approvals", () => {
 });
 
 test("[TS-D-TRUST-10] requires a new approval after a reload if a variable changes the origin of a URL", async () => {
-  const plugin = createApprovedPlugin();
+  const project = createApprovedProject();
   const [first, second] = [await serveModern(makeEcho("first")), await serveModern(makeEcho("second"))];
-  const leadingTo = (url: string): PluginServers =>
-    plugin.write({ api: { type: "http", url: `${variable("API_URL")}/mcp` } }, { API_URL: new URL(url).origin });
-  const { admin, gateway } = await startTestAdmin({}, { plugins: [leadingTo(first)], secrets: plugin.secrets });
+  const leadingTo = (url: string): GatewayConfiguration =>
+    project.write({ api: { type: "http", url: `${variable("API_URL")}/mcp` } }, { API_URL: new URL(url).origin });
+  const { admin, gateway } = await startTestAdmin({}, { configurations: [leadingTo(first)], secrets: project.secrets });
   await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("NOT_TRUSTED");
   const shown = await admin.getApproval({ server: "api" });
   expect(shown.description).toContain(`  origin    ${new URL(first).origin}`);
@@ -114,8 +114,8 @@ test("[TS-D-TRUST-10] requires a new approval after a reload if a variable chang
 });
 
 test("[TS-D-ADMIN-7] diagnoses a server in Explain with the variables, approvals and last failure of the gateway", async () => {
-  const plugin = createApprovedPlugin();
-  const { admin } = await startUnapproved(plugin);
+  const project = createApprovedProject();
+  const { admin } = await startUnapproved(project);
   const untrusted = await admin.explain({ server: "tools" });
   expect(untrusted).toMatchObject({ server: "tools", well: false });
   expect(untrusted.causes[0]).toMatchObject({

@@ -1,18 +1,25 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { notTrusted, type TrustJudgement } from "@wirescope/tool-server";
-import type { PluginServers } from "../servers/plugin-servers.js";
+import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { GatewayServer } from "../servers/server.js";
 import { fingerprintOf } from "./messages/approval-message.js";
 
 /** The trust of a server's entry. Rejects as `judgeTrust` does, and with UNIMPLEMENTED if the gateway has no approvals. */
-export function judgeServer({ entry }: GatewayServer, plugin: PluginServers | undefined): Promise<TrustJudgement> {
-  return trustOf(plugin).judge(entry);
+export function judgeServer(
+  { entry }: GatewayServer,
+  configured: GatewayConfiguration | undefined,
+): Promise<TrustJudgement> {
+  return trustOf(configured).judge(entry);
 }
 
 /** Approves an entry exactly as it was shown. */
-export async function approve(server: GatewayServer, plugin: PluginServers | undefined, shown: string): Promise<void> {
+export async function approve(
+  server: GatewayServer,
+  configured: GatewayConfiguration | undefined,
+  shown: string,
+): Promise<void> {
   const { name, entry } = server;
-  const trust = trustOf(plugin);
+  const trust = trustOf(configured);
   if (shown === "") {
     throw new ConnectError(
       "fingerprint is missing. Set it to the fingerprint that GetApproval returned.",
@@ -31,8 +38,8 @@ export async function approve(server: GatewayServer, plugin: PluginServers | und
   if (judgement.state !== "trusted") await trust.approve(judgement.subject);
 }
 
-function trustOf(plugin: PluginServers | undefined): NonNullable<PluginServers["trust"]> {
-  if (plugin?.trust !== undefined) return plugin.trust;
+function trustOf(configured: GatewayConfiguration | undefined): NonNullable<GatewayConfiguration["trust"]> {
+  if (configured?.trust !== undefined) return configured.trust;
   throw new ConnectError(
     "This gateway cannot store approvals. Approve its servers in the program that started it.",
     Code.Unimplemented,

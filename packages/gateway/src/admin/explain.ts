@@ -8,12 +8,12 @@ import {
 import type { Entry } from "@wirescope/tool-server/config";
 import type { Implementation } from "@wirescope/tool-server/internal";
 import { type Explanation, explainServer } from "@wirescope/tool-server/why";
-import type { PluginServers } from "../servers/plugin-servers.js";
+import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { ServerFailure } from "../servers/server.js";
 
 export interface ExplainOptions {
   readonly server: string;
-  readonly plugin: PluginServers;
+  readonly configured: GatewayConfiguration;
   readonly secrets: SecretRegistry;
   readonly info: Implementation;
   /** The last failure that the gateway saw. */
@@ -24,8 +24,8 @@ export interface ExplainOptions {
 
 /** Diagnoses a server as the gateway reaches it: with its variables, its tokens and its last failure. */
 export function explainGatewayServer(options: ExplainOptions): Promise<Explanation> {
-  const { server, plugin, secrets, info } = options;
-  const { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth } = plugin;
+  const { server, configured, secrets, info } = options;
+  const { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth } = configured;
   return explainServer({
     server,
     configuration,
@@ -38,10 +38,10 @@ export function explainGatewayServer(options: ExplainOptions): Promise<Explanati
     settings: { info },
     // Commands in the advice go through the gateway.
     commandArguments: ["--endpoint"],
-    setVariable: plugin.setVariable ?? ((name) => `Set ${name} in the environment of the gateway, and restart it.`),
+    setVariable: configured.setVariable ?? ((name) => `Set ${name} in the environment of the gateway, and restart it.`),
     allowInsecureLoopback: oauth?.allowInsecureLoopback,
     lastFailure: options.signInFailure ?? options.failure?.error,
-    judgeTrust: (entry) => plugin.trust?.judge(entry) ?? judge(plugin, entry),
+    judgeTrust: (entry) => configured.trust?.judge(entry) ?? judge(configured, entry),
     oauth: oauth && {
       profile: oauth.profile,
       overrides: oauth.overrides,
@@ -53,7 +53,7 @@ export function explainGatewayServer(options: ExplainOptions): Promise<Explanati
 
 /** The trust of an entry if the configuration only has `assertTrusted`. */
 async function judge(
-  { assertTrusted, pluginRoot, variables, configurationPath }: PluginServers,
+  { assertTrusted, pluginRoot, variables, configurationPath }: GatewayConfiguration,
   entry: Entry,
 ): Promise<TrustJudgement> {
   const fingerprint = await fingerprintEntry(entry, { pluginRoot, variables });

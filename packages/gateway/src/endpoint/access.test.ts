@@ -89,7 +89,7 @@ describe("access control", () => {
   });
 
   test("requires TLS and a token on another address", async () => {
-    const options = { plugins: [], secrets: createSecretRegistry() };
+    const options = { configurations: [], secrets: createSecretRegistry() };
     const tls = { cert: certificate("server"), key: certificate("server-key") };
     await expect(runGateway({ ...options, listen: { host: "0.0.0.0" } })).rejects.toMatchObject({
       code: "LISTEN_EXPOSED",

@@ -15,8 +15,8 @@ import type { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import { type Forwarded, forward } from "./forward.js";
+import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { exposedPrefix } from "./offered.js";
-import type { PluginServers } from "./plugin-servers.js";
 import { createServerCalls, type Departure } from "./server-calls.js";
 import { createServerLists, type ServerLists } from "./server-lists.js";
 import { createServerNotifications } from "./server-notifications.js";
@@ -95,7 +95,7 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
 
 export interface GatewayServerOptions {
   readonly entry: Entry;
-  readonly plugin: PluginServers;
+  readonly configured: GatewayConfiguration;
   readonly secrets: SecretRegistry;
   readonly info: Implementation;
   readonly limits: GatewayLimits;
@@ -112,7 +112,7 @@ export interface GatewayServerOptions {
 const openPauseMs = 2000;
 
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { entry, plugin, secrets, info, limits, clock, events, isUnprefixed } = options;
+  const { entry, configured, secrets, info, limits, clock, events, isUnprefixed } = options;
   const { name } = entry;
   const calls = createServerCalls({ server: name, limits, clock });
   let connection: Connection | undefined;
@@ -124,7 +124,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   let isClosed = false;
 
   const settings: Parameters<typeof openEntry>[0] = {
-    ...plugin,
+    ...configured,
     secrets,
     isEager: true,
     settings: {

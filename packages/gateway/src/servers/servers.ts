@@ -6,7 +6,7 @@ import type { Implementation } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
-import type { PluginServers } from "./plugin-servers.js";
+import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { createGatewayServer, type GatewayServer, type ServerStatus } from "./server.js";
 import type { Departure } from "./server-calls.js";
 import type { ToolFilter } from "./tool-filter.js";
@@ -22,7 +22,7 @@ export interface GatewayServers {
    * Applies a changed configuration. Servers that did not change keep their connection; those that changed or were removed accept
    * no more calls. It does not wait for their calls in flight.
    */
-  reload(plugins: readonly PluginServers[], filters: Filters): Promise<void>;
+  reload(configurations: readonly GatewayConfiguration[], filters: Filters): Promise<void>;
   /** Connects a server at once. Rejects with SERVER_UNKNOWN. */
   reconnect(name: string): Promise<void>;
   /** To sign in and out by OAuth; undefined if the entry has its own credential. Rejects with SERVER_UNKNOWN. */
@@ -73,13 +73,13 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
 
   const create = (
     entry: Entry,
-    plugin: PluginServers,
+    configured: GatewayConfiguration,
     filter: ToolFilter | undefined,
     before: GatewayServer | undefined,
   ): GatewayServer =>
     createGatewayServer({
       entry,
-      plugin,
+      configured,
       secrets,
       info,
       limits,
@@ -97,14 +97,14 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     draining.delete(server);
   };
 
-  const load = (plugins: readonly PluginServers[], filters: Filters): void => {
+  const load = (configurations: readonly GatewayConfiguration[], filters: Filters): void => {
     if (isClosed) return;
     const next: Kept[] = [];
     const added: string[] = [];
     const changed: string[] = [];
     const before = new Map(kept.map((one) => [one.server.name, one]));
-    for (const plugin of plugins) {
-      for (const entry of plugin.configuration.entries) {
+    for (const configured of configurations) {
+      for (const entry of configured.configuration.entries) {
         const { name } = entry;
         if (next.some(({ server }) => server.name === name)) {
           const reason = `Two configurations define a server ${JSON.stringify(name)}. The first is used. Rename the other.`;
@@ -112,12 +112,12 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
           continue;
         }
         const given = Object.hasOwn(filters, name) ? filters[name] : undefined;
-        const [digest, filter] = [digestOf(entry, plugin), JSON.stringify(given ?? null)];
+        const [digest, filter] = [digestOf(entry, configured), JSON.stringify(given ?? null)];
         const old = before.get(name);
         if (old === undefined) added.push(name);
         else if (old.digest !== digest || old.filter !== filter) changed.push(name);
         if (old?.digest !== digest) {
-          next.push({ server: create(entry, plugin, given, old?.server), digest, filter });
+          next.push({ server: create(entry, configured, given, old?.server), digest, filter });
           continue;
         }
         next.push({ ...old, filter });
@@ -156,7 +156,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     },
     named: (name) => byName.get(name),
     find,
-    reload: async (plugins, filters) => load(plugins, filters),
+    reload: async (configurations, filters) => load(configurations, filters),
     reconnect: async (name) => find(name).reconnect(),
     oauth: async (name) => find(name).oauth(),
     statuses: () => all.map((server) => server.status()),
@@ -169,8 +169,8 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
 }
 
 /** A digest of the entry as it is written, its errors, and the values of the variables that it uses. */
-function digestOf(entry: Entry, plugin: PluginServers): string {
-  const { pluginRoot, variables, configuration } = plugin;
+function digestOf(entry: Entry, configured: GatewayConfiguration): string {
+  const { pluginRoot, variables, configuration } = configured;
   const written = JSON.stringify(entry.written);
   const names = [...written.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name]) => name ?? "");
   const values = [...new Set(names)].sort().map((name) => [name, variables[name] ?? null]);

@@ -8,7 +8,7 @@ import { pathWithin } from "./plugin-files.js";
 import { usesOAuth, type VariableUse, variableUses } from "./variable-uses.js";
 
 /** A documentation file. */
-export interface PluginDocument {
+export interface ProjectDocument {
   /** The absolute path. */
   readonly file: string;
   readonly text: string;
@@ -24,9 +24,9 @@ const [maxFileBytes, maxBytes] = [1_048_576, 4_194_304];
  * Reads the README, the other documentation files in the root, and those in the folders `docs`, `doc` or `documentation`: at most 200 files of
  * at most 1 MiB each, 4 MiB in total, five folders deep. Follows symbolic links only to files inside the root, and never to folders.
  */
-export async function readDocuments(pluginRoot: string): Promise<PluginDocument[]> {
+export async function readDocuments(pluginRoot: string): Promise<ProjectDocument[]> {
   const root = await realpath(pluginRoot).catch(() => pluginRoot);
-  const names: Pick<PluginDocument, "file" | "kind">[] = [];
+  const names: Pick<ProjectDocument, "file" | "kind">[] = [];
   const look = async (folder: string, depth: number): Promise<void> => {
     for (const { name, isFolder } of await entriesOf(folder)) {
       const file = join(folder, name);
@@ -42,7 +42,7 @@ export async function readDocuments(pluginRoot: string): Promise<PluginDocument[
   await look(pluginRoot, 0);
   // The README first, so that the limit never drops it.
   names.sort((a, b) => Number(b.kind === "readme") - Number(a.kind === "readme") || (a.file < b.file ? -1 : 1));
-  const documents: PluginDocument[] = [];
+  const documents: ProjectDocument[] = [];
   let left = maxBytes;
   for (const { file, kind } of names.slice(0, maxFiles)) {
     const text = await readWithin(root, file, Math.min(maxFileBytes, left));
@@ -87,7 +87,7 @@ export function judgeDocumentation(
   entries: readonly Entry[],
   uses: readonly VariableUse[],
   permissions: readonly NeededPermissions[],
-  documents: readonly PluginDocument[],
+  documents: readonly ProjectDocument[],
   report: Report,
 ): void {
   const [entry] = entries;
@@ -140,7 +140,7 @@ export function neededPermissions(entries: readonly Entry[]): NeededPermissions[
   });
 }
 
-/** The permissions as a table of Markdown, for the README of a plugin. What is not known is `…`, for its author to fill in. */
+/** The permissions as a table of Markdown, for the README of a project. What is not known is `…`, for its author to fill in. */
 export function permissionsToMarkdown(permissions: readonly NeededPermissions[]): string[] {
   const rows = permissions.map(({ server, by, variables, scopes = [] }) => {
     const secrets = variables.map(codeCellOf).join(", ");

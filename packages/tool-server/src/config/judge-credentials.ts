@@ -11,7 +11,7 @@ import {
   isPlainAddress,
   type SecretShape,
 } from "../secrets/secret-shapes.js";
-import { type PluginDocument, readWithin } from "./documentation.js";
+import { type ProjectDocument, readWithin } from "./documentation.js";
 import type { Entry } from "./entry.js";
 import type { Finding } from "./finding.js";
 import { isIgnoredByGit, isTrackedByGit } from "./git-files.js";
@@ -24,7 +24,7 @@ const maxJudged = 32;
 const replaceIt = "and replace the credential, because everyone who has the file has it";
 
 /** Finds credentials in documentation files. */
-export function judgeDocuments(documents: readonly PluginDocument[], search: CredentialSearch): Finding[] {
+export function judgeDocuments(documents: readonly ProjectDocument[], search: CredentialSearch): Finding[] {
   return documents.flatMap(({ file, text }) =>
     search(text).map(({ line, column, what }) => ({
       ...at(file, line, column),

@@ -45,7 +45,7 @@ export interface SandboxOptions {
 
 /** What to do about a program that does not work in the sandbox. */
 export const sandboxAdvice = {
-  hidden: 'Move the plugin elsewhere, or write "sandbox": false into its entry.',
+  hidden: 'Move the project elsewhere, or write "sandbox": false into its entry.',
   failed: 'If it works so, it may not work in the sandbox: write "sandbox": false into its entry.',
 } as const;
 
@@ -100,7 +100,7 @@ export async function prepareSandbox(options: SandboxOptions): Promise<Sandbox |
   const outermost = there.filter(({ path }) => !folders.some((folder) => isInside(path, folder)));
   const unique = new Map(outermost.map((each) => [each.path, each]));
   const isHidden = (path: string): boolean => there.some((each) => each.path === path);
-  const inCwd = unique.has(cwd) ? (await pluginFilesIn(cwd)).filter((path) => !isHidden(path)) : [cwd];
+  const inCwd = unique.has(cwd) ? (await projectFilesIn(cwd)).filter((path) => !isHidden(path)) : [cwd];
   const visible = inCwd.filter((path) => folders.some((folder) => isInside(path, folder)));
   const args = [...unique.values()].flatMap(({ path, isFolder }) => {
     if (!isFolder) return ["--ro-bind", "/dev/null", path];
@@ -111,10 +111,10 @@ export async function prepareSandbox(options: SandboxOptions): Promise<Sandbox |
   return { path: found.path, args: [...found.args, ...args], hidden: folders, visible };
 }
 
-/** Files with which we are set up. They are hidden even if a plugin is in the same folder. */
+/** Files with which we are set up. They are hidden even if a project is in the same folder. */
 const ownNames = /^(?:token|tokens|vault[.-]key|environment|(?:approvals|gateway|oauth)\.json.*)$/;
 
-async function pluginFilesIn(folder: string): Promise<string[]> {
+async function projectFilesIn(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
   return names.filter((name) => !ownNames.test(name)).map((name) => join(folder, name));
 }

@@ -20,7 +20,7 @@ test("returns a fresh link only for the administrator's token", async () => {
   const access = createPageAccess();
   const entry = { command: process.execPath, args: ["-e", "process.exit(3)"] };
   const gateway: Gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: { notes: entry } })),
         variables: { PATH: process.env.PATH },

@@ -43,7 +43,7 @@ test("shows a sign-in page at another origin, and opens it only by the link that
   const secrets = createSecretRegistry();
   const text = JSON.stringify({ mcpServers: { notes: { type: "http", url: `${issuer}/mcp` } } });
   const gateway: Gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
         variables: {},

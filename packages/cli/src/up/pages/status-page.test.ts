@@ -26,7 +26,7 @@ async function startWorld(words: string): Promise<World> {
   const entry = { command: process.execPath, args: ["-e", `console.error(${JSON.stringify(words)}); process.exit(3)`] };
   const access = createPageAccess();
   const gateway: Gateway = await runGateway({
-    plugins: [
+    configurations: [
       {
         configuration: parseConfiguration(JSON.stringify({ mcpServers: { odd: entry } })),
         variables: { PATH: process.env.PATH },

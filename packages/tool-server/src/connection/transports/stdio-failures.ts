@@ -23,7 +23,7 @@ function adviceFor(outcome: NotStarted, command: string): string {
   if (outcome.kind === "hidden") return sandboxAdvice.hidden;
   if (outcome.kind === "not-started") return "Check the arguments, and the limits of this machine and this user.";
   if (outcome.kind === "aborted") return "Connect again.";
-  if (outcome.what === "directory") return "Check the folder of the plugin.";
+  if (outcome.what === "directory") return "Check the folder of the project.";
   if (outcome.what === "interpreter") return "Check the first line of the script.";
   if (/\s/.test(command))
     return "Put only the program into command, and each argument into args: no shell parses the command.";

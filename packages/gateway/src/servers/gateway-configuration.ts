@@ -2,17 +2,17 @@ import type { ApprovalSubject, ToolServersOptions, TrustJudgement } from "@wires
 import type { Entry } from "@wirescope/tool-server/config";
 
 /** The servers of one configuration, with the variables that its entries use. */
-export interface PluginServers extends Omit<ToolServersOptions, "settings" | "isEager" | "secrets"> {
+export interface GatewayConfiguration extends Omit<ToolServersOptions, "settings" | "isEager" | "secrets"> {
   /** The path of the configuration file, for messages. Default: none. */
   readonly configurationPath?: string | undefined;
   /** A sentence that says how to set a variable for this gateway. Default: restart the gateway with the variable. */
   readonly setVariable?: ((name: string) => string) | undefined;
   /** Shows and stores approvals through the gateway. Default: not possible. */
-  readonly trust?: PluginTrust | undefined;
+  readonly trust?: ConfigurationTrust | undefined;
 }
 
 /** Evaluates the trust of entries, and stores approvals. */
-export interface PluginTrust {
+export interface ConfigurationTrust {
   /** As `judgeTrust`. */
   judge(entry: Entry): Promise<TrustJudgement>;
   /** Stores an approval. Resolves once it is durable. */
