@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { ToolServerError } from "../../errors.js";
+import type { TrackOperation } from "../../diagnostics.js";
+import { ToolServerError } from "../../errors.js";
 import { failureOf } from "../../failure-of.test.helper.js";
 import { createFakeClock, type FakeClock } from "../../fake-clock.test.helper.js";
 import { prepareSandbox, sandboxAdvice } from "../../process/sandbox.js";
@@ -188,6 +189,44 @@ describe("the lifetime of helper headers", () => {
     expect(world.reports.map(({ cause }) => cause)).toEqual(["first", "renewal"]);
   });
 
+  test.each([
+    [100_000, 80_000],
+    [600_000, 540_000],
+  ])(
+    "[TS-D-HELPER-4] a helper whose headers are used for %i ms runs again in the background after %i ms, and not earlier",
+    async (ttlMs, renewAfterMs) => {
+      const world = await createWorld();
+      let started = 0;
+      const beforeRun = async (): Promise<void> => {
+        started += 1;
+      };
+      const credential = world.credential({ ttlMs, beforeRun });
+      await credential.headers();
+      world.clock.advance(renewAfterMs - 1);
+      await credential.headers();
+      await turn();
+      expect(started).toBe(1);
+      world.clock.advance(1);
+      await credential.headers();
+      await turn();
+      expect(started).toBe(2);
+      await untilReport(world, 2);
+      // After a renewal that fails, the next waits for the end of the pause.
+      await world.write("no JSON");
+      world.clock.advance(renewAfterMs);
+      await credential.headers();
+      await untilReport(world, 3);
+      await credential.headers();
+      await turn();
+      expect(started).toBe(3);
+      world.clock.advance(1000);
+      await credential.headers();
+      await turn();
+      expect(started).toBe(4);
+      await credential.dispose();
+    },
+  );
+
   test("helper headers are used while the helper renews them in the background", async () => {
     const world = await createWorld();
     await world.sh(
@@ -276,6 +315,35 @@ describe("a refusal", () => {
     expect(world.runs()).toBe(3);
   });
 
+  test("[TS-D-HELPER-5] refusals of the same new headers pause the helper once, and those of older headers do not", async () => {
+    const world = await createWorld();
+    const credential = world.credential();
+    const pause = (): number | undefined => credential.describe().helper?.pausedUntil;
+    const older = await credential.headers();
+    expect(await credential.refused({ status: 401, sent: older, attempt: 1 })).toEqual({ action: "retry" });
+    const sent = await credential.headers();
+    expect(await credential.refused({ status: 401, sent: older, attempt: 2 })).toMatchObject({ action: "give-up" });
+    expect(pause()).toBeUndefined();
+    for (let count = 0; count < 3; count += 1)
+      expect(await credential.refused({ status: 401, sent, attempt: 2 })).toMatchObject({ action: "give-up" });
+    expect(pause()).toBe(world.clock.now() + 5000);
+    world.clock.advance(4999);
+    expect(pause()).toBe(world.clock.now() + 1);
+    world.clock.advance(1);
+    expect(pause()).toBeUndefined();
+  });
+
+  test("a refusal after the credential was disposed of gives up", async () => {
+    const world = await createWorld();
+    const credential = world.credential();
+    const sent = await credential.headers();
+    await credential.dispose();
+    expect(await credential.refused({ status: 401, sent, attempt: 1 })).toMatchObject({
+      action: "give-up",
+      reason: expect.stringContaining("disposed"),
+    });
+  });
+
   test("a refusal of headers that worked before runs the helper again without a pause", async () => {
     const world = await createWorld();
     const credential = world.credential();
@@ -319,7 +387,17 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
         `Run it in a terminal to see why.${sandboxHint}`,
     );
     expect(world.reports).toEqual([
-      expect.objectContaining({ outcome: "exited", code: 3, cause: "first", expiresAt: undefined }),
+      {
+        server: "notes",
+        path: join(world.path, "helper.sh"),
+        cause: "first",
+        outcome: "exited",
+        isSandboxed: prepareSandbox !== undefined,
+        code: 3,
+        durationMs: 0,
+        expiresAt: undefined,
+        error,
+      },
     ]);
   });
 
@@ -349,6 +427,7 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
       code: "HELPER_TIMEOUT",
       message: expect.stringContaining("did not end within 10000 ms"),
     });
+    expect(world.reports).toMatchObject([{ outcome: "timed-out", code: undefined, durationMs: 10_000 }]);
   });
 
   test("[TS-D-HELPER-1, TS-D-HELPER-6] a helper that writes too much, or no JSON, is reported", async () => {
@@ -373,8 +452,11 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
       [4000, 3],
     ] as const) {
       expect((await failureFrom(credential)).message).not.toContain("runs again");
-      expect((await failureFrom(credential)).message).toContain(`runs again in ${restMs / 1000} s`);
+      const paused = await failureFrom(credential);
+      expect(paused.message).toContain(`runs again in ${restMs / 1000} s`);
+      expect(paused.cause).toMatchObject({ code: "HELPER_OUTPUT_INVALID" });
       expect(world.runs()).toBe(runs);
+      expect(credential.describe().helper).toMatchObject({ failures: runs, pausedUntil: world.clock.now() + restMs });
       world.clock.advance(restMs);
     }
     await world.write({ Authorization: "Bearer fresh-token-2" });
@@ -412,9 +494,51 @@ describe("a caller that gives up on a helper", () => {
   });
 });
 
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 async function untilReport({ reports }: World, count: number): Promise<void> {
   while (reports.length < count) await new Promise((resolve) => setImmediate(resolve));
 }
+
+test("each run of a helper is published with its cause, and whether it failed or was cancelled", async () => {
+  const world = await createWorld();
+  const operations: object[] = [];
+  const track: TrackOperation = (kind, cause, task) => {
+    const operation = { kind, cause, outcome: "done" };
+    operations.push(operation);
+    return task((outcome) => Object.assign(operation, outcome));
+  };
+  const credential = world.credential({ track, onRun: undefined as never });
+  const sent = await credential.headers();
+  await world.write("no JSON");
+  await credential.refused({ status: 401, sent, attempt: 1 });
+  await failureFrom(credential);
+  world.clock.advance(1000);
+  await world.sh("echo $$ > pid; exec sleep 1000", "helper.sh");
+  const controller = new AbortController();
+  const asked = credential.headers({ signal: controller.signal }).catch((error: unknown) => error);
+  await wordsOf(join(world.path, "pid"));
+  controller.abort();
+  expect(await asked).toBe(controller.signal.reason);
+  await credential.dispose();
+  expect(operations).toEqual([
+    { kind: "helper", cause: "first", outcome: "done" },
+    { kind: "helper", cause: "refusal", outcome: "failed", code: "HELPER_OUTPUT_INVALID" },
+    { kind: "helper", cause: "refusal", outcome: "cancelled", code: "HELPER_FAILED" },
+  ]);
+  expect(credential.environment()).toEqual({});
+  expect(credential.describe()).toMatchObject({ environment: [], headers: [], helper: { expiresAt: undefined } });
+});
+
+test("a credential whose run is not allowed runs no helper and says why", async () => {
+  const world = await createWorld();
+  const refused = new ToolServerError("NOT_TRUSTED", { problem: "It is not approved.", advice: "Approve it." });
+  for (const option of ["beforeRun", "prepareSandbox"]) {
+    const credential = world.credential({ [option]: () => Promise.reject(refused) });
+    expect(await failureFrom(credential)).toBe(refused);
+  }
+  expect(world.runs()).toBe(0);
+});
 
 describe("a helper that cannot be run", () => {
   const toUnix = (path: string): void => void execFileSync("sh", ["-c", "sed -i.bak 's/\\r$//' \"$0\"", path]);

@@ -1,68 +1,97 @@
-import fc from "fast-check";
+import { chmod } from "node:fs/promises";
+import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import { headerNameDefect, headerValueDefect } from "../../config/headers.js";
-import { ToolServerError } from "../../errors.js";
-import { parseHelperOutput } from "./run-helper.js";
+import { systemClock } from "../../clock.js";
+import { prepareSandbox, sandboxAdvice } from "../../process/sandbox.js";
+import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
+import { createSecretRegistry } from "../../secrets/redactor.js";
+import { type HelperRun, type HelperTask, runHelper } from "./run-helper.js";
 
-const parse = (text: string | Uint8Array) => parseHelperOutput(Buffer.from(text), "The helper");
+/** The result of a helper with this script. */
+async function run(script: string, more: Partial<HelperTask> = {}): Promise<HelperRun & { readonly path: string }> {
+  const folder = await createScriptFolder();
+  const path = more.path ?? (await folder.sh(script));
+  const secrets = createSecretRegistry();
+  const task: HelperTask = {
+    server: "notes",
+    url: "https://notes.example/mcp",
+    path,
+    pluginRoot: folder.path,
+    environment: { PATH: process.env.PATH },
+    scrubbed: [],
+    sandbox: undefined,
+    secrets,
+    tokens: secrets,
+    timeLimitMs: 20_000,
+    maxOutputBytes: 65_536,
+    clock: systemClock,
+    ...more,
+  };
+  return { ...(await runHelper(task, new AbortController().signal)), path };
+}
 
-test("[TS-HELPER-3] parses one JSON object of strings, with surrounding white space", () => {
-  expect({ ...parse('\n {"Authorization": "Bearer x", "X-Timestamp": "17"}\n') }).toEqual({
-    Authorization: "Bearer x",
-    "X-Timestamp": "17",
+test("redacts the values of secret variables in the message of a failed helper, but not short settings", async () => {
+  const environment = { PATH: process.env.PATH, AUTH: "none", REGION: "eu-west-1", API_KEY: "12345678" };
+  const { result } = await run('echo "auth $AUTH, region $REGION, key $API_KEY" >&2; exit 1', { environment });
+  expect(result.message).toContain('"auth none, region eu-west-1, key [redacted]"');
+});
+
+test("redacts what follows Bearer or Basic in the message of a failed helper, however it is separated", async () => {
+  const { result } = await run(`echo "Bearer  abc, basic%20def; 'bearer ghi'" >&2; exit 1`);
+  expect(result.message).toContain(`"Bearer [redacted], basic [redacted]; 'bearer [redacted]'"`);
+});
+
+test("reports a helper without output on standard error by its exit code alone", async () => {
+  const { result, path } = await run("exit 3");
+  expect(result).toMatchObject({
+    code: "HELPER_FAILED",
+    message: `The helper of server "notes" (${path}) exited with code 3. Run it in a terminal to see why.`,
   });
 });
 
-test.each([
-  ["", "wrote nothing to standard output"],
-  ["{}", "wrote an empty object"],
-  ['Token ready!\n{"A": "hunter2"}', "not JSON, at line 1, column 1"],
-  ['{"A": "hunter2",\n  "B": hunter2}', "not JSON, at line 2, column 8"],
-  ['{"A": "hunter2"} hunter2', "not JSON, at line 1, column 18"],
-  ['{"A": "hunter2", "A": "hunter2"}', "has the same key twice, at line 1, column 18"],
-  ['{"A": "hunter2", "a": "hunter2"}', "a and A are the same header"],
-  ['["hunter2"]', "wrote an array, not an object"],
-  ['"hunter2"', "wrote a string, not an object"],
-  ["null", "wrote null, not an object"],
-  ['{"X-Timestamp": 17}', "wrote a number instead of a string, at line 1, column 17"],
-  ['{"A": {"hunter2": "x"}}', "wrote an object instead of a string"],
-  ['{"Bearer hunter2": "Authorization"}', "at line 1, column 2, it contains a character that is not allowed"],
-  ['{"A": "hunter2\\r\\nHost: evil"}', "contains a line break at position 8"],
-  ['{"Content-Length": "hunter2"}', "it is set by the connection itself"],
-  ['{"A": "Bearer ${hunter2}"}', "a variable reference that was not replaced"],
-])("[TS-D-HELPER-6] refuses %j without quoting it", (output, message) => {
-  expect(() => parse(output)).toThrow(
-    expect.objectContaining({ code: "HELPER_OUTPUT_INVALID", message: expect.stringContaining(message) }),
-  );
-  expect(() => parse(output)).not.toThrow(/hunter2/);
+test("reports a helper that was ended by a signal as failed, even if it printed headers before", async () => {
+  const { result, outcome } = await run(`echo '{"X-API-Key": "half-made-key"}'; kill -9 $$`);
+  expect(outcome.kind).toBe("signalled");
+  expect(result).toMatchObject({ code: "HELPER_FAILED", message: expect.stringContaining("was ended by SIGKILL") });
 });
 
-test("[TS-HELPER-3] accepts at most 64 headers from a helper", () => {
-  const headers = (count: number) =>
-    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, "a"])));
-  expect(Object.keys(parse(headers(64)))).toHaveLength(64);
-  expect(() => parse(headers(65))).toThrow("wrote 65 headers");
+test("advises chmod for a helper that is not executable, and another path for one that is missing", async () => {
+  const folder = await createScriptFolder();
+  const path = await folder.sh("exit 0");
+  await chmod(path, 0o644);
+  const denied = await run("", { path });
+  expect(denied.result).toMatchObject({
+    code: "HELPER_NOT_RUNNABLE",
+    message: expect.stringContaining("Make it executable with chmod +x."),
+  });
+  const missing = await run("", { path: `${folder.path}/gone.sh` });
+  expect(missing.result).toMatchObject({
+    code: "HELPER_NOT_RUNNABLE",
+    message: expect.stringContaining("Check the path in headersHelper, and the first line of the script."),
+  });
 });
 
-test("rejects output that is not UTF-8", () => {
-  expect(() => parse(Uint8Array.of(0x7b, 0xff, 0x7d))).toThrow("not UTF-8");
+test("advises checking the limits if the system cannot start a helper", async () => {
+  const environment = { PATH: process.env.PATH, LARGE: "x".repeat(3_000_000) };
+  const { result, outcome } = await run("exit 0", { environment });
+  expect(outcome.kind).toBe("not-started");
+  expect(result).toMatchObject({
+    code: "HELPER_NOT_RUNNABLE",
+    message: expect.stringContaining("Check the limits of this machine and of this user."),
+  });
 });
 
-test("returns valid headers or an error for any helper output", () => {
-  const hostile = fc.string({ unit: fc.constantFrom("a", "B", "-", ":", " ", "\r", "\n", "\0", "\x1f", "é", "☃") });
-  fc.assert(
-    fc.property(fc.oneof(fc.dictionary(hostile, hostile), fc.json(), fc.string()), (value) => {
-      let headers: Readonly<Record<string, string>>;
-      try {
-        headers = parse(typeof value === "string" ? value : JSON.stringify(value));
-      } catch (error) {
-        expect(ToolServerError.is(error, "HELPER_OUTPUT_INVALID")).toBe(true);
-        return;
-      }
-      for (const [name, field] of Object.entries(headers)) {
-        expect([headerNameDefect(name), headerValueDefect(field)]).toEqual([undefined, undefined]);
-      }
-    }),
-    { numRuns: 1000 },
-  );
+const probe = await prepareSandbox({ hidden: [], cwd: "/", hidesProcesses: false });
+
+test.skipIf("reason" in probe)("advises moving a helper out of a folder that the sandbox hides", async () => {
+  const folder = await createScriptFolder();
+  const path = await folder.sh("exit 0");
+  const sandbox = await prepareSandbox({ hidden: [dirname(path)], cwd: "/", hidesProcesses: false });
+  if ("reason" in sandbox) throw new Error(sandbox.reason);
+  const { result, outcome } = await run("", { path, pluginRoot: "/", sandbox });
+  expect(outcome.kind).toBe("hidden");
+  expect(result).toMatchObject({
+    code: "HELPER_NOT_RUNNABLE",
+    message: expect.stringContaining(sandboxAdvice.hidden),
+  });
 });
