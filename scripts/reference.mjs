@@ -30,7 +30,7 @@ export async function referenceText() {
   const { commands } = await load("cli/dist/command-table.js");
   const { commonOptions } = await load("cli/dist/options.js");
   const { environmentVariables } = await load("cli/dist/environment-variables.js");
-  const { oauthFields } = await load("cli/dist/tool-server/oauth-entry.js");
+  const { oauthFieldTable } = await load("tool-server/dist/config/oauth-settings.js");
   const { gatewayLimits } = await load("cli/dist/up/gateway-settings.js");
   const { completeLimits } = await load("gateway/dist/limits.js");
   const schema = (name) =>
@@ -67,12 +67,13 @@ export async function referenceText() {
     ),
 
     "## OAuth settings",
-    "`wirescope/oauth.json` in the configuration folder: one object per server, by its name, described in [sign-in](oauth.md).\nStrings may contain variables.",
+    "`wirescope/oauth.json` in the configuration folder: one object per server, by its name, described in [sign-in](oauth.md). The `oauth`\nobject of an entry may have those that are marked. Strings may contain variables.",
     table(
-      ["field", "type", "meaning"],
-      Object.entries(oauthFields).map(([name, { kind, help }]) => [
+      ["field", "type", "in an entry", "meaning"],
+      Object.entries(oauthFieldTable).map(([name, { kind, inEntry, help }]) => [
         code(name),
-        kind === "list" ? "list of strings" : kind,
+        kind,
+        inEntry ? "yes" : "",
         help,
       ]),
     ),

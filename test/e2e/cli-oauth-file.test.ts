@@ -2,6 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { openToolServers, trustAll } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
@@ -42,7 +43,7 @@ describe("a client in the user's OAuth file", () => {
         },
       ],
     });
-    keep(world, { notes: { clientId: "by-hand", redirectHost: "localhost", redirectPort: port, scopes: ["openid"] } });
+    keep(world, { notes: { clientId: "by-hand", callbackHost: "localhost", callbackPort: port, scopes: ["openid"] } });
     const { code, stderr } = await world.run(["login", "notes", "--trust"], { person: browsingPerson() });
     expect(code).toBe(0);
     expect(stderr).toContain("client_id=by-hand");
@@ -120,23 +121,103 @@ describe("a client in the user's OAuth file", () => {
   });
 });
 
+describe("[TS-D-OAUTH-7] the oauth object of an entry", () => {
+  const registered = (client_id: string, port: number, more = {}) => ({
+    client_id,
+    token_endpoint_auth_method: "none",
+    redirect_uris: [`http://localhost:${port}/callback`],
+    grant_types: ["authorization_code", "refresh_token"],
+    application_type: "native",
+    ...more,
+  });
+
+  test("signs in with its client, secret, scopes, redirect and parameters", async () => {
+    const port = await freePort();
+    const secret = "a-secret-of-the-entry-client";
+    const more = { client_secret: secret, token_endpoint_auth_method: "client_secret_basic" };
+    const world = await createLoginWorld({ clients: [registered("of-the-entry", port, more)] });
+    const oauth = {
+      clientId: "of-the-entry",
+      clientSecret: "${NOTES_SECRET}",
+      scopes: "openid notes:read",
+      callbackHost: "localhost",
+      callbackPort: port,
+      authorizeParameters: { ui_locales: "de" },
+    };
+    world.configure({ notes: { type: "http", url: world.tool.url, oauth } });
+    const login = await world.run(["login", "notes", "--trust"], {
+      person: browsingPerson(),
+      env: { NOTES_SECRET: secret },
+    });
+    expect(login).toMatchObject({ code: 0, stderr: expect.stringContaining("client_id=of-the-entry") });
+    expect(login.stderr).toContain(`redirect_uri=http%3A%2F%2Flocalhost%3A${port}%2Fcallback`);
+    expect(login.stderr).toContain("ui_locales=de");
+    expect(login.stderr).not.toContain(secret);
+    expect(world.authorization.count("/reg")).toBe(0);
+    expect((await world.run(call, { env: { NOTES_SECRET: secret } })).code).toBe(0);
+  });
+
+  test("gives way to the user's own file, setting by setting", async () => {
+    const port = await freePort();
+    const world = await createLoginWorld({ clients: [registered("of-the-user", port)] });
+    const oauth = { clientId: "of-the-entry", callbackHost: "localhost", callbackPort: port };
+    world.configure({ notes: { type: "http", url: world.tool.url, oauth } });
+    keep(world, { notes: { clientId: "of-the-user" } });
+    const { code, stderr } = await world.run(["login", "notes", "--trust"], { person: browsingPerson() });
+    expect(stderr).toContain("client_id=of-the-user");
+    expect(stderr).toContain(`localhost%3A${port}%2Fcallback`);
+    expect(code).toBe(0);
+  });
+
+  test("is not used before it is approved, and a change of it requires a new approval", async () => {
+    const world = await createLoginWorld();
+    const entry = { type: "http", url: world.tool.url };
+    world.configure({ notes: { ...entry, oauth: { clientId: "a" } } });
+    expect((await world.run(["trust", "notes"], { person: async () => "y" })).code).toBe(0);
+    world.configure({ notes: { ...entry, oauth: { clientId: "a", resource: false } } });
+    const { code, stderr } = await world.run(["login", "notes"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("oauth.resource");
+    expect(world.authorization.count("/auth")).toBe(0);
+  });
+});
+
+test("[TS-D-OAUTH-7] openToolServers reads the user's OAuth file", async () => {
+  const world = await createLoginWorld({
+    clients: [{ ...machine, client_id: "robot", client_secret: "a-secret-of-the-robot" }],
+  });
+  keep(world, {
+    notes: {
+      url: world.tool.url,
+      grant: "client-credentials",
+      clientId: "robot",
+      clientSecret: "${NOTES_SECRET}",
+    },
+  });
+  const environment = { ...world.env, NOTES_SECRET: "a-secret-of-the-robot" };
+  const options = { environment, trust: trustAll(), allowInsecureLoopback: true };
+  await using servers = await openToolServers(world.folder, options);
+  const notes = await servers.open("notes");
+  expect(await notes.callTool({ name: "read" })).toMatchObject({ content: [{ text: "milk, eggs" }] });
+});
+
 describe("an invalid OAuth file", () => {
   test.each([
     ["it is no JSON", '{\n "notes": {"clientSecret": "se-cr-et" x}}', "oauth.json:2:39: Unexpected x."],
-    ["it is no object", "[]", "must contain an object with one entry per server"],
-    ["an entry is none", { notes: "x" }, "notes must be an object"],
+    ["it is no object", "[]", "oauth.json must contain an object with one entry per server"],
+    ["an entry is none", { notes: "x" }, '"notes" must be an object, but is a string.'],
     [
       "a field is unknown",
       { notes: { clientID: "x" } },
-      "notes has the unknown field clientID. Known fields: url, issuer, clientId,",
+      'oauth.json:1:11: Unknown field "clientID". Did you mean clientId?',
     ],
-    ["a field is of another kind", { notes: { redirectPort: "80" } }, "redirectPort of notes must be a number"],
-    ["a list is none", { notes: { scopes: "a b" } }, "scopes of notes must be a list of strings"],
-    ["a port is none", { notes: { redirectPort: 70000 } }, "redirectPort must be an integer from 1 to 65535"],
+    ["a field is of another kind", { notes: { callbackPort: "80" } }, "callbackPort must be a number, but is a string"],
+    ["a list is none", { notes: { scopes: 1 } }, "scopes must be a list of strings, but is a number"],
+    ["a port is none", { notes: { callbackPort: 70000 } }, "callbackPort must be an integer from 1 to 65535"],
     [
       "a host is not of this machine",
-      { notes: { redirectHost: "0.0.0.0" } },
-      "redirectHost must be 127.0.0.1 or localhost",
+      { notes: { callbackHost: "0.0.0.0" } },
+      "callbackHost must be 127.0.0.1 or localhost",
     ],
     ["a variable is not set", { notes: { clientId: "${NOT_SET}" } }, "NOT_SET is not set"],
     ["an issuer is no url", { notes: { issuer: "as.example" } }, "issuer must be an https:// URL"],

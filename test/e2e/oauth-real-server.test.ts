@@ -27,6 +27,18 @@ test("signs a person in with a browser: registration, PKCE, resource, identity, 
   expect(session.describe().expiresAt).toBeGreaterThan(Date.now());
 });
 
+test('[TS-D-OAUTH-9] a server that gives a refresh token only after a new consent gives one with "prompt": "consent"', async () => {
+  const world = await createRealWorld({ needsConsent: true });
+  const events: string[] = [];
+  const without = world.session({ onEvent: ({ text }) => events.push(text) });
+  await without.signIn(world.person);
+  expect(without.describe()).toMatchObject({ isSignedIn: true, canRefresh: false });
+  expect(events.at(-1)).toContain('set "prompt": "consent" in its OAuth settings');
+  const session = world.session({ prompt: "consent" });
+  await session.signIn(world.person);
+  expect(session.describe()).toMatchObject({ isSignedIn: true, canRefresh: true });
+});
+
 test("refreshes a rotating token once for many callers, again and again", async () => {
   const world = await createRealWorld();
   const clock = createLeapingClock();

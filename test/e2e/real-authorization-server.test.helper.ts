@@ -34,12 +34,14 @@ export interface RealServerOptions {
   readonly requiresNonce?: boolean;
   /** Whether people are shown forms; else everybody has signed in and agrees. Default false. */
   readonly hasForms?: boolean;
+  /** Whether a refresh token requires a new consent (prompt=consent), as it comes. Default false. */
+  readonly needsConsent?: boolean;
 }
 
 const account = "ada";
 
 export async function startRealAuthorizationServer(options: RealServerOptions = {}): Promise<RealAuthorizationServer> {
-  const { clients = [], lifetimeS = 3600, requiresNonce = false, hasForms = false } = options;
+  const { clients = [], lifetimeS = 3600, requiresNonce = false, hasForms = false, needsConsent = false } = options;
   muteProvider();
   const { Provider } = await import("oidc-provider");
   const paths: string[] = [];
@@ -52,6 +54,13 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
     clients,
     scopes: ["openid", "offline_access", "notes:read", "notes:write"],
     rotateRefreshToken: true,
+    // By default it gives one only with prompt=consent, which no client should force.
+    ...(needsConsent
+      ? {}
+      : {
+          issueRefreshToken: async (_: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
+            client.grantTypeAllowed("refresh_token"),
+        }),
     pkce: { required: () => true },
     cookies: { keys: ["for the tests alone"] },
     interactions: { url: (_: unknown, interaction: { uid: string }) => `/interaction/${interaction.uid}` },

@@ -13,6 +13,7 @@ import type { Variables } from "./config/substitute-entry.js";
 import { usesOAuth } from "./config/variable-uses.js";
 import type { OAuthSettings } from "./connection/servers/entry-oauth.js";
 import type { SandboxSettings } from "./connection/servers/entry-sandbox.js";
+import { readOAuthFile } from "./connection/servers/oauth-file.js";
 import type { ToolServersOptions } from "./connection/servers/tool-servers.js";
 import { ToolServerError } from "./errors.js";
 import type { Environment } from "./process/child-environment.js";
@@ -98,7 +99,13 @@ export async function loadToolServers(
     pluginRoot,
     ca: options.ca,
     sandbox: options.sandbox ?? sandboxSettings(environment, trust),
-    oauth: { profile: environment.WIRESCOPE_PROFILE || undefined, allowInsecureLoopback, ...options.oauth, vault },
+    oauth: {
+      profile: environment.WIRESCOPE_PROFILE || undefined,
+      allowInsecureLoopback,
+      ...options.oauth,
+      overrides: options.oauth?.overrides ?? readOAuthFile(environment, { variables }),
+      vault,
+    },
     async assertTrusted(entry, given) {
       const judgement = await judge(entry, given);
       if (judgement.state !== "trusted") throw distrust(entry.name, judgement);

@@ -1,9 +1,8 @@
 import type { SandboxSettings } from "@wirescope/tool-server";
 import { vaultVariables } from "@wirescope/tool-server/auth";
-import { ownFolders } from "@wirescope/tool-server/internal";
+import { oauthFilePath, ownFolders } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { policyOf } from "./ask-for-trust.js";
-import { oauthFilePath } from "./oauth-file.js";
 
 /**
  * Keeps stdio servers and helpers away from the vault, its key, the folders of Wirescope and these files, as the policy says.
@@ -16,7 +15,7 @@ export function sandboxSettings(
 ): SandboxSettings {
   const { PATH, CREDENTIALS_DIRECTORY, [vaultVariables.keyFile]: keyFile } = io.env;
   const reported = new Set<string>();
-  const given = [keyFile, oauthFilePath(io), CREDENTIALS_DIRECTORY, ...files];
+  const given = [keyFile, oauthFilePath(io.env), CREDENTIALS_DIRECTORY, ...files];
   return {
     hidden: [...ownFolders(io.env), ...given.filter((each) => each !== undefined && each !== "")] as string[],
     rule: async () => (await policyOf(io))?.sandbox ?? "auto",

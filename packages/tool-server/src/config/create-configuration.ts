@@ -82,6 +82,7 @@ function createEntry(name: string, server: ToolServerLocation): Entry {
     url: field("url", url),
     headers: fields("headers", server.headers),
     headersHelper: undefined,
+    oauth: undefined,
     sandbox: true,
     tenants: [],
     allowsInsecureLoopback: true,

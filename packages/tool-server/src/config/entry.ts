@@ -1,4 +1,5 @@
 import type { SourcePosition } from "./finding.js";
+import { type EntryOAuth, oauthTexts } from "./oauth-settings.js";
 import type { Template } from "./template.js";
 
 /** The kinds of network servers. */
@@ -31,6 +32,8 @@ export interface NetworkEntry extends SourcePosition {
   readonly url: TemplateField;
   readonly headers: readonly NamedField[];
   readonly headersHelper: TemplateField | undefined;
+  /** How to sign in with OAuth, if the server requires it. */
+  readonly oauth: EntryOAuth | undefined;
   /** Whether the helper runs in the sandbox, if a sandbox is available. Default true. */
   readonly sandbox: boolean;
   readonly tenants: readonly TenantVariable[];
@@ -59,13 +62,14 @@ export type Entry = NetworkEntry | StdioEntry;
 /** Every string of an entry that may contain variables, in the order of the format. */
 export function templateFieldsOf(entry: Entry): TemplateField[] {
   if (entry.type === "stdio") return [entry.command, ...entry.args, ...entry.env];
-  return [entry.url, ...entry.headers, ...(entry.headersHelper === undefined ? [] : [entry.headersHelper])];
+  const helper = entry.headersHelper === undefined ? [] : [entry.headersHelper];
+  return [entry.url, ...entry.headers, ...helper, ...oauthTexts(entry.oauth)];
 }
 
 /** A field of an entry: which servers it applies to, and its JSON type. */
 export interface FieldSpec {
   readonly appliesTo: "network" | "stdio" | "both";
-  readonly json: "string" | "array of strings" | "object of strings" | "boolean";
+  readonly json: "string" | "array of strings" | "object of strings" | "boolean" | "object";
 }
 
 /** Every field that an entry may have. */
@@ -74,6 +78,7 @@ export const fieldTable = {
   url: { appliesTo: "network", json: "string" },
   headers: { appliesTo: "network", json: "object of strings" },
   headersHelper: { appliesTo: "network", json: "string" },
+  oauth: { appliesTo: "network", json: "object" },
   command: { appliesTo: "stdio", json: "string" },
   args: { appliesTo: "stdio", json: "array of strings" },
   env: { appliesTo: "stdio", json: "object of strings" },

@@ -25,6 +25,7 @@ export type {
   TenantVariable,
 } from "./entry.js";
 export { type Finding, formatPath, type JsonPath, type Severity, type SourcePosition } from "./finding.js";
+export type { EntryOAuth, OAuthSettingName, OAuthSettingsOf, OAuthText } from "./oauth-settings.js";
 export { type Configuration, type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";
 export { type EnvFile, parseEnvFile } from "./parse-env-file.js";
 export { type RuleCode, rules } from "./rules.js";

@@ -10,7 +10,11 @@ export function violations(schema: Schema, value: unknown, root: Schema = schema
     const fails = (isBroken: boolean): string[] => (isBroken ? [`${at} ${keyword}`] : []);
     switch (keyword) {
       case "type":
-        return fails((Array.isArray(value) ? "array" : value === null ? "null" : typeof value) !== argument);
+        return fails(![argument].flat().some((type) => isOfType(value, type)));
+      case "minimum":
+        return fails(typeof value === "number" && value < (argument as number));
+      case "maximum":
+        return fails(typeof value === "number" && value > (argument as number));
       case "enum":
         return fails(!(argument as unknown[]).includes(value));
       case "pattern":
@@ -49,6 +53,11 @@ export function violations(schema: Schema, value: unknown, root: Schema = schema
         throw new Error(`This validator does not know ${keyword}.`);
     }
   });
+}
+
+function isOfType(value: unknown, type: unknown): boolean {
+  if (type === "integer") return Number.isInteger(value);
+  return (Array.isArray(value) ? "array" : value === null ? "null" : typeof value) === type;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,8 +1,9 @@
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
 import { findSecretShapes, isPlainAddress } from "../secrets/secret-shapes.js";
-import type { Entry, NamedField, TemplateField } from "./entry.js";
+import type { Entry, TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
 import { parseAuthorization } from "./headers.js";
+import { oauthTexts } from "./oauth-settings.js";
 import { literalOf, notSecretVariable, variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 
@@ -53,6 +54,14 @@ export function judgeSecrets(entry: Entry, report: Report): string[] {
         add(header, [literal], true, `${header.field} contains the credential itself.`, variable);
       } else byShape(header, variable, true);
     }
+    const { clientSecret } = entry.oauth ?? {};
+    for (const text of oauthTexts(entry.oauth)) {
+      if (text.field !== clientSecret?.field) byShape(text, variableFor(entry.name, "TOKEN"), false);
+      else if (credentialsIn(text) !== "") {
+        const message = `${text.field} contains the secret itself.`;
+        add(text, [credentialsIn(text)], true, message, variableFor(entry.name, "CLIENT_SECRET"));
+      }
+    }
     return secrets;
   }
   for (const variable of entry.env) {
@@ -81,7 +90,7 @@ function writtenText({ template }: TemplateField): string {
 }
 
 /** The literal credential in a credential field: the string without its scheme, or a default. */
-function credentialsIn({ template }: NamedField): string {
+function credentialsIn({ template }: Pick<TemplateField, "template">): string {
   const withoutScheme = parseAuthorization(literalOf(template)).credentials;
   const variables = variablesOf(template);
   // Next to other text, as in a URL, a default is a secret only if its variable is named like one.

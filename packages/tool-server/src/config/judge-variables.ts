@@ -81,6 +81,7 @@ export function isSecretPosition(field: TemplateField, variable: string): boolea
   // In an address, only the password is secret: the database name must not be redacted everywhere.
   if (field.field.startsWith("env.") && isAddress(literalOf(field.template)))
     return isPasswordOfAddress(field, variable);
+  if (field.field === "oauth.clientSecret") return true;
   const name = nameOf(field);
   if (field.field.startsWith("headers.")) return isCredentialHeader(name);
   if (field.field === "url" || field.field.startsWith("args[")) return isSecretParameter(field, variable);

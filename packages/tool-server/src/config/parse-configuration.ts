@@ -18,6 +18,7 @@ import { judgeHeaders, judgeUrl } from "./judge-url-and-headers.js";
 import { judgeTemplate } from "./judge-variables.js";
 import { parseEntry } from "./parse-entry.js";
 import type { RuleCode } from "./rules.js";
+import { usesOAuth } from "./variable-uses.js";
 
 /** A parsed configuration: the entries that could be parsed, and all findings. */
 export interface Configuration {
@@ -140,6 +141,11 @@ function judgeEntry(entry: Entry, secrets: SecretRegistry, report: Report): void
   if (entry.type === "stdio") return;
   judgeUrl(entry, report);
   judgeHeaders(entry.headers, report);
+  if (entry.oauth !== undefined && !usesOAuth(entry)) {
+    const position = { ...entry, path: [...entry.path, "oauth"] };
+    const message = "oauth has no effect, because the entry has its own credential or a type that does not use OAuth.";
+    report("oauth-unused", "note", position, message, "Remove it, or remove the credential.");
+  }
   const authorization = entry.headers.find(({ name }) => name.toLowerCase() === "authorization");
   if (entry.headersHelper !== undefined && authorization !== undefined) {
     report(

@@ -16,6 +16,8 @@ import {
 } from "./entry.js";
 import { type JsonPath, quoteName, type Report, type SourcePosition } from "./finding.js";
 import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
+import type { EntryOAuth } from "./oauth-settings.js";
+import { parseOAuthSettings } from "./parse-oauth-settings.js";
 import { parseTemplate, type Template, variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 
@@ -162,6 +164,7 @@ function parseNetwork(
   const url = textOf(members, "url", entry, report);
   const headers = namedTexts(members, "headers", entry, report);
   const headersHelper = textOf(members, "headersHelper", entry, report);
+  const oauth = oauthOf(members, entry, report);
   const sandbox = sandboxOf(members, "helper", entry, report);
   const { keyAt } = members.get("sandbox") ?? {};
   if (keyAt !== undefined && !members.has("headersHelper")) {
@@ -174,7 +177,7 @@ function parseNetwork(
       report("field-missing", "error", entry, "The entry has no url.", 'Add "url": "https://…".');
     return undefined;
   }
-  return { ...entry, type, name, url, headers, headersHelper, sandbox, tenants: tenantsOf(url, headers) };
+  return { ...entry, type, name, url, headers, headersHelper, oauth, sandbox, tenants: tenantsOf(url, headers) };
 }
 
 function parseStdio(
@@ -197,6 +200,12 @@ function parseStdio(
     return undefined;
   }
   return { ...entry, type: "stdio", name, command, args, env, sandbox };
+}
+
+function oauthOf(members: Members, entry: SourcePosition, report: Report): EntryOAuth | undefined {
+  const { value } = members.get("oauth") ?? {};
+  if (value === undefined) return undefined;
+  return parseOAuthSettings(value, { ...entry, ...at(value), path: [...entry.path, "oauth"] }, "entry", report);
 }
 
 function sandboxOf(members: Members, program: "server" | "helper", entry: SourcePosition, report: Report): boolean {
@@ -303,6 +312,7 @@ function wrongType(position: SourcePosition, name: FieldName, value: JsonNode, r
     "array of strings": '["…", "…"]',
     "object of strings": '{"NAME": "…"}',
     boolean: "true or false",
+    object: "{…}",
   };
   report(
     "field-type",

@@ -12,6 +12,7 @@ import {
 import { collectFindings, type Finding, partsOfFindings, type Report, redactFinding } from "./finding.js";
 import { judgeOrigin } from "./judge-url-and-headers.js";
 import { allowsPluginRoot, isReserved, isSecretPosition, judgeTemplate, judgeValue } from "./judge-variables.js";
+import { mapOAuthSettings, type OAuthSettingsOf, type OAuthText, oauthValueProblem } from "./oauth-settings.js";
 import { notSecretVariable, pluginRootVariable, type VariableReference, variablesOf } from "./template.js";
 import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
 import { type VariableUse, variableUses } from "./variable-uses.js";
@@ -37,6 +38,8 @@ export type ResolvedEntry =
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
       readonly headersHelper: string | undefined;
+      /** OAuth settings of the entry. */
+      readonly oauth: OAuthSettingsOf<string> | undefined;
       /** Whether the helper runs in the sandbox, if a sandbox is available. */
       readonly sandbox: boolean;
     }
@@ -107,6 +110,7 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
     url: renderUrlField(entry, context, report, false),
     headers: named(entry.headers),
     headersHelper: entry.headersHelper && text(entry.headersHelper),
+    oauth: entry.oauth && mapOAuthSettings(entry.oauth, (field) => renderOAuthText(field, context, report)),
     sandbox,
   };
 }
@@ -128,6 +132,14 @@ function renderText(field: TemplateField, context: SubstitutionContext, report: 
       "Set the variable before the { to a value that does not end with $.",
     );
   }
+  return text;
+}
+
+/** A string of the OAuth settings; reports a value that a sign-in cannot use. */
+function renderOAuthText(field: OAuthText, context: SubstitutionContext, report: Report): string {
+  const text = renderText(field, context, report);
+  const problem = variablesOf(field.template).length === 0 || text === "" ? undefined : oauthValueProblem(field, text);
+  if (problem !== undefined) report("oauth-setting", "error", field, problem, "Set the variable to another value.");
   return text;
 }
 

@@ -46,6 +46,37 @@ test("[TS-D-TRUST-2] [TS-D-STDIO-2] an entry that turns the sandbox off gets a w
   expect(renderApproval(describeForApproval(entryOf(network)))).not.toContain("sandbox");
 });
 
+test("[TS-D-OAUTH-8] OAuth settings are described as written, with a warning for each that leaves out a protection", () => {
+  const oauth = {
+    clientId: "3f0c",
+    clientSecret: "${NOTES_SECRET}",
+    scopes: ["a"],
+    callbackPort: 8912,
+    authorizeParameters: { audience: "https://api.example.com" },
+    resource: false,
+    assumePkce: true,
+  };
+  const lines = renderApproval(describeForApproval(entryOf({ type: "http", url: "https://notes.example.com", oauth })));
+  expect(lines.slice(3)).toEqual([
+    '  oauth     clientId = "3f0c"',
+    '  oauth     clientSecret = "${NOTES_SECRET}"',
+    '  oauth     scopes[0] = "a"',
+    '  oauth     callbackPort = "8912"',
+    '  oauth     authorizeParameters.audience = "https://api.example.com"',
+    '  oauth     resource = "false"',
+    '  oauth     assumePkce = "true"',
+    "  uses      your NOTES_SECRET in oauth.clientSecret (a secret)",
+    "  ! oauth.assumePkce: If the authorization server ignores PKCE, a stolen code could be used.",
+    "  ! oauth.resource: The token may be valid for other servers than this one, and this one could use it there.",
+  ]);
+});
+
+test("[TS-D-OAUTH-8] a client secret that is written into an entry is not shown", () => {
+  const oauth = { clientId: "3f0c", clientSecret: "GOCSPX-abcdefgh12345678" };
+  const described = describeForApproval(entryOf({ type: "http", url: "https://notes.example.com", oauth }));
+  expect(JSON.stringify(described)).not.toContain("GOCSPX");
+});
+
 test("[TS-D-TRUST-2] a network server is described by url, origin, headers, helper, and the use of each variable", () => {
   const description = describeForApproval(
     entryOf({

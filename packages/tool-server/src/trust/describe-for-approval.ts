@@ -4,17 +4,19 @@ import {
   type FieldName,
   fieldTable,
   type NamedField,
+  type NetworkEntry,
   type StdioEntry,
   type TemplateField,
 } from "../config/entry.js";
 import { formatPath } from "../config/finding.js";
+import { weakenedBy } from "../config/oauth-settings.js";
 import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
 import { literalOf, pluginRootVariable, variablesOf } from "../config/template.js";
 import { parseUrlTemplate, type UrlRegion, variableMark } from "../config/url-template.js";
 import { variableUses } from "../config/variable-uses.js";
 import { inheritedVariables } from "../process/child-environment.js";
 import { isLauncher } from "../process/resolve-command.js";
-import { secretFieldsOf, secretNotShown } from "./approval.js";
+import { entryForm, flattenForm, secretFieldsOf, secretNotShown } from "./approval.js";
 import type { EntryFingerprint, FileFingerprint } from "./fingerprint-entry.js";
 import { originOf } from "./origin-pattern.js";
 import { quoteUnlessPlain } from "./quoted-text.js";
@@ -48,6 +50,8 @@ export interface ApprovalDescription {
   readonly origin?: string | undefined;
   readonly headers: readonly DescribedField[];
   readonly helper?: string | undefined;
+  /** OAuth settings, such as `clientId`; values other than strings are JSON. */
+  readonly oauth: readonly DescribedField[];
   readonly command?: string | undefined;
   readonly args: readonly string[];
   readonly environment: readonly DescribedField[];
@@ -88,12 +92,19 @@ export function describeForApproval(
     type: entry.type,
     line: entry.line,
     ...(isStdio
-      ? { command: textOf(entry.command), args: entry.args.map(textOf), environment: namedOf(entry.env), headers: [] }
+      ? {
+          command: textOf(entry.command),
+          args: entry.args.map(textOf),
+          environment: namedOf(entry.env),
+          headers: [],
+          oauth: [],
+        }
       : {
           url: textOf(entry.url),
           origin: originOf(entry.url.template, origin)?.text,
           headers: namedOf(entry.headers),
           helper: entry.headersHelper && textOf(entry.headersHelper),
+          oauth: describeOAuth(entry),
           args: [],
           environment: [],
         }),
@@ -108,6 +119,12 @@ export function describeForApproval(
         : [`The origin of the url is not known, so approval will be required again. ${problem}`]),
     ],
   };
+}
+
+/** The OAuth settings as written, without a secret that is written into them. */
+function describeOAuth(entry: NetworkEntry): DescribedField[] {
+  const { oauth } = Object(entryForm(entry)) as { readonly oauth?: unknown };
+  return [...flattenForm(oauth)].map(([name, text]) => ({ name, text }));
 }
 
 /** The command of an entry; undefined if a user's variable decides which it is. */
@@ -137,7 +154,7 @@ const inlineCode = /^(?:-\w*[cepr]|\/c|-command|-encodedcommand|--eval|--print|e
 
 /** Warnings about what is easy to overlook: where values are sent, and what an approval does not cover. */
 export function noticesOf(entry: Entry): string[] {
-  return [...programNotices(entry), ...(entry.type === "stdio" ? stdioNotices(entry) : urlNotices(entry))];
+  return [...programNotices(entry), ...(entry.type === "stdio" ? stdioNotices(entry) : networkNotices(entry))];
 }
 
 function programNotices(entry: Entry): string[] {
@@ -173,7 +190,12 @@ function stdioNotices(entry: StdioEntry): string[] {
   return notices;
 }
 
-function urlNotices(entry: Exclude<Entry, StdioEntry>): string[] {
+function networkNotices(entry: NetworkEntry): string[] {
+  const weakened = Object.entries(weakenedBy(entry.oauth ?? {}));
+  return [...urlNotices(entry), ...weakened.map(([name, text]) => `oauth.${name}: ${text}`)];
+}
+
+function urlNotices(entry: NetworkEntry): string[] {
   const { regions = [], host = "" } = parseUrlTemplate(entry.url.template) ?? {};
   return variablesOf(entry.url.template).map(({ name }, index) => {
     const region = regions[index] ?? "path";

@@ -61,7 +61,15 @@ test.each([
   ['{"type": "http", "url": "https://a.example"}', '{"type": "sse", "url": "https://a.example"}'],
   ['{"type": "http", "url": "https://a.example"}', '{"type": "http", "url": "https://a.example/"}'],
   ['{"type": "http", "url": "https://a.example"}', '{"type": "http", "url": "https://a.example", "headers": {}}'],
-])("[TS-D-TRUST-3] %s and %s have different fingerprints", async (a, b) => {
+  [
+    '{"type": "http", "url": "https://a.example", "oauth": {"resource": "https://a.example"}}',
+    '{"type": "http", "url": "https://a.example", "oauth": {"resource": false}}',
+  ],
+  [
+    '{"type": "http", "url": "https://a.example", "oauth": {"authorizeParameters": {"audience": "a"}}}',
+    '{"type": "http", "url": "https://a.example", "oauth": {"authorizeParameters": {"audience": "b"}}}',
+  ],
+])("[TS-D-TRUST-3, TS-D-OAUTH-8] %s and %s have different fingerprints", async (a, b) => {
   expect((await take(a)).digest).not.toBe((await take(b)).digest);
 });
 

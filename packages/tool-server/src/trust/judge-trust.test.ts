@@ -307,6 +307,11 @@ describe("a policy", () => {
 
   test.each([
     ["an entry by its origin", mail, { url: "https://*.example.com" }],
+    [
+      "an entry with OAuth settings that keep all protections",
+      entryOf({ ...Object(mail.written), oauth: { clientId: "3f0c", assumePkce: false } }),
+      { url: "https://*.example.com" },
+    ],
     ["an entry by its command", npx, npxRule],
     [
       "a server without the sandbox if the rule says so",
@@ -361,9 +366,19 @@ describe("a policy", () => {
       entryOf({ ...Object(mail.written), headersHelper: "./x.sh", sandbox: false }),
       { url: "https://*.example.com", helper: true },
     ],
+    [
+      "an entry that leaves the resource out of its OAuth requests",
+      entryOf({ ...Object(mail.written), oauth: { resource: false } }),
+      { url: "https://*.example.com" },
+    ],
+    [
+      "an entry that assumes PKCE",
+      entryOf({ ...Object(mail.written), oauth: { assumePkce: true } }),
+      { url: "https://*.example.com" },
+    ],
     ["a process by a rule for origins", npx, { url: "https://*" }],
     ["a network server by a rule for commands", mail, npxRule],
-  ])("[TS-D-TRUST-7] does not allow %s", async (_, entry, rule) => {
+  ])("[TS-D-TRUST-7, TS-D-OAUTH-8] does not allow %s", async (_, entry, rule) => {
     const { judge } = await plugin();
     expect(inShort(await judge(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("new");
   });

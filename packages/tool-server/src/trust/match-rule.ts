@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { basename, isAbsolute, normalize, resolve } from "node:path";
-import type { Entry, StdioEntry } from "../config/entry.js";
+import type { Entry, NetworkEntry, StdioEntry } from "../config/entry.js";
+import { weakenedBy } from "../config/oauth-settings.js";
 import { pathWithin } from "../config/plugin-files.js";
 import { pluginRootVariable, type Template } from "../config/template.js";
 import type { EntryFingerprint } from "./fingerprint-entry.js";
@@ -18,7 +19,8 @@ export interface RuleSubject {
 
 /**
  * Whether a rule allows an entry. Matches narrowly: a value that depends on a variable is not allowed, unless the origin of the url is known,
- * and neither is anything that the rule does not mention and that could run or see more: a helper, a variable of the process, no sandbox.
+ * and neither is anything that the rule does not mention and that could run or see more: a helper, a variable of the process, no
+ * sandbox, OAuth settings that leave out a protection.
  */
 export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
   const { entry, fingerprint, configurations } = subject;
@@ -30,6 +32,7 @@ export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promi
     const origin = originOf(entry.url.template, fingerprint.origin);
     if (origin === undefined || !matchesOrigin(rule.url, origin, false)) return false;
   }
+  if (entry.type !== "stdio" && isWeakened(entry) && rule.fingerprint === undefined) return false;
   if (!entry.sandbox && rule.sandbox && rule.fingerprint === undefined) return false;
   if (rule.command === undefined) return true;
   return (
@@ -38,6 +41,11 @@ export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promi
     rule.args.every((arg, index) => entry.args[index]?.template.text === arg) &&
     entry.env.every(({ name }) => rule.env.includes(name))
   );
+}
+
+/** Whether the entry has OAuth settings that leave out a protection. */
+function isWeakened({ oauth }: NetworkEntry): boolean {
+  return Object.keys(weakenedBy(oauth ?? {})).length > 0;
 }
 
 /** Whether a rule denies an entry. Matches widely: it is enough that the entry could match with some values of its variables. */

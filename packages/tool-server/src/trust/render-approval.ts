@@ -23,6 +23,7 @@ export function renderApproval(description: ApprovalDescription): string[] {
   if (origin !== undefined) rows.push(["origin", quoteUnlessPlain(origin)]);
   rows.push(...headers.map((header): [string, string] => ["header", describeField(header)]));
   if (helper !== undefined) rows.push(["helper", `${quoteText(helper)}, a local program`]);
+  rows.push(...description.oauth.map((setting): [string, string] => ["oauth", describeField(setting)]));
   rows.push(...environment.map((variable): [string, string] => ["env", describeField(variable)]));
   if (inherited === "all")
     rows.push(["inherits", "all your environment variables except the credentials of other servers"]);

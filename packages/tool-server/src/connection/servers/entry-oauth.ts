@@ -1,19 +1,39 @@
+import type { RequestSettings } from "../../auth/oauth/discovery/request-rules.js";
 import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
 import type { Vault } from "../../auth/vault/vault.js";
 import type { Clock } from "../../clock.js";
+import type { OAuthSettingsOf } from "../../config/oauth-settings.js";
 import type { ConnectionInfo } from "../../connection-info.js";
 import type { Reporter } from "../../diagnostics.js";
 import { createOperationTracker } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 
-/** OAuth settings of one server that entries have no fields for. */
+/** OAuth settings of one server. */
 export type OAuthOverrides = Pick<
   OAuthSessionOptions,
-  "issuer" | "client" | "clientMetadataUrl" | "scopes" | "redirect" | "grant" | "bindsTokens"
+  keyof RequestSettings | "issuer" | "client" | "clientMetadataUrl" | "scopes" | "redirect" | "grant" | "bindsTokens"
 >;
+
+/** The overrides that settings of an entry mean, without those that are not set. */
+export function overridesOf(settings: OAuthSettingsOf<string>): OAuthOverrides {
+  const { clientId, clientSecret, callbackHost, callbackPort: port, authorizeParameters: parameters } = settings;
+  const { clientMetadataUrl, scopes, resource, assumePkce, prompt } = settings;
+  const host = callbackHost === "localhost" || callbackHost === "127.0.0.1" ? callbackHost : undefined;
+  const all: OAuthOverrides = {
+    client: clientId === undefined ? undefined : { clientId, clientSecret },
+    redirect: host === undefined && port === undefined ? undefined : { host, port },
+    authorizeParameters: parameters && Object.fromEntries(parameters),
+    clientMetadataUrl,
+    scopes,
+    resource,
+    assumePkce,
+    prompt,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
 
 /** How to sign in to servers that use OAuth. */
 export interface OAuthSettings {
@@ -27,7 +47,7 @@ export interface OAuthSettings {
   readonly loginCommand?: ((server: string) => string) | undefined;
   /** Whether http is accepted for a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
-  /** The overrides for a server with this name and URL. */
+  /** The settings for a server with this name and URL; each takes precedence over that of the entry. */
   readonly overrides?: ((server: string, url: string) => OAuthOverrides) | undefined;
 }
 
@@ -36,6 +56,8 @@ export interface EntryOAuthOptions {
   readonly info: ConnectionInfo;
   readonly server: string;
   readonly url: string;
+  /** The settings of its entry. */
+  readonly oauth?: OAuthSettingsOf<string> | undefined;
   readonly http: HttpClient;
   readonly secrets: SecretRegistry;
   readonly clock: Clock;
@@ -54,6 +76,7 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptio
   // Tokens, codes and verifiers are replaced as long as the process runs; a refresh adds up to four.
   const { add } = secrets.rotating(64);
   return {
+    ...overridesOf(options.oauth ?? {}),
     ...settings.overrides?.(server, url),
     server,
     url,

@@ -97,6 +97,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
           info,
           server: entry.name,
           url: resolved.url,
+          oauth: resolved.oauth,
           http,
           secrets,
           clock,

@@ -2,6 +2,7 @@ import { carriesCredential } from "../../auth/credentials/refusal-evidence.js";
 import { createClientStore } from "../../auth/oauth/clients/client-store.js";
 import type { OAuthClient } from "../../auth/oauth/clients/oauth-client.js";
 import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
+import { requestRules } from "../../auth/oauth/discovery/request-rules.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
 import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
 import { type OAuthResponse, sendOAuthRequest } from "../../auth/oauth/requests/oauth-request.js";
@@ -102,7 +103,7 @@ export async function checkOffer(
 interface ClientOptions {
   readonly options: OAuthSessionOptions;
   readonly server: AuthorizationServer;
-  /** The resource that tokens are requested for. */
+  /** The resource that the tool server publishes. */
   readonly resource: string;
   readonly signal: AbortSignal;
 }
@@ -122,15 +123,16 @@ async function checkClient(context: OAuthContext, request: ClientOptions): Promi
   const known = await clients.find(server);
   if (known === undefined) return unregistered(context, server);
   const { client, redirectUri } = known;
+  const rules = requestRules(server, resource, options);
   const base = {
     kind: client.kind,
     redirectUri: redirectUri === undefined ? undefined : peerText(context, redirectUri),
   };
-  if (redirectUri === undefined || server.authorizationEndpoint === undefined || !server.offersPkce) {
+  if (redirectUri === undefined || server.authorizationEndpoint === undefined || !rules.usesPkce) {
     return { ...base, outcome: "unclear", evidence: [`A client exists (${client.kind}), and was not tried.`] };
   }
   try {
-    const response = await requestPage(context, server, client, { redirectUri, resource, scopes: [] }, signal);
+    const response = await requestPage(context, server, client, { redirectUri, rules, scopes: [] }, signal);
     return { ...base, ...judgeClientResponse(context, response, redirectUri) };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;

@@ -20,6 +20,9 @@ import {
 } from "../evidence.js";
 import { type Walk, within } from "./walk.js";
 
+/** An entry for a network server, with its variables replaced. */
+type NetworkTarget = Exclude<ResolvedEntry, { readonly type: "stdio" }>;
+
 /** The credential of the requests. */
 export interface PreparedCredential {
   /** Undefined if the headers cannot be made. */
@@ -32,13 +35,13 @@ export interface PreparedCredential {
 /** Creates the credential of an entry: runs its helper, or opens the stored sign-in. */
 export async function prepareCredential(
   walk: Walk,
-  resolved: Exclude<ResolvedEntry, { readonly type: "stdio" }>,
+  resolved: NetworkTarget,
   http: HttpClient,
   info: ConnectionInfo,
 ): Promise<PreparedCredential> {
   const { entry, options, variables, pluginRoot, secrets, sandbox, clock, redact } = walk;
   const { entries } = options.configuration;
-  const signIn = usesOAuth(entry) ? await openSignIn(walk, resolved.url, http, info) : undefined;
+  const signIn = usesOAuth(entry) ? await openSignIn(walk, resolved, http, info) : undefined;
   const session = signIn?.session;
   let run: HelperRunReport | undefined;
   let credential: Credential | undefined;
@@ -111,7 +114,7 @@ export interface StoredSignIn {
 /** Opens the vault and reads what is stored for a server. Undefined if the options have no OAuth. */
 async function openSignIn(
   walk: Walk,
-  url: string,
+  { url, oauth }: Pick<NetworkTarget, "url" | "oauth">,
   http: HttpClient,
   info: ConnectionInfo,
 ): Promise<StoredSignIn | undefined> {
@@ -131,7 +134,7 @@ async function openSignIn(
     const vault = await within(walk, () => opening, vaultMs);
     const settings = { vault, profile, overrides, allowInsecureLoopback: options.allowInsecureLoopback };
     const sessionOptions: OAuthSessionOptions = {
-      ...entryOAuthOptions({ settings, info, server: entry.name, url, http, secrets, clock, report }),
+      ...entryOAuthOptions({ settings, info, server: entry.name, url, oauth, http, secrets, clock, report }),
       limits: { requestMs, discoveryMs: 3 * requestMs },
       onEvent(event) {
         events.push(event);

@@ -1,6 +1,7 @@
 import type { ClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { type Discovery, discover } from "../discovery/discover.js";
+import { requestRules } from "../discovery/request-rules.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { selectScopes } from "../discovery/scopes.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -54,7 +55,8 @@ export function createAcquirer(
       const client = (await clients.find(server))?.client;
       const isBound = options.bindsTokens === true || discovery.bindsTokens || challenge?.requiresProof === true;
       const key = isBound ? await createProofKey(context) : undefined;
-      const form = await machineGrantForm(context, grant, { server, resource: discovery.resource }, scopes);
+      const { resource } = requestRules(server, discovery.resource, options);
+      const form = await machineGrantForm(context, grant, { server, resource }, scopes);
       const tokens = tokensOf(await requestTokens(context, { server, client, form, key }));
       return {
         ...tokens,

@@ -110,7 +110,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       ...context,
       vault,
       key: vaultKeyOf(options, issuer, "tokens"),
-      renew: createTokenRenewer(context, clients, () => serverOf(issuer)),
+      renew: createTokenRenewer(context, clients, () => serverOf(issuer), options),
       acquire: acquirer === undefined ? undefined : async () => acquirer.acquire(await serverOf(issuer)),
     });
     active = { issuer, tokens };

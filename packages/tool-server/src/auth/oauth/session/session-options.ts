@@ -5,13 +5,14 @@ import type { SecretRegistry } from "../../../secrets/redactor.js";
 import { parseUrl } from "../../../url.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { ConfiguredClient } from "../clients/oauth-client.js";
+import type { RequestSettings } from "../discovery/request-rules.js";
 import { defaultOAuthLimits, type OAuthContext, type OAuthEvent, type OAuthLimits } from "../oauth-context.js";
 import { createAddressJudge } from "../requests/address-judge.js";
 import type { RedirectOptions } from "../sign-in/callback-receiver.js";
 import type { MachineGrant } from "../tokens/machine-grant.js";
 
 /** The server, the vault and the client of an OAuth session. */
-export interface OAuthSessionOptions {
+export interface OAuthSessionOptions extends RequestSettings {
   /** The name of the tool server. */
   readonly server: string;
   /** Its url, with its variables substituted. */

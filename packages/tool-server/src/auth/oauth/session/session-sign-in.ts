@@ -3,6 +3,7 @@ import { ToolServerError } from "../../../errors.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { type Discovery, discover } from "../discovery/discover.js";
+import { requestRules } from "../discovery/request-rules.js";
 import { parseResourceChallenge, probeChallenge, type ResourceChallenge } from "../discovery/resource-challenge.js";
 import { scopesBeyond, selectScopes, unionOf } from "../discovery/scopes.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
@@ -144,6 +145,7 @@ async function signInLocked(
       {
         context,
         discovery,
+        rules: requestRules(server, discovery.resource, options),
         clients,
         signIn,
         // The user configured the authorization server, and so trusts its metadata.
@@ -240,9 +242,13 @@ async function withSignInLock<T>(
   return vault.withLock(key, task, { signal, waitMs: context.limits.signInMs });
 }
 
-function doneText({ identity, expiresAt, refreshToken }: TokenRecord): string {
+function doneText({ identity, expiresAt, refreshToken, requestedScopes }: TokenRecord): string {
   const who = identity === undefined ? "" : ` as ${identity}`;
   const until = expiresAt === undefined ? "" : ` The token expires at ${new Date(expiresAt).toISOString()}.`;
-  const renewal = refreshToken === undefined ? " There is no refresh token, so it is used until it is refused." : "";
+  const advice = requestedScopes.includes("offline_access")
+    ? ' If the server gives one only after a new consent, set "prompt": "consent" in its OAuth settings.'
+    : "";
+  const renewal =
+    refreshToken === undefined ? ` There is no refresh token, so it is used until it is refused.${advice}` : "";
   return `Signed in${who}.${until}${renewal}`;
 }

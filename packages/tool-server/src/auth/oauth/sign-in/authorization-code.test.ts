@@ -8,7 +8,8 @@ import { createAuthorizationAttempt, processAuthorizationResponse } from "./auth
 import type { SignIn } from "./sign-in.js";
 
 const client = { kind: "configured", clientId: "us", authentication: "none" } as const;
-const parameters = { redirectUri: "http://127.0.0.1:1/callback", resource: "https://h/mcp", scopes: ["a", "b"] };
+const rules = { resource: "https://h/mcp", usesPkce: true, prompt: undefined, parameters: {} };
+const parameters = { redirectUri: "http://127.0.0.1:1/callback", rules, scopes: ["a", "b"] };
 
 describe("the authorization request", () => {
   test("an authorization request has PKCE with S256, a state, the resource and the scopes, each once, regardless of the endpoint's query", async () => {
@@ -32,7 +33,7 @@ describe("the authorization request", () => {
       code_challenge: expect.stringMatching(/^[\w-]{43}$/),
       code_challenge_method: "S256",
       state: attempt.state,
-      resource: parameters.resource,
+      resource: rules.resource,
       scope: "a b",
     });
     expect([...attempt.url.searchParams.keys()]).toHaveLength(9);

@@ -3,6 +3,7 @@ import type { ToolServerError } from "../../../errors.js";
 import { parseUrl } from "../../../url.js";
 import type { OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import type { RequestRules } from "../discovery/request-rules.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 
@@ -21,8 +22,7 @@ export interface AuthorizationAttempt {
 
 export interface AuthorizationParameters {
   readonly redirectUri: string;
-  /** The resource of the token (RFC 8707). */
-  readonly resource: string;
+  readonly rules: RequestRules;
   readonly scopes: readonly string[];
   /** The thumbprint of the key to bind the tokens to (RFC 9449, section 10). */
   readonly keyThumbprint?: string | undefined;
@@ -35,7 +35,7 @@ export function createAuthorizationAttempt(
   client: OAuthClient,
   wanted: AuthorizationParameters,
 ): AuthorizationAttempt {
-  const { redirectUri, resource, scopes, keyThumbprint } = wanted;
+  const { redirectUri, rules, scopes, keyThumbprint } = wanted;
   const { authorizationEndpoint, issuer, sendsIssuer } = server;
   if (authorizationEndpoint === undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
@@ -43,27 +43,29 @@ export function createAuthorizationAttempt(
       advice: "Sign in by device, if it is supported, or ask its operator.",
     });
   }
-  if (!server.offersPkce) {
+  if (!rules.usesPkce) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
       problem:
         "its authorization server does not support PKCE with S256 (code_challenge_methods_supported), so a stolen code could be used.",
-      advice: "Ask its operator to enable it.",
+      advice:
+        "Ask its operator to enable it. If it supports PKCE but does not say so, set assumePkce in its OAuth settings.",
     });
   }
   const codeVerifier = randomBytes(32).toString("base64url");
   const state = randomBytes(32).toString("base64url");
   context.secrets.add(codeVerifier);
   const parameters = {
+    ...rules.parameters,
     response_type: "code",
     client_id: client.clientId,
     redirect_uri: redirectUri,
     code_challenge: createHash("sha256").update(codeVerifier).digest("base64url"),
     code_challenge_method: "S256",
     state,
-    resource,
+    ...(rules.resource === undefined ? {} : { resource: rules.resource }),
     ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
-    // OpenID Connect (section 11) gives offline access only with the consent of the person.
-    ...(scopes.includes("offline_access") ? { prompt: "consent" } : {}),
+    // Never "consent" by itself: an organization may have consented for all of its people, and lets none of them do it.
+    ...(rules.prompt === undefined ? {} : { prompt: rules.prompt }),
     ...(keyThumbprint === undefined ? {} : { dpop_jkt: keyThumbprint }),
   };
   const url = new URL(authorizationEndpoint);

@@ -1,7 +1,12 @@
 import type { KnownClient } from "../clients/client-store.js";
 import { isClientDead } from "../clients/register-client.js";
 import { codeGrant, requestTokens } from "../tokens/token-request.js";
-import { createAuthorizationAttempt, parsePastedRedirect, processAuthorizationResponse } from "./authorization-code.js";
+import {
+  type AuthorizationParameters,
+  createAuthorizationAttempt,
+  parsePastedRedirect,
+  processAuthorizationResponse,
+} from "./authorization-code.js";
 import { type CallbackReceiver, openCallbackReceiver } from "./callback-receiver.js";
 import type { SignIn, SignInRequest } from "./sign-in.js";
 import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
@@ -9,7 +14,7 @@ import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 /** Lets a person sign in with a browser, using an authorization code with PKCE. Rejects with SIGN_IN_FAILED, and as its steps do. */
 export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcome> {
   const { context, discovery, clients, redirect, signal } = flow;
-  const { server, resource } = discovery;
+  const { server } = discovery;
   // First, because the check whether a client is still registered uses that endpoint too.
   if (server.authorizationEndpoint !== undefined) await flow.confirmOrigin(server.authorizationEndpoint, signal);
   const known = await clients.find(server);
@@ -33,7 +38,7 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
     const parameters =
       typeof redirected === "string" ? parsePastedRedirect(context, redirected, receiver.redirectUri) : redirected;
     const code = processAuthorizationResponse(context, attempt, parameters);
-    const form = codeGrant(attempt, code, resource);
+    const form = codeGrant(attempt, code, flow.rules.resource);
     return { client, outcome: await requestTokens(context, { server, client, form, key: flow.key, signal }) };
   } finally {
     await receiver.close();
@@ -62,16 +67,8 @@ async function clientFor(
   return clients.register(server, redirectUri, signal);
 }
 
-function parametersOf(
-  { discovery, scopes, key }: SignInContext,
-  redirectUri: string,
-): {
-  redirectUri: string;
-  resource: string;
-  scopes: readonly string[];
-  keyThumbprint: string | undefined;
-} {
-  return { redirectUri, resource: discovery.resource, scopes, keyThumbprint: key?.thumbprint };
+function parametersOf({ rules, scopes, key }: SignInContext, redirectUri: string): AuthorizationParameters {
+  return { redirectUri, rules, scopes, keyThumbprint: key?.thumbprint };
 }
 
 /** The first to arrive: the response of the browser, or the address that the person pasted. */

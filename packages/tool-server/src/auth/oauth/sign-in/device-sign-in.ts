@@ -12,7 +12,7 @@ import {
   peerErrorOf,
   sendOAuthRequest,
 } from "../requests/oauth-request.js";
-import { deviceCodeGrant, requestTokens, type TokenOutcome } from "../tokens/token-request.js";
+import { deviceCodeGrant, requestTokens, resourceField, type TokenOutcome } from "../tokens/token-request.js";
 import { openCallbackReceiver } from "./callback-receiver.js";
 import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 
@@ -35,7 +35,7 @@ const maxLifetimeMs = 1_800_000;
 /** Lets a person sign in on any device, with a code. Rejects with SIGN_IN_FAILED, and as its steps do. */
 export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome> {
   const { context, discovery, scopes, signal } = flow;
-  const { server, resource } = discovery;
+  const { server } = discovery;
   if (server.deviceEndpoint === undefined) {
     throw oauthFailure(context, "SIGN_IN_FAILED", {
       problem: "its authorization server does not support sign-in by device.",
@@ -43,7 +43,10 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
     });
   }
   const client = await clientFor(flow);
-  const form = new URLSearchParams({ resource, ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }) });
+  const form = new URLSearchParams({
+    ...resourceField(flow.rules.resource),
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
+  });
   const headers = await authenticateClient(context, server, client, form);
   const response = await sendOAuthRequest(
     context,
@@ -131,9 +134,9 @@ interface Poll {
 }
 
 async function poll(flow: SignInContext, { server, client, authorization, signal }: Poll): Promise<TokenOutcome> {
-  const { context, discovery, key } = flow;
+  const { context, rules, key } = flow;
   const { clock } = context;
-  const form = deviceCodeGrant(authorization.deviceCode, discovery.resource);
+  const form = deviceCodeGrant(authorization.deviceCode, rules.resource);
   let { intervalMs } = authorization;
   for (;;) {
     await sleep(clock, intervalMs, signal);

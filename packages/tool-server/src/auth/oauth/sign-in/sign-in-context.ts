@@ -3,6 +3,7 @@ import type { VaultDescription } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import type { OAuthClient } from "../clients/oauth-client.js";
 import type { Discovery } from "../discovery/discover.js";
+import type { RequestRules } from "../discovery/request-rules.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 import type { ProofKey } from "../tokens/proof-key.js";
@@ -14,6 +15,7 @@ import type { SignIn, SignInRequest } from "./sign-in.js";
 export interface SignInContext {
   readonly context: OAuthContext;
   readonly discovery: Discovery;
+  readonly rules: RequestRules;
   readonly clients: ClientStore;
   readonly signIn: SignIn;
   readonly confirmOrigin: ConfirmOrigin;

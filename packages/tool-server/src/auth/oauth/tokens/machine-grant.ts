@@ -6,12 +6,12 @@ import {
   type OAuthClient,
   readClientKey,
 } from "../clients/oauth-client.js";
-import type { Discovery } from "../discovery/discover.js";
+import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 import { parseEndpoint } from "../requests/endpoint-rules.js";
 import { formRequest, isTransientStatus, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
-import { assertionGrant, clientCredentialsGrant, type GrantForm } from "./token-request.js";
+import { assertionGrant, clientCredentialsGrant, type GrantForm, resourceField } from "./token-request.js";
 
 /** A way to get tokens without a person. */
 export type MachineGrant =
@@ -35,7 +35,7 @@ export interface IdentityProvider {
 export async function machineGrantForm(
   context: OAuthContext,
   grant: MachineGrant,
-  { server, resource }: Pick<Discovery, "server" | "resource">,
+  { server, resource }: { readonly server: AuthorizationServer; readonly resource: string | undefined },
   scopes: readonly string[],
 ): Promise<GrantForm> {
   if (grant.kind === "client-credentials") return clientCredentialsGrant(resource, scopes);
@@ -53,7 +53,7 @@ export async function machineGrantForm(
 
 interface AssertionParameters {
   readonly audience: string;
-  readonly resource: string;
+  readonly resource: string | undefined;
   readonly scopes: readonly string[];
 }
 
@@ -80,7 +80,7 @@ async function requestAssertion(
     subject_token: idToken,
     subject_token_type: `${tokenType}id_token`,
     audience,
-    resource,
+    ...resourceField(resource),
     ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
   });
   const headers = await authenticateClient(context, { issuer: issuer ?? url.origin }, client, form);

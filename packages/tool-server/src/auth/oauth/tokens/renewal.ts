@@ -2,6 +2,7 @@ import { backOffMs } from "../../../back-off.js";
 import type { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import { type RequestSettings, requestRules } from "../discovery/request-rules.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
 import { proofKeyOf } from "./proof-key.js";
@@ -71,6 +72,7 @@ export function createTokenRenewer(
   context: OAuthContext,
   clients: ClientStore,
   serverOf: () => Promise<AuthorizationServer>,
+  settings: RequestSettings = {},
 ): (record: TokenRecord) => Promise<Renewal> {
   return async (record) => {
     const server = await serverOf();
@@ -80,7 +82,7 @@ export function createTokenRenewer(
       return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: again }) };
     }
     const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
-    const form = refreshGrant(record.refreshToken, record.resource);
+    const form = refreshGrant(record.refreshToken, requestRules(server, record.resource, settings).resource);
     const outcome = await requestTokens(context, { server, client, form, key });
     if (outcome.kind === "tokens") {
       const { tokens } = outcome;

@@ -86,37 +86,48 @@ export type GrantForm = Readonly<Record<string, string>>;
 export function codeGrant(
   attempt: Pick<AuthorizationAttempt, "codeVerifier" | "redirectUri">,
   code: string,
-  resource: string,
+  resource: string | undefined,
 ): GrantForm {
   const { codeVerifier, redirectUri } = attempt;
-  return { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: codeVerifier, resource };
+  return {
+    grant_type: "authorization_code",
+    code,
+    redirect_uri: redirectUri,
+    code_verifier: codeVerifier,
+    ...resourceField(resource),
+  };
 }
 
 /** Exchanges a refresh token, for the same scopes. */
-export function refreshGrant(refreshToken: string, resource: string): GrantForm {
-  return { grant_type: "refresh_token", refresh_token: refreshToken, resource };
+export function refreshGrant(refreshToken: string, resource: string | undefined): GrantForm {
+  return { grant_type: "refresh_token", refresh_token: refreshToken, ...resourceField(resource) };
 }
 
 /** Exchanges a device code (RFC 8628). */
-export function deviceCodeGrant(deviceCode: string, resource: string): GrantForm {
-  return { grant_type: deviceGrant, device_code: deviceCode, resource };
+export function deviceCodeGrant(deviceCode: string, resource: string | undefined): GrantForm {
+  return { grant_type: deviceGrant, device_code: deviceCode, ...resourceField(resource) };
 }
 
 /** Requests tokens for the client itself. */
-export function clientCredentialsGrant(resource: string, scopes: readonly string[]): GrantForm {
-  return { grant_type: "client_credentials", resource, ...scopeField(scopes) };
+export function clientCredentialsGrant(resource: string | undefined, scopes: readonly string[]): GrantForm {
+  return { grant_type: "client_credentials", ...resourceField(resource), ...scopeField(scopes) };
 }
 
 /** Exchanges an assertion (RFC 7523): of a workload, or of an identity provider for a person. */
-export function assertionGrant(assertion: string, resource: string, scopes: readonly string[]): GrantForm {
+export function assertionGrant(assertion: string, resource: string | undefined, scopes: readonly string[]): GrantForm {
   return {
     grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
     assertion,
-    resource,
+    ...resourceField(resource),
     ...scopeField(scopes),
   };
 }
 
 function scopeField(scopes: readonly string[]): GrantForm {
   return scopes.length === 0 ? {} : { scope: scopes.join(" ") };
+}
+
+/** The `resource` of a request (RFC 8707), if there is one. */
+export function resourceField(resource: string | undefined): GrantForm {
+  return resource === undefined ? {} : { resource };
 }

@@ -1,0 +1,115 @@
+import { createPrivateKey } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { MachineGrant } from "../../auth/oauth/tokens/machine-grant.js";
+import {
+  mapOAuthSettings,
+  type OAuthSettingsOf,
+  type OAuthText,
+  oauthValueProblem,
+} from "../../config/oauth-settings.js";
+import type { Variables } from "../../config/substitute-entry.js";
+import { ToolServerError } from "../../errors.js";
+import { type OAuthOverrides, overridesOf } from "./entry-oauth.js";
+
+/** The file with the settings of a server, for variables, relative paths and messages. */
+export interface OAuthFileContext {
+  readonly path: string;
+  readonly folder: string;
+  readonly server: string;
+  readonly variables: Variables;
+}
+
+/** Settings that authenticate the client. They must not be sent to another server that takes the same name. */
+const provingSettings = ["clientSecret", "privateKeyFile", "grant"] as const;
+
+/** The value of a setting, with its variables replaced. Throws CONFIGURATION_UNREADABLE if one is not set, or the value is invalid. */
+export function oauthFileText(context: OAuthFileContext, text: OAuthText): string {
+  const value = text.template.parts
+    .map((part) => {
+      if (part.kind === "text") return part.text;
+      const found = context.variables[part.name] || part.fallback;
+      if (!found) throw unusable(context, `${part.name} is not set.`, `Set it, or change ${text.field}.`);
+      return found;
+    })
+    .join("");
+  const problem = oauthValueProblem(text, value);
+  if (problem !== undefined) throw unusable(context, problem, "Correct the value.");
+  return value;
+}
+
+/** The overrides for a server in the user's file. Throws CONFIGURATION_UNREADABLE if they cannot be used. */
+export function overridesOfFile(context: OAuthFileContext, parsed: OAuthSettingsOf<OAuthText>): OAuthOverrides {
+  const settings = mapOAuthSettings(parsed, (text) => oauthFileText(context, text));
+  const proving = provingSettings.find((name) => settings[name] !== undefined);
+  if (proving !== undefined && settings.url === undefined) {
+    const problem = `${proving} requires url, the URL of the server. Without it, any project could use it for a server of the same name.`;
+    throw unusable(context, problem, "Add url.");
+  }
+  const { client, ...rest } = overridesOf(settings);
+  const { privateKeyFile, issuer, bindsTokens, keyId, algorithm } = settings;
+  if (privateKeyFile !== undefined && client === undefined) {
+    throw unusable(context, "privateKeyFile requires clientId.", "Add clientId.");
+  }
+  const privateKey = privateKeyFile === undefined ? undefined : readKey(context, privateKeyFile);
+  return {
+    ...rest,
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(client === undefined ? {} : { client: { ...client, privateKey, keyId, algorithm } }),
+    ...(bindsTokens === undefined ? {} : { bindsTokens }),
+    ...grantOf(context, settings),
+  };
+}
+
+function grantOf(context: OAuthFileContext, settings: OAuthSettingsOf<string>): { readonly grant?: MachineGrant } {
+  const { grant } = settings;
+  const requires = (names: string): ToolServerError =>
+    unusable(context, `the grant ${grant} requires ${names}.`, "Add what is missing.");
+  const file = (name: "assertionFile" | "identityTokenFile"): (() => Promise<string>) => {
+    const path = settings[name];
+    if (path === undefined) throw requires(name);
+    // Read each time: platforms renew such tokens in place.
+    return async () => readText(context, path).trim();
+  };
+  switch (grant) {
+    case "client-credentials":
+      if (settings.clientId === undefined) throw requires("clientId and a secret or key");
+      return { grant: { kind: "client-credentials" } };
+    case "workload":
+      return { grant: { kind: "workload", assertion: file("assertionFile") } };
+    case "enterprise": {
+      const { identityTokenEndpoint: tokenEndpoint, identityClientId: clientId } = settings;
+      if (tokenEndpoint === undefined || clientId === undefined) {
+        throw requires("identityTokenEndpoint and identityClientId");
+      }
+      const provider = { tokenEndpoint, client: { clientId } };
+      return { grant: { kind: "enterprise", provider, idToken: file("identityTokenFile") } };
+    }
+    default:
+      return {};
+  }
+}
+
+function readKey(context: OAuthFileContext, path: string): string {
+  const pem = readText(context, path);
+  try {
+    createPrivateKey(pem);
+    return pem;
+  } catch {
+    const problem = `the file ${path} must contain a private key in PEM (PKCS #8) without a passphrase.`;
+    throw unusable(context, problem, "Write another file.");
+  }
+}
+
+function readText(context: OAuthFileContext, path: string): string {
+  try {
+    return readFileSync(resolve(context.folder, path), "utf8");
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    throw unusable(context, `cannot read the file ${path}${why}.`, "Correct the path.");
+  }
+}
+
+function unusable({ path, server }: OAuthFileContext, problem: string, advice: string): ToolServerError {
+  return new ToolServerError("CONFIGURATION_UNREADABLE", { problem: `${path}, ${server}: ${problem}`, advice });
+}
