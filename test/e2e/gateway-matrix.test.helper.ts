@@ -25,7 +25,7 @@ const metadataPath = "/.well-known/oauth-protected-resource";
 export async function startGuard({ before, isGood, issuer, path }: GuardOptions): Promise<Guard> {
   const guard = { port: 0, passed: 0, refused: 0 };
   const origin = (): string => `http://127.0.0.1:${guard.port}`;
-  const judge = async (headers: IncomingHttpHeaders): Promise<boolean> => {
+  const accepts = async (headers: IncomingHttpHeaders): Promise<boolean> => {
     const isLet = await isGood(headers);
     guard[isLet ? "passed" : "refused"] += 1;
     return isLet;
@@ -45,7 +45,7 @@ export async function startGuard({ before, isGood, issuer, path }: GuardOptions)
       outgoing.end(JSON.stringify(document));
       return;
     }
-    if (!(await judge(headers))) {
+    if (!(await accepts(headers))) {
       incoming.resume();
       outgoing.writeHead(401, { "www-authenticate": challenge() }).end();
       return;
@@ -62,7 +62,7 @@ export async function startGuard({ before, isGood, issuer, path }: GuardOptions)
   });
   server.on("upgrade", async (incoming, socket, head) => {
     socket.on("error", () => {});
-    if (!(await judge(incoming.headers))) {
+    if (!(await accepts(incoming.headers))) {
       socket.end(`HTTP/1.1 401 Unauthorized\r\nwww-authenticate: ${challenge()}\r\ncontent-length: 0\r\n\r\n`);
       return;
     }

@@ -83,19 +83,19 @@ export {
 } from "./trust/describe-for-approval.js";
 export { type ApprovalChange, diffApproval, renderDiff } from "./trust/diff-approval.js";
 export {
+  type Distrust,
+  evaluateTrust,
+  notTrusted,
+  renderDistrust,
+  type TrustDecision,
+  type TrustQuestion,
+} from "./trust/evaluate-trust.js";
+export {
   type EntryFingerprint,
   type FileFingerprint,
   type FingerprintOptions,
   fingerprintEntry,
 } from "./trust/fingerprint-entry.js";
-export {
-  type Distrust,
-  judgeTrust,
-  notTrusted,
-  renderDistrust,
-  type TrustJudgement,
-  type TrustQuestion,
-} from "./trust/judge-trust.js";
 export type { OriginPattern } from "./trust/origin-pattern.js";
 export type { DenyingRule, PolicyRule, SandboxRule, TrustPolicy } from "./trust/policy.js";
 export { defaultPolicyPath, readPolicy } from "./trust/read-policy.js";

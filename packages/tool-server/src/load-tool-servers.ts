@@ -20,7 +20,7 @@ import type { Environment } from "./process/child-environment.js";
 import { ownFolders } from "./process/sandbox.js";
 import type { SecretRegistry } from "./secrets/redactor.js";
 import type { ApprovalSubject } from "./trust/approval.js";
-import { type Distrust, notTrusted, type TrustJudgement } from "./trust/judge-trust.js";
+import { type Distrust, notTrusted, type TrustDecision } from "./trust/evaluate-trust.js";
 import { approvals, type Trust } from "./trust/trust.js";
 
 /** How the servers of a configuration are opened. The defaults are those of the command line. */
@@ -52,13 +52,13 @@ export interface LoadedToolServers extends Omit<ToolServersOptions, "settings" |
   readonly configurationPath: string;
   /** What is wrong with environment files. */
   readonly envFindings: readonly Finding[];
-  /** Judges entries, and stores approvals. */
+  /** Evaluates the trust of entries, and stores approvals. */
   readonly trust: {
-    judge(entry: Entry): Promise<TrustJudgement>;
+    evaluate(entry: Entry): Promise<TrustDecision>;
     approve(subject: ApprovalSubject): Promise<unknown>;
   };
   /** The error for an entry that is not trusted, with what to do. */
-  distrust(server: string, judgement: Distrust): ToolServerError;
+  distrust(server: string, decision: Distrust): ToolServerError;
   /** Closes the vault, unless it was given. */
   dispose(): Promise<void>;
 }
@@ -75,7 +75,7 @@ export async function loadToolServers(
   const { environment = process.env, envFiles = [], allowInsecureLoopback = false } = options;
   const trust = options.trust ?? approvals({ environment });
   const isParsed = typeof source === "object";
-  // What has no file is judged as if it were from its folder.
+  // Trust is evaluated for what has no file as if it were from its folder.
   const file = isParsed
     ? resolve(options.configurationPath ?? options.root ?? ".")
     : await fileOf(source, options.root);
@@ -86,10 +86,9 @@ export async function loadToolServers(
   assertReadable(configuration, file);
   const pluginRoot = resolve(options.root ?? (approvable === undefined ? "." : dirname(file)));
   const { variables, findings } = await readVariables(envFiles, environment);
-  const judge = (entry: Entry, given: Variables = variables): Promise<TrustJudgement> =>
-    trust.judge({ entry, configurationPath: file, pluginRoot, variables: given });
-  const distrust = (name: string, judgement: Distrust): ToolServerError =>
-    notTrustedInCode(name, judgement, approvable);
+  const evaluate = (entry: Entry, given: Variables = variables): Promise<TrustDecision> =>
+    trust.evaluate({ entry, configurationPath: file, pluginRoot, variables: given });
+  const distrust = (name: string, decision: Distrust): ToolServerError => notTrustedInCode(name, decision, approvable);
   const { vault, dispose } = await openVault(configuration, environment, secrets, options.vault);
   return {
     configuration,
@@ -107,19 +106,19 @@ export async function loadToolServers(
       vault,
     },
     async assertTrusted(entry, given) {
-      const judgement = await judge(entry, given);
-      if (judgement.state !== "trusted") throw distrust(entry.name, judgement);
+      const decision = await evaluate(entry, given);
+      if (decision.state !== "trusted") throw distrust(entry.name, decision);
     },
-    trust: { judge, approve: (subject) => trust.approve(subject) },
+    trust: { evaluate, approve: (subject) => trust.approve(subject) },
     distrust,
     dispose,
   };
 }
 
 /** That an entry is not trusted, with what to do for those who cannot give `--trust` to a command. */
-function notTrustedInCode(server: string, judgement: Distrust, file: string | undefined): ToolServerError {
-  const error = notTrusted(server, judgement);
-  if (judgement.state === "denied") return error;
+function notTrustedInCode(server: string, decision: Distrust, file: string | undefined): ToolServerError {
+  const error = notTrusted(server, decision);
+  if (decision.state === "denied") return error;
   const { subject, problem, evidence } = error;
   const advice =
     file === undefined

@@ -49,9 +49,9 @@ async function approve(file: string, name: string): Promise<void> {
   const { configuration, pluginRoot, variables } = await loadToolServers(file, createSecretRegistry(), { environment });
   const found = configuration.entries.find((each) => each.name === name);
   if (found === undefined) throw new Error(`${name} is not in ${file}.`);
-  const judgement = await trust.judge({ entry: found, configurationPath: file, pluginRoot, variables });
-  if (judgement.state !== "new" && judgement.state !== "changed") throw new Error(judgement.state);
-  await trust.approve(judgement.subject);
+  const decision = await trust.evaluate({ entry: found, configurationPath: file, pluginRoot, variables });
+  if (decision.state !== "new" && decision.state !== "changed") throw new Error(decision.state);
+  await trust.approve(decision.subject);
 }
 
 test("does not run an entry that nobody approved, and names the command that approves it", async () => {

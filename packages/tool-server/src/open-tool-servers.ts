@@ -82,9 +82,9 @@ export async function openToolServers(
     }
     const connection = servers.connections.find(({ info }) => info.name === name);
     if (connection !== undefined) return { name, state: connection.state };
-    const judgement = await loaded.trust.judge(entry);
-    if (judgement.state === "trusted") return { name, state: "IDLE" };
-    return { name, state: "NOT_TRUSTED", reason: loaded.distrust(name, judgement).message };
+    const decision = await loaded.trust.evaluate(entry);
+    if (decision.state === "trusted") return { name, state: "IDLE" };
+    return { name, state: "NOT_TRUSTED", reason: loaded.distrust(name, decision).message };
   };
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
@@ -121,7 +121,7 @@ function explainOptions(
     configurationPath,
     variables,
     pluginRoot,
-    judgeTrust: (entry) => trust.judge(entry),
+    evaluateTrust: (entry) => trust.evaluate(entry),
     ca,
     sandbox,
     allowInsecureLoopback: oauth?.allowInsecureLoopback,

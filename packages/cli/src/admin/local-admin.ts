@@ -1,11 +1,11 @@
 import type { ServerReport } from "@wirescope/gateway/internal";
 import {
   approvalKey,
-  judgeTrust,
+  evaluateTrust,
   renderDistrust,
   type SecretRegistry,
   ToolServerError,
-  type TrustJudgement,
+  type TrustDecision,
 } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
 import { oauthSummary, parseResourceChallenge } from "@wirescope/tool-server/internal";
@@ -41,10 +41,10 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
     });
     return opening;
   };
-  let judging: Promise<Judging> | undefined;
-  const judgments = (): Promise<Judging> => {
-    judging ??= openJudging(values, io);
-    return judging;
+  let evaluation: Promise<TrustEvaluation> | undefined;
+  const openEvaluation = (): Promise<TrustEvaluation> => {
+    evaluation ??= openTrustEvaluation(values, io);
+    return evaluation;
   };
 
   return {
@@ -88,32 +88,32 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       return session.signOut();
     },
     async approvals() {
-      const { entries, judge } = await judgments();
+      const { entries, evaluate } = await openEvaluation();
       const rows: TrustRow[] = [];
-      for (const entry of entries) rows.push({ name: entry.name, type: entry.type, ...trustOf(await judge(entry)) });
+      for (const entry of entries) rows.push({ name: entry.name, type: entry.type, ...trustOf(await evaluate(entry)) });
       return rows;
     },
     async approval(server): Promise<Approval> {
-      const { entries, judge } = await judgments();
+      const { entries, evaluate } = await openEvaluation();
       const entry = entries.find((each) => each.name === server);
       if (entry === undefined) {
         const names = entries.map((each) => each.name).join(", ");
         throw new UsageError(`Unknown server "${server}". Servers: ${names || "none"}.`);
       }
-      const judgement = await judge(entry);
+      const decision = await evaluate(entry);
       return {
         name: server,
-        ...trustOf(judgement),
-        lines: judgement.state === "trusted" ? [] : renderDistrust(server, judgement),
+        ...trustOf(decision),
+        lines: decision.state === "trusted" ? [] : renderDistrust(server, decision),
         isForRun: false,
         async approve() {
-          if ("subject" in judgement) await approvalsOf(io).approve(judgement.subject);
+          if ("subject" in decision) await approvalsOf(io).approve(decision.subject);
           return undefined;
         },
       };
     },
     async revoke(server) {
-      const { file } = await judgments();
+      const { file } = await openEvaluation();
       return approvalsOf(io).revoke(await approvalKey(file, server));
     },
     async explain(server) {
@@ -161,23 +161,23 @@ function unconnected({ entries }: ConfiguredServers, name: string): Omit<ServerR
   };
 }
 
-/** The entries of a configuration, which are judged and not used. */
-interface Judging {
+/** The entries of a configuration, whose trust is evaluated, and which are not used. */
+interface TrustEvaluation {
   readonly file: string;
   readonly entries: readonly Entry[];
-  judge(entry: Entry): Promise<TrustJudgement>;
+  evaluate(entry: Entry): Promise<TrustDecision>;
 }
 
-async function openJudging(values: ServerValues, io: Io): Promise<Judging> {
+async function openTrustEvaluation(values: ServerValues, io: Io): Promise<TrustEvaluation> {
   const { file, pluginRoot, configuration } = await loadConfiguration(values);
   const { variables, findings } = await readable(() => readVariables(values["env-file"], io.env));
   reportEnvFindings(findings, io);
   return {
     file,
     entries: configuration.entries,
-    async judge(entry) {
+    async evaluate(entry) {
       const [store, policy] = [approvalsOf(io), await policyOf(io)];
-      return judgeTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy });
+      return evaluateTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy });
     },
   };
 }
@@ -191,9 +191,9 @@ const reasons = {
   denied: "denied by the policy",
 } as const;
 
-function trustOf(judgement: TrustJudgement): Pick<TrustRow, "state" | "reason"> {
+function trustOf(decision: TrustDecision): Pick<TrustRow, "state" | "reason"> {
   return {
-    state: judgement.state,
-    reason: reasons[judgement.state === "trusted" ? judgement.by : judgement.state],
+    state: decision.state,
+    reason: reasons[decision.state === "trusted" ? decision.by : decision.state],
   };
 }

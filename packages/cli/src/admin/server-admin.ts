@@ -1,5 +1,5 @@
 import type { ServerReport } from "@wirescope/gateway/internal";
-import type { TrustJudgement } from "@wirescope/tool-server";
+import type { TrustDecision } from "@wirescope/tool-server";
 import type { OAuthDescription, SignIn, SignOutReport, Vault } from "@wirescope/tool-server/auth";
 import type { Explanation } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
@@ -54,7 +54,7 @@ export interface SignedIn {
 export interface TrustRow {
   readonly name: string;
   readonly type: string;
-  readonly state: TrustJudgement["state"];
+  readonly state: TrustDecision["state"];
   readonly reason: string;
 }
 

@@ -31,7 +31,7 @@ export function isMet({ requirements }: Explanation): boolean {
 }
 
 /** Possible improvements of each server, as findings at the fields to change. */
-export function judgeNotes(explanations: readonly Explanation[], entries: readonly Entry[]): Finding[] {
+export function checkNotes(explanations: readonly Explanation[], entries: readonly Entry[]): Finding[] {
   return explanations.flatMap(({ server, notes }) => {
     const entry = entries.find(({ name }) => name === server);
     if (entry === undefined) return [];
@@ -89,7 +89,7 @@ export function withScopes(
 }
 
 /** The scopes that the README does not mention; none if there is no README, or if the report says that it mentions none at all. */
-export function judgeScopes(
+export function checkScopes(
   report: CheckReport,
   permissions: readonly NeededPermissions[],
   entries: readonly Entry[],

@@ -61,8 +61,8 @@ async function checkLive(
   io: Io,
 ): Promise<LiveCheck> {
   const { openExplainableServers } = await import("../why/explain-configured.js");
-  const { isMet, judgeNotes, renderLive, explainAll } = await import("./live.js");
-  const { judgeScopes, withScopes } = await import("./live.js");
+  const { isMet, checkNotes, renderLive, explainAll } = await import("./live.js");
+  const { checkScopes, withScopes } = await import("./live.js");
   const servers = await openExplainableServers({ ...values, config: file }, io);
   const screen = createScreen(servers.io, values["no-color"]);
   try {
@@ -70,7 +70,7 @@ async function checkLive(
     const permissions = withScopes(report.permissions, explanations);
     const readme = await readReadme(resolve(values["plugin-root"] ?? dirname(file)));
     const { entries } = servers.configuration;
-    const notes = [...judgeNotes(explanations, entries), ...judgeScopes(report, permissions, entries, readme)];
+    const notes = [...checkNotes(explanations, entries), ...checkScopes(report, permissions, entries, readme)];
     if (!values.json) {
       screen.printAll([
         ...renderLive(explanations, screen),

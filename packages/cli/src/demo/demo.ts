@@ -76,7 +76,7 @@ async function startWeatherServer(): Promise<WeatherServer> {
         call: ({ city }) => `${String(city)}: ${weathers[String(city).length % weathers.length]}`,
       },
     ],
-    judge: (request) => judgeSignature(request, key),
+    refuse: (request) => checkSignature(request, key),
   });
   return { ...server, key };
 }
@@ -86,7 +86,7 @@ function signTime(time: string, key: string): string {
   return createHmac("sha256", key).update(time).digest("hex");
 }
 
-function judgeSignature({ headers }: IncomingMessage, key: string): Refusal | undefined {
+function checkSignature({ headers }: IncomingMessage, key: string): Refusal | undefined {
   const time = String(headers["x-timestamp"] ?? "");
   const signature = Buffer.from(String(headers["x-signature"] ?? ""));
   const expected = Buffer.from(signTime(time, key));
@@ -101,7 +101,7 @@ function startLedgerServer(): Promise<HttpToolServer> {
   return startHttpToolServer({
     name: "ledger",
     tools: [],
-    judge: () => ({
+    refuse: () => ({
       status: 401,
       challenge: 'Bearer realm="ledger", error="invalid_token", error_description="The token expired."',
     }),

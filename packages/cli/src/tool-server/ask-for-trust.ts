@@ -3,7 +3,7 @@ import {
   type AssertTrusted,
   createApprovalStore,
   defaultApprovalsPath,
-  judgeTrust,
+  evaluateTrust,
   notTrusted,
   readPolicy,
   renderDistrust,
@@ -31,17 +31,25 @@ export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAsker
     if (entry.type === "stdio" || entry.headersHelper !== undefined) io.protect?.();
     const policy = await policyOf(io);
     const mode = isFlagged ? "flag" : "approval";
-    const judgement = await judgeTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy, mode });
-    if (judgement.state === "trusted") return;
-    if (judgement.state !== "denied") {
-      io.stderr.write(`${renderDistrust(entry.name, judgement).join("\n")}\n`);
+    const decision = await evaluateTrust({
+      entry,
+      configurationPath: file,
+      pluginRoot,
+      variables,
+      store,
+      policy,
+      mode,
+    });
+    if (decision.state === "trusted") return;
+    if (decision.state !== "denied") {
+      io.stderr.write(`${renderDistrust(entry.name, decision).join("\n")}\n`);
       const reply = await io.ask?.("Approve this server? You are asked again only if it changes. [y/N] ");
       if (reply !== undefined && /^y(?:es)?$/i.test(reply.trim())) {
-        await store.approve(judgement.subject);
+        await store.approve(decision.subject);
         return;
       }
     }
-    throw notTrusted(entry.name, judgement);
+    throw notTrusted(entry.name, decision);
   };
 }
 

@@ -54,7 +54,7 @@ function adHocConfiguration({ name, entry }: AdHocServer): LoadedConfiguration {
   const configuration = parseConfiguration(text, { allowInsecureLoopback: true, secrets });
   const wrong = configuration.findings.find(({ severity }) => severity === "error");
   if (wrong !== undefined) throw new UsageError(`${wrong.message} ${wrong.fix}`);
-  // It is judged as if it were from this folder.
+  // Its trust is evaluated as if it were from this folder.
   return { file: process.cwd(), pluginRoot: process.cwd(), configuration, secrets };
 }
 

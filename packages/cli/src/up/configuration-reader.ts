@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
 import type { GatewayConfiguration } from "@wirescope/gateway/internal";
-import { judgeTrust, type OAuthSettings, type SandboxSettings, type SecretRegistry } from "@wirescope/tool-server";
+import { evaluateTrust, type OAuthSettings, type SandboxSettings, type SecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { type Finding, parseConfiguration, readConfigurationFile, type Variables } from "@wirescope/tool-server/config";
 import { usesOAuth } from "@wirescope/tool-server/internal";
@@ -95,9 +95,17 @@ export function createConfigurationReader(
             // Nobody is asked here: servers that are not trusted are in the to-do list.
             assertTrusted: createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust }),
             trust: {
-              async judge(entry) {
+              async evaluate(entry) {
                 const policy = await policyOf(io);
-                return judgeTrust({ entry, configurationPath: file, pluginRoot, variables: all, store, mode, policy });
+                return evaluateTrust({
+                  entry,
+                  configurationPath: file,
+                  pluginRoot,
+                  variables: all,
+                  store,
+                  mode,
+                  policy,
+                });
               },
               approve: (subject) => store.approve(subject),
             },

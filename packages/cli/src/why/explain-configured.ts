@@ -1,5 +1,5 @@
 import { relative, resolve } from "node:path";
-import { channelPrefix, judgeTrust, type SecretRegistry } from "@wirescope/tool-server";
+import { channelPrefix, evaluateTrust, type SecretRegistry } from "@wirescope/tool-server";
 import type { Configuration } from "@wirescope/tool-server/config";
 import { type Explanation, explainServer } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
@@ -82,10 +82,10 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
         commandArguments: configurationArguments(values),
         signInArguments: signInArguments(values),
         settings: { info: { name: "wirescope", version: version() } },
-        async judgeTrust(entry) {
+        async evaluateTrust(entry) {
           io.protect?.();
           const policy = await policyOf(io);
-          return judgeTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy, mode });
+          return evaluateTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy, mode });
         },
         oauth: {
           profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import {
   createApprovalStore,
   createSecretRegistry,
-  judgeTrust,
+  evaluateTrust,
   notTrusted,
   type SecretRegistry,
 } from "@wirescope/tool-server";
@@ -29,7 +29,7 @@ export async function startTestAdmin(entries: object, options: Partial<GatewayOp
   };
 }
 
-/** A project in a folder of its own, whose entries are judged by real approvals. */
+/** A project in a folder of its own, whose entries need real approvals. */
 export interface ApprovedProject {
   readonly folder: string;
   readonly file: string;
@@ -51,18 +51,18 @@ export function createApprovedProject(): ApprovedProject {
     write(entries, variables = {}) {
       const text = JSON.stringify({ mcpServers: entries }, null, 2);
       writeFileSync(file, text);
-      const judge: NonNullable<GatewayConfiguration["trust"]>["judge"] = (entry) =>
-        judgeTrust({ entry, configurationPath: file, pluginRoot: folder, variables, store, policy: undefined });
+      const evaluate: NonNullable<GatewayConfiguration["trust"]>["evaluate"] = (entry) =>
+        evaluateTrust({ entry, configurationPath: file, pluginRoot: folder, variables, store, policy: undefined });
       return {
         configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
         configurationPath: file,
         variables: { PATH: process.env.PATH, ...variables },
         pluginRoot: folder,
         async assertTrusted(entry) {
-          const judgement = await judge(entry);
-          if (judgement.state !== "trusted") throw notTrusted(entry.name, judgement);
+          const decision = await evaluate(entry);
+          if (decision.state !== "trusted") throw notTrusted(entry.name, decision);
         },
-        trust: { judge, approve: (subject) => store.approve(subject) },
+        trust: { evaluate, approve: (subject) => store.approve(subject) },
         backOff: { firstMs: 20, maxMs: 200 },
       };
     },

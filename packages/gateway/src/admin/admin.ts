@@ -23,7 +23,7 @@ import type { GatewayServer } from "../servers/server.js";
 import type { GatewayServers } from "../servers/servers.js";
 import type { SignIns } from "../servers/sign-ins.js";
 import { adminErrorOf, createAdministratorCheck, pageOf, redactMessage } from "./admin-request.js";
-import { approve, judgeServer } from "./approve.js";
+import { approve, evaluateServer } from "./approve.js";
 import { explainGatewayServer } from "./explain.js";
 import { approvalToMessage } from "./messages/approval-message.js";
 import { explanationToMessage } from "./messages/explanation-message.js";
@@ -190,7 +190,7 @@ export function createAdmin(options: AdminOptions): Admin {
         respond(async () => {
           const server = servers.find(name);
           // Not redacted: the user must see everything that they approve. Variables are not expanded.
-          return approvalToMessage(name, await judgeServer(server, configurationOf(name)));
+          return approvalToMessage(name, await evaluateServer(server, configurationOf(name)));
         }),
       approve: ({ server: name, fingerprint }, context) =>
         respond(async () => {

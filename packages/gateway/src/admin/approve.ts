@@ -1,15 +1,15 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { notTrusted, type TrustJudgement } from "@wirescope/tool-server";
+import { notTrusted, type TrustDecision } from "@wirescope/tool-server";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { GatewayServer } from "../servers/server.js";
 import { fingerprintOf } from "./messages/approval-message.js";
 
-/** The trust of a server's entry. Rejects as `judgeTrust` does, and with UNIMPLEMENTED if the gateway has no approvals. */
-export function judgeServer(
+/** The trust of a server's entry. Rejects as `evaluateTrust` does, and with UNIMPLEMENTED if the gateway has no approvals. */
+export function evaluateServer(
   { entry }: GatewayServer,
   configured: GatewayConfiguration | undefined,
-): Promise<TrustJudgement> {
-  return trustOf(configured).judge(entry);
+): Promise<TrustDecision> {
+  return trustOf(configured).evaluate(entry);
 }
 
 /** Approves an entry exactly as it was shown. */
@@ -26,16 +26,16 @@ export async function approve(
       Code.InvalidArgument,
     );
   }
-  const judgement = await trust.judge(entry);
-  if (judgement.state === "denied") throw notTrusted(name, judgement);
-  if (fingerprintOf(judgement) !== shown) {
+  const decision = await trust.evaluate(entry);
+  if (decision.state === "denied") throw notTrusted(name, decision);
+  if (fingerprintOf(decision) !== shown) {
     throw new ConnectError(
       `Server ${JSON.stringify(name)} has changed since it was shown: its entry, or a file that it runs. Review it again.`,
       Code.Aborted,
     );
   }
   // What was compared is approved: a file that changes later requires a new approval.
-  if (judgement.state !== "trusted") await trust.approve(judgement.subject);
+  if (decision.state !== "trusted") await trust.approve(decision.subject);
 }
 
 function trustOf(configured: GatewayConfiguration | undefined): NonNullable<GatewayConfiguration["trust"]> {

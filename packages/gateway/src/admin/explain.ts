@@ -3,7 +3,7 @@ import {
   fingerprintEntry,
   type SecretRegistry,
   ToolServerError,
-  type TrustJudgement,
+  type TrustDecision,
 } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
 import type { Implementation } from "@wirescope/tool-server/internal";
@@ -41,7 +41,7 @@ export function explainGatewayServer(options: ExplainOptions): Promise<Explanati
     setVariable: configured.setVariable ?? ((name) => `Set ${name} in the environment of the gateway, and restart it.`),
     allowInsecureLoopback: oauth?.allowInsecureLoopback,
     lastFailure: options.signInFailure ?? options.failure?.error,
-    judgeTrust: (entry) => configured.trust?.judge(entry) ?? judge(configured, entry),
+    evaluateTrust: (entry) => configured.trust?.evaluate(entry) ?? evaluateByAssertion(configured, entry),
     oauth: oauth && {
       profile: oauth.profile,
       overrides: oauth.overrides,
@@ -52,10 +52,10 @@ export function explainGatewayServer(options: ExplainOptions): Promise<Explanati
 }
 
 /** The trust of an entry if the configuration only has `assertTrusted`. */
-async function judge(
+async function evaluateByAssertion(
   { assertTrusted, pluginRoot, variables, configurationPath }: GatewayConfiguration,
   entry: Entry,
-): Promise<TrustJudgement> {
+): Promise<TrustDecision> {
   const fingerprint = await fingerprintEntry(entry, { pluginRoot, variables });
   try {
     await assertTrusted(entry, variables);

@@ -1,4 +1,4 @@
-import type { ApprovalSubject, ToolServersOptions, TrustJudgement } from "@wirescope/tool-server";
+import type { ApprovalSubject, ToolServersOptions, TrustDecision } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
 
 /** The servers of one configuration, with the variables that its entries use. */
@@ -13,8 +13,8 @@ export interface GatewayConfiguration extends Omit<ToolServersOptions, "settings
 
 /** Evaluates the trust of entries, and stores approvals. */
 export interface ConfigurationTrust {
-  /** As `judgeTrust`. */
-  judge(entry: Entry): Promise<TrustJudgement>;
+  /** As `evaluateTrust`. */
+  evaluate(entry: Entry): Promise<TrustDecision>;
   /** Stores an approval. Resolves once it is durable. */
   approve(subject: ApprovalSubject): Promise<unknown>;
 }

@@ -1,16 +1,16 @@
 import { carriageReturnAdvice, hasCarriageReturn, resolveCommand } from "../process/resolve-command.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
-import { judgeDocumentation, type NeededPermissions, neededPermissions, readDocuments } from "./documentation.js";
+import {
+  type CredentialSearch,
+  checkDocuments,
+  checkFiles,
+  createCredentialSearch,
+  type KnownCredential,
+} from "./check-credentials.js";
+import { checkDocumentation, type NeededPermissions, neededPermissions, readDocuments } from "./documentation.js";
 import type { Entry } from "./entry.js";
 import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
 import { parseJsonWithPositions } from "./json-with-positions.js";
-import {
-  type CredentialSearch,
-  createCredentialSearch,
-  judgeDocuments,
-  judgeFiles,
-  type KnownCredential,
-} from "./judge-credentials.js";
 import { parseConfiguration } from "./parse-configuration.js";
 import { substituteEntry, type Variables } from "./substitute-entry.js";
 import { pluginRootVariable } from "./template.js";
@@ -54,16 +54,16 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
     if (variables !== undefined) more.push(...substituteEntry(entry, { variables, pluginRoot, secrets }).findings);
     const program = programOf(entry, variables ?? {}, pluginRoot);
     if (program === undefined) continue;
-    if (entry.type !== "stdio") await judgeHelper(entry, program, context, report);
-    else if (variables !== undefined) await judgeCommand(entry, program, context, report);
+    if (entry.type !== "stdio") await checkHelper(entry, program, context, report);
+    else if (variables !== undefined) await checkCommand(entry, program, context, report);
   }
   const permissions = neededPermissions(entries);
   const documents = await readDocuments(pluginRoot);
-  judgeDocumentation(entries, uses, permissions, documents, report);
+  checkDocumentation(entries, uses, permissions, documents, report);
   const search = createCredentialSearch(credentialsOf(uses, variables ?? {}));
-  judgeComments(text, search, report);
-  more.push(...judgeDocuments(documents, search));
-  more.push(...(await judgeFiles(entries, pluginRoot, envFiles, search)));
+  checkComments(text, search, report);
+  more.push(...checkDocuments(documents, search));
+  more.push(...(await checkFiles(entries, pluginRoot, envFiles, search)));
   const all = sortFindings([...findings, ...more]).map((finding) => redactFinding(finding, secrets));
   return {
     servers: entries.map(({ name, type }) => ({ name: secrets.redact(name), type })),
@@ -83,7 +83,7 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
 }
 
 /** Finds credentials in the comments of the file; those in its fields are found by the rules of the fields. */
-function judgeComments(text: string, search: CredentialSearch, report: Report): void {
+function checkComments(text: string, search: CredentialSearch, report: Report): void {
   const { comments } = parseJsonWithPositions(text, { allowComments: true });
   // Everything else becomes blanks, so that lines and columns stay those of the file.
   const pieces: string[] = [];
@@ -123,7 +123,7 @@ export interface ProgramContext {
 }
 
 /** Reports a command of a stdio entry that does not exist or is not executable. Does not run it. */
-export async function judgeCommand(
+export async function checkCommand(
   entry: Entry,
   command: string,
   context: ProgramContext,
@@ -144,7 +144,7 @@ export async function judgeCommand(
 }
 
 /** Reports a helper that does not exist or is not executable. Does not run it. */
-export async function judgeHelper(
+export async function checkHelper(
   entry: Entry,
   helper: string | undefined,
   { pluginRoot }: ProgramContext,

@@ -1,8 +1,8 @@
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
+import { checkSecrets } from "./check-secrets.js";
+import { checkHeaders, checkUrl } from "./check-url-and-headers.js";
 import type { Entry, NamedField, NetworkType, TemplateField } from "./entry.js";
 import { collectFindings, redactFinding, type SourcePosition } from "./finding.js";
-import { judgeSecrets } from "./judge-secrets.js";
-import { judgeHeaders, judgeUrl } from "./judge-url-and-headers.js";
 import type { Configuration } from "./parse-configuration.js";
 
 /** A tool server on the network, as code names it. */
@@ -45,10 +45,10 @@ export function createConfiguration(
   const entries = Object.entries(servers).map(([name, server]) => createEntry(name, server));
   for (const entry of entries) {
     // Secrets are expected here: code gets them from wherever it keeps them.
-    for (const secret of judgeSecrets(entry, () => {})) if (secret.length >= 8) secrets.add(secret);
+    for (const secret of checkSecrets(entry, () => {})) if (secret.length >= 8) secrets.add(secret);
     if (entry.type === "stdio") continue;
-    judgeUrl(entry, report);
-    judgeHeaders(entry.headers, report);
+    checkUrl(entry, report);
+    checkHeaders(entry.headers, report);
   }
   return { entries, findings: findings.map((finding) => redactFinding(finding, secrets)) };
 }

@@ -83,7 +83,7 @@ async function entriesOf(folder: string): Promise<{ readonly name: string; reado
 }
 
 /** Reports what the README and the documentation should mention but do not. */
-export function judgeDocumentation(
+export function checkDocumentation(
   entries: readonly Entry[],
   uses: readonly VariableUse[],
   permissions: readonly NeededPermissions[],

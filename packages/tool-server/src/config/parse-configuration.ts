@@ -1,6 +1,9 @@
 import { ToolServerError } from "../errors.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import { suggest } from "../suggest.js";
+import { checkSecrets } from "./check-secrets.js";
+import { checkHeaders, checkUrl } from "./check-url-and-headers.js";
+import { checkTemplate } from "./check-variables.js";
 import { type Entry, type StdioEntry, templateFieldsOf } from "./entry.js";
 import {
   collectFindings,
@@ -13,9 +16,6 @@ import {
   sortFindings,
 } from "./finding.js";
 import { type JsonMember, type JsonNode, type JsonProblem, parseJsonWithPositions } from "./json-with-positions.js";
-import { judgeSecrets } from "./judge-secrets.js";
-import { judgeHeaders, judgeUrl } from "./judge-url-and-headers.js";
-import { judgeTemplate } from "./judge-variables.js";
 import { parseEntry } from "./parse-entry.js";
 import type { RuleCode } from "./rules.js";
 import { usesOAuth } from "./variable-uses.js";
@@ -55,7 +55,7 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
     for (const member of members) {
       const entry = parseEntry(member, path, allowInsecureLoopback, report);
       if (entry === undefined) continue;
-      judgeEntry(entry, secrets, report);
+      checkFields(entry, secrets, report);
       entries.push(entry);
     }
   }
@@ -131,16 +131,16 @@ function isBridge(entry: Entry): entry is StdioEntry {
   return at !== -1 && words[at + 1] === "bridge";
 }
 
-function judgeEntry(entry: Entry, secrets: SecretRegistry, report: Report): void {
+function checkFields(entry: Entry, secrets: SecretRegistry, report: Report): void {
   const bridgeVariables = isBridge(entry) ? new Set(entry.env.map(({ name }) => name)) : undefined;
-  for (const field of templateFieldsOf(entry)) judgeTemplate(field, report, bridgeVariables);
-  for (const secret of judgeSecrets(entry, report)) {
+  for (const field of templateFieldsOf(entry)) checkTemplate(field, report, bridgeVariables);
+  for (const secret of checkSecrets(entry, report)) {
     // A short literal, such as "test", would be redacted in every sentence.
     if (secret.length >= 8) secrets.add(secret);
   }
   if (entry.type === "stdio") return;
-  judgeUrl(entry, report);
-  judgeHeaders(entry.headers, report);
+  checkUrl(entry, report);
+  checkHeaders(entry.headers, report);
   if (entry.oauth !== undefined && !usesOAuth(entry)) {
     const position = { ...entry, path: [...entry.path, "oauth"] };
     const message = "oauth has no effect, because the entry has its own credential or a type that does not use OAuth.";

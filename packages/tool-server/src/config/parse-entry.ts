@@ -55,7 +55,7 @@ export function parseEntry(
   const members = readFields(value.members, position, report);
   const type = typeOf(members, position, report);
   if (type === undefined) return undefined;
-  judgePlacement(members, type, position, report);
+  checkPlacement(members, type, position, report);
   const written = jsonNodeToValue(value);
   if (type === "stdio") {
     const parsed = parseStdio(members, position, name, report);
@@ -137,7 +137,7 @@ function typeOf(members: Members, entry: SourcePosition, report: Report): Entry[
   return type;
 }
 
-function judgePlacement(members: Members, type: Entry["type"], entry: SourcePosition, report: Report): void {
+function checkPlacement(members: Members, type: Entry["type"], entry: SourcePosition, report: Report): void {
   if (members.has("url") && members.has("command")) return;
   const kind = type === "stdio" ? "stdio" : "network";
   for (const [name, { keyAt }] of members) {

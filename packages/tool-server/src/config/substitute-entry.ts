@@ -1,6 +1,8 @@
 import { type ErrorParts, ToolServerError } from "../errors.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import { findSecretShapes } from "../secrets/secret-shapes.js";
+import { checkOrigin } from "./check-url-and-headers.js";
+import { allowsPluginRoot, checkTemplate, checkValue, isReserved, isSecretPosition } from "./check-variables.js";
 import {
   type Entry,
   type NamedField,
@@ -10,8 +12,6 @@ import {
   templateFieldsOf,
 } from "./entry.js";
 import { collectFindings, type Finding, partsOfFindings, type Report, redactFinding } from "./finding.js";
-import { judgeOrigin } from "./judge-url-and-headers.js";
-import { allowsPluginRoot, isReserved, isSecretPosition, judgeTemplate, judgeValue } from "./judge-variables.js";
 import { mapOAuthSettings, type OAuthSettingsOf, type OAuthText, oauthValueProblem } from "./oauth-settings.js";
 import { notSecretVariable, pluginRootVariable, type VariableReference, variablesOf } from "./template.js";
 import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
@@ -116,7 +116,7 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
 }
 
 function renderText(field: TemplateField, context: SubstitutionContext, report: Report): string {
-  judgeTemplate(field, report);
+  checkTemplate(field, report);
   const values = field.template.parts.map((part) =>
     part.kind === "text" ? part.text : (lookUp(field, part, context, report) ?? ""),
   );
@@ -151,7 +151,7 @@ function renderUrlField(
   isOriginOnly: boolean,
 ): string {
   const field = entry.url;
-  judgeTemplate(field, report);
+  checkTemplate(field, report);
   const url = parseUrlTemplate(field.template);
   if (url === undefined) {
     const fix = "Write https://host/path, without spaces.";
@@ -196,7 +196,7 @@ function renderUrlField(
   if (url.regions.some(decidesOrigin)) {
     const { protocol, hostname } = new URL(rendered.url);
     const onlyErrors: Report = (code, severity, ...rest) => severity === "error" && report(code, severity, ...rest);
-    judgeOrigin(
+    checkOrigin(
       entry,
       { scheme: protocol.slice(0, -1), host: hostname },
       onlyErrors,
@@ -249,7 +249,7 @@ function lookUp(
   report: Report,
 ): string | undefined {
   const { name, fallback } = variable;
-  // If it is not available in this field, judgeTemplate reports that.
+  // If it is not available in this field, checkTemplate reports that.
   if (name === pluginRootVariable) return allowsPluginRoot(field.field) ? pluginRoot : undefined;
   if (isReserved(name)) return undefined;
   if (name === notSecretVariable && fallback !== undefined) return fallback;
@@ -269,7 +269,7 @@ function lookUp(
     const severity = isError ? "error" : "warning";
     report("variable-empty", severity, { ...field, variable: name }, message, howToSet(name));
   }
-  judgeValue(field, variable, value, report);
+  checkValue(field, variable, value, report);
   return value;
 }
 

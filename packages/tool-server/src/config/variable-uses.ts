@@ -1,6 +1,6 @@
 import { isCredentialHeader } from "../secrets/secret-names.js";
+import { isSecretPosition } from "./check-variables.js";
 import { type Entry, templateFieldsOf } from "./entry.js";
-import { isSecretPosition } from "./judge-variables.js";
 import { notSecretVariable, pluginRootVariable } from "./template.js";
 
 /** A use of a variable in a field. */

@@ -124,7 +124,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           return result;
         } catch (cause) {
           session.endCall(false);
-          const error = judge(session, cause, { method, signal, timeoutMs });
+          const error = toFailure(session, cause, { method, signal, timeoutMs });
           if (!mayRepeat || signal?.aborted || !isRepeatable(error, method)) throw error;
           report(info, "warning", `${method} is sent once more: ${error.message}`);
         }
@@ -136,7 +136,11 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 
   /** Converts the failure of a request, which may have ended its session. */
-  const judge = (session: ClientSession, cause: unknown, { method, signal, timeoutMs }: Attempt): ToolServerError => {
+  const toFailure = (
+    session: ClientSession,
+    cause: unknown,
+    { method, signal, timeoutMs }: Attempt,
+  ): ToolServerError => {
     const { transport } = session;
     const error =
       keeper.state.kind !== "closed" || signal?.aborted

@@ -46,7 +46,7 @@ interface Seen {
  */
 export async function acquireLockFile(path: string, options: LockFileOptions): Promise<HeldLock> {
   const { signal, clock } = options;
-  const isDead = createJudge(clock);
+  const isDead = createDeadOwnerCheck(clock);
   for (let polls = 1; ; polls += 1) {
     signal.throwIfAborted();
     const base = await look(path);
@@ -141,8 +141,8 @@ async function look(path: string): Promise<Seen | undefined> {
   }
 }
 
-/** Judges owners, and remembers how long it has not seen a heartbeat of those whose process it cannot look up. */
-function createJudge(clock: Clock): (seen: Seen) => boolean {
+/** Decides whether an owner is dead, and remembers how long it has not seen a heartbeat of those whose process it cannot look up. */
+function createDeadOwnerCheck(clock: Clock): (seen: Seen) => boolean {
   const silent = new Map<string, { readonly beat: number; readonly since: number }>();
   return ({ owner, token, beat }) => {
     const liveness = owner === undefined ? "unsure" : livenessOf(owner);

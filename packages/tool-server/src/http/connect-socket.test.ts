@@ -88,16 +88,16 @@ describe("a server that cannot be reached", () => {
   test("reports an address that is not allowed, whether it is in the URL or behind the name", async () => {
     const server = await startHostileServer(greeter);
     const http = createTestClient();
-    const judged: string[][] = [];
+    const asked: string[][] = [];
     const isAddressAllowed = (address: string, host: string): boolean => {
-      judged.push([address, host]);
+      asked.push([address, host]);
       return false;
     };
     const named = await failureFrom(http, `http://inside.test:${server.port}/`, { isAddressAllowed });
     expect(named.message).toContain("inside.test resolves to 127.0.0.1, which is not allowed here");
     const bare = await failureFrom(http, `http://127.0.0.1:${server.port}/`, { isAddressAllowed });
     expect(bare.message).toContain("the address 127.0.0.1 is not allowed here");
-    expect(judged).toEqual([
+    expect(asked).toEqual([
       ["127.0.0.1", "inside.test"],
       ["127.0.0.1", "127.0.0.1"],
     ]);

@@ -10,7 +10,7 @@ import { withFileLock } from "../files/file-lock.js";
 import type { Environment } from "../process/child-environment.js";
 import type { Approval, ApprovalKey, ApprovalSubject } from "./approval.js";
 import { maxApprovalCharacters, parseApprovals, printApprovals } from "./approval-file.js";
-import { currentUser, type Exposure, judgeFolder, judgeOwnership } from "./file-ownership.js";
+import { checkFolder, checkOwnership, currentUser, type Exposure } from "./file-ownership.js";
 
 /** Stores the approvals of one user, shared by all processes. Rejects with APPROVALS_UNREADABLE; a failed read never counts as empty. */
 export interface ApprovalStore {
@@ -88,7 +88,7 @@ async function changeFile<T>(
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     // If the file is a link, as dotfile managers create them, it stays a link.
     const target = await realpath(path).catch(() => path);
-    const exposed = await judgeFolder(target);
+    const exposed = await checkFolder(target);
     if (exposed !== undefined) throw fail(path, "write", exposed);
     const lock = `${target}.lock`;
     const write = async (signal: AbortSignal): Promise<T> => {
@@ -131,7 +131,7 @@ async function readFile(path: string): Promise<readonly Approval[]> {
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await handle.stat();
     if (!facts.isFile()) throw fail(path, "read", { reason: "it is not a file", advice: movedAway });
-    const exposed = judgeOwnership(facts, currentUser()) ?? (await judgeFolder(await realpath(path)));
+    const exposed = checkOwnership(facts, currentUser()) ?? (await checkFolder(await realpath(path)));
     if (exposed !== undefined) throw fail(path, "read", exposed);
     if (facts.size > 4 * maxApprovalCharacters)
       throw fail(path, "read", { reason: "it is too large", advice: movedAway });

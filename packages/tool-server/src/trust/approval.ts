@@ -1,8 +1,8 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
+import { checkSecrets } from "../config/check-secrets.js";
 import type { Entry } from "../config/entry.js";
 import { collectFindings, formatPath, type JsonPath } from "../config/finding.js";
-import { judgeSecrets } from "../config/judge-secrets.js";
 import { ToolServerError } from "../errors.js";
 import type { EntryFingerprint } from "./fingerprint-entry.js";
 import { quoteUnlessPlain } from "./quoted-text.js";
@@ -65,7 +65,7 @@ export const secretNotShown = "[not shown: a secret is written here]";
 /** The paths within an entry, such as `headers.Authorization`, that certainly contain a secret. */
 export function secretFieldsOf(entry: Entry): ReadonlySet<string> {
   const { findings, report } = collectFindings();
-  judgeSecrets(entry, report);
+  checkSecrets(entry, report);
   // A value that only might be a secret is shown: hiding it would hide what is to be approved.
   const sure = findings.filter(({ severity }) => severity === "error");
   return new Set(sure.map(({ path }) => formatPath(path.slice(entry.path.length))));

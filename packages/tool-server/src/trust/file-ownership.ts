@@ -20,7 +20,7 @@ export function currentUser(): number | undefined {
  * Why users other than root and this user could change a file; undefined if none can. For a folder, `isFolder` also accepts a sticky one,
  * which others can write to without renaming existing files.
  */
-export function judgeOwnership(facts: Ownership, user: number | undefined, isFolder = false): Exposure | undefined {
+export function checkOwnership(facts: Ownership, user: number | undefined, isFolder = false): Exposure | undefined {
   if (user === undefined) return undefined;
   if (facts.uid !== 0 && facts.uid !== user) {
     return { reason: `it is owned by another user (${facts.uid})`, advice: "Change its owner with chown." };
@@ -33,9 +33,9 @@ export function judgeOwnership(facts: Ownership, user: number | undefined, isFol
 }
 
 /** The same for the folder of a file: a user who can write there can replace the file. */
-export async function judgeFolder(file: string): Promise<Exposure | undefined> {
+export async function checkFolder(file: string): Promise<Exposure | undefined> {
   const folder = dirname(file);
-  const exposure = judgeOwnership(await stat(folder), currentUser(), true);
+  const exposure = checkOwnership(await stat(folder), currentUser(), true);
   if (exposure === undefined) return undefined;
   return { reason: `its folder ${folder} is not safe: ${exposure.reason}`, advice: exposure.advice };
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { judgeOwnership } from "./file-ownership.js";
+import { checkOwnership } from "./file-ownership.js";
 import { defaultPolicyPath, readPolicy } from "./read-policy.js";
 import { createFolder } from "./trust.test.helper.js";
 
@@ -86,7 +86,7 @@ describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that other users could change",
     [{ uid: 1000, mode: 0o1666 }, 1000, /other users can write/],
     [{ uid: 1001, mode: 0o666 }, undefined, undefined],
   ])("decides by owner and mode whether a policy is safe: %j for user %s", (facts, user, words) => {
-    const reason = judgeOwnership(facts, user)?.reason;
+    const reason = checkOwnership(facts, user)?.reason;
     if (words === undefined) expect(reason).toBeUndefined();
     else expect(reason).toMatch(words);
   });

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { lstat, open, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
-import { currentUser, type Exposure, judgeFolder, judgeOwnership } from "./file-ownership.js";
+import { checkFolder, checkOwnership, currentUser, type Exposure } from "./file-ownership.js";
 import { parsePolicy, type TrustPolicy } from "./policy.js";
 
 /** The default policy file. */
@@ -32,7 +32,7 @@ async function readText(path: string, isOptional: boolean): Promise<string | und
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const facts = await handle.stat();
     if (!facts.isFile()) throw fail(path, { reason: "it is not a file" });
-    const exposed = judgeOwnership(facts, currentUser()) ?? (await judgeFolder(await realpath(path)));
+    const exposed = checkOwnership(facts, currentUser()) ?? (await checkFolder(await realpath(path)));
     if (exposed !== undefined) throw fail(path, exposed);
     if (facts.size > maxBytes) {
       throw fail(path, { reason: `its ${facts.size} bytes exceed the limit of ${maxBytes}` });

@@ -1,16 +1,16 @@
 import type { Environment } from "../process/child-environment.js";
 import type { ApprovalSubject } from "./approval.js";
 import { type ApprovalStore, createApprovalStore, defaultApprovalsPath } from "./approval-store.js";
-import { judgeTrust, type TrustJudgement, type TrustQuestion } from "./judge-trust.js";
+import { evaluateTrust, type TrustDecision, type TrustQuestion } from "./evaluate-trust.js";
 import type { TrustPolicy } from "./policy.js";
 import { readPolicy } from "./read-policy.js";
 
 /** Decides which entries of a configuration may act. `approvals` and `trustAll` create one. */
 export interface Trust {
-  /** Judges an entry before anything of it runs or connects, and again before each start. Rejects as `judgeTrust` does. */
-  judge(
+  /** Evaluates an entry before anything of it runs or connects, and again before each start. Rejects as `evaluateTrust` does. */
+  evaluate(
     question: Pick<TrustQuestion, "entry" | "configurationPath" | "pluginRoot" | "variables">,
-  ): Promise<TrustJudgement>;
+  ): Promise<TrustDecision>;
   /** Stores the approval of a person, and resolves once it is durable. */
   approve(subject: ApprovalSubject): Promise<unknown>;
   /** The policy in force, which also rules the sandbox; undefined if the machine has none. Rejects with POLICY_UNREADABLE. */
@@ -45,10 +45,10 @@ function createTrust(options: ApprovalsOptions, mode: "approval" | "flag"): Trus
   const { environment = process.env } = options;
   const store =
     options.store ?? createApprovalStore({ path: defaultApprovalsPath(environment, environment.HOME || undefined) });
-  // Read at each judgement, because the owner of the machine may change it while this process runs.
+  // Read at each decision, because the owner of the machine may change it while this process runs.
   const policy = (): Promise<TrustPolicy | undefined> => readPolicy(environment.WIRESCOPE_POLICY || undefined);
   return {
-    judge: async (question) => judgeTrust({ ...question, store, policy: await policy(), mode }),
+    evaluate: async (question) => evaluateTrust({ ...question, store, policy: await policy(), mode }),
     approve: (subject) => store.approve(subject),
     policy,
   };

@@ -92,14 +92,14 @@ describe("trust", () => {
     ["denied-by-policy", { state: "denied", rule: { kind: "others", policy: "/etc/policy.json" } }, undefined],
   ] as const)(
     "[TS-D-WHY-4] ends the walk before anything is run or connected to if the entry is not trusted (%s)",
-    async (code, judgement, command) => {
+    async (code, decision, command) => {
       const folder = await createScriptFolder();
       const witness = join(folder.path, "ran");
       await folder.sh(`touch ${witness}; echo '{}'`);
       const server = await startToolServer();
       const explained = await explainEntry(
         { type: "http", url: server.url.href, headersHelper: "${HOST_PLUGIN_ROOT}/script.sh" },
-        { pluginRoot: folder.path, judgeTrust: async () => judgement, commandArguments: ["--config", "other.json"] },
+        { pluginRoot: folder.path, evaluateTrust: async () => decision, commandArguments: ["--config", "other.json"] },
       );
       expect(firstOf(explained)).toMatchObject({ code, weight: 1 });
       expect(firstOf(explained).fix.command).toBe(command);
@@ -112,7 +112,7 @@ describe("trust", () => {
   test("reports that trust cannot be decided, and runs nothing", async () => {
     const explained = await explainEntry(bearer, {
       variables: { API_TOKEN: "a-token-of-mine" },
-      judgeTrust: async () => {
+      evaluateTrust: async () => {
         throw new ToolServerError("APPROVALS_UNREADABLE", { problem: "The file of approvals is damaged.", advice: "" });
       },
     });
@@ -128,7 +128,7 @@ describe("trust", () => {
     const explained = await explainEntry(
       { type: "http", url: server.url.href },
       {
-        judgeTrust: async () => {
+        evaluateTrust: async () => {
           asked += 1;
           return asked === 1 ? trusted : { state: "new", approval, subject };
         },

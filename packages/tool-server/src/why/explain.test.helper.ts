@@ -13,12 +13,12 @@ import {
   startHostileServer,
 } from "../http/hostile-http-server.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
-import type { TrustJudgement } from "../trust/judge-trust.js";
+import type { TrustDecision } from "../trust/evaluate-trust.js";
 import { explainServer } from "./explain-server.js";
 import type { CheckOutcome, ExplainOptions, Explanation, StepName } from "./explanation.js";
 
-/** The judgement of a trusted entry. */
-export const trusted: TrustJudgement = {
+/** The decision of a trusted entry. */
+export const trusted: TrustDecision = {
   state: "trusted",
   by: "flag",
   fingerprint: { digest: "", entry: "", files: [], isComplete: true },
@@ -34,7 +34,7 @@ export function explainEntry(entry: unknown, options: Partial<ExplainOptions> = 
     configurationPath: "/plugin/.mcp.json",
     variables: { PATH: process.env.PATH },
     pluginRoot: process.cwd(),
-    judgeTrust: async () => trusted,
+    evaluateTrust: async () => trusted,
     settings: { info: { name: "wirescope-test", version: "0.0.0" } },
     allowInsecureLoopback: true,
     ...options,

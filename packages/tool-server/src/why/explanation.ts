@@ -10,7 +10,7 @@ import type { OAuthSettings } from "../connection/servers/entry-oauth.js";
 import type { ToolServerSettings } from "../connection/servers/open-tool-server.js";
 import type { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import type { TrustJudgement } from "../trust/judge-trust.js";
+import type { TrustDecision } from "../trust/evaluate-trust.js";
 
 /** The server to diagnose, and what it is opened with. */
 export interface ExplainOptions {
@@ -22,8 +22,8 @@ export interface ExplainOptions {
   readonly variables: Variables;
   readonly pluginRoot: string;
   readonly secrets: SecretRegistry;
-  /** Judges the entry, and again before each start and connection; pass `judgeTrust`. Nobody is prompted. */
-  readonly judgeTrust: (entry: Entry) => Promise<TrustJudgement>;
+  /** Evaluates the entry, and again before each start and connection; pass `evaluateTrust`. Nobody is prompted. */
+  readonly evaluateTrust: (entry: Entry) => Promise<TrustDecision>;
   /** How the client identifies itself to the server. */
   readonly settings: ClientSettings;
   /** Additional CA certificates, in PEM. */

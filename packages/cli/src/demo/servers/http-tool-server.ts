@@ -13,7 +13,7 @@ interface HttpToolServerOptions {
   readonly name: string;
   readonly tools: readonly DemoTool[];
   /** Decides whether to refuse a request; undefined accepts it. */
-  readonly judge: (request: IncomingMessage, body: string) => Refusal | undefined;
+  readonly refuse: (request: IncomingMessage, body: string) => Refusal | undefined;
   /** Documents that it publishes, by path. */
   readonly documents?: (origin: string) => Readonly<Record<string, object>>;
 }
@@ -26,7 +26,7 @@ export interface HttpToolServer {
 }
 
 export async function startHttpToolServer(options: HttpToolServerOptions): Promise<HttpToolServer> {
-  const { name, tools, judge } = options;
+  const { name, tools, refuse } = options;
   const server: Server = createServer(
     handleSafely(async (request, response) => {
       const document = options.documents?.(origin)[request.url ?? ""];
@@ -39,7 +39,7 @@ export async function startHttpToolServer(options: HttpToolServerOptions): Promi
         return;
       }
       const body = await text(request);
-      const refusal = judge(request, body);
+      const refusal = refuse(request, body);
       if (refusal !== undefined) {
         response.writeHead(refusal.status, { "www-authenticate": refusal.challenge }).end();
         return;

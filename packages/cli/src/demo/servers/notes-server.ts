@@ -54,7 +54,7 @@ export function startNotesServer(
   const challenge = (error: string, scope: string): string =>
     `Bearer error="${error}", scope="${scope}", resource_metadata="${metadata}"`;
 
-  const judge = ({ headers }: IncomingMessage, body: string): Refusal | undefined => {
+  const refuse = ({ headers }: IncomingMessage, body: string): Refusal | undefined => {
     const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? "";
     const scopes = authorization.scopesOf(token);
     if (scopes === undefined) return { status: 401, challenge: challenge("invalid_token", "notes:read") };
@@ -78,7 +78,7 @@ export function startNotesServer(
         },
       },
     ],
-    judge,
+    refuse,
     documents: (origin) => {
       metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
       const document = {

@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type ApprovalChange, type FileFingerprint, renderDistrust, type TrustJudgement } from "@wirescope/tool-server";
+import { type ApprovalChange, type FileFingerprint, renderDistrust, type TrustDecision } from "@wirescope/tool-server";
 import {
   type ApprovalChangeSchema,
   type GetApprovalResponse,
@@ -25,21 +25,21 @@ const reasons = {
 } as const;
 
 /** What has to be approved, as a message. */
-export function approvalToMessage(server: string, judgement: TrustJudgement): GetApprovalResponse {
-  const isTrusted = judgement.state === "trusted";
+export function approvalToMessage(server: string, decision: TrustDecision): GetApprovalResponse {
+  const isTrusted = decision.state === "trusted";
   return create(GetApprovalResponseSchema, {
-    state: states[judgement.state],
-    reason: reasons[isTrusted ? judgement.by : judgement.state],
-    fingerprint: fingerprintOf(judgement),
-    description: isTrusted ? [] : renderDistrust(server, judgement),
-    thisRunOnly: isTrusted && judgement.by === "flag",
-    changes: judgement.state === "changed" ? judgement.diff.map(changeInit) : [],
+    state: states[decision.state],
+    reason: reasons[isTrusted ? decision.by : decision.state],
+    fingerprint: fingerprintOf(decision),
+    description: isTrusted ? [] : renderDistrust(server, decision),
+    thisRunOnly: isTrusted && decision.by === "flag",
+    changes: decision.state === "changed" ? decision.diff.map(changeInit) : [],
   });
 }
 
 /** What has to be approved, as a message describes it. */
 export interface ShownApproval {
-  readonly state: TrustJudgement["state"];
+  readonly state: TrustDecision["state"];
   readonly reason: string;
   /** What the user has to see before they approve it. */
   readonly lines: readonly string[];
@@ -61,9 +61,9 @@ export function approvalFromMessage(message: GetApprovalResponse): ShownApproval
 }
 
 /** The digest of what was evaluated; empty if a policy denies it. */
-export function fingerprintOf(judgement: TrustJudgement): string {
-  if (judgement.state === "denied") return "";
-  return (judgement.state === "trusted" ? judgement.fingerprint : judgement.subject.fingerprint).digest;
+export function fingerprintOf(decision: TrustDecision): string {
+  if (decision.state === "denied") return "";
+  return (decision.state === "trusted" ? decision.fingerprint : decision.subject.fingerprint).digest;
 }
 
 function changeInit(change: ApprovalChange): MessageInitShape<typeof ApprovalChangeSchema> {

@@ -80,12 +80,12 @@ export function carriesCredential({ name, variables }: Pick<HeaderDescription, "
 
 function describeHeader(header: HeaderDescription, value: string): HeaderEvidence {
   const { name, from, variables } = header;
-  const { scheme, defect } = judgeValue(name, value);
+  const { scheme, defect } = inspectValue(name, value);
   return { name, from, variables, isCredential: carriesCredential(header), scheme, defect };
 }
 
 /** What the form of a value shows. */
-function judgeValue(name: string, value: string): { scheme?: string | undefined; defect?: HeaderDefect | undefined } {
+function inspectValue(name: string, value: string): { scheme?: string | undefined; defect?: HeaderDefect | undefined } {
   if (!isAuthorizationName(name)) return { defect: isPlaceholder(value) ? "placeholder" : undefined };
   const { scheme, credentials } = parseAuthorization(value);
   if (isPlaceholder(credentials)) return { scheme, defect: "placeholder" };

@@ -3,7 +3,7 @@ import type { TrackOperation } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import type { AddressJudge } from "./requests/address-judge.js";
+import type { AddressGuard } from "./requests/address-guard.js";
 
 /** What every OAuth step needs for one tool server. */
 export interface OAuthContext {
@@ -13,8 +13,8 @@ export interface OAuthContext {
   readonly url: URL;
   /** Sends all requests, so that one proxy and one set of certificates apply to every hop. */
   readonly http: HttpClient;
-  /** Judges the addresses that the tool server refers to. */
-  readonly addresses: AddressJudge;
+  /** Checks the addresses that the tool server refers to. */
+  readonly addresses: AddressGuard;
   /** Tokens, codes, verifiers and client secrets are added to it as soon as they exist. */
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
   readonly clock: Clock;

@@ -27,7 +27,7 @@ export async function openPrivateFolder(
     const real = await realpath(path);
     const facts = await stat(real);
     if (!facts.isDirectory()) throw notAFolder(real);
-    judgeOwner(real, facts);
+    checkOwner(real, facts);
     if (hasModes && (facts.mode & othersBits) !== 0) {
       if (!isOurs(await readdir(real))) {
         throw vaultUnreadable(
@@ -84,7 +84,7 @@ export async function readPrivateFile(path: string, warn: Warn): Promise<string 
       if (problem !== undefined) {
         throw vaultUnreadable(path, `${problem}: it was not written by Wirescope`, "Move it away.");
       }
-      judgeOwner(path, facts);
+      checkOwner(path, facts);
       if (hasModes && (facts.mode & othersBits) !== 0) {
         await file.chmod(0o600);
         warn(`Other users could read ${path}; its mode was corrected. Its content is encrypted.`);
@@ -99,7 +99,7 @@ export async function readPrivateFile(path: string, warn: Warn): Promise<string 
   }
 }
 
-function judgeOwner(path: string, { uid }: Stats): void {
+function checkOwner(path: string, { uid }: Stats): void {
   const us = process.geteuid?.();
   if (us === undefined || us === uid) return;
   const problem = `belongs to user ${uid}, and this process runs as user ${us}`;

@@ -6,7 +6,7 @@ import { ToolServerError } from "../../errors.js";
 import { startHostileServer } from "../../http/hostile-http-server.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { type ApprovalStore, createApprovalStore } from "../../trust/approval-store.js";
-import { judgeTrust, notTrusted, renderDistrust } from "../../trust/judge-trust.js";
+import { evaluateTrust, notTrusted, renderDistrust } from "../../trust/evaluate-trust.js";
 import { createFolder, type TestFolder } from "../../trust/trust.test.helper.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
 
@@ -37,8 +37,8 @@ async function createProject(): Promise<Project> {
   const shown: string[] = [];
   const read = (entries: object) =>
     parseConfiguration(JSON.stringify(entries), { allowInsecureLoopback: true, secrets: createSecretRegistry() });
-  const judge = (entry: Parameters<typeof judgeTrust>[0]["entry"]) =>
-    judgeTrust({ entry, configurationPath, pluginRoot: folder.path, variables: {}, store, policy: undefined });
+  const evaluate = (entry: Parameters<typeof evaluateTrust>[0]["entry"]) =>
+    evaluateTrust({ entry, configurationPath, pluginRoot: folder.path, variables: {}, store, policy: undefined });
   return {
     ...folder,
     shown,
@@ -49,10 +49,10 @@ async function createProject(): Promise<Project> {
         pluginRoot: folder.path,
         secrets: createSecretRegistry(),
         async assertTrusted(entry) {
-          const judgement = await judge(entry);
-          if (judgement.state === "trusted") return;
-          shown.push(...renderDistrust(entry.name, judgement));
-          throw notTrusted(entry.name, judgement);
+          const decision = await evaluate(entry);
+          if (decision.state === "trusted") return;
+          shown.push(...renderDistrust(entry.name, decision));
+          throw notTrusted(entry.name, decision);
         },
         backOff: { firstMs: 1, maxMs: 1 },
         settings: { info: { name: "test", version: "0" } },
@@ -62,8 +62,8 @@ async function createProject(): Promise<Project> {
     },
     async approve(entries) {
       for (const entry of read(entries).entries) {
-        const judgement = await judge(entry);
-        if (judgement.state === "new" || judgement.state === "changed") await store.approve(judgement.subject);
+        const decision = await evaluate(entry);
+        if (decision.state === "new" || decision.state === "changed") await store.approve(decision.subject);
       }
     },
   };

@@ -1,7 +1,7 @@
 import type { HelperRunReport } from "../../auth/credentials/helper-credential.js";
+import { checkSecrets } from "../../config/check-secrets.js";
 import type { Entry } from "../../config/entry.js";
 import { collectFindings } from "../../config/finding.js";
-import { judgeSecrets } from "../../config/judge-secrets.js";
 import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
 import type { ConnectionInfo } from "../../connection-info.js";
 import type { Reporter } from "../../diagnostics.js";
@@ -34,7 +34,7 @@ const minLength = 8;
 /** Creates a scope for text about one server: literal secrets of its entry, and those that the server makes known later. */
 export function createServerSecrets(entry: Entry, secrets: SecretRegistry): SecretRegistry {
   const scope = secrets.scope();
-  for (const value of judgeSecrets(entry, collectFindings().report)) if (value.length >= minLength) scope.add(value);
+  for (const value of checkSecrets(entry, collectFindings().report)) if (value.length >= minLength) scope.add(value);
   return scope;
 }
 

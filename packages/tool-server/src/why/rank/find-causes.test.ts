@@ -94,8 +94,8 @@ test("[TS-D-WHY-1] reports a failure of a helper, the network or the vault as a 
     "name-unknown",
   ]);
   expect(codes({ oauth: { events: [], vaultFailure: failure } })).toEqual(["vault-unreadable"]);
-  const { trust: _, ...unjudged } = base;
-  expect(findCauses(unjudged)).toEqual([]);
+  const { trust: _, ...withoutTrust } = base;
+  expect(findCauses(withoutTrust)).toEqual([]);
 });
 
 describe("a refused token", () => {

@@ -8,7 +8,7 @@ import { responseCauses } from "./response-causes.js";
 import { signInCauses, signInFailureCauses } from "./sign-in-causes.js";
 
 // In the order of the walk: of two equally likely causes, the earlier may be the reason for the later.
-const judges = [
+const finders = [
   configurationCauses,
   helperCauses,
   networkCauses,
@@ -22,7 +22,7 @@ const judges = [
 /** The possible causes of what a walk saw, the likeliest first; none if nothing failed. A pure function of the evidence. */
 export function findCauses(seen: WalkEvidence): Cause[] {
   if (!hasFailed(seen)) return [];
-  const causes = judges.flatMap((judge) => judge(seen));
+  const causes = finders.flatMap((find) => find(seen));
   return causes.length === 0 ? [unknown(seen)] : rankCauses(causes);
 }
 

@@ -97,7 +97,7 @@ function failureCauses(seen: WalkEvidence, { failure, connected }: AttemptEviden
     case "CALL_TIMEOUT":
       return found("no-response", 0.9, ping("Check what the server is doing, or increase the timeout."));
     case "SERVER_UNREACHABLE":
-      // With TLS 1.3 a server judges the client's certificate only after the handshake.
+      // With TLS 1.3 a server checks the client's certificate only after the handshake.
       if (needsClientCertificate) return found("client-certificate-required", 1, fixByBridge(seen));
       return found("connection-cut", 0.8, ping("Check the server's log, and the proxies in between."));
     case "CONNECTION_LOST":

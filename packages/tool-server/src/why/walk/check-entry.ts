@@ -5,7 +5,7 @@ import { unknownServer } from "../../config/parse-configuration.js";
 import { type ResolvedEntry, substituteEntry } from "../../config/substitute-entry.js";
 import { variableUses } from "../../config/variable-uses.js";
 import { ToolServerError } from "../../errors.js";
-import { notTrusted } from "../../trust/judge-trust.js";
+import { notTrusted } from "../../trust/evaluate-trust.js";
 import { failureEvidence, type TrustEvidence, type WalkEvidence } from "../evidence.js";
 import type { ExplainOptions } from "../explanation.js";
 import type { Walk } from "./walk.js";
@@ -74,9 +74,9 @@ const reasons = {
 /** Whether the entry is trusted. Nothing is run or connected to. */
 export async function checkTrust({ options, entry, redact }: Walk): Promise<TrustEvidence> {
   try {
-    const judgement = await options.judgeTrust(entry);
-    if (judgement.state === "trusted") return { state: "trusted", reason: reasons[judgement.by] };
-    return { state: judgement.state, reason: redact(notTrusted(entry.name, judgement).message) };
+    const decision = await options.evaluateTrust(entry);
+    if (decision.state === "trusted") return { state: "trusted", reason: reasons[decision.by] };
+    return { state: decision.state, reason: redact(notTrusted(entry.name, decision).message) };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
     return { state: "unreadable", reason: redact(error.message) };

@@ -133,7 +133,7 @@ async function checkClient(context: OAuthContext, request: ClientOptions): Promi
   }
   try {
     const response = await requestPage(context, server, client, { redirectUri, rules, scopes: [] }, signal);
-    return { ...base, ...judgeClientResponse(context, response, redirectUri) };
+    return { ...base, ...inspectClientResponse(context, response, redirectUri) };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
     return { ...base, outcome: "unclear", evidence: [error.message] };
@@ -165,7 +165,7 @@ const unknownClient =
 const wrongRedirect = /redirect[_ ]?ur[il]/i;
 
 /** What the response of an authorization endpoint says about the client. Redirects are not followed, and queries not reported. */
-export function judgeClientResponse(
+export function inspectClientResponse(
   context: Pick<OAuthContext, "secrets">,
   { status, headers, body }: Pick<OAuthResponse, "status" | "headers" | "body">,
   redirectUri: string,

@@ -4,7 +4,7 @@ import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { missingVariables } from "./check-child.js";
 import { classify } from "./check-network.js";
-import { judgeClientResponse } from "./check-sign-in.js";
+import { inspectClientResponse } from "./check-sign-in.js";
 import { candidatesOf } from "./find-alternative.js";
 import { createWalk, within } from "./walk.js";
 
@@ -67,24 +67,24 @@ test("truncates text of a peer after redaction, so that no part of a secret rema
 
 describe("the response of an authorization endpoint", () => {
   const context = { secrets: createSecretRegistry() };
-  const judge = (status: number, body = "", location = "") =>
-    judgeClientResponse(context, { status, body, headers: { location } }, "http://127.0.0.1:1/callback").outcome;
+  const inspect = (status: number, body = "", location = "") =>
+    inspectClientResponse(context, { status, body, headers: { location } }, "http://127.0.0.1:1/callback").outcome;
 
   test("decides from the response of an authorization endpoint whether it knows the client and its redirect URI", () => {
-    expect(judge(200, "<form>Sign in</form>")).toBe("accepted");
-    expect(judge(302, "", "https://as.example/login")).toBe("accepted");
-    expect(judge(302, "", "http://127.0.0.1:1/callback?code=abc")).toBe("accepted");
-    expect(judge(302, "", "http://127.0.0.1:1/callback?error=unauthorized_client")).toBe("dead");
-    expect(judge(302, "", "http://127.0.0.1:1/callback?error=access_denied")).toBe("unclear");
-    expect(judge(400, "<h1>invalid_client</h1>")).toBe("dead");
-    expect(judge(400, "Invalid redirect_uri for client")).toBe("redirect-mismatch");
-    expect(judge(503, "invalid_client")).toBe("unclear");
+    expect(inspect(200, "<form>Sign in</form>")).toBe("accepted");
+    expect(inspect(302, "", "https://as.example/login")).toBe("accepted");
+    expect(inspect(302, "", "http://127.0.0.1:1/callback?code=abc")).toBe("accepted");
+    expect(inspect(302, "", "http://127.0.0.1:1/callback?error=unauthorized_client")).toBe("dead");
+    expect(inspect(302, "", "http://127.0.0.1:1/callback?error=access_denied")).toBe("unclear");
+    expect(inspect(400, "<h1>invalid_client</h1>")).toBe("dead");
+    expect(inspect(400, "Invalid redirect_uri for client")).toBe("redirect-mismatch");
+    expect(inspect(503, "invalid_client")).toBe("unclear");
   });
 
   test("reports the response of an authorization endpoint without the code in it", () => {
     const headers = { location: "http://127.0.0.1:1/callback?code=a-secret-code" };
-    const judged = judgeClientResponse(context, { status: 302, body: "", headers }, "http://127.0.0.1:1/callback");
-    expect(JSON.stringify(judged)).not.toContain("a-secret-code");
+    const inspected = inspectClientResponse(context, { status: 302, body: "", headers }, "http://127.0.0.1:1/callback");
+    expect(JSON.stringify(inspected)).not.toContain("a-secret-code");
   });
 });
 

@@ -4,7 +4,7 @@ import { createReporter, type Reporter } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
 import { isLauncher } from "../../process/resolve-command.js";
-import { notTrusted } from "../../trust/judge-trust.js";
+import { notTrusted } from "../../trust/evaluate-trust.js";
 import type { ExplainOptions } from "../explanation.js";
 
 /** A walk in progress: what all of its steps use. */
@@ -53,8 +53,8 @@ export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortS
     signal,
     report: createReporter(secrets),
     async ensureTrusted() {
-      const judgement = await options.judgeTrust(entry);
-      if (judgement.state !== "trusted") throw notTrusted(entry.name, judgement);
+      const decision = await options.evaluateTrust(entry);
+      if (decision.state !== "trusted") throw notTrusted(entry.name, decision);
     },
     // Truncated after redaction, so that no part of a secret remains.
     say: (text, maxLength = 300) => printableText(redact(text).replace(/\s+/g, " ").trim(), maxLength),

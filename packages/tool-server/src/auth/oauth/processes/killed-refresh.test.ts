@@ -108,11 +108,11 @@ async function createLane(world: OAuthWorld): Promise<Lane> {
   return { ...lane, clientId: record.clientId };
 }
 
-/** Kills so many, in a few lanes at once; `judge` gets how often a user was asked at the start after each, and how many refreshes there were. */
+/** Kills so many, in a few lanes at once; `verify` gets how often a user was asked at the start after each, and how many refreshes there were. */
 async function killMany(
   count: number,
   kill: (lane: Lane) => Promise<void>,
-  judge: (asked: number, refreshes: number) => void,
+  verify: (asked: number, refreshes: number) => void,
 ): Promise<void> {
   const world = await createOAuthWorld();
   let begun = 0;
@@ -126,7 +126,7 @@ async function killMany(
       const asked = await startOnce(lane);
       // No one is asked twice.
       expect(await startOnce(lane)).toBe(0);
-      judge(asked, refreshesOf(lane) - before);
+      verify(asked, refreshesOf(lane) - before);
     }
     await expectCleaned(lane);
   };

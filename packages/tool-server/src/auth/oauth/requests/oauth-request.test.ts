@@ -6,7 +6,7 @@ import { createHttpClient } from "../../../http/create-http-client.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { defaultOAuthLimits, type OAuthContext } from "../oauth-context.js";
 import { testTransport } from "../oauth-world.test.helper.js";
-import { createAddressJudge } from "./address-judge.js";
+import { createAddressGuard } from "./address-guard.js";
 import { sendOAuthRequest } from "./oauth-request.js";
 
 const names: Record<string, string> = {};
@@ -44,7 +44,7 @@ function contextOf(serverUrl: string, trusted: readonly string[] = []): OAuthCon
     server: "notes",
     url,
     http,
-    addresses: createAddressJudge(
+    addresses: createAddressGuard(
       url,
       http,
       trusted.map((text) => new URL(text)),
@@ -62,7 +62,7 @@ const get = (url: string) => ({ method: "GET", url: new URL(url), headers: {}, a
 test("[TS-D-OAUTH-4] a name that resolves to a forbidden address is rejected before anything is sent (CVE-2026-51994)", async () => {
   names["as.localhost"] = "127.0.0.1";
   const inside = await start((_, response) => response.end("{}"));
-  // The tool server is at a public address, judging by its URL.
+  // The tool server is at a public address, by its URL.
   const context = contextOf("https://93.184.216.34/mcp");
   await expect(sendOAuthRequest(context, get(`http://as.localhost:${inside.port}/`))).rejects.toMatchObject({
     code: "AUTHORIZATION_SERVER_INVALID",

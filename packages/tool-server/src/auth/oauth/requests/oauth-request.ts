@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse, ResponseHeaders } from "../../../http/h
 import { type JsonObject, parseJsonObject } from "../../../json-object.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
-import { describeRange } from "./address-judge.js";
+import { describeRange } from "./address-guard.js";
 import { addressRangeOf } from "./address-range.js";
 import { endpointDefect } from "./endpoint-rules.js";
 
@@ -54,7 +54,7 @@ export async function sendOAuthRequest(
   const both = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);
   try {
     both.throwIfAborted();
-    const response = await untilAborted(sendJudged(context, request, both), both);
+    const response = await untilAborted(sendGuarded(context, request, both), both);
     const text = await untilAborted(response.text(limits.responseBytes), both).catch((error: unknown) => {
       response.discard();
       throw error;
@@ -71,7 +71,7 @@ export async function sendOAuthRequest(
 }
 
 /** Sends a request unless its host resolves to a forbidden address. */
-async function sendJudged(
+async function sendGuarded(
   context: OAuthContext,
   { method, url, headers, body }: OAuthRequest,
   signal: AbortSignal,

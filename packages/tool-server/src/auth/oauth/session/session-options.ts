@@ -7,7 +7,7 @@ import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { ConfiguredClient } from "../clients/oauth-client.js";
 import type { RequestSettings } from "../discovery/request-rules.js";
 import { defaultOAuthLimits, type OAuthContext, type OAuthEvent, type OAuthLimits } from "../oauth-context.js";
-import { createAddressJudge } from "../requests/address-judge.js";
+import { createAddressGuard } from "../requests/address-guard.js";
 import type { RedirectOptions } from "../sign-in/callback-receiver.js";
 import type { MachineGrant } from "../tokens/machine-grant.js";
 
@@ -53,14 +53,14 @@ export function contextOf(options: Omit<OAuthSessionOptions, "profile" | "vault"
   const { server, http, secrets, clock = systemClock, limits, allowInsecureLoopback = false, grant, issuer } = options;
   const url = new URL(options.url);
   url.hash = "";
-  // Configured urls are trusted; the judge restricts the urls of others.
+  // Configured urls are trusted; the guard restricts the urls of others.
   const named = [issuer, grant?.kind === "enterprise" ? grant.provider.tokenEndpoint : undefined];
   const trusted = named.flatMap((text) => parseUrl(text ?? "") ?? []);
   return {
     server,
     url,
     http,
-    addresses: createAddressJudge(url, http, trusted),
+    addresses: createAddressGuard(url, http, trusted),
     secrets,
     clock,
     limits: { ...defaultOAuthLimits, ...limits },

@@ -7,7 +7,7 @@ import { literalOf, variablesOf } from "./template.js";
 import { decidesOrigin, parseUrlTemplate, variableMark } from "./url-template.js";
 
 /** Checks the url of an entry as far as that does not depend on variables. */
-export function judgeUrl(entry: NetworkEntry, report: Report): void {
+export function checkUrl(entry: NetworkEntry, report: Report): void {
   const { url: field, type } = entry;
   const url = parseUrlTemplate(field.template);
   const secure = type === "ws" ? "wss" : "https";
@@ -21,7 +21,7 @@ export function judgeUrl(entry: NetworkEntry, report: Report): void {
     );
     return;
   }
-  judgeOrigin(entry, url, report);
+  checkOrigin(entry, url, report);
   if (url.user !== "") {
     report(
       "url-credentials",
@@ -64,7 +64,7 @@ function isSurelyLoopback(host: string): boolean {
  * Checks scheme and host, before or after substitution. Parts that a variable decides are checked only after substitution. `fix` is the
  * start of the fix, before `https://`.
  */
-export function judgeOrigin(
+export function checkOrigin(
   { type, url: field, allowsInsecureLoopback }: NetworkEntry,
   { scheme, host }: { readonly scheme: string; readonly host: string },
   report: Report,
@@ -95,7 +95,7 @@ export function judgeOrigin(
 }
 
 /** Checks the headers of an entry against the rules of HTTP and of Authorization. */
-export function judgeHeaders(headers: readonly NamedField[], report: Report): void {
+export function checkHeaders(headers: readonly NamedField[], report: Report): void {
   const seen = new Map<string, NamedField>();
   for (const field of headers) {
     const name = field.name.toLowerCase();
@@ -126,11 +126,11 @@ export function judgeHeaders(headers: readonly NamedField[], report: Report): vo
         "Write it on one line with printable characters.",
       );
     }
-    if (name === "authorization") judgeAuthorization(field, report);
+    if (name === "authorization") checkAuthorization(field, report);
   }
 }
 
-function judgeAuthorization(field: NamedField, report: Report): void {
+function checkAuthorization(field: NamedField, report: Report): void {
   const { text } = field.template;
   const [, word = ""] = /^([A-Za-z][\w!#$&'*+.^`|~-]*) \S/.exec(text) ?? [];
   const known = suggest(word, authorizationSchemes);

@@ -14,7 +14,7 @@ import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
 import { renderApproval } from "./render-approval.js";
 
 /** Whether an entry is trusted, and if not, what to show the user. */
-export type TrustJudgement =
+export type TrustDecision =
   | {
       readonly state: "trusted";
       /** The reason: an approval, the policy, or `--trust` for this run. */
@@ -32,7 +32,7 @@ export type TrustJudgement =
     }
   | { readonly state: "denied"; readonly rule: DenyingRule };
 
-/** The entry to judge, and what it is judged by. */
+/** The entry to evaluate, and what decides about it. */
 export interface TrustQuestion {
   /** An entry without errors; an entry with errors must not be used even if it is trusted. */
   readonly entry: Entry;
@@ -54,12 +54,12 @@ export interface TrustQuestion {
  * neither the entry, its files nor its origin changed. Call it before the entry is started or connected, and again before each start. Stores
  * nothing. Rejects with APPROVALS_UNREADABLE or CONFIGURATION_UNREADABLE.
  */
-export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgement> {
+export async function evaluateTrust(question: TrustQuestion): Promise<TrustDecision> {
   const { entry, configurationPath, pluginRoot, variables, store, policy, mode = "approval" } = question;
   const fingerprint = await fingerprintEntry(entry, { pluginRoot, variables });
   const subject = await approvalSubject(entry, fingerprint, configurationPath, pluginRoot);
   if (policy !== undefined) {
-    const verdict = await judgePolicy(policy, {
+    const verdict = await applyPolicy(policy, {
       entry,
       fingerprint,
       pluginRoot: resolve(pluginRoot),
@@ -82,7 +82,7 @@ export async function judgeTrust(question: TrustQuestion): Promise<TrustJudgemen
   return diff === undefined ? { state: "new", approval, subject } : { state: "changed", approval, diff, subject };
 }
 
-async function judgePolicy(policy: TrustPolicy, subject: RuleSubject): Promise<DenyingRule | "allowed" | "unlisted"> {
+async function applyPolicy(policy: TrustPolicy, subject: RuleSubject): Promise<DenyingRule | "allowed" | "unlisted"> {
   for (const rule of policy.deny) {
     if (await isDeniedBy(rule, subject)) return { kind: "deny", policy: policy.path, rule };
   }
@@ -92,53 +92,53 @@ async function judgePolicy(policy: TrustPolicy, subject: RuleSubject): Promise<D
   return policy.others === "deny" ? { kind: "others", policy: policy.path } : "unlisted";
 }
 
-/** The judgement of an entry that is not trusted. */
-export type Distrust = Exclude<TrustJudgement, { readonly state: "trusted" }>;
+/** The decision of an entry that is not trusted. */
+export type Distrust = Exclude<TrustDecision, { readonly state: "trusted" }>;
 
-/** The judgement as lines of plain ASCII: what to approve, what changed, or which policy denies it. */
-export function renderDistrust(server: string, judgement: Distrust): string[] {
-  switch (judgement.state) {
+/** The decision as lines of plain ASCII: what to approve, what changed, or which policy denies it. */
+export function renderDistrust(server: string, decision: Distrust): string[] {
+  switch (decision.state) {
     case "new":
-      return renderApproval(judgement.approval);
+      return renderApproval(decision.approval);
     case "changed":
       return [
         `Server ${quoteText(server)} has changed since approval:`,
-        ...renderDiff(judgement.diff).map((line) => `  ${line}`),
-        ...renderApproval(judgement.approval),
+        ...renderDiff(decision.diff).map((line) => `  ${line}`),
+        ...renderApproval(decision.approval),
       ];
     case "denied":
-      return [new ToolServerError("NOT_TRUSTED", partsOf(server, judgement)).message];
+      return [new ToolServerError("NOT_TRUSTED", partsOf(server, decision)).message];
   }
 }
 
 /** The NOT_TRUSTED error for an entry that is not trusted, with advice. */
-export function notTrusted(server: string, judgement: Distrust): ToolServerError {
-  return new ToolServerError("NOT_TRUSTED", partsOf(server, judgement));
+export function notTrusted(server: string, decision: Distrust): ToolServerError {
+  return new ToolServerError("NOT_TRUSTED", partsOf(server, decision));
 }
 
-function partsOf(server: string, judgement: Distrust): ErrorParts {
+function partsOf(server: string, decision: Distrust): ErrorParts {
   const name = quoteText(server);
   const command = /^[\w.-]+$/.test(server) ? commandLine("trust", server) : `${commandLine("trust")} <server>`;
   // With other values, another origin would be approved instead of this one.
-  const same = resolvedOrigin(judgement) === undefined ? "" : ", with the same variables and --env-file";
+  const same = resolvedOrigin(decision) === undefined ? "" : ", with the same variables and --env-file";
   const advice = `Review and approve it: ${command}${same}. Or pass --trust to trust it for this run only.`;
-  switch (judgement.state) {
+  switch (decision.state) {
     case "new":
       return { problem: `Server ${name} is pending approval, so it was not started or connected.`, advice };
     case "changed": {
-      const count = judgement.diff.length === 1 ? "1 change" : `${judgement.diff.length} changes`;
+      const count = decision.diff.length === 1 ? "1 change" : `${decision.diff.length} changes`;
       const problem = `Server ${name} has changed since approval (${count}), so it was not started or connected.`;
       return { problem, advice };
     }
     case "denied": {
-      const { reason, advice: next } = describeDenial(judgement.rule);
+      const { reason, advice: next } = describeDenial(decision.rule);
       return { problem: `Server ${name} is not allowed: ${reason}`, advice: next };
     }
   }
 }
 
-function resolvedOrigin(judgement: Distrust): string | undefined {
-  return judgement.state === "denied" ? undefined : judgement.subject.fingerprint.origin;
+function resolvedOrigin(decision: Distrust): string | undefined {
+  return decision.state === "denied" ? undefined : decision.subject.fingerprint.origin;
 }
 
 function describeDenial(denial: DenyingRule): { readonly reason: string; readonly advice: string } {

@@ -20,11 +20,11 @@ import { filesOf } from "./plugin-files.js";
 
 const [maxFiles, maxFileBytes] = [512, 1_048_576];
 /** For how many files the git rules and index are read: a hostile repository can make each read take seconds. */
-const maxJudged = 32;
+const maxCheckedFiles = 32;
 const replaceIt = "and replace the credential, because everyone who has the file has it";
 
 /** Finds credentials in documentation files. */
-export function judgeDocuments(documents: readonly ProjectDocument[], search: CredentialSearch): Finding[] {
+export function checkDocuments(documents: readonly ProjectDocument[], search: CredentialSearch): Finding[] {
   return documents.flatMap(({ file, text }) =>
     search(text).map(({ line, column, what }) => ({
       ...at(file, line, column),
@@ -41,7 +41,7 @@ export function judgeDocuments(documents: readonly ProjectDocument[], search: Cr
  * and other files that contain a credential. Checks the given environment files, `.env` and its variants in `pluginRoot`, and the files
  * in it that entries reference. Finds nothing outside a git repository.
  */
-export async function judgeFiles(
+export async function checkFiles(
   entries: readonly Entry[],
   pluginRoot: string,
   envFiles: readonly string[],
@@ -53,7 +53,7 @@ export async function judgeFiles(
   const own = (await readdir(root).catch(() => [])).filter(isEnvironmentFile).map((name) => join(root, name));
   const named = entries.flatMap((entry) => filesOf(entry, root)).flatMap(({ path }) => path ?? []);
   const findings: Finding[] = [];
-  let judged = 0;
+  let checked = 0;
   for (const file of [...new Set([...given, ...own, ...named])].slice(0, maxFiles)) {
     const text = given.has(file)
       ? await readBoundedFile(file, { maxBytes: maxFileBytes }).then(String, () => undefined)
@@ -62,8 +62,8 @@ export async function judgeFiles(
     const isEnvironment = given.has(file) || own.includes(file) || (isReadable && holdsVariables(text, file));
     const found = isReadable ? search(text, { findsAssignments: true }) : [];
     if (!isEnvironment && found.length === 0) continue;
-    judged += 1;
-    if (judged > maxJudged) break;
+    checked += 1;
+    if (checked > maxCheckedFiles) break;
     const isTracked = (await isTrackedByGit(file)) === true;
     const isNotIgnored = (await isIgnoredByGit(file)) === false;
     if (!isTracked && !isNotIgnored) continue;

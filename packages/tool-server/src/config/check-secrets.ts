@@ -8,7 +8,7 @@ import { literalOf, notSecretVariable, variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 
 /** Reports secrets that are written into an entry, recognized by their field or shape, and returns their values. */
-export function judgeSecrets(entry: Entry, report: Report): string[] {
+export function checkSecrets(entry: Entry, report: Report): string[] {
   const secrets: string[] = [];
   const add = (
     field: TemplateField,

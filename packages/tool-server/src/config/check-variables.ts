@@ -9,7 +9,7 @@ import { literalOf, notSecretVariable, pluginRootVariable, type VariableReferenc
  * Checks the syntax of a field's variables and whether they are allowed in that field. `bridgeVariables` are the names in env of an entry that
  * runs `wirescope bridge`, which replaces `$NAME` in its arguments itself, so that a token does not become an argument.
  */
-export function judgeTemplate(field: TemplateField, report: Report, bridgeVariables?: ReadonlySet<string>): void {
+export function checkTemplate(field: TemplateField, report: Report, bridgeVariables?: ReadonlySet<string>): void {
   if (field.template.isLiteral) return;
   for (const reason of new Set(field.template.malformed)) {
     report(
@@ -110,7 +110,7 @@ function isSecretParameter({ field, template: { parts } }: TemplateField, variab
 }
 
 /** Checks the value of a variable against the rules of its field, except those of urls. No finding contains the value. */
-export function judgeValue(field: TemplateField, { name }: VariableReference, value: string, report: Report): void {
+export function checkValue(field: TemplateField, { name }: VariableReference, value: string, report: Report): void {
   const position = { ...field, variable: name };
   const isSecret = isSecretPosition(field, name);
   const isHeader = field.field.startsWith("headers.");
@@ -138,7 +138,7 @@ export function judgeValue(field: TemplateField, { name }: VariableReference, va
     const message = `The value of ${name} looks like a placeholder from an example.`;
     report("variable-placeholder", "warning", position, message, `Set ${name} to your own value.`);
   }
-  if (field.field.toLowerCase() === "headers.authorization") judgeAuthorization(field, name, value, report);
+  if (field.field.toLowerCase() === "headers.authorization") checkAuthorization(field, name, value, report);
 }
 
 function isPasswordOfAddress({ template: { parts } }: TemplateField, variable: string): boolean {
@@ -152,7 +152,7 @@ function isPasswordOfAddress({ template: { parts } }: TemplateField, variable: s
   });
 }
 
-function judgeAuthorization(field: TemplateField, name: string, value: string, report: Report): void {
+function checkAuthorization(field: TemplateField, name: string, value: string, report: Report): void {
   const { scheme } = parseAuthorization(field.template.text);
   if (scheme !== undefined && parseAuthorization(value).scheme !== undefined) {
     report(

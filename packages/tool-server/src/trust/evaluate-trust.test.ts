@@ -8,32 +8,40 @@ import type { Entry } from "../config/entry.js";
 import { approvalKey } from "./approval.js";
 import { type ApprovalStore, createApprovalStore } from "./approval-store.js";
 import { renderDiff } from "./diff-approval.js";
+import { evaluateTrust, notTrusted, renderDistrust, type TrustDecision, type TrustQuestion } from "./evaluate-trust.js";
 import { fingerprintEntry } from "./fingerprint-entry.js";
-import { judgeTrust, notTrusted, renderDistrust, type TrustJudgement, type TrustQuestion } from "./judge-trust.js";
 import { parsePolicy } from "./policy.js";
 import { createFolder, entryOf, type TestFolder } from "./trust.test.helper.js";
 
-interface Plugin extends TestFolder {
+interface Project extends TestFolder {
   readonly store: ApprovalStore;
-  judge(entry: Entry, more?: Partial<TrustQuestion>): Promise<TrustJudgement>;
+  evaluate(entry: Entry, more?: Partial<TrustQuestion>): Promise<TrustDecision>;
   approve(entry: Entry): Promise<void>;
 }
 
-async function plugin(): Promise<Plugin> {
+async function createProject(): Promise<Project> {
   const [folder, home] = [await createFolder(), await createFolder()];
   await folder.write(".mcp.json", "{}");
   const store = createApprovalStore({ path: join(home.path, "approvals.json") });
   const configurationPath = join(folder.path, ".mcp.json");
-  const judge: Plugin["judge"] = (entry, more) =>
-    judgeTrust({ entry, configurationPath, pluginRoot: folder.path, variables: {}, store, policy: undefined, ...more });
+  const evaluate: Project["evaluate"] = (entry, more) =>
+    evaluateTrust({
+      entry,
+      configurationPath,
+      pluginRoot: folder.path,
+      variables: {},
+      store,
+      policy: undefined,
+      ...more,
+    });
   return {
     ...folder,
     store,
-    judge,
+    evaluate,
     async approve(entry) {
-      const judgement = await judge(entry);
-      if (judgement.state !== "new" && judgement.state !== "changed") throw new Error(judgement.state);
-      await store.approve(judgement.subject);
+      const decision = await evaluate(entry);
+      if (decision.state !== "new" && decision.state !== "changed") throw new Error(decision.state);
+      await store.approve(decision.subject);
     },
   };
 }
@@ -47,83 +55,83 @@ function policyOf(value: object): TrustQuestion["policy"] {
 const server = entryOf({ command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: { TOKEN: "${TOKEN}" } });
 
 /** In one word, with who trusts it or what denies it. */
-function inShort(judgement: TrustJudgement): string {
-  if (judgement.state === "trusted") return `trusted by ${judgement.by}`;
-  return judgement.state === "denied" ? `denied by ${judgement.rule.kind}` : judgement.state;
+function inShort(decision: TrustDecision): string {
+  if (decision.state === "trusted") return `trusted by ${decision.by}`;
+  return decision.state === "denied" ? `denied by ${decision.rule.kind}` : decision.state;
 }
 
 describe("an approval", () => {
   test("[TS-D-TRUST-1] requires one approval; then the entry is trusted until it changes (CVE-2025-54136, CVE-2025-54133)", async () => {
-    const { write, judge, approve } = await plugin();
+    const { write, evaluate, approve } = await createProject();
     await write("server.js", "serve()");
-    const first = await judge(server);
+    const first = await evaluate(server);
     expect(first).toMatchObject({ state: "new", approval: { server: "s", files: [{ path: "server.js" }] } });
     await approve(server);
-    expect(await judge(server)).toMatchObject({ state: "trusted", by: "approval" });
+    expect(await evaluate(server)).toMatchObject({ state: "trusted", by: "approval" });
     await write("server.js", "steal()");
-    const changed = await judge(server);
+    const changed = await evaluate(server);
     expect(changed.state).toBe("changed");
     if (changed.state !== "changed") return;
     expect(renderDiff(changed.diff)[0]).toBe('args[0]: the file "server.js" has changed');
     await approve(server);
-    expect(inShort(await judge(server))).toBe("trusted by approval");
+    expect(inShort(await evaluate(server))).toBe("trusted by approval");
   });
 
   test("[TS-D-TRUST-1] does not extend an approval to another command, argument, variable or name", async () => {
-    const { judge, approve } = await plugin();
+    const { evaluate, approve } = await createProject();
     await approve(server);
     const other = (more: object): Entry => entryOf({ ...Object(server.written), ...more });
-    expect(inShort(await judge(other({})))).toBe("trusted by approval");
-    expect(inShort(await judge(other({ command: "deno" })))).toBe("changed");
-    expect(inShort(await judge(other({ args: ["${HOST_PLUGIN_ROOT}/server.js", "--more"] })))).toBe("changed");
-    expect(inShort(await judge(other({ env: { TOKEN: "${AWS_SECRET_ACCESS_KEY}" } })))).toBe("changed");
-    expect(inShort(await judge(other({ unknown: 1 })))).toBe("changed");
-    expect(inShort(await judge(entryOf(server.written, "t")))).toBe("new");
+    expect(inShort(await evaluate(other({})))).toBe("trusted by approval");
+    expect(inShort(await evaluate(other({ command: "deno" })))).toBe("changed");
+    expect(inShort(await evaluate(other({ args: ["${HOST_PLUGIN_ROOT}/server.js", "--more"] })))).toBe("changed");
+    expect(inShort(await evaluate(other({ env: { TOKEN: "${AWS_SECRET_ACCESS_KEY}" } })))).toBe("changed");
+    expect(inShort(await evaluate(other({ unknown: 1 })))).toBe("changed");
+    expect(inShort(await evaluate(entryOf(server.written, "t")))).toBe("new");
   });
 
   test("[TS-D-TRUST-4] applies an approval to one configuration file, whatever link is used to open it", async () => {
-    const { path, judge, approve, write } = await plugin();
+    const { path, evaluate, approve, write } = await createProject();
     await approve(server);
     await symlink(join(path, ".mcp.json"), join(path, "link.json"));
-    expect(inShort(await judge(server, { configurationPath: join(path, "link.json") }))).toBe("trusted by approval");
+    expect(inShort(await evaluate(server, { configurationPath: join(path, "link.json") }))).toBe("trusted by approval");
     const other = await write("other.json", "{}");
-    expect(inShort(await judge(server, { configurationPath: other }))).toBe("new");
-    await expect(judge(server, { configurationPath: join(path, "gone.json") })).rejects.toMatchObject({
+    expect(inShort(await evaluate(server, { configurationPath: other }))).toBe("new");
+    await expect(evaluate(server, { configurationPath: join(path, "gone.json") })).rejects.toMatchObject({
       code: "CONFIGURATION_UNREADABLE",
     });
   });
 
   test("applies an approval to one plugin root, whatever link is used to open it", async () => {
-    const { path, judge, approve } = await plugin();
+    const { path, evaluate, approve } = await createProject();
     const elsewhere = await createFolder();
     await approve(server);
     await symlink(path, join(elsewhere.path, "link"));
-    expect(inShort(await judge(server, { pluginRoot: join(elsewhere.path, "link") }))).toBe("trusted by approval");
-    expect(inShort(await judge(server, { pluginRoot: elsewhere.path }))).toBe("changed");
+    expect(inShort(await evaluate(server, { pluginRoot: join(elsewhere.path, "link") }))).toBe("trusted by approval");
+    expect(inShort(await evaluate(server, { pluginRoot: elsewhere.path }))).toBe("changed");
   });
 
   test("[TS-D-TRUST-1] approves what was shown, not later changes", async () => {
-    const { write, judge, store } = await plugin();
+    const { write, evaluate, store } = await createProject();
     await write("server.js", "serve()");
-    const shown = await judge(server);
+    const shown = await evaluate(server);
     await write("server.js", "steal()");
     if (shown.state !== "new") throw new Error(shown.state);
     await store.approve(shown.subject);
-    expect(inShort(await judge(server))).toBe("changed");
+    expect(inShort(await evaluate(server))).toBe("changed");
   });
 
   test("[TS-D-TRUST-3] does not reuse an approval if a part cannot be checked", async () => {
-    const { judge, approve } = await plugin();
+    const { evaluate, approve } = await createProject();
     const open = entryOf({ command: "${PWD}/server.sh" });
     await approve(open);
-    expect(inShort(await judge(open))).toBe("changed");
+    expect(inShort(await evaluate(open))).toBe("changed");
   });
 
   test("[TS-D-TRUST-5] does not skip the approval if the approvals file cannot be read", async () => {
-    const { judge, approve, store } = await plugin();
+    const { evaluate, approve, store } = await createProject();
     await approve(server);
     await writeFile(store.path, "{");
-    await expect(judge(server)).rejects.toMatchObject({ code: "APPROVALS_UNREADABLE" });
+    await expect(evaluate(server)).rejects.toMatchObject({ code: "APPROVALS_UNREADABLE" });
   });
 });
 
@@ -138,23 +146,23 @@ describe("an approval of a url with variables", () => {
   });
 
   test("[TS-D-TRUST-10] shows and approves the origin, and a change of origin requires approval again", async () => {
-    const { judge, store } = await plugin();
-    const first = await judge(open, at("api.example.com"));
+    const { evaluate, store } = await createProject();
+    const first = await evaluate(open, at("api.example.com"));
     if (first.state !== "new") throw new Error(first.state);
     expect(renderDistrust("s", first)).toContain("  origin    https://api.example.com");
     expect(first.approval.notices).toEqual([
       "Your API_HOST decides which host the url points to, and so who receives the requests.",
     ]);
     await store.approve(first.subject);
-    expect(inShort(await judge(open, at("api.example.com")))).toBe("trusted by approval");
-    expect(inShort(await judge(open, at("API.example.com:443")))).toBe("trusted by approval");
+    expect(inShort(await evaluate(open, at("api.example.com")))).toBe("trusted by approval");
+    expect(inShort(await evaluate(open, at("API.example.com:443")))).toBe("trusted by approval");
     for (const host of [
       "evil.example",
       "api.example.com.evil.example",
       "api.example.com:8443",
       "xn--pi-7lc.example.com",
     ]) {
-      const changed = await judge(open, at(host));
+      const changed = await evaluate(open, at(host));
       if (changed.state !== "changed") throw new Error(changed.state);
       expect(renderDiff(changed.diff)).toEqual(["origin", "  - https://api.example.com", `  + https://${host}`]);
       expect(notTrusted("s", changed).message).toContain("wirescope trust s, with the same variables and --env-file.");
@@ -167,32 +175,32 @@ describe("an approval of a url with variables", () => {
   });
 
   test("[TS-D-TRUST-10] approves scheme and host of a variable that contains the whole origin", async () => {
-    const { judge, store } = await plugin();
+    const { evaluate, store } = await createProject();
     const entry = entryOf({ type: "http", url: "${API_URL}/mcp" });
     const to = (url: string): Pick<TrustQuestion, "variables"> => ({ variables: { API_URL: url } });
-    const first = await judge(entry, to("https://api.example.com/v1"));
+    const first = await evaluate(entry, to("https://api.example.com/v1"));
     if (first.state !== "new") throw new Error(first.state);
     await store.approve(first.subject);
-    expect(inShort(await judge(entry, to("https://api.example.com/v2")))).toBe("trusted by approval");
-    expect(inShort(await judge(entry, to("http://localhost:1")))).toBe("changed");
-    expect(inShort(await judge(entry, to("https://api.example.net")))).toBe("changed");
+    expect(inShort(await evaluate(entry, to("https://api.example.com/v2")))).toBe("trusted by approval");
+    expect(inShort(await evaluate(entry, to("http://localhost:1")))).toBe("changed");
+    expect(inShort(await evaluate(entry, to("https://api.example.net")))).toBe("changed");
   });
 
   test("[TS-D-TRUST-10] stores an approval per origin until the entry or a file changes", async () => {
-    const { judge, store } = await plugin();
+    const { evaluate, store } = await createProject();
     const approve = async (entry: Entry, host: string): Promise<void> => {
-      const judgement = await judge(entry, at(host));
-      if (!("subject" in judgement)) throw new Error(judgement.state);
-      await store.approve(judgement.subject);
+      const decision = await evaluate(entry, at(host));
+      if (!("subject" in decision)) throw new Error(decision.state);
+      await store.approve(decision.subject);
     };
     await approve(open, "dev.example.com");
     await approve(open, "prod.example.com");
     for (const host of ["dev.example.com", "prod.example.com"]) {
-      expect(inShort(await judge(open, at(host)))).toBe("trusted by approval");
+      expect(inShort(await evaluate(open, at(host)))).toBe("trusted by approval");
     }
     const other = entryOf({ type: "http", url: "https://${API_HOST}/other" });
     await approve(other, "prod.example.com");
-    expect(inShort(await judge(open, at("dev.example.com")))).toBe("changed");
+    expect(inShort(await evaluate(open, at("dev.example.com")))).toBe("changed");
     expect(await store.list()).toHaveLength(1);
     await approve(open, "prod.example.com");
     await approve(open, "dev.example.com");
@@ -201,32 +209,32 @@ describe("an approval of a url with variables", () => {
   });
 
   test("[TS-D-TRUST-10] refuses an approval while a variable cannot be used, without showing its value", async () => {
-    const { judge, store } = await plugin();
+    const { evaluate, store } = await createProject();
     const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
     for (const variables of [{}, { API_HOST: secret }, { API_HOST: "t0ken-of-me", API_TOKEN: "t0ken-of-me" }]) {
-      const judgement = await judge(open, { variables });
-      if (judgement.state !== "new") throw new Error(judgement.state);
-      const lines = renderDistrust("s", judgement).join("\n");
+      const decision = await evaluate(open, { variables });
+      if (decision.state !== "new") throw new Error(decision.state);
+      const lines = renderDistrust("s", decision).join("\n");
       expect(lines).toContain("  origin    https://${API_HOST}\n");
       expect(lines).toContain("! The origin of the url is not known, so approval will be required again.");
-      expect(JSON.stringify(judgement)).not.toMatch(/ghp_|t0ken/);
+      expect(JSON.stringify(decision)).not.toMatch(/ghp_|t0ken/);
     }
-    const unset = await judge(open, { variables: {} });
+    const unset = await evaluate(open, { variables: {} });
     if (unset.state !== "new") throw new Error(unset.state);
     await store.approve(unset.subject);
-    expect(inShort(await judge(open, at("evil.example")))).toBe("changed");
+    expect(inShort(await evaluate(open, at("evil.example")))).toBe("changed");
   });
 
   test("[TS-D-TRUST-7, TS-D-TRUST-10] matches an entry by its origin in a policy, or by all possible origins if it is unknown", async () => {
-    const { judge } = await plugin();
+    const { evaluate } = await createProject();
     const policy = policyOf({ allow: [{ url: "https://*.example.com" }], deny: [{ url: "https://*.example.org" }] });
-    const judged = async (host: string | undefined): Promise<string> =>
-      inShort(await judge(open, { policy, variables: { API_HOST: host } }));
-    expect(await judged("api.example.com")).toBe("trusted by policy");
-    expect(await judged("api.example.net")).toBe("new");
-    expect(await judged("a.example.org")).toBe("denied by deny");
-    expect(await judged("api.example.com:8443")).toBe("new");
-    expect(await judged(undefined)).toBe("denied by deny");
+    const checked = async (host: string | undefined): Promise<string> =>
+      inShort(await evaluate(open, { policy, variables: { API_HOST: host } }));
+    expect(await checked("api.example.com")).toBe("trusted by policy");
+    expect(await checked("api.example.net")).toBe("new");
+    expect(await checked("a.example.org")).toBe("denied by deny");
+    expect(await checked("api.example.com:8443")).toBe("new");
+    expect(await checked(undefined)).toBe("denied by deny");
   });
 
   test("stores no origin for an entry without variables in its origin", async () => {
@@ -238,7 +246,7 @@ describe("an approval of a url with variables", () => {
 });
 
 test("[TS-D-TRUST-1] runs nothing, connects to nothing and reads only the variables of the origin (CVE-2025-65099, CVE-2026-21852)", async () => {
-  const { path, write, judge, approve } = await plugin();
+  const { path, write, evaluate, approve } = await createProject();
   let connections = 0;
   const listener = createServer(() => {
     connections += 1;
@@ -254,12 +262,12 @@ test("[TS-D-TRUST-1] runs nothing, connects to nothing and reads only the variab
   ];
   const variables = { SECRET: "value-of-the-secret" };
   for (const entry of entries) {
-    const judgement = await judge(entry, { variables });
-    expect(judgement.state).toBe("new");
-    expect(JSON.stringify(judgement)).not.toContain("value-of-the-secret");
+    const decision = await evaluate(entry, { variables });
+    expect(decision.state).toBe("new");
+    expect(JSON.stringify(decision)).not.toContain("value-of-the-secret");
     await approve(entry);
-    await judge(entry);
-    await judge(entry, { variables, mode: "flag" });
+    await evaluate(entry);
+    await evaluate(entry, { variables, mode: "flag" });
   }
   // A connection that was begun would be there after another one that is made now.
   const own = connect(port, "127.0.0.1");
@@ -272,29 +280,29 @@ test("[TS-D-TRUST-1] runs nothing, connects to nothing and reads only the variab
 
 describe("--trust", () => {
   test("[TS-D-TRUST-9] trusts with --trust for this run and stores nothing", async () => {
-    const { judge, store } = await plugin();
-    expect(inShort(await judge(server, { mode: "flag" }))).toBe("trusted by flag");
+    const { evaluate, store } = await createProject();
+    expect(inShort(await evaluate(server, { mode: "flag" }))).toBe("trusted by flag");
     expect(existsSync(store.path)).toBe(false);
-    expect(inShort(await judge(server))).toBe("new");
+    expect(inShort(await evaluate(server))).toBe("new");
   });
 
   test("[TS-D-TRUST-9] ignores --trust if the policy forbids it, unless the entry is approved or allowed anyway", async () => {
-    const { judge, approve } = await plugin();
+    const { evaluate, approve } = await createProject();
     const policy = policyOf({ allowTrustFlag: false });
-    expect(inShort(await judge(server, { mode: "flag", policy }))).toBe("denied by trust-flag");
-    expect(inShort(await judge(server, { policy }))).toBe("new");
+    expect(inShort(await evaluate(server, { mode: "flag", policy }))).toBe("denied by trust-flag");
+    expect(inShort(await evaluate(server, { policy }))).toBe("new");
     const allowing = policyOf({ allowTrustFlag: false, allow: [{ command: "node", env: ["TOKEN"] }] });
-    expect(inShort(await judge(server, { mode: "flag", policy: allowing }))).toBe("trusted by policy");
+    expect(inShort(await evaluate(server, { mode: "flag", policy: allowing }))).toBe("trusted by policy");
     await approve(server);
-    expect(inShort(await judge(server, { mode: "flag", policy }))).toBe("trusted by approval");
+    expect(inShort(await evaluate(server, { mode: "flag", policy }))).toBe("trusted by approval");
   });
 
   test("[TS-D-TRUST-9] does not override a rule that denies with --trust", async () => {
-    const { judge } = await plugin();
-    expect(inShort(await judge(server, { mode: "flag", policy: policyOf({ deny: [{ command: "node" }] }) }))).toBe(
+    const { evaluate } = await createProject();
+    expect(inShort(await evaluate(server, { mode: "flag", policy: policyOf({ deny: [{ command: "node" }] }) }))).toBe(
       "denied by deny",
     );
-    expect(inShort(await judge(server, { mode: "flag", policy: policyOf({ others: "deny" }) }))).toBe(
+    expect(inShort(await evaluate(server, { mode: "flag", policy: policyOf({ others: "deny" }) }))).toBe(
       "denied by others",
     );
   });
@@ -329,8 +337,8 @@ describe("a policy", () => {
       { command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: ["TOKEN"] },
     ],
   ])("[TS-D-TRUST-7] allows %s without an approval", async (_, entry, rule) => {
-    const { judge } = await plugin();
-    expect(inShort(await judge(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("trusted by policy");
+    const { evaluate } = await createProject();
+    expect(inShort(await evaluate(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("trusted by policy");
   });
 
   test.each([
@@ -379,38 +387,38 @@ describe("a policy", () => {
     ["a process by a rule for origins", npx, { url: "https://*" }],
     ["a network server by a rule for commands", mail, npxRule],
   ])("[TS-D-TRUST-7, TS-D-OAUTH-8] does not allow %s", async (_, entry, rule) => {
-    const { judge } = await plugin();
-    expect(inShort(await judge(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("new");
+    const { evaluate } = await createProject();
+    expect(inShort(await evaluate(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("new");
   });
 
   test("[TS-D-TRUST-7] allows a helper if the rule says so", async () => {
-    const { judge } = await plugin();
+    const { evaluate } = await createProject();
     const entry = entryOf({ ...Object(mail.written), headersHelper: "x.sh" });
     const policy = policyOf({ allow: [{ url: "https://mail.example.com", helper: true }] });
-    expect(inShort(await judge(entry, { policy }))).toBe("trusted by policy");
+    expect(inShort(await evaluate(entry, { policy }))).toBe("trusted by policy");
   });
 
   test("[TS-D-TRUST-7] allows and denies by fingerprint: this entry with these files", async () => {
-    const { path, write, judge } = await plugin();
+    const { path, write, evaluate } = await createProject();
     await write("server.js", "serve()");
     const { digest } = await fingerprintEntry(server, { pluginRoot: path });
     const allow = policyOf({ allow: [{ fingerprint: digest }] });
     const deny = policyOf({ deny: [{ fingerprint: digest, reason: "Known to be bad." }] });
-    expect(inShort(await judge(server, { policy: allow }))).toBe("trusted by policy");
-    expect(inShort(await judge(server, { policy: deny }))).toBe("denied by deny");
+    expect(inShort(await evaluate(server, { policy: allow }))).toBe("trusted by policy");
+    expect(inShort(await evaluate(server, { policy: deny }))).toBe("denied by deny");
     await write("server.js", "steal()");
-    expect(inShort(await judge(server, { policy: allow }))).toBe("new");
-    expect(inShort(await judge(server, { policy: deny }))).toBe("new");
+    expect(inShort(await evaluate(server, { policy: allow }))).toBe("new");
+    expect(inShort(await evaluate(server, { policy: deny }))).toBe("new");
     const open = entryOf({ command: "${PWD}/x" });
     const incomplete = await fingerprintEntry(open, { pluginRoot: path });
     const policy = policyOf({ allow: [{ fingerprint: incomplete.digest }] });
-    expect(inShort(await judge(open, { policy }))).toBe("new");
+    expect(inShort(await evaluate(open, { policy }))).toBe("new");
   });
 
   test("[TS-D-TRUST-7] allows and denies by the path of the configuration, with links resolved", async () => {
-    const { path, judge } = await plugin();
-    const below = (folder: string, kind: "allow" | "deny"): Promise<TrustJudgement> =>
-      judge(mail, { policy: policyOf({ [kind]: [{ configuration: folder }] }) });
+    const { path, evaluate } = await createProject();
+    const below = (folder: string, kind: "allow" | "deny"): Promise<TrustDecision> =>
+      evaluate(mail, { policy: policyOf({ [kind]: [{ configuration: folder }] }) });
     expect(inShort(await below(path, "allow"))).toBe("trusted by policy");
     expect(inShort(await below(join(path, ".mcp.json"), "allow"))).toBe("trusted by policy");
     expect(inShort(await below(path.slice(0, -1), "allow"))).toBe("new");
@@ -420,8 +428,10 @@ describe("a policy", () => {
     const configurationPath = join(trap.path, ".mcp.json");
     const rule = [{ configuration: trap.path }];
     // A link in an allowed folder does not allow its target; a link in a denied folder is denied.
-    expect(inShort(await judge(mail, { configurationPath, policy: policyOf({ allow: rule }) }))).toBe("new");
-    expect(inShort(await judge(mail, { configurationPath, policy: policyOf({ deny: rule }) }))).toBe("denied by deny");
+    expect(inShort(await evaluate(mail, { configurationPath, policy: policyOf({ allow: rule }) }))).toBe("new");
+    expect(inShort(await evaluate(mail, { configurationPath, policy: policyOf({ deny: rule }) }))).toBe(
+      "denied by deny",
+    );
     await rename(path, `${path}-moved`);
     await symlink(`${path}-moved`, path);
     expect(inShort(await below(path, "allow"))).toBe("trusted by policy");
@@ -458,11 +468,11 @@ describe("a policy", () => {
       { command: "npx", args: ["-y", "@acme/server"] },
     ],
   ])("[TS-D-TRUST-7] denies %s, and nothing overrides that", async (_, entry, rule) => {
-    const { judge, approve } = await plugin();
+    const { evaluate, approve } = await createProject();
     await approve(entry);
     const policy = policyOf({ deny: [rule], allow: [{ configuration: "/" }] });
-    expect(inShort(await judge(entry, { policy }))).toBe("denied by deny");
-    expect(inShort(await judge(entry, { policy, mode: "flag" }))).toBe("denied by deny");
+    expect(inShort(await evaluate(entry, { policy }))).toBe("denied by deny");
+    expect(inShort(await evaluate(entry, { policy, mode: "flag" }))).toBe("denied by deny");
   });
 
   test.each([
@@ -481,18 +491,18 @@ describe("a policy", () => {
     ],
     ["a command that lacks the denied arguments", entryOf({ command: "npx" }), { command: "npx", args: ["-y"] }],
   ])("[TS-D-TRUST-7] does not deny %s", async (_, entry, rule) => {
-    const { judge } = await plugin();
-    expect(inShort(await judge(entry, { policy: policyOf({ deny: [rule] }) }))).toBe("new");
+    const { evaluate } = await createProject();
+    expect(inShort(await evaluate(entry, { policy: policyOf({ deny: [rule] }) }))).toBe("new");
   });
 
   test("[TS-D-TRUST-7] can require an approval even for allowed entries, and can deny all others", async () => {
-    const { judge, approve } = await plugin();
+    const { evaluate, approve } = await createProject();
     const policy = policyOf({ requireApproval: "always", others: "deny", allow: [{ url: "https://*.example.com" }] });
-    expect(inShort(await judge(mail, { policy }))).toBe("new");
+    expect(inShort(await evaluate(mail, { policy }))).toBe("new");
     await approve(mail);
-    expect(inShort(await judge(mail, { policy }))).toBe("trusted by approval");
+    expect(inShort(await evaluate(mail, { policy }))).toBe("trusted by approval");
     await approve(npx);
-    expect(inShort(await judge(npx, { policy }))).toBe("denied by others");
+    expect(inShort(await evaluate(npx, { policy }))).toBe("denied by others");
   });
 });
 
@@ -500,24 +510,24 @@ describe("the message about an entry that is not trusted", () => {
   const hostile = "\u001b[2Js\nApproved.";
 
   test("[TS-D-TRUST-2] formats the message as plain ASCII that ends with advice, with the code NOT_TRUSTED", async () => {
-    const { judge, approve, write } = await plugin();
+    const { evaluate, approve, write } = await createProject();
     const entry = entryOf({ command: "./x.sh" }, hostile);
     await write("x.sh", "1");
-    const judgements = [await judge(entry)];
+    const decisions = [await evaluate(entry)];
     await approve(entry);
     await write("x.sh", "2");
-    judgements.push(await judge(entry));
+    decisions.push(await evaluate(entry));
     for (const policy of [
       policyOf({ deny: [{ command: "./x.sh", reason: "Ask Ada\u001b." }] }),
       policyOf({ others: "deny" }),
       policyOf({ allowTrustFlag: false }),
     ]) {
-      judgements.push(await judge(entry, { policy, mode: "flag" }));
+      decisions.push(await evaluate(entry, { policy, mode: "flag" }));
     }
-    const errors = judgements.map((judgement) => {
-      if (judgement.state === "trusted") throw new Error("trusted");
-      const lines = renderDistrust(entry.name, judgement);
-      const error = notTrusted(entry.name, judgement);
+    const errors = decisions.map((decision) => {
+      if (decision.state === "trusted") throw new Error("trusted");
+      const lines = renderDistrust(entry.name, decision);
+      const error = notTrusted(entry.name, decision);
       for (const line of [...lines, error.message]) expect(line).toMatch(/^[\x20-\x7e]*$/);
       expect(error.code).toBe("NOT_TRUSTED");
       return error.message;
@@ -532,11 +542,11 @@ describe("the message about an entry that is not trusted", () => {
   });
 
   test("[TS-D-TRUST-6] shows the changes before the current entry", async () => {
-    const { judge, approve } = await plugin();
+    const { evaluate, approve } = await createProject();
     await approve(entryOf({ command: "a" }));
-    const judgement = await judge(entryOf({ command: "b" }));
-    if (judgement.state !== "changed") throw new Error(judgement.state);
-    expect(renderDistrust("s", judgement).slice(0, 5)).toEqual([
+    const decision = await evaluate(entryOf({ command: "b" }));
+    if (decision.state !== "changed") throw new Error(decision.state);
+    expect(renderDistrust("s", decision).slice(0, 5)).toEqual([
       'Server "s" has changed since approval:',
       "  command",
       '    - "a"',
