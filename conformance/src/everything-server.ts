@@ -12,12 +12,13 @@ import { registerPlainTools } from "./everything/plain-tools.js";
 import { registerPrompts } from "./everything/prompts.js";
 import { registerResources } from "./everything/resources.js";
 import { createLegacySessions } from "./everything/sessions.js";
+import { currentRequest, missingCapability, registerTasks, taskCapabilities } from "./everything/tasks.js";
 
 const isOlder = process.argv[2] === "legacy";
 const codec = createRequestStateCodec<CallState>({ key: randomBytes(32) });
 const hint = { ttlMs: 60_000, cacheScope: "public" } as const;
 
-function make(): McpServer {
+function make(era: "legacy" | "modern"): McpServer {
   const server = new McpServer(
     { name: "everything", version: "1.0.0" },
     {
@@ -27,6 +28,7 @@ function make(): McpServer {
         resources: { listChanged: true, subscribe: true },
         logging: {},
         completions: {},
+        ...taskCapabilities[era],
       },
       requestState: { verify: codec.verify },
       cacheHints: {
@@ -52,12 +54,13 @@ function make(): McpServer {
   registerAskingTools(server, codec);
   registerResources(server);
   registerPrompts(server);
+  registerTasks(server, era);
   return server;
 }
 
-const modern = createMcpHandler(make, { legacy: "reject" });
+const modern = createMcpHandler(() => make("modern"), { legacy: "reject" });
 const legacy = createLegacySessions(() => {
-  const server = make();
+  const server = make("legacy");
   // It says that it can, and nothing that it has ever changes.
   server.server.setRequestHandler("resources/subscribe", () => ({}));
   server.server.setRequestHandler("resources/unsubscribe", () => ({}));
@@ -75,7 +78,13 @@ const listener = createServer(async (request, response) => {
   try {
     if (!isHostGood(request, response) || !isOriginGood(request, response)) return;
     const body = await readJson(request);
-    if (isOlder || isLegacy(request, body)) await legacy.handle(request, response, body);
+    if (isOlder || isLegacy(request, body)) {
+      await currentRequest.run(body, () => legacy.handle(request, response, body));
+      return;
+    }
+    const refusal = missingCapability(body ?? {});
+    if (refusal !== undefined)
+      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify(refusal));
     else await serveModern(request, response, body);
   } catch (error) {
     process.stderr.write(`${String(error)}\n`);

@@ -24,6 +24,7 @@ export interface ClientAccount {
 
 /** The session of a legacy client that a call belongs to. */
 export interface CallSession {
+  readonly id: string;
   /** The start of the id: enough to distinguish sessions in a log. */
   readonly shortId: string;
   readonly protocolVersion: string;

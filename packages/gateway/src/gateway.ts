@@ -17,6 +17,7 @@ import { createClientSubscriptions } from "./callers/subscriptions.js";
 import { createCallSignIns } from "./dispatch/call-sign-ins.js";
 import { createDispatch } from "./dispatch/dispatch.js";
 import { createHub, type Hub } from "./dispatch/hub.js";
+import { createTasks } from "./dispatch/tasks.js";
 import type { EndpointParts } from "./endpoint/endpoint-parts.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
 import { type StdioClient, serveStdio } from "./endpoint/serve-stdio.js";
@@ -34,6 +35,7 @@ import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import type { ServerStatus } from "./servers/server.js";
 import { createGatewayServers, type Filters } from "./servers/servers.js";
 import { createSignIns } from "./servers/sign-ins.js";
+import { createTaskTable } from "./servers/task-table.js";
 import { createTraceFieldReader } from "./trace-fields.js";
 
 /** How a gateway shuts down. */
@@ -113,10 +115,17 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     events,
     observers,
   });
+  const tasks = createTasks({
+    table: createTaskTable({ max: limits.tasks, clock }),
+    servers: () => servers.all,
+    maxWaiting: limits.parkedCalls,
+    inputMs: limits.inputMs,
+  });
   const hub: Hub = createHub({
     info,
     servers: () => servers.all,
     offersSignIn: options.signIn !== undefined,
+    tasks,
   });
   /** Sets the log level of all servers to the lowest that any client has set. */
   const setLogLevel = (): void => {
@@ -179,6 +188,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     stopping.abort(new ToolServerError("CONNECTION_CLOSED", { problem: shutdownReason, advice: "" }));
     // No client can return for them.
     parked.close();
+    tasks.close();
     await parts.accounts.idle(graceMs, new RpcError(rpcCodes.failed, shutdownReason));
     sessions.close(shutdownReason);
     for (const client of stdioClients) client.close();

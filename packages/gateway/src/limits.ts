@@ -29,6 +29,8 @@ export interface GatewayLimits {
   readonly parkedCalls: number;
   /** Subscriptions of modern clients. Default 4096. */
   readonly listeners: number;
+  /** Tasks of one client on one server; above it, the one that was used least recently is forgotten. Default 1000. */
+  readonly tasks: number;
 }
 
 const defaults: GatewayLimits = {
@@ -45,6 +47,7 @@ const defaults: GatewayLimits = {
   inputMs: 600_000,
   parkedCalls: 1024,
   listeners: 4096,
+  tasks: 1000,
 };
 
 /** The maximum delay of a Node timer, in milliseconds: a longer one would fire at once. */

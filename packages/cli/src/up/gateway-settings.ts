@@ -36,6 +36,7 @@ export const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
   inputMs: "milliseconds for a client to respond to a request of a server",
   parkedCalls: "calls at once that wait for a client to return with input",
   listeners: "event streams of clients at once",
+  tasks: "tasks of one client on one server; above it, the one used least recently is forgotten",
 };
 
 /** Where the settings are: the file that is named, else `wirescope/gateway.json` of the configuration folder. */

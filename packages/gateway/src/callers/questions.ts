@@ -54,9 +54,7 @@ export function createQuestions(timeoutMs: number): Questions {
         if (signal?.aborted || call.aborted) queueMicrotask(onAbort);
         else signal?.addEventListener("abort", onAbort, { once: true });
         try {
-          // The client would read the `_meta` of a server as that of the gateway.
-          const { _meta, ...rest } = params ?? {};
-          send({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params: rest }) });
+          send({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) });
         } catch (error) {
           reject(error);
         }
@@ -77,13 +75,4 @@ export function createQuestions(timeoutMs: number): Questions {
       for (const question of pending.values()) question.reject(new RpcError(rpcCodes.failed, reason));
     },
   };
-}
-
-/** How many questions of a server may be open at once in one call. */
-export const maxQuestions = 32;
-
-/** The error for a server that asks too many questions at once. */
-export function tooManyQuestions(): RpcError {
-  const message = `This call has reached its limit of ${maxQuestions} open questions. Wait for responses.`;
-  return new RpcError(rpcCodes.failed, message);
 }

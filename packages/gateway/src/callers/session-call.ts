@@ -8,8 +8,8 @@ import {
   type RpcRequest,
 } from "@wirescope/tool-server/internal";
 import { type CallSession, type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
+import { maxQuestions, tooManyQuestions } from "../input-questions.js";
 import type { Outlet } from "./outlet.js";
-import { maxQuestions, tooManyQuestions } from "./questions.js";
 
 /** The session of a call, with what only its calls need. */
 export interface CallHost {

@@ -38,7 +38,6 @@ export interface SessionInit {
 
 /** A session of a legacy client, over any transport. */
 export interface Session extends CallSession {
-  readonly id: string;
   readonly account: ClientAccount;
   readonly logLevel: LogLevel | undefined;
   /** What it notifies the client of. */

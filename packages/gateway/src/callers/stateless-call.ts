@@ -1,7 +1,6 @@
 import {
   type CallOutcome,
   type CallRequest,
-  isObject,
   type JsonObject,
   jsonLengthOf,
   type LogLevel,
@@ -10,20 +9,14 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import { type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
+import { InputQuestions } from "../input-questions.js";
 import type { Outlet } from "./outlet.js";
-import { maxQuestions, tooManyQuestions } from "./questions.js";
 
 /** The questions of a server, by key. */
 export interface InputRequests {
   readonly questions: JsonObject;
   readonly result?: undefined;
   readonly fault?: undefined;
-}
-
-interface Asked {
-  readonly method: string;
-  readonly params: JsonObject | undefined;
-  resolve(response: JsonObject): void;
 }
 
 export interface StatelessCallOptions {
@@ -59,8 +52,7 @@ export class StatelessCall extends ClientCall {
   #outlet: Outlet | undefined = undefined;
   #then: ((end: CallOutcome | InputRequests) => void) | undefined = undefined;
   #done: CallOutcome | undefined = undefined;
-  #asked: Map<string, Asked> | undefined = undefined;
-  #lastKey = 0;
+  #asked: InputQuestions | undefined = undefined;
   #kept: [method: string, params: JsonObject, length: number][] | undefined = undefined;
   #keptLength = 0;
 
@@ -92,10 +84,7 @@ export class StatelessCall extends ClientCall {
 
   /** Resolves questions with the responses of the client, by key. */
   respond(responses: unknown): void {
-    if (!isObject(responses)) return;
-    for (const [key, response] of Object.entries(responses)) {
-      if (isObject(response)) this.#asked?.get(key)?.resolve(response);
-    }
+    this.#asked?.respond(responses);
   }
 
   notify(method: string, params: JsonObject): void {
@@ -109,39 +98,12 @@ export class StatelessCall extends ClientCall {
   }
 
   ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
-    this.#asked ??= new Map();
-    const asked = this.#asked;
-    if (asked.size >= maxQuestions) return Promise.reject(tooManyQuestions());
     if (!this.#keeps(params ?? {})) return Promise.reject(new RpcError(rpcCodes.failed, tooLargeText));
-    this.#lastKey += 1;
-    const key = `ask-${this.#lastKey}`;
-    return new Promise((resolve, reject) => {
-      const settle = (): void => {
-        asked.delete(key);
-        this.removeEventListener("abort", giveUp);
-        signal?.removeEventListener("abort", giveUp);
-      };
-      const giveUp = (): void => {
-        settle();
-        reject(new RpcError(rpcCodes.failed, "The question was cancelled."));
-      };
-      if (this.aborted || signal?.aborted) {
-        giveUp();
-        return;
-      }
-      this.addEventListener("abort", giveUp);
-      signal?.addEventListener("abort", giveUp, { once: true });
-      asked.set(key, {
-        method,
-        params: params === undefined ? undefined : asModern(params),
-        resolve(response) {
-          settle();
-          resolve(response);
-        },
-      });
-      // Questions of the same turn are sent together.
-      setImmediate(() => this.#endLeg());
-    });
+    this.#asked ??= new InputQuestions();
+    const asked = this.#asked.ask(method, params, this, signal);
+    // Questions of the same turn are sent together.
+    setImmediate(() => this.#endLeg());
+    return asked;
   }
 
   protected override onSettled(outcome: CallOutcome): void {
@@ -171,16 +133,7 @@ export class StatelessCall extends ClientCall {
   }
 
   #questions(): InputRequests | undefined {
-    if (this.#asked === undefined || this.#asked.size === 0) return undefined;
-    const questions = [...this.#asked].map(([key, { method, params }]) => [
-      key,
-      params === undefined ? { method } : { method, params },
-    ]);
-    return { questions: Object.fromEntries(questions) };
+    const questions = this.#asked?.list();
+    return questions === undefined ? undefined : { questions };
   }
-}
-
-/** A question of a legacy server in modern form: without its own `_meta`, and without elicitation ids. */
-function asModern({ _meta, elicitationId, task, ...params }: JsonObject): JsonObject {
-  return params;
 }

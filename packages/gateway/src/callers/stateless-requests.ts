@@ -144,7 +144,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
 function discover(hub: Hub): JsonObject {
   return {
     supportedVersions: [...modernVersions],
-    capabilities: hub.capabilities,
+    capabilities: hub.capabilities("modern"),
     instructions: hub.instructions(),
   };
 }
@@ -161,7 +161,8 @@ function modernResult(method: string, result: JsonObject, hub: Hub): JsonObject 
   const meta = isObject(result._meta) ? result._meta : undefined;
   // Adding a key to a copy costs ten times as much as the copy, so these are created first.
   const whole: Record<string, unknown> = { resultType: undefined, _meta: undefined, ...result };
-  whole.resultType = "complete";
+  // Types that the gateway does not know are passed on.
+  whole.resultType = typeof result.resultType === "string" ? result.resultType : "complete";
   if (cacheable.has(method)) {
     if (!(Number.isSafeInteger(whole.ttlMs) && Number(whole.ttlMs) >= 0)) whole.ttlMs = 0;
     if (whole.cacheScope !== "public" && whole.cacheScope !== "private") whole.cacheScope = "private";

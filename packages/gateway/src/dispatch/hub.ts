@@ -9,6 +9,8 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
+import { tasksExtension } from "../task-states.js";
+import { mergeExtensions } from "./merge-capabilities.js";
 import { complete, getPrompt, listPrompts } from "./prompts.js";
 import {
   createResourceRoutes,
@@ -18,13 +20,17 @@ import {
   unsubscribeResource,
 } from "./resources.js";
 import { readStatus, statusResource, statusUri, unavailableText } from "./status.js";
+import { supportsTasks, type Tasks } from "./tasks.js";
 import { callTool, listTools } from "./tools.js";
 
 /** All servers as one: a call is forwarded to the server that has the tool, prompt or resource. */
 export interface Hub {
   readonly info: Implementation;
   readonly routes: ResourceRoutes;
-  readonly capabilities: JsonObject;
+  /** What all servers together offer to a client of an era, with the extensions that connected servers declare. */
+  capabilities(era: Era): JsonObject;
+  /** The tasks of servers, and the clients that they belong to. */
+  readonly tasks: Tasks;
   /** The instructions of all servers, and which servers are not available. */
   instructions(): string;
   /** Whether a method exists in an era, other than those that the endpoint handles itself. */
@@ -38,6 +44,7 @@ export interface HubOptions {
   readonly servers: () => readonly GatewayServer[];
   /** Whether a server that needs a sign-in offers a tool for it. */
   readonly offersSignIn: boolean;
+  readonly tasks: Tasks;
 }
 
 type Method = (call: ClientCall) => Promise<JsonObject>;
@@ -51,11 +58,14 @@ const capabilities: JsonObject = {
   logging: {},
 };
 
-export function createHub({ info, servers, offersSignIn }: HubOptions): Hub {
+const legacyTaskCapability: JsonObject = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+
+export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): Hub {
   const routes = createResourceRoutes(servers);
+  const callOptions = { offersSignIn, tasks };
   const common: Readonly<Record<string, Method>> = {
     "tools/list": onePage(({ era }) => listTools(servers(), era, offersSignIn)),
-    "tools/call": (call) => callTool(servers(), routes, call, offersSignIn),
+    "tools/call": (call) => callTool(servers(), routes, call, callOptions),
     "prompts/list": onePage(() => listPrompts(servers())),
     "prompts/get": (call) => getPrompt(servers(), routes, call),
     "resources/list": onePage(async () => ({ resources: [...(await routes.list()), statusResource] })),
@@ -76,14 +86,26 @@ export function createHub({ info, servers, offersSignIn }: HubOptions): Hub {
     },
   };
   const tables: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
-    legacy: { ...common, ...legacy },
-    modern: common,
+    legacy: { ...common, ...legacy, ...tasks.legacy },
+    modern: { ...common, ...tasks.modern },
   };
 
   return {
     info,
     routes,
-    capabilities,
+    tasks,
+    capabilities(era) {
+      const all = servers();
+      const { [tasksExtension]: _, ...extensions } = mergeExtensions(all);
+      // A server that has not connected yet may support them, and a legacy client learns this once.
+      const hasTasks = all.some((server) => !server.isSettled || supportsTasks(server));
+      const declared = hasTasks && era === "modern" ? { ...extensions, [tasksExtension]: {} } : extensions;
+      return {
+        ...capabilities,
+        ...(hasTasks && era === "legacy" ? { tasks: legacyTaskCapability } : {}),
+        ...(Object.keys(declared).length === 0 ? {} : { extensions: declared }),
+      };
+    },
     instructions() {
       const parts = servers().flatMap(({ name, description }) =>
         description?.instructions === undefined ? [] : [`## ${name}\n\n${shortened(description.instructions)}`],

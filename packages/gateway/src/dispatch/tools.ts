@@ -1,10 +1,11 @@
 import { type Era, isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
-import { definitionsOf, exposedName, type Offered } from "../servers/offered.js";
+import { definitionsOf, exposedName, type Offered, type OfferedTool } from "../servers/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.js";
 import type { GatewayServer } from "../servers/server.js";
 import { findKnown, findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resources.js";
+import { type Tasks, taskSupportOf } from "./tasks.js";
 
 /** The tools of all servers that responded in time. */
 export async function listTools(
@@ -13,8 +14,8 @@ export async function listTools(
   offersSignIn: boolean,
 ): Promise<JsonObject> {
   const lists = await Promise.all(servers.map((server) => server.tools.get()));
-  const tools = definitionsOf([...lists, offersSignIn ? signInTools(servers) : undefined]);
-  return { tools: era === "legacy" ? tools.map(asLegacyTool) : tools };
+  const offered = era === "legacy" ? lists.map((list, index) => asLegacyTools(list, servers[index])) : lists;
+  return { tools: definitionsOf([...offered, offersSignIn ? signInTools(servers) : undefined]) };
 }
 
 /** Calls a tool on the server that has it. */
@@ -22,7 +23,7 @@ export async function callTool(
   servers: readonly GatewayServer[],
   routes: ResourceRoutes,
   call: ClientCall,
-  offersSignIn: boolean,
+  { offersSignIn, tasks }: { readonly offersSignIn: boolean; readonly tasks: Tasks },
 ): Promise<JsonObject> {
   const { name, arguments: args } = call.params;
   if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "tools/call requires a string `name`.");
@@ -34,10 +35,26 @@ export async function callTool(
   call.setRoute(server.name, original);
   if (call.era === "modern" && call.headers !== undefined) assertParamHeaders(paramHeaders, args, call.headers);
   const headers = paramHeaders.length === 0 ? undefined : buildParamHeaders(paramHeaders, args);
-  const params = { ...call.params, name: original };
+  const plain = { ...call.params, name: original };
+  const mayBeTask = call.params.task !== undefined || call.capabilities.extensions !== undefined || item.taskSupport;
+  const params = mayBeTask ? tasks.paramsFor(server, item, call, plain) : plain;
   const result = await server.forward(call, { method: "tools/call", params, headers });
   routes.learn(server, result.content);
-  return call.era === "legacy" ? asLegacyResult(result) : result;
+  const own = mayBeTask || result.resultType === "task" ? tasks.resultOf(server, call, result) : result;
+  return call.era === "legacy" ? asLegacyResult(own) : own;
+}
+
+/** The tools of a server as legacy clients accept them. */
+function asLegacyTools(
+  list: readonly OfferedTool[] | undefined,
+  server: GatewayServer | undefined,
+): readonly Offered[] | undefined {
+  return list?.map((item) => {
+    const definition = asLegacyTool(item.definition);
+    const taskSupport = server && taskSupportOf(server, item);
+    if (taskSupport !== undefined) return { ...item, definition: { ...definition, execution: { taskSupport } } };
+    return definition === item.definition ? item : { ...item, definition };
+  });
 }
 
 /** Legacy clients accept only an object schema as the output schema of a tool. */

@@ -32,7 +32,7 @@ export function beginSession(
     const message = "Session limit reached. Try again later.";
     throw new RpcError(rpcCodes.failed, message, { status: 503 });
   }
-  const { capabilities, info: serverInfo } = hub;
-  const result = { protocolVersion, capabilities, serverInfo, instructions: hub.instructions() };
+  const capabilities = hub.capabilities("legacy");
+  const result = { protocolVersion, capabilities, serverInfo: hub.info, instructions: hub.instructions() };
   return { session, response: responseOf(requestId, { result }) };
 }

@@ -12,7 +12,7 @@ import {
 import type { CallObserver } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
 import { type TraceFields, traceKeys } from "../trace-fields.js";
-import { forwardedCapabilities, supportsRequest } from "./server-requests.js";
+import { forwardedCapabilities, supportsRequest, withoutMeta } from "./server-requests.js";
 
 /** A request that is forwarded to a server. */
 export interface Forwarded {
@@ -38,6 +38,7 @@ export async function forward(
   observers: Pick<Required<CallObserver>, "forwarding">,
 ): Promise<JsonObject> {
   let input: JsonObject | undefined;
+  let serverEra = "modern" as Era;
   for (let round = 0; ; round += 1) {
     const extra = input;
     const observer = observers.forwarding(call, { connection, method, params });
@@ -47,6 +48,7 @@ export async function forward(
       result = await connection.send(call, {
         method,
         paramsFor({ era }) {
+          serverEra = era;
           observer?.sent();
           return withMeta(extra === undefined ? params : { ...params, ...extra }, era, call, fields);
         },
@@ -57,8 +59,11 @@ export async function forward(
       throw error;
     }
     observer?.succeeded(result);
-    if (call.era === "modern" || result.resultType === undefined) return result;
-    if (result.resultType !== "input_required") {
+    if (result.resultType === undefined) return result;
+    // In the older era the field has no meaning. A task is a result for the caller of this function.
+    const type = serverEra === "legacy" ? undefined : result.resultType;
+    if (type === "task" || (call.era === "modern" && type !== undefined)) return result;
+    if (type !== "input_required") {
       const { resultType: _, ...rest } = result;
       return rest;
     }
@@ -77,7 +82,7 @@ async function inputOf({ inputRequests, requestState }: JsonObject, call: Client
   call.openQuestions += 1;
   try {
     const responses = await Promise.all(
-      questions.map(async ([key, question]) => [key, await ask(question, call)] as const),
+      questions.map(async ([key, question]) => [key, await askClient(question, call)] as const),
     );
     return {
       ...(responses.length === 0 ? {} : { inputResponses: Object.fromEntries(responses) }),
@@ -89,9 +94,10 @@ async function inputOf({ inputRequests, requestState }: JsonObject, call: Client
   }
 }
 
-async function ask(question: unknown, call: ClientCall): Promise<JsonObject> {
+/** Asks a legacy client a question of a modern server. Rejects with an RpcError if the client does not support it. */
+export async function askClient(question: unknown, call: ClientCall): Promise<JsonObject> {
   const { method, params } = isObject(question) ? question : {};
-  const asked = isObject(params) ? params : undefined;
+  const asked = isObject(params) ? withoutMeta(params) : undefined;
   if (typeof method !== "string" || !supportsRequest(call.capabilities, method, asked)) {
     throw new RpcError(rpcCodes.failed, `The server requested ${String(method)}, which this client does not support.`);
   }
@@ -122,7 +128,7 @@ function withMeta(params: JsonObject, era: Era, call: ClientCall, fields: TraceF
   const meta: Record<string, unknown> = Object.fromEntries(kept);
   if (fields !== undefined) Object.assign(meta, fields);
   if (era === "modern") {
-    meta[metaKeys.clientCapabilities] = forwardedCapabilities(call.capabilities);
+    meta[metaKeys.clientCapabilities] = forwardedCapabilities(call);
     if (call.logLevel !== undefined) meta[metaKeys.logLevel] = call.logLevel;
   }
   // Adding a key to a copy costs ten times as much as the copy, so the key is created first.

@@ -13,17 +13,21 @@ export interface Offered {
 }
 
 export interface OfferedTool extends Offered {
+  /** Whether a legacy server can or must run it as a task. */
+  readonly taskSupport: "optional" | "required" | undefined;
   readonly paramHeaders: readonly ParamHeader[];
 }
 
 /** A tool as it is offered; undefined if its definition is invalid, or declares invalid headers. */
 export function offerTool(server: string, definition: JsonObject, isUnprefixed = false): OfferedTool | undefined {
-  const { name: original, execution: _, ...rest } = definition;
+  const { name: original, execution, ...rest } = definition;
   if (typeof original !== "string" || !isObject(definition.inputSchema)) return undefined;
   const paramHeaders = paramHeadersOf(definition.inputSchema);
   if (paramHeaders === undefined) return undefined;
   const name = exposedName(server, original, isUnprefixed);
-  return { name, original, definition: { name, ...rest }, paramHeaders };
+  const declared = isObject(execution) ? execution.taskSupport : undefined;
+  const taskSupport = declared === "optional" || declared === "required" ? declared : undefined;
+  return { name, original, definition: { name, ...rest }, taskSupport, paramHeaders };
 }
 
 export function offerPrompt(server: string, definition: JsonObject, isUnprefixed = false): Offered | undefined {

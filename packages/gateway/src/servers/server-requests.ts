@@ -1,6 +1,7 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
-import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { isObject, type JsonObject, metaOf, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
+import { relatedTaskKey, tasksExtension } from "../task-states.js";
 import type { CallsInFlight } from "./server-calls.js";
 
 /** A request of a legacy server to a client, such as an elicitation. */
@@ -36,7 +37,7 @@ export async function forwardServerRequest(
   const call = callOf(server, request, calls);
   call.openQuestions += 1;
   try {
-    return await call.ask(method, params, origin.signal);
+    return await call.ask(method, params && ownMeta(params, call), origin.signal);
   } finally {
     call.openQuestions -= 1;
     call.activeAt = Date.now();
@@ -53,7 +54,9 @@ function callOf(server: string, { method, params, origin }: ServerRequest, calls
     if (isCapable(related)) return related;
     throw new RpcError(rpcCodes.methodNotFound, `The client that made this call does not support ${method}.`);
   }
-  const capable = [...calls].filter(isCapable);
+  const taskId = relatedTaskOf(params);
+  const candidates = taskId === undefined ? [...calls] : [...calls].filter((call) => isAboutTask(call, taskId));
+  const capable = candidates.filter(isCapable);
   const [only] = capable;
   if (only !== undefined && capable.length === 1) return only;
   const subject = `${method} of server ${JSON.stringify(server)}`;
@@ -67,6 +70,30 @@ function callOf(server: string, { method, params, origin }: ServerRequest, calls
         `${subject} cannot be forwarded: ${capable.length} calls are in flight, and on this connection nothing identifies ` +
           "the one that it belongs to. Call again when no other call is in flight, or connect the server by HTTP.",
       );
+}
+
+/** The server's own id of the task that a message belongs to. */
+function relatedTaskOf(params: JsonObject | undefined): string | undefined {
+  const related = metaOf(params)?.[relatedTaskKey];
+  return isObject(related) && typeof related.taskId === "string" ? related.taskId : undefined;
+}
+
+/** Whether a call waits for the result of a task: a legacy server asks about the task meanwhile. */
+function isAboutTask({ method, route }: ClientCall, taskId: string): boolean {
+  return method === "tasks/result" && route?.name === taskId;
+}
+
+/** A client would read the `_meta` of a server as that of the gateway. */
+export function withoutMeta({ _meta, ...params }: JsonObject): JsonObject {
+  return params;
+}
+
+/** The parameters of a question, with the id of its task that the client uses. */
+function ownMeta(params: JsonObject, call: ClientCall): JsonObject {
+  const taskId = relatedTaskOf(params);
+  const own = withoutMeta(params);
+  if (taskId === undefined || !isAboutTask(call, taskId) || call.era !== "legacy") return own;
+  return { ...own, _meta: { [relatedTaskKey]: { taskId: call.params.taskId } } };
 }
 
 /** Whether a client with these capabilities can handle a request of a server. */
@@ -87,11 +114,15 @@ export function supportsRequest(capabilities: JsonObject, method: string, params
   }
 }
 
-/** The capabilities of a client that are forwarded to a modern server with each request. */
-export function forwardedCapabilities({ elicitation, sampling, roots }: JsonObject): JsonObject {
-  return {
-    ...(isObject(elicitation) ? { elicitation } : {}),
-    ...(isObject(sampling) ? { sampling } : {}),
-    ...(isObject(roots) ? { roots } : {}),
-  };
+/**
+ * The capabilities of a client that are forwarded to a modern server with each request: all of them, known or not. In the older era
+ * a client asks for a task with each call, in the newer era it declares that it supports them.
+ */
+export function forwardedCapabilities({ era, params, capabilities }: ClientCall): JsonObject {
+  if (era === "modern") return capabilities;
+  const { tasks, extensions, ...rest } = capabilities;
+  const requestsTask = isObject(params.task) || typeof params.taskId === "string";
+  if (extensions === undefined && !requestsTask) return rest;
+  const { [tasksExtension]: _, ...others } = isObject(extensions) ? extensions : {};
+  return { ...rest, extensions: requestsTask ? { ...others, [tasksExtension]: {} } : others };
 }

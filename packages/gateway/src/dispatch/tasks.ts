@@ -1,0 +1,340 @@
+import { randomUUID } from "node:crypto";
+import { ToolServerError } from "@wirescope/tool-server";
+import { faultOf, isObject, type JsonObject, jsonLengthOf, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import type { ClientCall } from "../client-call.js";
+import { askClient } from "../servers/forward.js";
+import type { OfferedTool } from "../servers/offered.js";
+import type { GatewayServer } from "../servers/server.js";
+import type { KnownTask, TaskTable } from "../servers/task-table.js";
+import {
+  declaresTasks,
+  isTerminal,
+  legacyTask,
+  modernTask,
+  tasksExtension,
+  tasksMissing,
+  withoutRelatedTask,
+  withRelatedTask,
+} from "../task-states.js";
+import { createLegacyTaskInput } from "./legacy-task-input.js";
+
+/** Tasks of servers of either era, for clients of either era. */
+export interface Tasks {
+  readonly table: TaskTable;
+  /** The parameters of a call of a tool, if it may create a task. Throws an RpcError if the tool cannot be called in this way. */
+  paramsFor(server: GatewayServer, tool: OfferedTool, call: ClientCall, params: JsonObject): JsonObject;
+  /** The result of a call of a tool for its client: a task is added to the table. */
+  resultOf(server: GatewayServer, call: ClientCall, result: JsonObject): JsonObject;
+  /** The methods of modern clients, and those of legacy ones. */
+  readonly modern: Readonly<Record<string, TaskMethod>>;
+  readonly legacy: Readonly<Record<string, TaskMethod>>;
+  close(): void;
+}
+
+type TaskMethod = (call: ClientCall) => Promise<JsonObject>;
+
+export interface TasksOptions {
+  readonly table: TaskTable;
+  readonly servers: () => readonly GatewayServer[];
+  /** Tasks of modern clients on legacy servers that wait for input at once. */
+  readonly maxWaiting: number;
+  readonly inputMs: number;
+}
+
+/** Tasks in one page of `tasks/list`. */
+const pageSize = 20;
+/** Characters of results that are kept because their server did not create the task that its client asked for. */
+const maxKeptLength = 64 * 1024 * 1024;
+/** The bounds of the time between two requests for the state of a task, in milliseconds. */
+const pollMs = { min: 250, usual: 1000, max: 5000 };
+
+export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOptions): Tasks {
+  const input = createLegacyTaskInput({ max: maxWaiting, timeoutMs: inputMs });
+  /** Results for legacy clients that asked for a task, of servers that responded at once: by the id of the task. */
+  const kept = new Map<string, { readonly state: JsonObject; readonly result: JsonObject; readonly length: number }>();
+  let keptLength = 0;
+
+  const serverOf = (task: KnownTask, call: ClientCall): GatewayServer => {
+    const server = servers().find(({ name }) => name === task.server);
+    if (server === undefined) {
+      throw new RpcError(
+        rpcCodes.invalidParams,
+        `The server of the task, ${JSON.stringify(task.server)}, was removed.`,
+      );
+    }
+    call.setRoute(server.name, task.original);
+    return server;
+  };
+  const find = (call: ClientCall): KnownTask => {
+    if (call.era === "modern" && !declaresTasks(call.capabilities)) throw tasksMissing();
+    return table.find(call.params.taskId, call);
+  };
+  /** Sends a request about a task. `params` are those of the client. */
+  const send = (server: GatewayServer, call: ClientCall, task: KnownTask, method: string, params: JsonObject = {}) =>
+    server.forward(call, { method, params: { ...params, taskId: task.original } });
+  const stateOf = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<JsonObject> => {
+    const state = await send(server, call, task, "tasks/get", metaParams(call));
+    table.update(task, state);
+    return state;
+  };
+
+  /** The state of a task of a legacy server for a modern client, with its result or its questions. */
+  const detailed = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<JsonObject> => {
+    const state = modernTask(await stateOf(server, call, task), task.id);
+    if (state.status === "completed" || state.status === "failed") {
+      input.end(task);
+      try {
+        const result = withoutRelatedTask(await send(server, call, task, "tasks/result", metaParams(call)));
+        // In the older era, a tool that reports a failure ends its task as failed.
+        return { ...state, status: "completed", result };
+      } catch (error) {
+        if (!ToolServerError.is(error) || error.code !== "CALL_REFUSED") throw error;
+        return { ...state, status: "failed", error: faultOf(error) };
+      }
+    }
+    if (state.status === "cancelled") {
+      input.end(task);
+      return state;
+    }
+    if (state.status === "input_required") await input.collect(task, server, call);
+    const inputRequests = input.questionsOf(task);
+    return inputRequests === undefined
+      ? { ...state, status: "working" }
+      : { ...state, status: "input_required", inputRequests };
+  };
+
+  const modern: Record<string, TaskMethod> = {
+    async "tasks/get"(call) {
+      const task = find(call);
+      const server = serverOf(task, call);
+      if (isLegacy(server)) return detailed(server, call, task);
+      const state = await stateOf(server, call, task);
+      return { ...state, taskId: task.id };
+    },
+    async "tasks/update"(call) {
+      const task = find(call);
+      const server = serverOf(task, call);
+      if (!isLegacy(server)) return send(server, call, task, "tasks/update", call.params);
+      if (!isObject(call.params.inputResponses))
+        throw new RpcError(rpcCodes.invalidParams, "tasks/update requires an object `inputResponses`.");
+      input.respond(task, call.params.inputResponses);
+      return {};
+    },
+    async "tasks/cancel"(call) {
+      const task = find(call);
+      const server = serverOf(task, call);
+      if (!isLegacy(server)) return send(server, call, task, "tasks/cancel", call.params);
+      await cancelLegacy(server, call, task);
+      return {};
+    },
+  };
+
+  /** Legacy servers refuse to cancel a task that has ended; for modern clients that is not an error. */
+  const cancelLegacy = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<void> => {
+    input.end(task);
+    try {
+      await send(server, call, task, "tasks/cancel", metaParams(call));
+    } catch (error) {
+      if (!ToolServerError.is(error) || error.code !== "CALL_REFUSED") throw error;
+      if (!isTerminal((await stateOf(server, call, task)).status)) throw error;
+    }
+  };
+
+  const legacy: Record<string, TaskMethod> = {
+    async "tasks/get"(call) {
+      const task = find(call);
+      const finished = kept.get(task.id);
+      if (finished !== undefined) return finished.state;
+      return legacyTask(await stateOf(serverOf(task, call), call, task), task.id);
+    },
+    async "tasks/result"(call) {
+      const task = find(call);
+      const finished = kept.get(task.id);
+      if (finished !== undefined) return withRelatedTask(finished.result, task.id);
+      const server = serverOf(task, call);
+      if (!isLegacy(server)) return withRelatedTask(await awaitModern(server, call, task), task.id);
+      // The server responds when the task ends, and may be silent until then.
+      call.openQuestions += 1;
+      try {
+        return withRelatedTask(await send(server, call, task, "tasks/result", call.params), task.id);
+      } finally {
+        call.openQuestions -= 1;
+      }
+    },
+    async "tasks/cancel"(call) {
+      const task = find(call);
+      if (kept.has(task.id)) throw new RpcError(rpcCodes.invalidParams, "The task has ended already.");
+      const server = serverOf(task, call);
+      if (isLegacy(server)) return legacyTask(await send(server, call, task, "tasks/cancel", call.params), task.id);
+      await send(server, call, task, "tasks/cancel", metaParams(call));
+      return legacyTask(await stateOf(server, call, task), task.id);
+    },
+    async "tasks/list"(call) {
+      const all = table.ownedBy(call.account.principal);
+      const { cursor } = call.params;
+      const start = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
+      if (cursor !== undefined && start === 0)
+        throw new RpcError(rpcCodes.invalidParams, "The cursor is unknown: start again without one.");
+      const page = all.slice(start, start + pageSize);
+      const tasks: JsonObject[] = [];
+      for (const task of page) {
+        const server = servers().find(({ name }) => name === task.server);
+        // A task that its server has forgotten is not listed.
+        const state =
+          kept.get(task.id)?.state ??
+          (server === undefined ? undefined : await stateOf(server, call, task).catch(() => undefined));
+        if (state !== undefined) tasks.push(legacyTask(state, task.id));
+        call.throwIfAborted();
+      }
+      const last = page.at(-1);
+      return { tasks, ...(last === undefined || start + pageSize >= all.length ? {} : { nextCursor: last.id }) };
+    },
+  };
+
+  /** The result of a task of a modern server for a legacy client, which responds to its questions meanwhile. */
+  const awaitModern = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<JsonObject> => {
+    const asked = new Set<string>();
+    for (;;) {
+      const state = await stateOf(server, call, task);
+      if (state.status === "completed") return isObject(state.result) ? withoutType(state.result) : {};
+      if (state.status === "failed") {
+        const { code, message, data } = isObject(state.error) ? state.error : {};
+        throw new RpcError(typeof code === "number" ? code : rpcCodes.failed, String(message ?? "The task failed."), {
+          data,
+        });
+      }
+      if (state.status === "cancelled") throw new RpcError(rpcCodes.failed, "The task was cancelled.");
+      const questions = isObject(state.inputRequests)
+        ? Object.entries(state.inputRequests).filter(([key]) => !asked.has(key))
+        : [];
+      if (questions.length === 0) {
+        const { pollIntervalMs } = state;
+        const wanted = typeof pollIntervalMs === "number" ? pollIntervalMs : pollMs.usual;
+        await pause(Math.min(Math.max(wanted, pollMs.min), pollMs.max), call);
+        continue;
+      }
+      const responses = await Promise.all(
+        questions.map(async ([key, question]) => {
+          asked.add(key);
+          return [key, await askClient(question, call)] as const;
+        }),
+      );
+      const params = { ...metaParams(call), inputResponses: Object.fromEntries(responses) };
+      await send(server, call, task, "tasks/update", params);
+    }
+  };
+
+  /** A task that has ended, for a legacy client that asked for one and whose server responded at once. */
+  const finish = (server: GatewayServer, call: ClientCall, result: JsonObject): JsonObject => {
+    const length = jsonLengthOf(result) ?? Number.POSITIVE_INFINITY;
+    if (length > maxKeptLength) {
+      const message = `The result exceeds ${maxKeptLength} characters, and cannot be kept as a task. Call the tool without \`task\`.`;
+      throw new RpcError(rpcCodes.failed, message);
+    }
+    const now = new Date().toISOString();
+    const state = { taskId: randomUUID(), status: "completed", createdAt: now, lastUpdatedAt: now, ttl: keptMs };
+    const task = table.add(server.name, call, state);
+    for (const [id, { length: other }] of kept) {
+      if (keptLength + length <= maxKeptLength) break;
+      kept.delete(id);
+      keptLength -= other;
+    }
+    keptLength += length;
+    const finished = { state: legacyTask(state, task.id), result, length };
+    kept.set(task.id, finished);
+    setTimeout(() => {
+      if (kept.delete(task.id)) keptLength -= length;
+    }, keptMs).unref();
+    return { task: finished.state };
+  };
+
+  return {
+    table,
+    paramsFor(server, tool, call, params) {
+      const { task: requested, ...plain } = params;
+      const support = taskSupportOf(server, tool);
+      if (call.era === "modern") {
+        if (!isLegacy(server)) return params;
+        if (support === undefined) return plain;
+        if (declaresTasks(call.capabilities)) return { ...plain, task: {} };
+        if (support === "required") throw tasksMissing();
+        return plain;
+      }
+      if (requested === undefined || isLegacy(server)) return params;
+      if (support !== undefined) return plain;
+      throw new RpcError(rpcCodes.methodNotFound, `Tool ${tool.name} cannot be called as a task.`);
+    },
+    resultOf(server, call, result) {
+      const isFromLegacy = isLegacy(server);
+      const state = isFromLegacy ? result.task : result.resultType === "task" ? result : undefined;
+      if (!isObject(state)) {
+        const wasRequested = call.era === "legacy" && isObject(call.params.task) && !isFromLegacy;
+        return wasRequested && result.isError !== true ? finish(server, call, result) : result;
+      }
+      const isRequested = call.era === "legacy" ? isObject(call.params.task) : declaresTasks(call.capabilities);
+      if (!isRequested) {
+        const message = `Server ${JSON.stringify(server.name)} created a task, which the client does not support.`;
+        throw new RpcError(rpcCodes.failed, message, { data: { reason: "RESPONSE_INVALID" } });
+      }
+      const { id } = table.add(server.name, call, state);
+      if (call.era === "legacy") {
+        const { _meta } = result;
+        return { ...(_meta === undefined ? {} : { _meta }), task: legacyTask(state, id) };
+      }
+      if (!isFromLegacy) return { ...result, taskId: id };
+      return { resultType: "task", ...modernTask(state, id) };
+    },
+    modern,
+    legacy,
+    close: input.close,
+  };
+}
+
+/** How long a result is kept as a task, in milliseconds. */
+const keptMs = 600_000;
+
+function isLegacy({ description }: GatewayServer): boolean {
+  return description?.era === "legacy";
+}
+
+/** Whether a server can create tasks for calls of tools. */
+export function supportsTasks({ description }: GatewayServer): boolean {
+  if (description === undefined) return false;
+  const { tasks, extensions } = description.capabilities as JsonObject;
+  if (description.era === "modern") return isObject(extensions) && isObject(extensions[tasksExtension]);
+  const requests = isObject(tasks) && isObject(tasks.requests) ? tasks.requests.tools : undefined;
+  return isObject(requests) && isObject(requests.call);
+}
+
+/** Whether a tool can or must be called as a task. A modern server decides for each call. */
+export function taskSupportOf(
+  server: GatewayServer,
+  { taskSupport }: Pick<OfferedTool, "taskSupport">,
+): "optional" | "required" | undefined {
+  if (!supportsTasks(server)) return undefined;
+  return isLegacy(server) ? taskSupport : "optional";
+}
+
+/** The `_meta` of a call, for another request that is sent for it. */
+function metaParams({ params: { _meta } }: ClientCall): JsonObject {
+  return _meta === undefined ? {} : { _meta };
+}
+
+function withoutType({ resultType, ...result }: JsonObject): JsonObject {
+  return result;
+}
+
+function pause(ms: number, call: ClientCall): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(call.reason ?? new RpcError(rpcCodes.failed, "The call was cancelled."));
+    };
+    const timer = setTimeout(() => {
+      call.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    if (call.aborted) onAbort();
+    else call.addEventListener("abort", onAbort);
+  });
+}

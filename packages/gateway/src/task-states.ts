@@ -1,0 +1,72 @@
+import { isObject, type JsonObject, metaOf, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+
+/** The extension of modern clients and servers. Legacy ones have a capability, `tasks`. */
+export const tasksExtension = "io.modelcontextprotocol/tasks";
+
+/** The key in the `_meta` of a legacy message with the id of its task. */
+export const relatedTaskKey = "io.modelcontextprotocol/related-task";
+
+/** A task in the form for legacy clients, under the id that the client uses. The state may be of either era. */
+export function legacyTask(state: JsonObject, taskId: string): JsonObject {
+  const { status, statusMessage, createdAt, lastUpdatedAt, ttl, ttlMs = ttl, pollInterval } = state;
+  const pollIntervalMs = state.pollIntervalMs ?? pollInterval;
+  return {
+    taskId,
+    status,
+    ...(statusMessage === undefined ? {} : { statusMessage }),
+    createdAt,
+    lastUpdatedAt,
+    ttl: ttlMs ?? null,
+    ...(pollIntervalMs === undefined ? {} : { pollInterval: pollIntervalMs }),
+  };
+}
+
+/** A task of a legacy server in the form for modern clients, under the id that the client uses. */
+export function modernTask(state: JsonObject, taskId: string): JsonObject {
+  const { status, statusMessage, createdAt, lastUpdatedAt, ttl, pollInterval } = state;
+  return {
+    taskId,
+    status,
+    ...(statusMessage === undefined ? {} : { statusMessage }),
+    createdAt,
+    lastUpdatedAt,
+    ttlMs: ttl ?? null,
+    ...(pollInterval === undefined ? {} : { pollIntervalMs: pollInterval }),
+  };
+}
+
+export function isTerminal(status: unknown): boolean {
+  return status === "completed" || status === "failed" || status === "cancelled";
+}
+
+/** A result without the key that names its task in the server's own words. */
+export function withoutRelatedTask(result: JsonObject): JsonObject {
+  const meta = metaOf(result);
+  if (meta === undefined || !(relatedTaskKey in meta)) return result;
+  const { [relatedTaskKey]: _, ...rest } = meta;
+  const { _meta, ...others } = result;
+  return Object.keys(rest).length === 0 ? others : { ...others, _meta: rest };
+}
+
+/** A result of a task for a legacy client. */
+export function withRelatedTask(result: JsonObject, taskId: string): JsonObject {
+  return { ...result, _meta: { ...metaOf(result), [relatedTaskKey]: { taskId } } };
+}
+
+/** Whether a client declares the extension. */
+export function declaresTasks({ extensions }: JsonObject): boolean {
+  return isObject(extensions) && isObject(extensions[tasksExtension]);
+}
+
+/** The error for a client that did not declare a capability that a request requires. */
+export function capabilityMissing(requiredCapabilities: JsonObject): RpcError {
+  return new RpcError(rpcCodes.capabilityMissing, "Missing required client capability", {
+    data: { requiredCapabilities },
+    status: 400,
+  });
+}
+
+/** The error for a client that did not declare the tasks extension. */
+export function tasksMissing(): RpcError {
+  return capabilityMissing({ extensions: { [tasksExtension]: {} } });
+}

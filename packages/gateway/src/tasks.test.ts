@@ -1,0 +1,198 @@
+import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, test } from "vitest";
+import { connectOld, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
+import { serveRaw } from "./raw-server.test.helper.js";
+import { request, serveTasks, tasksExtension } from "./task-servers.test.helper.js";
+import { everything } from "./tool-servers.test.helper.js";
+
+const reference = { type: "stdio", command: process.execPath, args: [everything] };
+
+/** Waits until the gateway offers a tool. */
+async function offered(gateway: TestGateway, name: string): Promise<void> {
+  await expect
+    .poll(async () => JSON.stringify((await request(gateway, "tools/list", {})).result?.tools), patience)
+    .toContain(JSON.stringify(name));
+}
+
+/** Creates a task with a modern client. */
+async function createTask(gateway: TestGateway, name: string, options: { token?: string } = {}): Promise<string> {
+  const { result, error } = await request(gateway, "tools/call", { name, arguments: {} }, options);
+  expect(error).toBeUndefined();
+  expect(result?.resultType).toBe("task");
+  return String(result?.taskId);
+}
+
+describe("tasks of modern servers [TS-D-EXT-2]", () => {
+  test("tasks of two servers with the same id have different ids, and each request reaches the server that has the task", async () => {
+    const [one, two] = [await serveTasks({ nextId: () => "same" }), await serveTasks({ nextId: () => "same" })];
+    const gateway = await startTestGateway({
+      one: { type: "http", url: one.url },
+      two: { type: "http", url: two.url },
+    });
+    await offered(gateway, "one__work");
+    await offered(gateway, "two__work");
+    const [first, second] = [await createTask(gateway, "one__work"), await createTask(gateway, "two__work")];
+    expect(first).not.toBe(second);
+    Object.assign(one.tasks.get("same") ?? {}, { status: "completed", result: { content: [] } });
+
+    const state = await request(gateway, "tasks/get", { taskId: first });
+    expect(state.result).toMatchObject({ resultType: "complete", taskId: first, status: "completed" });
+    expect((await request(gateway, "tasks/cancel", { taskId: second })).result).toMatchObject({
+      resultType: "complete",
+    });
+
+    expect(one.seen).toEqual(["tasks/get same"]);
+    expect(two.seen).toEqual(["tasks/cancel same"]);
+    expect(two.tasks.get("same")?.status).toBe("cancelled");
+  });
+
+  test("a client cannot read, update or cancel a task of another client", async () => {
+    const server = await serveTasks({ nextId: () => "secret" });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } }, { listen: { token: false } });
+    await offered(gateway, "one__work");
+    const taskId = await createTask(gateway, "one__work", { token: "alice" });
+    for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
+      for (const id of [taskId, "secret"]) {
+        const { error } = await request(gateway, method, { taskId: id, inputResponses: {} }, { token: "mallory" });
+        expect(error?.code).toBe(-32_602);
+      }
+    }
+    expect(server.seen).toEqual([]);
+    expect((await request(gateway, "tasks/get", { taskId }, { token: "alice" })).result?.status).toBe("working");
+  });
+
+  test("a server that returns the id of another client's task gets neither client the other's task", async () => {
+    const server = await serveTasks({ nextId: () => "fixed" });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } }, { listen: { token: false } });
+    await offered(gateway, "one__work");
+    await createTask(gateway, "one__work", { token: "alice" });
+    const { error } = await request(gateway, "tools/call", { name: "one__work" }, { token: "mallory" });
+    expect(error?.message).toContain("belongs to another client");
+  });
+
+  test("methods of tasks need the extension, and a task that nobody asked for is an error", async () => {
+    const server = await serveTasks({ nextId: () => "t", isStubborn: true });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
+    await offered(gateway, "one__work");
+    const refused = await request(gateway, "tasks/get", { taskId: "t" }, { capabilities: {} });
+    expect(refused).toMatchObject({
+      status: 400,
+      error: { code: -32_021, data: { requiredCapabilities: { extensions: { [tasksExtension]: {} } } } },
+    });
+    const { error } = await request(gateway, "tools/call", { name: "one__work" }, { capabilities: {} });
+    expect(error?.message).toContain("which the client does not support");
+  });
+
+  test("the header of a request about a task must name the task", async () => {
+    const server = await serveTasks({ nextId: () => "t" });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
+    await offered(gateway, "one__work");
+    const taskId = await createTask(gateway, "one__work");
+    expect((await request(gateway, "tasks/get", { taskId }, { name: "other" })).error?.code).toBe(-32_020);
+  });
+
+  test("a client of SDK 1.x calls a tool as a task and responds to its question", async () => {
+    const server = await serveTasks({ nextId: () => "t" });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
+    await offered(gateway, "one__work");
+    const client = await connectOld(gateway, { elicitation: { form: {} } }, (made) =>
+      made.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept", content: { name: "Ada" } })),
+    );
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "one__work")?.execution).toEqual({ taskSupport: "optional" });
+    const params = { name: "one__work", arguments: {} };
+    const stream = client.experimental.tasks.callToolStream(params, CallToolResultSchema, { task: {} });
+    const kinds: string[] = [];
+    let result: object = {};
+    for await (const message of stream) {
+      kinds.push(message.type);
+      if (message.type === "taskCreated") {
+        const name = { method: "elicitation/create", params: { mode: "form", message: "Who?", requestedSchema: form } };
+        Object.assign(server.tasks.get("t") ?? {}, { status: "input_required", inputRequests: { name } });
+      }
+      if (message.type === "result") ({ result } = message);
+    }
+    expect(textOf(result)).toBe("Hello Ada");
+    expect(kinds[0]).toBe("taskCreated");
+    expect((await client.experimental.tasks.listTasks()).tasks).toMatchObject([{ status: "completed" }]);
+  });
+
+  test("a legacy client that asks for a task gets one even if the server responds at once", async () => {
+    const server = await serveTasks({ nextId: () => "t" });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
+    await offered(gateway, "one__now");
+    const client = await connectOld(gateway);
+    await client.listTools();
+    const stream = client.experimental.tasks.callToolStream({ name: "one__now" }, CallToolResultSchema, { task: {} });
+    const messages: { type: string; result?: object }[] = [];
+    for await (const message of stream) messages.push(message);
+    expect(messages[0]?.type).toBe("taskCreated");
+    expect(textOf(messages.at(-1)?.result ?? {})).toBe("now");
+  });
+});
+
+const form = { type: "object" as const, properties: { name: { type: "string" as const } } };
+
+describe("tasks of legacy servers [TS-D-EXT-3]", () => {
+  test("a client of SDK 1.x runs the reference server's task and responds to its question", async () => {
+    const gateway = await startTestGateway({ ref: reference });
+    await offered(gateway, "ref__simulate-research-query");
+    const client = await connectOld(gateway, { elicitation: { form: {} } }, (made) =>
+      made.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+        expect(params._meta?.["io.modelcontextprotocol/related-task"]).toBeDefined();
+        return { action: "accept", content: { interpretation: "technical" } };
+      }),
+    );
+    await client.listTools();
+    const params = { name: "ref__simulate-research-query", arguments: { topic: "python", ambiguous: true } };
+    const stream = client.experimental.tasks.callToolStream(params, CallToolResultSchema, { task: { ttl: 60_000 } });
+    const messages: { type: string; result?: object }[] = [];
+    for await (const message of stream) messages.push(message);
+    expect(messages[0]?.type).toBe("taskCreated");
+    expect(messages.at(-1)?.type).toBe("result");
+    expect(textOf(messages.at(-1)?.result ?? {})).toContain("python");
+  }, 60_000);
+
+  test("a modern client runs the reference server's task and responds to its question", async () => {
+    const gateway = await startTestGateway({ ref: reference });
+    await offered(gateway, "ref__simulate-research-query");
+    const capabilities = { elicitation: { form: {} }, extensions: { [tasksExtension]: {} } };
+    const params = { name: "ref__simulate-research-query", arguments: { topic: "python", ambiguous: true } };
+    const created = await request(gateway, "tools/call", params, { capabilities });
+    expect(created.result).toMatchObject({ resultType: "task", status: "working" });
+    const taskId = created.result?.taskId;
+    let state: Record<string, unknown> = {};
+    await expect
+      .poll(async () => {
+        state = (await request(gateway, "tasks/get", { taskId }, { capabilities })).result ?? {};
+        return state.status;
+      }, patience)
+      .toBe("input_required");
+    const [key = ""] = Object.keys(state.inputRequests as object);
+    const inputResponses = { [key]: { action: "accept", content: { interpretation: "technical" } } };
+    const updated = await request(gateway, "tasks/update", { taskId, inputResponses }, { capabilities });
+    expect(updated.result).toMatchObject({ resultType: "complete" });
+    await expect
+      .poll(async () => {
+        state = (await request(gateway, "tasks/get", { taskId }, { capabilities })).result ?? {};
+        return state.status;
+      }, patience)
+      .toBe("completed");
+    expect(textOf(state.result as object)).toContain("python");
+    expect(JSON.stringify(state.result)).not.toContain("related-task");
+  }, 60_000);
+
+  test("a tool that must be a task is refused to a modern client without the extension", async () => {
+    const server = await serveRaw({
+      initialize: () =>
+        '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"raw","version":"1"}}',
+      "tools/list": () =>
+        '{"tools":[{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}',
+    });
+    const gateway = await startTestGateway({ raw: server.entry });
+    await offered(gateway, "raw__job");
+    const refused = await request(gateway, "tools/call", { name: "raw__job" }, { capabilities: {} });
+    expect(refused).toMatchObject({ status: 400, error: { code: -32_021 } });
+    expect(server.seen.some(({ method }) => method === "tools/call")).toBe(false);
+  });
+});
