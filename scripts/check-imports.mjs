@@ -120,6 +120,7 @@ const folderDirections = {
     check: ["output", "options.ts", "tool-server", "why"],
     up: ["output", "options.ts", "jsonc", "demo", "telemetry", "tool-server", "admin"],
     install: ["output", "options.ts", "jsonc", "tool-server"],
+    configure: ["output", "options.ts", "jsonc", "tool-server", "install"],
     commands: below,
     "command-table.ts": ["commands"],
     "help.ts": ["output", "options.ts", "commands", "command-table.ts"],

@@ -1,3 +1,4 @@
+import { addCommand } from "./commands/add.js";
 import { authCommand } from "./commands/auth.js";
 import { bridgeCommand } from "./commands/bridge.js";
 import { callCommand } from "./commands/call.js";
@@ -11,6 +12,7 @@ import { pingCommand } from "./commands/ping.js";
 import { promptsCommand } from "./commands/prompts.js";
 import { channelsCommand, serversCommand, showCommand, socketsCommand, treeCommand } from "./commands/read-commands.js";
 import { resourcesCommand } from "./commands/resources.js";
+import { statusCommand } from "./commands/status.js";
 import { toolsCommand } from "./commands/tools.js";
 import { trustCommand } from "./commands/trust.js";
 import { demoCommand, upCommand } from "./commands/up.js";
@@ -19,11 +21,13 @@ import { whyCommand } from "./commands/why.js";
 /** Every verb, in the order of the help. */
 export const commands: readonly Command[] = [
   upCommand,
+  statusCommand,
   channelsCommand,
   serversCommand,
   socketsCommand,
   showCommand,
   treeCommand,
+  addCommand,
   checkCommand,
   trustCommand,
   toolsCommand,

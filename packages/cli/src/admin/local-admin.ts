@@ -41,6 +41,7 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
     });
     return opening;
   };
+  let quiet: Promise<ConfiguredServers> | undefined;
   let evaluation: Promise<TrustEvaluation> | undefined;
   const openEvaluation = (): Promise<TrustEvaluation> => {
     evaluation ??= openTrustEvaluation(values, io);
@@ -62,6 +63,12 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
         );
       }
       return reports;
+    },
+    async statuses() {
+      quiet ??= openConfiguredServers(values, { ...io, ask: undefined, stderr: { write: () => {} } });
+      const servers = await quiet;
+      secrets = servers.secrets;
+      return Promise.all(servers.namesOf(undefined).map((name) => statusOf(servers, name)));
     },
     describe: async () => ({ vault: (await open()).vault.describe() }),
     async signIn(server, { person, isByDevice, scopes, signal }) {
@@ -130,7 +137,7 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
     reload: async () => notWithoutGateway("up"),
     setDebug: async () => notWithoutGateway("up", "--debug"),
     async [Symbol.asyncDispose]() {
-      await (await opening?.catch(() => undefined))?.[Symbol.asyncDispose]();
+      for (const each of [opening, quiet]) await (await each?.catch(() => undefined))?.[Symbol.asyncDispose]();
     },
   };
 }
@@ -151,11 +158,30 @@ async function reportOf(servers: ConfiguredServers, name: string): Promise<Serve
   return { ...unconnected(servers, name), credential };
 }
 
+/** Connects to a server and lists its tools. */
+async function statusOf(servers: ConfiguredServers, name: string): Promise<ServerReport> {
+  let report: ServerReport = { ...unconnected(servers, name), credential: undefined };
+  try {
+    const connection = await servers.open(name);
+    report = await reportOf(servers, name);
+    const { name: called = "", version = "", protocolVersion } = await connection.connect();
+    const { tools } = await connection.listTools();
+    const description = { name: called, version, protocolVersion };
+    report = await reportOf(servers, name);
+    return { ...report, state: "READY", isConnected: true, tools: tools.length, description };
+  } catch (error) {
+    if (!ToolServerError.is(error)) throw error;
+    return { ...report, state: "TRANSIENT_FAILURE", failure: error };
+  }
+}
+
 function unconnected({ entries }: ConfiguredServers, name: string): Omit<ServerReport, "credential"> {
   return {
     name,
     type: entries.find((entry) => entry.name === name)?.type,
+    state: "IDLE",
     isConnected: false,
+    tools: undefined,
     description: { name: "", version: "", protocolVersion: "" },
     failure: undefined,
   };

@@ -45,6 +45,7 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
     gateway: url,
     io,
     list,
+    statuses: () => list(),
     describe: async () => ({ gateway: url }),
     async signIn(server, options) {
       const done = await signIn({ client, url }, io, server, options);

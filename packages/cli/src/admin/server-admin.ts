@@ -15,6 +15,8 @@ export interface ServerAdmin extends AsyncDisposable {
   readonly io: Io;
   /** The sign-in status of a server, or of all. */
   list(name?: string): Promise<readonly ServerReport[]>;
+  /** How each server is. Without a gateway, all that are approved are connected to for that; nobody is asked anything. */
+  statuses(): Promise<readonly ServerReport[]>;
   /** Whose sign-ins `list` shows: those of a gateway, or those of a vault. */
   describe(): Promise<{ readonly gateway: string } | { readonly vault: ReturnType<Vault["describe"]> }>;
   signIn(server: string, options: SignInOptions): Promise<SignedIn>;

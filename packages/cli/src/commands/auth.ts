@@ -15,7 +15,7 @@ export const authCommand: Command = defineAdminCommand({
   name: "auth",
   summary: "show the sign-in status of the servers: account, scopes, expiry",
   parameters: ["[server|url]"],
-  takesServer: true,
+  serverAt: 0,
   options: { ...serverOptions, ...adminOptions },
   notes: ["It connects to no server and never prints a token."],
   isChange: () => false,

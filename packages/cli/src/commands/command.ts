@@ -25,8 +25,8 @@ export interface CommandSpec<T extends OptionTable> {
   readonly parameters?: readonly string[];
   readonly options: T;
   readonly notes?: readonly string[];
-  /** Whether the first argument is a server, which may be a url instead of a name, or a command after `--`. */
-  readonly takesServer?: true;
+  /** Which argument is a server that may be given by its url, or by a command after `--`. Default: none. */
+  readonly serverAt?: 0 | 1;
 }
 
 /** A command line as parsed by the options of a command. */
@@ -43,7 +43,7 @@ export interface Invocation<T extends OptionTable> {
  * checked, for a better message.
  */
 export function defineCommand<T extends OptionTable>(
-  { name, summary, parameters = [], options, notes, takesServer }: CommandSpec<T>,
+  { name, summary, parameters = [], options, notes, serverAt }: CommandSpec<T>,
   run: (invocation: Invocation<T>) => Promise<number>,
   check?: (values: OptionValues<T>, positionals: readonly string[]) => void,
 ): Command {
@@ -54,11 +54,13 @@ export function defineCommand<T extends OptionTable>(
     options,
     notes,
     async run(args, io) {
-      const { words, command } = takesServer ? splitServerCommand(args) : { words: args, command: undefined };
+      const { words, command } =
+        serverAt === undefined ? { words: args, command: undefined } : splitServerCommand(args);
       const { values, positionals: given } = parseOptions(options, words);
-      const adHoc = takesServer ? adHocServerOf(given[0], command, values) : undefined;
-      // A command stands after all other words, in place of the first.
-      const positionals = adHoc !== undefined && command !== undefined ? [adHoc.name, ...given] : given;
+      const adHoc = serverAt === undefined ? undefined : adHocServerOf(given[serverAt], command, values);
+      // A command is after all other words, in place of the argument.
+      const positionals =
+        adHoc === undefined || command === undefined ? given : given.toSpliced(serverAt ?? 0, 0, adHoc.name);
       check?.(values, positionals);
       assertPositionals(name, parameters, positionals);
       return run({ values, positionals, io, adHoc });

@@ -19,7 +19,7 @@ export interface AdminContext<T extends OptionTable> {
 
 interface AdminCommandSpec<T extends OptionTable> extends CommandSpec<T> {
   /** Whether it changes something. */
-  isChange(positionals: readonly string[]): boolean;
+  isChange(positionals: readonly string[], values: OptionValues<T>): boolean;
   /** Whether it uses the configuration even if a gateway serves that. Default: never. */
   isLocal?(values: OptionValues<T>): boolean;
   /** Whether a key for the encrypted file may be generated. Default: never. */
@@ -43,7 +43,7 @@ export function defineAdminCommand<T extends OptionTable>({ use, check, ...spec 
       };
       const open = async (): Promise<ServerAdmin> => {
         const { openAdmin } = await import("../admin/open-admin.js");
-        return openAdmin(common, io, { isChange: spec.isChange(positionals), keyCreation });
+        return openAdmin(common, io, { isChange: spec.isChange(positionals, values), keyCreation });
       };
       await using admin = await (adHoc !== undefined || spec.isLocal?.(values) ? local() : open());
       const screen = createScreen(admin.io, common["no-color"]);

@@ -26,7 +26,7 @@ interface ServerCommandSpec<T extends OptionTable> extends CommandSpec<T> {
 /** A command that uses the servers of a configuration, and closes what it opened. */
 export function defineServerCommand<T extends OptionTable>({ use, ...spec }: ServerCommandSpec<T>): Command {
   const options = { ...spec.options, ...serverOptions };
-  return defineCommand({ ...spec, options, takesServer: true }, async ({ values, positionals, io, adHoc }) => {
+  return defineCommand({ ...spec, options, serverAt: 0 }, async ({ values, positionals, io, adHoc }) => {
     // Within the generic table the compiler no longer sees the part that every such command has.
     const common = withAdHocServer<OptionValues<typeof serverOptions>>(values, adHoc);
     // Loaded late: the commands that read Channelz start without it.

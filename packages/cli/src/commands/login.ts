@@ -11,7 +11,7 @@ export const loginCommand: Command = defineAdminCommand({
   name: "login",
   summary: "sign in to a server with OAuth",
   parameters: ["<server|url>"],
-  takesServer: true,
+  serverAt: 0,
   options: {
     scope: { type: "string", multiple: true, placeholder: "name", help: "also request this scope" },
     device: {
@@ -94,7 +94,7 @@ export const logoutCommand: Command = defineAdminCommand({
   name: "logout",
   summary: "sign out: revoke and delete the tokens, then check that the server rejects the old one",
   parameters: ["<server|url>"],
-  takesServer: true,
+  serverAt: 0,
   options: { ...serverOptions, ...adminOptions },
   notes: [
     "If a gateway is running with the same configuration, the gateway is signed out and removes the tools at once.",

@@ -1,5 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
-import type { Approval, TrustRow } from "../admin/server-admin.js";
+import type { LocalAdmin } from "../admin/local-admin.js";
+import type { Approval, ServerAdmin, TrustRow } from "../admin/server-admin.js";
 import type { Io } from "../io.js";
 import { commonOptions } from "../options.js";
 import { formatJson } from "../output/json.js";
@@ -11,6 +12,7 @@ import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
 
 const options = {
+  all: { type: "boolean", help: "show every server that is not approved, and approve all of them at once" },
   yes: { type: "boolean", help: "approve without asking" },
   revoke: { type: "boolean", help: "revoke the approval" },
   json: { type: "boolean", help: "print JSON instead of text" },
@@ -23,7 +25,7 @@ const options = {
 /** Lists which servers are approved, or approves one. */
 export const trustCommand: Command = defineAdminCommand({
   name: "trust",
-  summary: "list which servers are approved, or approve one",
+  summary: "list which servers are approved, or approve one or all",
   parameters: ["[server]"],
   options,
   notes: [
@@ -33,17 +35,19 @@ export const trustCommand: Command = defineAdminCommand({
     "Approvals are stored in wirescope/approvals.json in your configuration folder. A policy file (WIRESCOPE_POLICY or",
     "/etc/wirescope/policy.json) can allow or deny servers. The exit code is 1 if a server is not trusted.",
   ],
-  isChange: ([name]) => name !== undefined,
+  isChange: ([name], { all }) => name !== undefined || all,
   // An approval is taken back in the file that holds it; what a gateway has opened by then stays open.
   isLocal: ({ revoke }) => revoke,
   check(values, [name]) {
-    if (name === undefined && (values.yes || values.revoke))
+    if (name !== undefined && values.all) throw new UsageError("--all takes no name of a server.");
+    if (name === undefined && (values.revoke || (values.yes && !values.all)))
       throw new UsageError("--yes and --revoke require the name of a server.");
     if (values.revoke && values.endpoint)
       throw new UsageError("--revoke requires a configuration file. Use --config instead of --endpoint.");
   },
   async use({ admin, screen, values, positionals, local }) {
     const [name] = positionals;
+    if (values.all) return approveAll(admin, local, values, screen);
     if (name === undefined) return printApprovals(await admin.approvals(), screen, values.json);
     if (values.revoke) {
       const had = await (await local()).revoke(name);
@@ -51,12 +55,55 @@ export const trustCommand: Command = defineAdminCommand({
       screen.print(values.json ? formatJson({ [name]: { state: "new", reason } }) : reason);
       return 0;
     }
-    const approval = await admin.approval(name);
-    // What is trusted for a run can still be approved for good, in the configuration.
-    const isLasting = values.endpoint || !approval.isForRun;
-    return decide(isLasting ? approval : await (await local()).approval(name), values, admin.io, screen);
+    return decide(await approvalOf(name, admin, local, values.endpoint), values, admin.io, screen);
   },
 });
+
+/** What there is to approve. What is trusted for a run can still be approved for good, in the configuration. */
+async function approvalOf(
+  name: string,
+  admin: ServerAdmin,
+  local: () => Promise<LocalAdmin>,
+  isOfGateway: boolean,
+): Promise<Approval> {
+  const approval = await admin.approval(name);
+  return isOfGateway || !approval.isForRun ? approval : (await local()).approval(name);
+}
+
+/** Shows all that is to be approved, asks once, and approves it. */
+async function approveAll(
+  admin: ServerAdmin,
+  local: () => Promise<LocalAdmin>,
+  { yes: isYes, json: isJson, endpoint }: { readonly yes: boolean; readonly json: boolean; readonly endpoint: boolean },
+  screen: Screen,
+): Promise<number> {
+  const all: Approval[] = [];
+  for (const { name } of await admin.approvals()) all.push(await approvalOf(name, admin, local, endpoint));
+  const pending = all.filter(({ state }) => state === "new" || state === "changed");
+  const unclear = all.filter(({ state }) => state !== "trusted");
+  if (!isJson) for (const { lines } of unclear) screen.printAll([...lines, ""]);
+  // A program is not asked.
+  const question = `Approve ${pending.length === 1 ? "this server" : `these ${pending.length} servers`}? You are asked again only about what changes. [y/N] `;
+  const reply = isYes ? "y" : pending.length === 0 || isJson ? "n" : await admin.io.ask?.(question);
+  const isApproved = /^y(?:es)?$/i.test(reply?.trim() ?? "");
+  const problems: string[] = [];
+  if (isApproved) {
+    for (const approval of pending) problems.push(...[(await approval.approve()) ?? []].flat());
+  }
+  const rows = all.map(({ name, state, reason }) => {
+    const isNew = isApproved && pending.some((each) => each.name === name);
+    return [name, isNew ? { state: "trusted", reason: "approved" } : { state, reason }] as const;
+  });
+  if (isJson) screen.print(formatJson(Object.fromEntries(rows)));
+  else {
+    const names = pending.map(({ name }) => name).join(", ");
+    if (pending.length === 0) screen.print(all.length === 0 ? "No servers." : "No server is waiting for an approval.");
+    else if (isApproved) screen.print(`Approved: ${names}.`);
+    else screen.print(`Not approved: ${names}.${reply === undefined ? " Use --yes to approve without a prompt." : ""}`);
+    screen.printAll(problems.map((problem) => printableText(problem)));
+  }
+  return rows.every(([, { state }]) => state === "trusted") ? 0 : 1;
+}
 
 function printApprovals(rows: readonly TrustRow[], screen: Screen, isJson: boolean): number {
   if (isJson) screen.print(formatJson(Object.fromEntries(rows.map(({ name, ...row }) => [name, row]))));

@@ -9,7 +9,7 @@ export const whyCommand: Command = defineAdminCommand({
   name: "why",
   summary: "diagnose a failing server and suggest a fix",
   parameters: ["<server|url>"],
-  takesServer: true,
+  serverAt: 0,
   options: { ...serverOptions, ...adminOptions },
   notes: [
     "It checks each step of the connection: variables, trust, helper, network, TLS, credential, sign-in, protocol.",

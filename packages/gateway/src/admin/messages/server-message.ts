@@ -47,7 +47,10 @@ export function serverToMessage(status: ServerStatus, context: ServerContext): S
 export interface ServerReport {
   readonly name: string;
   readonly type: Entry["type"] | undefined;
+  readonly state: ServerStatus["state"];
   readonly isConnected: boolean;
+  /** How many tools it offers; undefined if that is not known. */
+  readonly tools: number | undefined;
   /** Name and version, while it is connected; empty if it does not state them. */
   readonly description: { readonly name: string; readonly version: string; readonly protocolVersion: string };
   /** Undefined if the entry could not be opened yet. */
@@ -65,7 +68,9 @@ export function serverFromMessage(message: Server): ServerReport {
   return {
     name,
     type: nameOf(transports, transport),
+    state: nameOf(connectivityStates, state) ?? "IDLE",
     isConnected: state === ConnectivityState.READY,
+    tools: message.toolCount,
     description: { name: serverName, version: serverVersion, protocolVersion },
     credential: authentication && {
       kind: nameOf(authMethods, authentication.method) ?? "none",

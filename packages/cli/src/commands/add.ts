@@ -1,0 +1,24 @@
+import { addOptions } from "../configure/add-options.js";
+import { UsageError } from "../usage-error.js";
+import { type Command, defineCommand } from "./command.js";
+
+/** Adds a server to the configuration. */
+export const addCommand: Command = defineCommand(
+  {
+    name: "add",
+    summary: "add a server to the configuration, by its url or by the command that starts it, and approve it",
+    parameters: ["<name>", "<url | -- command …>"],
+    serverAt: 1,
+    options: addOptions,
+    notes: [
+      "The entry is approved, because you typed it; a policy can still deny it. Comments and the order of the file stay.",
+      "Write secrets as variables in single quotes: --header 'Authorization: Bearer ${TOKEN}', --env 'API_KEY=${KEY}'.",
+      "--env NAME passes the variable of that name. An entry with a secret in it is refused.",
+    ],
+  },
+  async ({ values, positionals: [name = ""], io, adHoc }) => {
+    if (adHoc === undefined) throw new UsageError("add requires a url such as https://…, or a command after --.");
+    const { runAdd } = await import("../configure/run-add.js");
+    return runAdd(name, adHoc, values, io);
+  },
+);

@@ -1,0 +1,152 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { printableText } from "@wirescope/channelz/internal";
+import type { ServerReport } from "@wirescope/gateway/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import type { ServerAdmin } from "../admin/server-admin.js";
+import { exitCode } from "../failure.js";
+import { parseDuration } from "../option-values.js";
+import { formatJson, jsonOf } from "../output/json.js";
+import type { Screen } from "../output/screen.js";
+import { statusPaint, statusText } from "../output/server-status.js";
+import { type Column, renderTable } from "../output/table.js";
+import { wrap } from "../output/text-layout.js";
+import { adminOptions, serverOptions } from "../tool-server/server-options.js";
+import { UsageError } from "../usage-error.js";
+import type { Command } from "./command.js";
+import { defineAdminCommand } from "./define-admin-command.js";
+
+const { header: _header, env: _env, ...shared } = serverOptions;
+const clearScreen = "\u001b[H\u001b[2J\u001b[3J";
+
+/** Shows whether each server works. */
+export const statusCommand: Command = defineAdminCommand({
+  name: "status",
+  summary: "show whether each server works: state, tools, authentication, reason",
+  parameters: [],
+  options: {
+    watch: { type: "boolean", help: "repeat until Ctrl-C; with --json, one line for each change" },
+    interval: { type: "string", placeholder: "duration", help: "time between two looks with --watch; default: 2s" },
+    ...shared,
+    ...adminOptions,
+  },
+  notes: [
+    "If a gateway is running with the same configuration, it shows the servers of the gateway. Otherwise it connects to",
+    "all approved servers of the configuration. It asks nothing, and starts no server that is not approved.",
+    "The exit code is 1 if a server does not work.",
+  ],
+  isChange: () => false,
+  check({ interval, watch }) {
+    if (interval !== undefined) parseDuration(interval, "--interval");
+    if (interval !== undefined && !watch) throw new UsageError("--interval requires --watch.");
+  },
+  async use({ admin, screen, values }) {
+    if (!values.watch) {
+      const servers = await admin.statuses();
+      screen.printAll(values.json ? [formatJson(jsonOf(documentOf(admin, servers)))] : linesOf(admin, servers, screen));
+      return codeOf(servers);
+    }
+    return watch(admin, screen, values.json, parseDuration(values.interval ?? "2s", "--interval"));
+  },
+});
+
+/** Prints the status whenever it has changed, until the process is interrupted. */
+async function watch(admin: ServerAdmin, screen: Screen, isJson: boolean, intervalMs: number): Promise<number> {
+  const stop = new AbortController();
+  const onSignal = (): void => stop.abort();
+  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+  let last = "";
+  let code: number = exitCode.ok;
+  try {
+    while (!stop.signal.aborted) {
+      const servers = await admin.statuses();
+      code = codeOf(servers);
+      const lines = isJson ? [JSON.stringify(jsonOf(documentOf(admin, servers)))] : linesOf(admin, servers, screen);
+      const text = lines.join("\n");
+      if (text !== last) {
+        const isFirst = last === "";
+        if (!isJson && screen.width !== undefined) admin.io.stdout.write(clearScreen);
+        else if (!isJson && !isFirst) screen.print("");
+        screen.print(text);
+      }
+      last = text;
+      await delay(intervalMs, undefined, { signal: stop.signal }).catch(() => {});
+    }
+    return code;
+  } finally {
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+  }
+}
+
+/** A server that was not used yet works as far as anybody knows. */
+function isWell({ state, failure }: ServerReport): boolean {
+  return state === "READY" || (state === "IDLE" && failure === undefined);
+}
+
+function codeOf(servers: readonly ServerReport[]): number {
+  return servers.every(isWell) ? exitCode.ok : exitCode.failure;
+}
+
+function documentOf({ gateway }: ServerAdmin, servers: readonly ServerReport[]): object {
+  const rows = servers.map((server) => {
+    const { name, type, state, tools, credential, description, failure } = server;
+    const reason =
+      isWell(server) || failure === undefined ? undefined : { code: failure.code, message: failure.message };
+    return [
+      name,
+      { type, state, works: isWell(server), tools, auth: credential?.summary, server: description, failure: reason },
+    ] as const;
+  });
+  return { gateway, servers: Object.fromEntries(rows) };
+}
+
+function linesOf({ gateway }: ServerAdmin, servers: readonly ServerReport[], screen: Screen): string[] {
+  const { palette, width } = screen;
+  const lines = gateway === undefined ? [] : [`Servers of the gateway at ${gateway}.`, ""];
+  if (servers.length === 0) return [...lines, "No servers."];
+  lines.push(...renderTable(columns(screen), servers, width));
+  for (const { name, failure, ...rest } of servers) {
+    if (failure === undefined || isWell({ name, failure, ...rest })) continue;
+    lines.push(
+      "",
+      ...wrap(printableText(`${name}: ${failure.message}`), width, ""),
+      `  ${palette.strong(printableText(nextOf(name, failure.code)))}`,
+    );
+  }
+  return lines;
+}
+
+/** The command that fixes it, or that says more. */
+function nextOf(server: string, code: string | undefined): string {
+  if (code === "NOT_TRUSTED") return commandLine("trust", server);
+  return code === "SIGN_IN_NEEDED" ? commandLine("login", server) : commandLine("why", server);
+}
+
+function columns({ palette }: Screen): Column<ServerReport>[] {
+  return [
+    { title: "SERVER", minWidth: 8, text: ({ name }) => name, paint: () => palette.strong },
+    {
+      title: "STATUS",
+      minWidth: 19,
+      text: (server) => statusText(asStatus(server)),
+      paint: (server) => statusPaint(asStatus(server), palette),
+    },
+    { title: "TOOLS", align: "right", text: ({ tools }) => (tools === undefined ? "-" : String(tools)) },
+    { title: "AUTH", minWidth: 12, text: authText },
+    {
+      title: "SOFTWARE",
+      minWidth: 10,
+      text: ({ description: { name, version } }) => `${name} ${version}`.trim() || "-",
+    },
+  ];
+}
+
+function asStatus({ state, failure }: ServerReport): Parameters<typeof statusText>[0] {
+  if (failure === undefined) return { state };
+  return { state, failure: failure instanceof Error ? { code: failure.code, error: failure } : { code: undefined } };
+}
+
+/** A server that works without a sign-in did not require one. */
+function authText({ credential, state }: ServerReport): string {
+  const isUnasked = state === "READY" && credential?.oauth?.isSignedIn === false;
+  return isUnasked ? "none" : (credential?.summary ?? "-");
+}

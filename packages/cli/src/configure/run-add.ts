@@ -1,0 +1,121 @@
+import { dirname, relative } from "node:path";
+import { printableText } from "@wirescope/channelz/internal";
+import { evaluateTrust, notTrusted, ToolServerError } from "@wirescope/tool-server";
+import type { Configuration } from "@wirescope/tool-server/config";
+import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
+import { exitCode } from "../failure.js";
+import { ClientFileError, replaceClientFile } from "../install/client-file.js";
+import type { Io } from "../io.js";
+import { JsoncError } from "../jsonc/parse-jsonc.js";
+import type { OptionValues } from "../options.js";
+import { formatJson, jsonOf } from "../output/json.js";
+import { createScreen } from "../output/screen.js";
+import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
+import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
+import { readable, readVariables } from "../tool-server/loaded-configuration.js";
+import { UsageError } from "../usage-error.js";
+import type { addOptions } from "./add-options.js";
+import { findFileToWrite, hasEntry, problemsOf, readFileToWrite, withEntries } from "./configuration-text.js";
+
+type AddValues = OptionValues<typeof addOptions>;
+
+/** Adds a server to the configuration and approves it. Gives the exit code. */
+export async function runAdd(name: string, server: AdHocServer, values: AddValues, io: Io): Promise<number> {
+  if (name === "" || name !== printableText(name)) throw new UsageError("The name must be printable.");
+  const screen = createScreen(io, values["no-color"]);
+  const entry = entryOf(server, values);
+  const named = await findFileToWrite(values.config);
+  try {
+    for (;;) {
+      const file = await readFileToWrite(named);
+      if (!values.replace && hasEntry(file.text, name)) {
+        throw new UsageError(`${file.path} already has a server ${JSON.stringify(name)}.`, {
+          next: "Choose another name, or use --replace.",
+        });
+      }
+      const { text, configuration } = withEntries(file.text, { [name]: entry });
+      const problems = problemsOf(configuration, name);
+      const wrong = problems.find(({ severity }) => severity === "error");
+      if (wrong !== undefined) {
+        throw new UsageError(`${wrong.message} Nothing was written.`, { next: adviceFor(wrong.fix, server) });
+      }
+      for (const { message, fix } of problems) io.stderr.write(`wirescope: ${printableText(`${message} ${fix}`)}\n`);
+      const isWritten = !values["dry-run"] && (await replaceClientFile(file, text, false));
+      if (!isWritten && !values["dry-run"]) continue;
+      const approval = isWritten ? await approve(configuration, name, file.path, values, io) : undefined;
+      if (values.json) {
+        screen.print(formatJson(jsonOf({ file: file.path, name, entry, isWritten, approval })));
+      } else if (isWritten) {
+        screen.print(printableText(`Added ${name} to ${shortName(file.path)}: ${targetOf(server)}`));
+        screen.print(printableText(approval?.message ?? ""));
+        screen.print(`List its tools: ${commandLine("tools", name)}`);
+      } else {
+        screen.printAll([`${shortName(file.path)} would have this entry:`, ""].map((line) => printableText(line)));
+        screen.printAll(formatJson(jsonOf({ [name]: entry })).split("\n"));
+        screen.printAll(["", "Nothing was written (--dry-run)."]);
+      }
+      return approval?.state === "denied" ? exitCode.failure : exitCode.ok;
+    }
+  } catch (error) {
+    if (!(error instanceof JsoncError) && !(error instanceof ClientFileError)) throw error;
+    const message = error instanceof JsoncError ? `${named}:${error.message} It was not changed.` : error.message;
+    io.stderr.write(`wirescope: ${printableText(message)}\n`);
+    return exitCode.failure;
+  }
+}
+
+function entryOf({ entry }: AdHocServer, { type }: AddValues): Readonly<Record<string, unknown>> {
+  if ("command" in entry) {
+    if (type !== undefined) throw new UsageError("--type requires a url.");
+    return { ...entry };
+  }
+  return { ...entry, type: type ?? entry.type };
+}
+
+/** A literal secret is the usual mistake: in single quotes, the shell leaves the variable to us. */
+function adviceFor(fix: string, { entry }: AdHocServer): string {
+  const variable = /\$\{(\w+)\}/.exec(fix)?.[1];
+  if (variable === undefined) return fix;
+  const option =
+    "command" in entry ? `--env 'NAME=\${${variable}}'` : `--header 'Authorization: Bearer \${${variable}}'`;
+  return `Write a variable, in single quotes, such as ${option}, and set ${variable} in the environment.`;
+}
+
+interface ApprovalOutcome {
+  readonly state: "trusted" | "denied" | "pending";
+  readonly message: string;
+}
+
+/** The person typed the entry, so nothing is asked. A policy still decides. */
+async function approve(
+  { entries }: Configuration,
+  name: string,
+  file: string,
+  values: AddValues,
+  io: Io,
+): Promise<ApprovalOutcome> {
+  const entry = entries.find((each) => each.name === name);
+  if (entry === undefined) return { state: "pending", message: `Approve it: ${commandLine("trust", name)}` };
+  try {
+    const { variables } = await readable(() => readVariables(values["env-file"], io.env));
+    const [store, policy] = [approvalsOf(io), await policyOf(io)];
+    const question = { entry, configurationPath: file, pluginRoot: dirname(file), variables, store, policy };
+    const decision = await evaluateTrust(question);
+    if (decision.state === "denied") return { state: "denied", message: notTrusted(name, decision).message };
+    if (decision.state !== "trusted") await store.approve(decision.subject);
+    return { state: "trusted", message: "It is approved, because you typed it." };
+  } catch (error) {
+    if (!ToolServerError.is(error)) throw error;
+    return { state: "pending", message: `It is not approved yet: ${error.message}` };
+  }
+}
+
+function targetOf({ entry }: AdHocServer): string {
+  return "command" in entry ? [entry.command, ...entry.args].map(shellWord).join(" ") : entry.url;
+}
+
+/** A file as shown to users: relative to the working directory, if it is inside. */
+function shortName(file: string): string {
+  const short = relative(process.cwd(), file);
+  return short.startsWith("..") ? file : short;
+}

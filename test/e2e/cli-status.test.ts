@@ -1,0 +1,102 @@
+import { stripVTControlCharacters } from "node:util";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import {
+  createUserFolder,
+  type Run,
+  type RunSetting,
+  runCommand,
+  startCommand,
+  startGateway,
+  type UserFolder,
+} from "./command.test.helper.js";
+import { createLoginWorld } from "./login-world.test.helper.js";
+import { type RealServer, startEverything } from "./real-servers.test.helper.js";
+import { untilPrinted } from "./running-process.test.helper.js";
+
+let server: RealServer;
+let everything: { type: "http"; url: string };
+let user: UserFolder;
+
+beforeAll(async () => {
+  server = await startEverything("streamableHttp");
+  everything = { type: "http", url: `http://127.0.0.1:${server.port}/mcp` };
+});
+
+afterAll(() => server.stop());
+
+beforeEach(() => {
+  user = createUserFolder();
+});
+
+const shared = (): string[] => ["--config", user.file, "--allow-insecure-loopback"];
+
+function run(argv: readonly string[], setting: RunSetting = {}): Promise<Run> {
+  return runCommand([...argv, ...shared()], { ...setting, env: { PATH: process.env.PATH, HOME: user.home } });
+}
+
+test("[TS-D-CLI-6] status connects to the approved servers, shows why others do not work, and asks nothing", async () => {
+  user.configure({
+    everything,
+    gone: { type: "http", url: "http://127.0.0.1:1/mcp" },
+    other: { command: "never-started" },
+  });
+  await run(["trust", "everything", "--yes"]);
+  await run(["trust", "gone", "--yes"]);
+  const person = async (question: string): Promise<string> => expect.unreachable(question);
+  const { code, stdout, stderr } = await run(["status"], { person, columns: 100 });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+  const text = stripVTControlCharacters(stdout);
+  expect(text).toMatch(/^SERVER +STATUS +TOOLS +AUTH +SOFTWARE$/m);
+  expect(text).toMatch(/^everything +connected +\d+ +none +mcp-servers\/everything/m);
+  expect(text).toMatch(/^gone +not reachable +- /m);
+  expect(text).toMatch(/^other +not approved +- /m);
+  expect(text).toMatch(/^ {2}wirescope why gone$/m);
+  expect(text).toMatch(/^ {2}wirescope trust other$/m);
+  for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+});
+
+test("[TS-D-CLI-6] status succeeds if every server works, and prints JSON", async () => {
+  user.configure({ everything });
+  await run(["trust", "--all", "--yes"]);
+  const { code, stdout } = await run(["status", "--json"]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout).servers.everything).toMatchObject({
+    type: "http",
+    state: "READY",
+    works: true,
+    tools: expect.any(Number),
+  });
+});
+
+test("[TS-D-CLI-6] status shows the servers of the running gateway, and a server that needs a sign-in as failed", async () => {
+  const world = await createLoginWorld();
+  const up = await startGateway(["--port", "0", "--trust", ...world.shared], { env: world.env });
+  const { code, stdout } = await world.run(["status"]);
+  expect(code).toBe(1);
+  expect(stdout).toContain(`Servers of the gateway at ${new URL(up.endpoint).origin}.`);
+  expect(stdout).toMatch(/^notes +not signed in +- +OAuth, not signed in/m);
+  expect(stdout).toMatch(/^ {2}wirescope login notes$/m);
+  const { gateway, servers } = JSON.parse((await world.run(["status", "--json"])).stdout);
+  expect(gateway).toBe(new URL(up.endpoint).origin);
+  expect(servers.notes).toMatchObject({ works: false, failure: { code: "SIGN_IN_NEEDED" } });
+});
+
+test("[TS-D-CLI-6] status --watch --json prints a line for each change until it is interrupted", async () => {
+  user.configure({ everything });
+  const env = { PATH: process.env.PATH ?? "", HOME: user.home };
+  const watching = startCommand(["status", "--watch", "--json", "--interval", "50ms", ...shared()], { env });
+  const [before = ""] = (await untilPrinted(watching, /\n/)).split("\n");
+  expect(JSON.parse(before).servers.everything).toMatchObject({ works: false, failure: { code: "NOT_TRUSTED" } });
+  await run(["trust", "--all", "--yes"]);
+  const [, after = ""] = (await untilPrinted(watching, /\n.*\n/)).split("\n");
+  expect(JSON.parse(after).servers.everything).toMatchObject({ works: true, state: "READY" });
+  watching.process.kill("SIGINT");
+  expect(await watching.ended).toBe(0);
+  expect(watching.stdout.trimEnd().split("\n")).toHaveLength(2);
+});
+
+test("status takes an interval with --watch only", async () => {
+  user.configure({ everything });
+  expect(await run(["status", "--interval", "1s"])).toMatchObject({ code: 2 });
+  expect(await run(["status", "--watch", "--interval", "soon"])).toMatchObject({ code: 2 });
+});
