@@ -1,3 +1,5 @@
+import type { Registry } from "@wirescope/channelz";
+
 /** How to stop observing what is observed. Weak, so that being observed keeps nothing alive. */
 const stops = new WeakMap<object, (reason: string) => void>();
 
@@ -20,4 +22,49 @@ export function stopObserving(subject: object, reason = "no longer observed"): b
   stops.delete(subject);
   stop?.(reason);
   return stop !== undefined;
+}
+
+/**
+ * The observation of something that a process has once, shared by all callers: it begins with the first, and ends
+ * when the last has stopped. It fills one registry.
+ */
+export class SharedObservation {
+  readonly #what: string;
+  #registry: Registry | undefined;
+  #users = 0;
+  #stop: ((reason: string) => void) | undefined;
+
+  /** `what` is the subject of a sentence, such as "The clients of node:http are". */
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  /**
+   * Begins the observation, or joins it; `begin` returns how to end it. Returns how to stop, once. Throws a TypeError where
+   * another registry is filled.
+   */
+  join(registry: Registry, begin: () => (reason: string) => void): (reason: string) => void {
+    if (this.#registry !== undefined && this.#registry !== registry) {
+      throw new TypeError(
+        `${this.#what} observed already, in another registry. Pass that registry, or call stop() of that observation first; ` +
+          "where @wirescope/instrument/auto observes the process, leave it to that.",
+      );
+    }
+    if (this.#users === 0) {
+      this.#stop = begin();
+      this.#registry = registry;
+    }
+    this.#users += 1;
+    let isStopped = false;
+    return (reason) => {
+      if (isStopped) return;
+      isStopped = true;
+      this.#users -= 1;
+      if (this.#users > 0) return;
+      const stop = this.#stop;
+      this.#stop = undefined;
+      this.#registry = undefined;
+      stop?.(reason);
+    };
+  }
 }

@@ -6,9 +6,9 @@ export {
 } from "./authorization-server/hostile-authorization-server.js";
 export { type CommandIo, main, runProcess } from "./command/main.js";
 export type { LocalServer, LocalServerOptions } from "./local-server.js";
-export { type LoggedRequest, readRequest } from "./logged-request.js";
+export { type LoggedRequest, readRequest } from "./local-server.js";
 export { describeQuirk, isQuirk, type Quirk, type QuirkDescription, quirkTable } from "./quirk-table.js";
-export { type Quirks, type QuirksOptions, type QuirkyPlace, startQuirks } from "./start-quirks.js";
+export { type Quirks, type QuirksOptions, type QuirksServer, startQuirks } from "./start-quirks.js";
 export {
   type HostileToolServer,
   type HostileToolServerOptions,

@@ -1,9 +1,7 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type LoggedRequest, readRequest } from "./logged-request.js";
-import { type QuirkResponse, sendResponse } from "./quirk-response.js";
 
-/** A server on this machine alone that remembers what it was asked. */
+/** A server on 127.0.0.1 that keeps the requests it received. */
 export interface LocalServer {
   readonly origin: string;
   /** All requests, in order. */
@@ -13,7 +11,7 @@ export interface LocalServer {
 
 /** Where a local server listens. */
 export interface LocalServerOptions {
-  /** Default: one that is free. */
+  /** Default: any free port. */
   readonly port?: number | undefined;
   /** How many requests are kept; the oldest are dropped first. Default: all. */
   readonly maxRequests?: number | undefined;
@@ -60,4 +58,78 @@ function listen(server: Server, port: number): Promise<void> {
       resolve();
     });
   });
+}
+
+/** A request that one of the servers received. */
+export interface LoggedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** The fields of a form; empty if the body is something else. */
+  readonly form: URLSearchParams;
+  /** The body if it is a JSON object; else empty. */
+  readonly json: Readonly<Record<string, unknown>>;
+  readonly headers: IncomingMessage["headers"];
+}
+
+const maxBodyBytes = 1_000_000;
+
+/** Reads a request whole. Rejects if its body is too large. */
+export async function readRequest(incoming: IncomingMessage, origin: string): Promise<LoggedRequest> {
+  const { method = "", url = "", headers } = incoming;
+  let body = "";
+  for await (const chunk of incoming) {
+    body += String(chunk);
+    if (body.length > maxBodyBytes) throw new Error("The body is too large.");
+  }
+  const { pathname, searchParams } = new URL(url, origin);
+  const isJson = headers["content-type"]?.startsWith("application/json") ?? false;
+  return {
+    method,
+    path: pathname,
+    query: searchParams,
+    form: new URLSearchParams(isJson ? "" : body),
+    json: isJson ? objectOf(body) : {},
+    headers,
+  };
+}
+
+function objectOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The response of a server: status, body (a string, or a value to send as JSON) and headers; or none; or an endless body. */
+export type QuirkResponse =
+  | readonly [status: number, body: unknown, headers?: Readonly<Record<string, string>>]
+  | "silence"
+  | "flood";
+
+/** A page instead of metadata. */
+export const somePage: QuirkResponse = [200, "<!doctype html><title>Welcome</title>", { "content-type": "text/html" }];
+
+function sendResponse(response: ServerResponse, content: QuirkResponse): void {
+  if (content === "silence") return;
+  if (content === "flood") {
+    flood(response);
+    return;
+  }
+  const [status, body, headers] = content;
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
+}
+
+/** Writes until the client disconnects. */
+function flood(response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "application/json" });
+  const piece = `"${"x".repeat(65_536)}",`;
+  const more = (): void => {
+    if (!response.destroyed) response.write(piece, () => setImmediate(more));
+  };
+  response.write("[");
+  more();
 }

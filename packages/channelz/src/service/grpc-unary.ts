@@ -6,9 +6,8 @@ import { type EncodedRead, type EncodedSource, isEncodedSource } from "../encode
 import { channelzService } from "../schema.js";
 import type { Source } from "../source.js";
 import { nameAnyPayloads } from "./any-payloads.js";
-import { dispatchRead } from "./dispatch-read.js";
 import { parseGrpcTimeoutMs, timeoutDefect, trailersOnly } from "./grpc-status.js";
-import { readRequests } from "./read-requests.js";
+import { dispatchRead, readRequests } from "./reads.js";
 import { drain, stopReceiving } from "./request-body.js";
 import { type RpcStatus, rpcStatusOf } from "./rpc-status.js";
 import { endInPieces } from "./write-in-pieces.js";

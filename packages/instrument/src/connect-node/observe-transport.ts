@@ -4,13 +4,10 @@ import type { ConnectTransportOptions, GrpcTransportOptions, GrpcWebTransportOpt
 import type { Registry } from "@wirescope/channelz";
 import { ClientChannel } from "../http/client-channel.js";
 import { channelKey, type Owned, patchClients } from "../http/patch-clients.js";
-import { patchConnect } from "../http2/patch-connect.js";
-import { sessionOwnerKey } from "../http2/session-owner.js";
+import { patchConnect, sessionOwnerKey } from "../http2/patch-module.js";
 import { noteObserved } from "../observation.js";
 import { CallCounter, countCalls } from "./counted-calls.js";
-import { finalizers } from "./finalizers.js";
-import { channelOfManager, type SessionManager } from "./session-manager.js";
-import { TransportChannel } from "./transport-channel.js";
+import { channelOfManager, finalizers, type SessionManager, TransportChannel } from "./transport-channel.js";
 
 /** Options of any of the transports of `@connectrpc/connect-node`. */
 export type TransportOptions = ConnectTransportOptions | GrpcTransportOptions | GrpcWebTransportOptions;

@@ -1,4 +1,4 @@
-import { SharedObservation } from "../shared-observation.js";
+import { SharedObservation } from "../observation.js";
 import { type Internals, loadInternals } from "./internals.js";
 import type { Observer } from "./observer.js";
 

@@ -1,12 +1,9 @@
 import type { Registry } from "@wirescope/channelz";
-import { SharedObservation } from "../shared-observation.js";
+import { SharedObservation } from "../observation.js";
 import { findCopy, loadedCopies, watchCopies } from "./copies.js";
-import { type Copy, openCopy } from "./copy.js";
+import { openCopy } from "./copy.js";
 import { Observer } from "./observer.js";
-import { patchChannels } from "./patch-channels.js";
-import { patchRegistry } from "./patch-registry.js";
-import { patchServers, serverAskedBy } from "./patch-servers.js";
-import { patchSubchannels } from "./patch-subchannels.js";
+import { patchCopy, serverAskedBy } from "./patch-copy.js";
 
 /** What observes grpc-js, until it is stopped. */
 export interface GrpcJsObservation {
@@ -69,11 +66,4 @@ function warnInstead(work: () => void): void {
   } catch (error) {
     process.emitWarning(String(error), { type: "ChannelzWarning", code: "GRPC_JS_NOT_OBSERVED" });
   }
-}
-
-function patchCopy(copy: Copy): void {
-  patchChannels(copy);
-  patchSubchannels(copy);
-  patchServers(copy);
-  patchRegistry(copy);
 }

@@ -1,7 +1,6 @@
 import type { ChannelHandle, Registry } from "@wirescope/channelz";
-import { forwardTrace } from "./forward-trace.js";
 import { type InternalChannel, stateOf } from "./internals.js";
-import { type Observed, takeOverState } from "./observed.js";
+import { forwardTrace, type Observed, takeOverState } from "./observed.js";
 import type { ObservedSubchannel } from "./observed-subchannel.js";
 
 /** A channel of grpc-js's in the registry. */

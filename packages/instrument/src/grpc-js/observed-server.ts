@@ -5,9 +5,8 @@ import { EventFolder } from "../event-folder.js";
 import { observeServerSession } from "../http2/observe-server-session.js";
 import { observeListening } from "../listening.js";
 import { noteObserved, stopObserving } from "../observation.js";
-import { forwardTrace } from "./forward-trace.js";
 import type { AnyHttp2Server, Server } from "./internals.js";
-import type { Observed } from "./observed.js";
+import { forwardTrace, type Observed } from "./observed.js";
 
 /** A server of grpc-js's in the registry, with all that it listens on and its connections. */
 export class ObservedServer implements Observed {

@@ -1,5 +1,5 @@
 import type { ChannelHandle } from "@wirescope/channelz";
-import { makeForLibrary } from "../http2/made-by-library.js";
+import { makeForLibrary } from "../http2/patch-module.js";
 import type { Copy } from "./copy.js";
 import { type NestedCall, type SingleSubchannelChannel, type Status, stateOf } from "./internals.js";
 import { observedOn } from "./observed.js";

@@ -2,8 +2,7 @@ import type { IncomingMessage, OutgoingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { SocketHandle } from "@wirescope/channelz";
 import { type BodyShape, isAskedInPath, questionShapeOf, responseShapeOf } from "../messages/body-shape.js";
-import { type CallCounters, countOutcome } from "../messages/call-counters.js";
-import { isOk } from "../messages/call-outcome.js";
+import { type CallCounters, countOutcome, isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
 import { contentTypeOf, grpcStatusOf, hasBody, isAskedInPathBy, questionOf, statusOf } from "./outgoing-message.js";
 

@@ -1,5 +1,5 @@
 import type { Registry } from "@wirescope/channelz";
-import { SharedObservation } from "../shared-observation.js";
+import { SharedObservation } from "../observation.js";
 import { ClientChannel } from "./client-channel.js";
 import { Origins } from "./origins.js";
 import { findChannelsWith, patchClients } from "./patch-clients.js";

@@ -1,14 +1,18 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientHttp2Session } from "node:http2";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
-import { wasClosed } from "../listening.js";
-import { isObserved, stopObserving } from "../observation.js";
-import { openServers } from "../open-servers.js";
-import { SharedObservation } from "../shared-observation.js";
+import { openServers, wasClosed } from "../listening.js";
+import { isObserved, SharedObservation, stopObserving } from "../observation.js";
 import { WeakList } from "../weak-list.js";
 import { observeHttp2Server } from "./observe-server.js";
-import { hearSessionsWith, patchConnect } from "./patch-connect.js";
-import { type AnyHttp2Server, hearServersWith, isHttp2Server, patchCreate } from "./patch-create.js";
+import {
+  type AnyHttp2Server,
+  isHttp2Server,
+  listenToServers,
+  listenToSessions,
+  patchConnect,
+  patchCreate,
+} from "./patch-module.js";
 import { hasSessions } from "./server-sessions.js";
 import { SessionChannels } from "./session-channels.js";
 import { type SessionTarget, sessionTargetOf } from "./session-target.js";
@@ -61,8 +65,8 @@ function begin(registry: Registry, { maxIdleChannels = 100 }: ObserveHttp2Module
     const { server } = message as { readonly server: unknown };
     if (isHttp2Server(server) && !isObserved(server)) onCreated(server);
   };
-  hearServersWith(onCreated);
-  hearSessionsWith((session, authority, connectOptions) => {
+  listenToServers(onCreated);
+  listenToSessions((session, authority, connectOptions) => {
     sessions.add(session);
     targets.set(session, sessionTargetOf(authority, connectOptions));
     showSession(session);
@@ -73,8 +77,8 @@ function begin(registry: Registry, { maxIdleChannels = 100 }: ObserveHttp2Module
   for (const server of openServers()) onListen({ server });
 
   return (reason) => {
-    hearServersWith(undefined);
-    hearSessionsWith(undefined);
+    listenToServers(undefined);
+    listenToSessions(undefined);
     unsubscribe(listenChannel, onListen);
     // What the application has come to observe by itself is its own.
     for (const server of servers) if (handles.get(server)?.isClosed === false) stopObserving(server, reason);

@@ -2,15 +2,16 @@ import { errorMonitor } from "node:events";
 import type { ServerHttp2Session } from "node:http2";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
+import { EventFolder } from "../event-folder.js";
 import { isObserved, noteObserved, stopObserving } from "../observation.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeHttp2Session } from "./describe-session.js";
-import { eventsOf } from "./server-events.js";
+import { errorCodeName } from "./error-codes.js";
 import { type SessionTracker, trackSession, untrackSession } from "./session-tracker.js";
 
-/** Shows one session of a server that the application makes sessions for by hand. */
+/** Shows one session of a server, from now until it closes. */
 export function observeServerSession(registry: Registry, session: ServerHttp2Session, server: ServerHandle): void {
-  // The application may have closed the handle itself, and then has seen enough.
+  // The application may have closed the handle itself.
   if (server.isClosed || isObserved(session) || session.destroyed) return;
   const endpoints = readEndpoints(session.socket);
   const socket = registry.addSocket({ ...endpoints, server, subject: session, describe: describeHttp2Session });
@@ -40,18 +41,18 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
     events.goawayReceived(code);
   };
   const onError = (error: Error & { readonly code?: string }): void => {
-    // Node makes an error of a GOAWAY that is one.
+    // Node turns a GOAWAY with an error code into an error.
     if (!isReported) events.losses.add(error.code === "ERR_HTTP2_ERROR" ? error.message : codeOf(error));
     isReported = true;
   };
   const onSocketClose = (): void => {
-    if (tracker.openStreams > 0) events.losses.add("closed with calls under way");
+    if (tracker.openStreams > 0) events.losses.add("closed with calls in progress");
   };
   const onClose = (): void => void stopObserving(session, "");
   session.on("goaway", onGoaway);
-  // Heard without being handled: what the application does about errors stays its own affair.
+  // errorMonitor: the application's own error handling does not change.
   session.on(errorMonitor, onError);
-  // Before Node hears of it, and ends the streams.
+  // Before Node's own listener, which ends the streams.
   session.socket.prependListener("close", onSocketClose);
   session.on("close", onClose);
   noteObserved(session, (why) => {
@@ -62,4 +63,42 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
     untrackSession(session);
     socket.close(why);
   });
+}
+
+/** Trace events of a server for all its sessions together: many may come from one session or from thousands. */
+class ServerEvents {
+  readonly resets: EventFolder;
+  readonly losses: EventFolder;
+  readonly #closings: EventFolder;
+  readonly #errorsSent: EventFolder;
+  readonly #errorsReceived: EventFolder;
+
+  constructor(server: ServerHandle) {
+    this.resets = new EventFolder(server, "Stream reset");
+    this.losses = new EventFolder(server, "Connection lost");
+    this.#closings = new EventFolder(server, "GOAWAY sent", "info");
+    this.#errorsSent = new EventFolder(server, "GOAWAY sent");
+    this.#errorsReceived = new EventFolder(server, "GOAWAY received");
+  }
+
+  goawaySent(code: number): void {
+    (code === 0 ? this.#closings : this.#errorsSent).add(errorCodeName(code));
+  }
+
+  /** Clients that close properly also send GOAWAY, which is not reported. */
+  goawayReceived(code: number): void {
+    if (code !== 0) this.#errorsReceived.add(errorCodeName(code));
+  }
+}
+
+const known = new WeakMap<ServerHandle, ServerEvents>();
+
+/** The events of a server's sessions. */
+function eventsOf(server: ServerHandle): ServerEvents {
+  let events = known.get(server);
+  if (events === undefined) {
+    events = new ServerEvents(server);
+    known.set(server, events);
+  }
+  return events;
 }

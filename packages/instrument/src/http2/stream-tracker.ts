@@ -2,8 +2,7 @@ import type { Http2Stream, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2
 import type { SocketHandle } from "@wirescope/channelz";
 import type { EventFolder } from "../event-folder.js";
 import { type BodyShape, isAskedInPath, questionShapeOf, responseShapeOf } from "../messages/body-shape.js";
-import { type CallCounters, countOutcome } from "../messages/call-counters.js";
-import { isOk } from "../messages/call-outcome.js";
+import { type CallCounters, countOutcome, isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
 import { errorCodeName } from "./error-codes.js";
 import { hasSentBytes, hasSentEndOfStream, isEndedBeforeReset } from "./stream-internals.js";

@@ -5,8 +5,7 @@ import type { ListenObserver, OpenListener, Registry, ServerHandle, SocketHandle
 import { guardListener } from "../guard-listener.js";
 import { observeHttpServer } from "../http/observe-server.js";
 import { observeServerSession } from "../http2/observe-server-session.js";
-import { isObserved, stopObserving } from "../observation.js";
-import { SharedObservation } from "../shared-observation.js";
+import { isObserved, SharedObservation, stopObserving } from "../observation.js";
 import { listenAddress } from "../sockets/addresses.js";
 import { describeListenSocket } from "../sockets/describe-socket.js";
 

@@ -3,7 +3,7 @@ import type { Registry } from "@wirescope/channelz";
 import type { ConnectionInfo, ToolServerChannelName, ToolServerMessages } from "@wirescope/tool-server";
 import { claimSocket } from "../claimed-sockets.js";
 import { guardListener } from "../guard-listener.js";
-import { SharedObservation } from "../shared-observation.js";
+import { SharedObservation } from "../observation.js";
 import type { ObservedCalls } from "./observed-calls.js";
 import { ToolServerObjects } from "./tool-server-objects.js";
 

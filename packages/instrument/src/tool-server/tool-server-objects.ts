@@ -3,8 +3,7 @@ import type { ConnectionInfo, SocketInfo, TransportInfo } from "@wirescope/tool-
 import { claimSocket } from "../claimed-sockets.js";
 import { WeakList } from "../weak-list.js";
 import { ObservedCalls } from "./observed-calls.js";
-import { ObservedSocket } from "./observed-socket.js";
-import { socketInit } from "./socket-init.js";
+import { ObservedSocket, socketInit } from "./observed-socket.js";
 
 /** What has ended, in any observation: a late event must not bring it back. */
 const ended = new WeakSet<object>();

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Registry } from "@wirescope/channelz";
 import { hearClaims } from "../claimed-sockets.js";
 import { guardListener } from "../guard-listener.js";
-import { SharedObservation } from "../shared-observation.js";
+import { SharedObservation } from "../observation.js";
 import { listenToChunks } from "./patch-chunks.js";
 import { hideConnection } from "./undici-connection.js";
 import { UndiciObserver } from "./undici-observer.js";

@@ -1,6 +1,5 @@
 import { type BodyShape, isAskedInPath, questionShapeOf, responseShapeOf } from "../messages/body-shape.js";
-import { countOutcome } from "../messages/call-counters.js";
-import { isOk } from "../messages/call-outcome.js";
+import { countOutcome, isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
 import type { Origin } from "./origin.js";
 import type { UndiciChannel } from "./undici-channel.js";

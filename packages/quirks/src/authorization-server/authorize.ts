@@ -1,5 +1,4 @@
-import type { LoggedRequest } from "../logged-request.js";
-import type { QuirkResponse } from "../quirk-response.js";
+import type { LoggedRequest, QuirkResponse } from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
 import type { ClientBook } from "./client-book.js";
 import { grantOf, type TokenBook } from "./token-book.js";
@@ -20,7 +19,7 @@ export interface AuthorizeParts {
 
 const page = { "content-type": "text/html" };
 
-/** The response of the authorization endpoint. Without a consent page, everybody is signed in and has agreed. */
+/** The response of the authorization endpoint. Without a consent page, every user is signed in and consents. */
 export function authorize(parts: AuthorizeParts, request: LoggedRequest): QuirkResponse {
   const { quirks, issuer, clients, tokens, consentPage } = parts;
   const { query } = request;
@@ -42,9 +41,9 @@ export function authorize(parts: AuthorizeParts, request: LoggedRequest): QuirkR
     back.searchParams.set("iss", isWrong ? "https://evil.example" : named);
   }
   if (isDenied || has("redirect-denied") || has("redirect-error-wrong-issuer") || has("redirect-script")) {
-    const words = has("redirect-script") ? "<script>alert(document.domain)</script>" : "The person said no.";
+    const description = has("redirect-script") ? "<script>alert(document.domain)</script>" : "The person said no.";
     back.searchParams.set("error", "access_denied");
-    back.searchParams.set("error_description", words);
+    back.searchParams.set("error_description", description);
   } else {
     const challenge = query.get("code_challenge") ?? "";
     back.searchParams.append("code", tokens.keepCode({ grant: grantOf(request), challenge, redirectUri }));

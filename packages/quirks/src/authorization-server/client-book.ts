@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { LoggedRequest } from "../logged-request.js";
-import type { QuirkResponse } from "../quirk-response.js";
+import type { LoggedRequest, QuirkResponse } from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
 
 /** The clients that an authorization server knows. */
 export interface ClientBook {
   register(request: LoggedRequest): QuirkResponse;
-  /** Whether a client is known, and which redirects it may use: any, if that is not looked at. */
+  /** The redirect URIs of a known client, or `any` if they are not checked; undefined for an unknown client. */
   find(clientId: string): { readonly redirectUris: readonly string[] | "any" } | undefined;
   forget(clientId: string): void;
   forgetAll(): void;
@@ -44,7 +43,7 @@ export function createClientBook(quirks: ReadonlySet<Quirk>): ClientBook {
   };
 }
 
-/** The client that a request is of, by its form or by Basic. */
+/** The client id of a request, from its form or its Basic credentials. */
 export function clientIdOf({ form, headers }: LoggedRequest): string {
   const basic = /^Basic (.+)$/.exec(headers.authorization ?? "")?.[1];
   if (basic === undefined) return form.get("client_id") ?? "";

@@ -1,42 +1,46 @@
-import { type LocalServer, type LocalServerOptions, startLocalServer } from "../local-server.js";
-import type { LoggedRequest } from "../logged-request.js";
-import type { QuirkResponse } from "../quirk-response.js";
+import {
+  type LocalServer,
+  type LocalServerOptions,
+  type LoggedRequest,
+  type QuirkResponse,
+  somePage,
+  startLocalServer,
+} from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
 import { authorize, type ConsentPage } from "./authorize.js";
 import { clientIdOf, createClientBook } from "./client-book.js";
-import { type MetadataFacts, metadataResponse, serverMetadata } from "./server-metadata.js";
 import { createTokenBook } from "./token-book.js";
 
-/** An authorization server whose manners can be switched off one by one. It rotates refresh tokens and detects their reuse. */
+/** An authorization server with a switch per deviation. It rotates refresh tokens and detects their reuse. */
 export interface HostileAuthorizationServer extends LocalServer {
   readonly issuer: string;
-  /** What is wrong with it, at any moment. */
+  /** Its deviations; may change at any time. */
   readonly quirks: Set<Quirk>;
   /** How long access tokens live, in seconds. Default 3600. */
   lifetimeS: number;
   /** Waits before each token response; for tests of what happens meanwhile. */
   beforeToken: (() => Promise<void>) | undefined;
-  /** The scopes that a token is good for; undefined if it is not. */
+  /** The scopes of a token; undefined if the token is not valid. */
   scopesOf(accessToken: string): readonly string[] | undefined;
-  /** Ends an access token, as its expiry would. */
+  /** Ends an access token, as if it had expired. */
   endAccess(accessToken: string): void;
   endAllAccess(): void;
   /** Ends all refresh tokens. */
   endRefreshTokens(): void;
   /** Forgets all clients. */
   forgetClients(): void;
-  /** Every token that was ever given. */
+  /** Every token that was ever issued. */
   issued(): readonly string[];
-  /** How often a path was asked for, with this grant type if one is given. */
+  /** The number of requests to a path, with this grant type if one is given. */
   count(path: string, grant?: string): number;
 }
 
 /** How an authorization server misbehaves. */
 export interface HostileAuthorizationServerOptions extends LocalServerOptions {
   readonly quirks?: readonly Quirk[] | undefined;
-  /** The path of its issuer. Default none. */
+  /** The path of its issuer. Default: none. */
   readonly path?: string | undefined;
-  /** The scopes that it says to know. */
+  /** The scopes in its metadata. */
   readonly scopes?: readonly string[] | undefined;
   /** Asks a person to allow or deny each sign-in. Default: all are allowed without asking. */
   readonly consentPage?: ConsentPage | undefined;
@@ -44,7 +48,7 @@ export interface HostileAuthorizationServerOptions extends LocalServerOptions {
   readonly elsewhere?: string | undefined;
 }
 
-/** Starts it on a port of 127.0.0.1. Rejects if that is in use. */
+/** Starts an authorization server on 127.0.0.1. Rejects if the port is in use. */
 export async function startHostileAuthorizationServer(
   options: HostileAuthorizationServerOptions = {},
 ): Promise<HostileAuthorizationServer> {
@@ -66,11 +70,11 @@ export async function startHostileAuthorizationServer(
     const { path } = request;
     if (path.includes("/.well-known/")) {
       const isOwn = path.endsWith(base) || path.startsWith(`${base}/.well-known/`);
-      return isOwn ? metadataResponse(facts, path) : [404, "no"];
+      return isOwn ? metadataResponse(input, path) : [404, "no"];
     }
     switch (path) {
       case "/moved":
-        return [200, serverMetadata(facts)];
+        return [200, serverMetadata(input)];
       case "/authorize":
         return authorize({ quirks, issuer, clients, tokens, consentPage }, request);
       case "/token":
@@ -91,7 +95,7 @@ export async function startHostileAuthorizationServer(
   const { origin, requests } = server;
   const issuer = `${origin}${base}`;
   const scopes = options.scopes ?? ["notes:read", "notes:write", "admin", "offline_access"];
-  const facts: MetadataFacts = { quirks, origin, issuer, scopes, elsewhere };
+  const input: MetadataInput = { quirks, origin, issuer, scopes, elsewhere };
   const self: HostileAuthorizationServer = {
     ...server,
     ...tokens,
@@ -109,5 +113,65 @@ export async function startHostileAuthorizationServer(
   return self;
 }
 
-/** An address of this machine, of another host and at a port where nobody listens. */
+/** An address of this machine with another host, where nothing listens. */
 export const nowhere = "http://127.0.0.2:1/elsewhere";
+
+/** What the metadata of an authorization server depends on. */
+interface MetadataInput {
+  readonly quirks: ReadonlySet<Quirk>;
+  readonly origin: string;
+  readonly issuer: string;
+  readonly scopes: readonly string[];
+  /** The target of redirects to another origin. */
+  readonly elsewhere: string;
+}
+
+/** The response at a well-known URL of the authorization server. */
+function metadataResponse(input: MetadataInput, path: string): QuirkResponse {
+  const has = (quirk: Quirk): boolean => input.quirks.has(quirk);
+  if (has("metadata-silent")) return "silence";
+  if (has("metadata-huge")) return "flood";
+  if (has("metadata-failing")) return [503, "down"];
+  if (has("metadata-absent")) return [404, "no"];
+  if (has("metadata-redirects-away")) return [302, "", { location: input.elsewhere }];
+  if (has("metadata-redirects-within")) return [302, "", { location: "/moved" }];
+  const isOpenId = path.includes("openid-configuration");
+  if (has("metadata-html") && !isOpenId) return somePage;
+  if (has("metadata-openid-only") && !isOpenId) return [404, "no"];
+  return [200, serverMetadata(input)];
+}
+
+/** The metadata itself (RFC 8414). */
+function serverMetadata({ quirks, origin, issuer, scopes }: MetadataInput): Record<string, unknown> {
+  const has = (quirk: Quirk): boolean => quirks.has(quirk);
+  return {
+    issuer: has("metadata-of-another")
+      ? "https://honest.example"
+      : has("metadata-issuer-slash")
+        ? `${issuer}/`
+        : issuer,
+    authorization_endpoint: has("endpoint-file")
+      ? "file:///bin/sh"
+      : has("endpoint-shell")
+        ? `${origin}/authorize/$(touch%20pwned)`
+        : has("endpoint-other-origin")
+          ? `${origin.replace("127.0.0.1", "localhost")}/authorize`
+          : has("endpoint-with-parameters")
+            ? `${origin}/authorize?tenant=acme&scope=admin&Scope=admin&scope%5B%5D=admin&prompt=none&request_uri=urn%3Ax`
+            : `${origin}/authorize`,
+    token_endpoint: has("endpoint-http")
+      ? "http://as.example/token"
+      : has("endpoint-metadata-service")
+        ? "https://169.254.169.254/token"
+        : `${origin}/token`,
+    device_authorization_endpoint: has("device-http") ? "http://as.example/device" : undefined,
+    registration_endpoint: has("registration-absent") ? undefined : `${origin}/register`,
+    revocation_endpoint: has("revocation-absent") ? undefined : `${origin}/revoke`,
+    scopes_supported: scopes,
+    response_types_supported: ["code"],
+    token_endpoint_auth_methods_supported: ["none", "client_secret_basic"],
+    code_challenge_methods_supported: has("pkce-absent") ? undefined : has("pkce-plain") ? ["plain"] : ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: has("takes-metadata-documents"),
+  };
+}

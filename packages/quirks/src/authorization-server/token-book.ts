@@ -1,9 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { LoggedRequest } from "../logged-request.js";
-import type { QuirkResponse } from "../quirk-response.js";
+import type { LoggedRequest, QuirkResponse } from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
 
-/** What a person allowed a client, and the access tokens that came of it. */
+/** What a person allowed a client, and the access tokens issued for it. */
 export interface Grant {
   readonly clientId: string;
   readonly scopes: readonly string[];
@@ -20,21 +19,21 @@ export interface PendingCode {
 
 /** The codes and tokens of an authorization server. Refresh tokens rotate, and the reuse of one ends its grant. */
 export interface TokenBook {
-  /** Every token that was ever given. */
+  /** Every token that was ever issued. */
   readonly issued: readonly string[];
   keepCode(pending: PendingCode): string;
   /** The response to a code; undefined if it is not valid. */
   exchange(form: URLSearchParams, clientId: string): QuirkResponse | undefined;
   refresh(form: URLSearchParams): QuirkResponse;
   revoke(form: URLSearchParams): void;
-  /** The scopes that a token is good for; undefined if it is not. */
+  /** The scopes of a token; undefined if the token is not valid. */
   scopesOf(accessToken: string): readonly string[] | undefined;
   endAccess(accessToken: string): void;
   endAllAccess(): void;
   endRefreshTokens(): void;
 }
 
-/** So many requests a token is good for that ends early. */
+/** The number of requests that a token is accepted for with the quirk token-ends-early. */
 const earlyUses = 5;
 
 export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => number): TokenBook {
@@ -93,16 +92,16 @@ export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => num
     },
     refresh(form) {
       const token = form.get("refresh_token") ?? "";
-      const words = has("token-echo") ? `The token ${token} is not good.` : undefined;
+      const description = has("token-echo") ? `The token ${token} is not valid.` : undefined;
       if (has("refresh-failing")) return [503, "down"];
       if (has("refresh-html")) return [403, "<h1>Forbidden</h1>", { "content-type": "text/html" }];
-      if (has("refresh-dead-unclear")) return [400, { error: "invalid_request", error_description: words }];
+      if (has("refresh-dead-unclear")) return [400, { error: "invalid_request", error_description: description }];
       if (has("refresh-dead-in-200")) return [200, { error: "bad_refresh_token" }];
       const reused = usedTokens.get(token);
       if (reused !== undefined) endGrant(reused);
       const grant = refreshTokens.get(token);
       if (grant === undefined || grant.isEnded || has("refresh-dead")) {
-        return [400, { error: "invalid_grant", error_description: words }];
+        return [400, { error: "invalid_grant", error_description: description }];
       }
       if (has("refresh-keeps-token")) return issue(grant, false);
       refreshTokens.delete(token);

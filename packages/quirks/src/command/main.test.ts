@@ -45,7 +45,7 @@ test("prints the URL for a client, and what a correct client does", async () => 
   const { code, out } = await run(["--quirk", "metadata-html", "--quirk", "pkce-plain"]);
   expect(code).toBe(0);
   expect(out).toMatch(/^Point a client at {5}http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
-  expect(out).toMatch(/^metadata-html: .* A good client looks on at the urls of OpenID Connect\.$/m);
+  expect(out).toMatch(/^metadata-html: .* A good client tries the urls of OpenID Connect next\.$/m);
   expect((await run([])).out).toContain("no switch is on");
 });
 
@@ -85,9 +85,9 @@ test("logs requests that a client should not send under the name elsewhere", asy
 
 describe("wrong usage", () => {
   test.each([
-    [["--quirk", "metadata-htm"], 'There is no switch "metadata-htm". There are: metadata-html, '],
-    [["--quirk", "zzz"], 'There is no switch "zzz". See wirescope-quirks --list.'],
-    [["--port", "x"], '--port is a whole number up to 65535, not "x".'],
+    [["--quirk", "metadata-htm"], 'Unknown switch "metadata-htm". Did you mean one of metadata-html, '],
+    [["--quirk", "zzz"], 'Unknown switch "zzz". See wirescope-quirks --list.'],
+    [["--port", "x"], '--port must be an integer up to 65535, not "x".'],
     [["--lifetime", "-1"], "lifetime"],
     [["--nothing"], "Unknown option '--nothing'"],
     [["word"], "Unexpected argument 'word'"],

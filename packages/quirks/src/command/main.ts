@@ -1,17 +1,17 @@
+import type { LoggedRequest } from "../local-server.js";
 import { describeQuirk, quirkTable } from "../quirk-table.js";
-import { startQuirks } from "../start-quirks.js";
+import { type QuirksServer, startQuirks } from "../start-quirks.js";
 import { helpText, type Options, parseOptions, UsageError } from "./options.js";
-import { requestLine } from "./request-line.js";
 
-/** All that the command touches of its process. */
+/** The parts of the process that the command uses. */
 export interface CommandIo {
   out(text: string): void;
   err(text: string): void;
-  /** Resolves when the servers are to end. */
+  /** Resolves when the servers have to stop. */
   readonly interrupted: Promise<unknown>;
 }
 
-/** Runs the command wirescope-quirks on these arguments, until it is interrupted, and gives the exit code. Never rejects. */
+/** Runs the command wirescope-quirks with these arguments until it is interrupted. Returns the exit code; never rejects. */
 export async function main(argv: readonly string[], io: CommandIo): Promise<number> {
   try {
     const options = parseOptions(argv);
@@ -25,7 +25,7 @@ export async function main(argv: readonly string[], io: CommandIo): Promise<numb
   }
 }
 
-/** Runs the command on the arguments of this process, and leaves its exit code there. */
+/** Runs the command with the arguments of this process, and sets its exit code. */
 export async function runProcess(): Promise<void> {
   const interrupted = new Promise((resolve) => {
     process.once("SIGINT", resolve);
@@ -41,7 +41,7 @@ export async function runProcess(): Promise<void> {
 async function serve(options: Options & { readonly kind: "serve" }, io: CommandIo): Promise<void> {
   const servers = await startQuirks({
     ...options,
-    onRequest: (place, request) => io.err(`${requestLine(place, request)}\n`),
+    onRequest: (server, request) => io.err(`${requestLine(server, request)}\n`),
   });
   try {
     const { url } = servers.tool;
@@ -55,7 +55,7 @@ async function serve(options: Options & { readonly kind: "serve" }, io: CommandI
         const { what, client } = describeQuirk(quirk);
         io.out(`${quirk}: ${what} A good client ${client}\n`);
       }
-      if (quirks.length === 0) io.out("All is well with them: no switch is on.\n");
+      if (quirks.length === 0) io.out("No switch is on: both servers follow the specifications.\n");
     }
     await io.interrupted;
   } finally {
@@ -68,4 +68,22 @@ function listText(isJson: boolean): string {
   const rows = Object.entries(quirkTable);
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, { what }]) => `${name.padEnd(width)}  ${what}\n`).join("");
+}
+
+/** Parameters whose values are shown; of all others only the name. */
+const shown = ["grant_type", "scope", "resource", "response_type", "redirect_uri", "token_type_hint"];
+
+/** One log line per request, without secrets. */
+function requestLine(server: QuirksServer, request: LoggedRequest): string {
+  const { method, path, query, form, json, headers } = request;
+  const parameters = [...query, ...form].map(([name, value]) => (shown.includes(name) ? `${name}=${value}` : name));
+  const credential = headers.authorization?.split(" ", 1)[0];
+  const said = typeof json.method === "string" ? json.method : undefined;
+  const carried = [said, credential && `Authorization: ${credential} …`, ...parameters].filter(Boolean).join(", ");
+  return printable(`${server}: ${method} ${path}${carried === "" ? "" : `  ${carried}`}`);
+}
+
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a client may send them, and a terminal would act on them.
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?").slice(0, 500);
 }

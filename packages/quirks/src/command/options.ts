@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { isQuirk, type Quirk, quirkTable } from "../quirk-table.js";
 
-/** What the command was asked for. */
+/** The parsed command line. */
 export type Options =
   | { readonly kind: "help"; readonly isJson: boolean }
   | { readonly kind: "list"; readonly isJson: boolean }
@@ -14,7 +14,7 @@ export type Options =
       readonly neededScope: string | undefined;
     };
 
-/** That the command was used wrongly. */
+/** The command was used wrongly. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -82,13 +82,13 @@ function quirkOf(name: string): Quirk {
   if (isQuirk(name)) return name;
   const word = name.split("-")[0] ?? "";
   const near = Object.keys(quirkTable).filter((each) => word !== "" && each.startsWith(`${word}-`));
-  const advice = near.length === 0 ? "See wirescope-quirks --list." : `There are: ${near.join(", ")}.`;
-  throw new UsageError(`There is no switch "${name}". ${advice}`);
+  const advice = near.length === 0 ? "See wirescope-quirks --list." : `Did you mean one of ${near.join(", ")}?`;
+  throw new UsageError(`Unknown switch "${name}". ${advice}`);
 }
 
-function numberOf(option: string, text: string | undefined, most: number): number | undefined {
+function numberOf(option: string, text: string | undefined, max: number): number | undefined {
   if (text === undefined) return undefined;
   const number = Number(text);
-  if (/^\d+$/.test(text) && number <= most) return number;
-  throw new UsageError(`${option} is a whole number up to ${most}, not "${text}".`);
+  if (/^\d+$/.test(text) && number <= max) return number;
+  throw new UsageError(`${option} must be an integer up to ${max}, not "${text}".`);
 }

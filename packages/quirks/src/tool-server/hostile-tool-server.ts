@@ -1,23 +1,27 @@
 import { nowhere } from "../authorization-server/hostile-authorization-server.js";
-import { type LocalServer, type LocalServerOptions, startLocalServer } from "../local-server.js";
-import type { LoggedRequest } from "../logged-request.js";
-import { type QuirkResponse, somePage } from "../quirk-response.js";
+import {
+  type LocalServer,
+  type LocalServerOptions,
+  type LoggedRequest,
+  type QuirkResponse,
+  somePage,
+  startLocalServer,
+} from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
-import { handleMessage } from "./handle-message.js";
 
-/** The scopes that a token is good for; undefined if it is not. */
+/** The scopes of a token; undefined if the token is not valid. */
 export type ScopesOf = (accessToken: string) => readonly string[] | undefined | Promise<readonly string[] | undefined>;
 
-/** A tool server that wants a token, and whose manners can be switched off one by one. */
+/** A tool server that requires a token, with a switch per deviation. */
 export interface HostileToolServer extends LocalServer {
   readonly url: string;
   readonly quirks: Set<Quirk>;
-  /** The issuers that it names. */
+  /** The issuers in its metadata. */
   authorizationServers: readonly string[];
-  /** The scope of its challenge; none where it is empty. */
+  /** The scope in its challenge; empty for none. */
   challengedScope: string;
   scopesSupported: readonly string[] | undefined;
-  /** The scope that each request needs; 403 without it. */
+  /** The scope that each request requires; 403 without it. */
   neededScope: string | undefined;
 }
 
@@ -26,7 +30,7 @@ export interface HostileToolServerOptions extends LocalServerOptions {
   readonly quirks?: readonly Quirk[] | undefined;
   readonly authorizationServers?: readonly string[] | undefined;
   readonly scopesOf: ScopesOf;
-  /** The authorization server that it names once its mind changes. */
+  /** The authorization server that it names later, with the quirk issuer-changes. */
   readonly other?: { readonly issuer: string; readonly scopesOf: ScopesOf } | undefined;
   /** The target of redirects to another origin. Default: an address where nothing listens. */
   readonly elsewhere?: string | undefined;
@@ -35,7 +39,7 @@ export interface HostileToolServerOptions extends LocalServerOptions {
 const wellKnown = "/.well-known/oauth-protected-resource";
 const metadataService = "http://169.254.169.254/latest/meta-data/";
 
-/** Starts it on a port of 127.0.0.1. Rejects if that is in use. */
+/** Starts a tool server on 127.0.0.1. Rejects if the port is in use. */
 export async function startHostileToolServer(options: HostileToolServerOptions): Promise<HostileToolServer> {
   const { other, elsewhere = nowhere } = options;
   const quirks = new Set(options.quirks);
@@ -62,8 +66,8 @@ export async function startHostileToolServer(options: HostileToolServerOptions):
     if (has("resource-challenge-silent")) return "Bearer";
     const isNamed =
       !has("resource-metadata-at-root") && !has("resource-without-metadata") && !has("resource-metadata-html");
-    const place = has("resource-metadata-internal") ? metadataService : `${self.origin}${metadataPath()}`;
-    const parts = [more, scope === "" ? "" : `scope="${scope}"`, isNamed ? `resource_metadata="${place}"` : ""];
+    const metadataUrl = has("resource-metadata-internal") ? metadataService : `${self.origin}${metadataPath()}`;
+    const parts = [more, scope === "" ? "" : `scope="${scope}"`, isNamed ? `resource_metadata="${metadataUrl}"` : ""];
     return `Bearer ${parts.filter((part) => part !== "").join(", ")}`;
   };
 
@@ -78,7 +82,7 @@ export async function startHostileToolServer(options: HostileToolServerOptions):
       return [403, "{}", { "www-authenticate": challenge('error="insufficient_scope"', needed) }];
     }
     const handled = handleMessage(request, scopes);
-    // A handshake alone is no use: else nothing could be called before its mind changes.
+    // A handshake does not count, or no tool could be called before the issuer changes.
     if (request.json.method === "tools/call") hasServed = true;
     return handled;
   };
@@ -102,4 +106,39 @@ export async function startHostileToolServer(options: HostileToolServerOptions):
     neededScope: undefined,
   };
   return self;
+}
+
+const revisions = ["2025-11-25", "2025-06-18", "2025-03-26"];
+
+/** The response of a tool server with one tool, with the handshake of the revisions before 2026-07-28 and without sessions. */
+function handleMessage({ method, json }: LoggedRequest, scopes: readonly string[]): QuirkResponse {
+  if (method !== "POST") return [405, "", { allow: "POST" }];
+  const { id = 1 } = json;
+  const result = (value: unknown): QuirkResponse => [200, { jsonrpc: "2.0", id, result: value }];
+  if (typeof json.method !== "string") return result({});
+  if (json.id === undefined) return [202, ""];
+  switch (json.method) {
+    case "initialize":
+      return result({
+        protocolVersion: revisionOf(json.params),
+        capabilities: { tools: {} },
+        serverInfo: { name: "wirescope-quirks", version: "1" },
+      });
+    case "ping":
+      return result({});
+    case "tools/list":
+      return result({
+        tools: [{ name: "scopes", description: "Returns the scopes of your token.", inputSchema: { type: "object" } }],
+      });
+    case "tools/call":
+      return result({ content: [{ type: "text", text: scopes.join(" ") }] });
+    default:
+      return [200, { jsonrpc: "2.0", id, error: { code: -32601, message: `Unknown method ${json.method}.` } }];
+  }
+}
+
+function revisionOf(params: unknown): string {
+  const asked =
+    typeof params === "object" && params !== null && "protocolVersion" in params ? params.protocolVersion : undefined;
+  return revisions.find((revision) => revision === asked) ?? (revisions[0] as string);
 }

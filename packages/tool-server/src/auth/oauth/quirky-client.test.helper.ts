@@ -1,4 +1,4 @@
-import { type Quirk, type Quirks, type QuirkyPlace, startQuirks } from "@wirescope/quirks";
+import { type Quirk, type Quirks, type QuirksServer, startQuirks } from "@wirescope/quirks";
 import { onTestFinished } from "vitest";
 import { parseConfiguration } from "../../config/parse-configuration.js";
 import { createToolServers, type ToolServers } from "../../connection/servers/tool-servers.js";
@@ -16,7 +16,7 @@ export type Outcome = "result" | ToolServerErrorCode;
 export interface QuirkyClient extends Quirks {
   readonly servers: ToolServers;
   /** Where requests came to, in order. */
-  readonly places: readonly QuirkyPlace[];
+  readonly places: readonly QuirksServer[];
   /** What the person was asked. */
   readonly asked: readonly SignInRequest[];
   /** The pages that the person's browser ended at. */
@@ -32,7 +32,7 @@ export async function createQuirkyClient(
   quirks: readonly Quirk[],
   vault: Vault = createMemoryVault(),
 ): Promise<QuirkyClient> {
-  const places: QuirkyPlace[] = [];
+  const places: QuirksServer[] = [];
   const messages: string[] = [];
   const started = await startQuirks({ quirks, onRequest: (place) => places.push(place) });
   const secrets = createSecretRegistry();

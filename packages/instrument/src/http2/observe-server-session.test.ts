@@ -143,7 +143,7 @@ test("reports a connection that ends without GOAWAY as lost if calls were in pro
   await expectNoConnections();
   await eventually(async () => {
     expect((await trace()).slice(0, 2)).toEqual([
-      "Connection lost: closed with calls under way",
+      "Connection lost: closed with calls in progress",
       "Stream reset: CANCEL",
     ]);
   });

@@ -1,0 +1,118 @@
+import http2, { type ClientHttp2Session, type Http2SecureServer, type Http2Server } from "node:http2";
+import { syncBuiltinESMExports } from "node:module";
+import { promisify } from "node:util";
+
+/** Called with each session that has no owner, and the arguments that it was created with. */
+export type SessionListener = (session: ClientHttp2Session, authority: unknown, options: unknown) => void;
+
+let isPatched = false;
+let sessionListener: SessionListener | undefined;
+
+/** Sets the listener for sessions without an owner; undefined for none. */
+export function listenToSessions(listener: SessionListener | undefined): void {
+  sessionListener = listener;
+}
+
+/**
+ * Reports each session that is created: to its owner, if its options name one, else to the listener. Connect's session manager
+ * passes its options through, and no other hook sees a session before it is connected.
+ */
+export function patchConnect(): void {
+  if (isPatched) return;
+  isPatched = true;
+  const original = http2.connect;
+
+  function connect(...args: Parameters<typeof http2.connect>): ClientHttp2Session {
+    const session = Reflect.apply(original, http2, args);
+    const owner = sessionOwnerOf(args[1]);
+    if (owner !== undefined) owner.sessionOpened(session);
+    else if (!isMadeByLibrary()) sessionListener?.(session, args[0], args[1]);
+    return session;
+  }
+  function connected(...args: Parameters<typeof http2.connect>): Promise<ClientHttp2Session> {
+    return new Promise((resolve, reject) => {
+      const session = connect(args[0], args[1], () => {
+        session.off("error", reject);
+        resolve(session);
+      });
+      session.once("error", reject);
+    });
+  }
+  // Includes its name and the function for util.promisify; the one of Node would call the original.
+  Object.defineProperties(connect, {
+    ...Object.getOwnPropertyDescriptors(original),
+    [promisify.custom]: { value: connected },
+  });
+  Object.assign(http2, { connect });
+  // Updates what others imported by name.
+  syncBuiltinESMExports();
+}
+
+/** Names the owner of a session in the options that it is created with. */
+export const sessionOwnerKey: unique symbol = Symbol("wirescope.session-owner");
+
+/** Shows its own sessions, because it knows more about them: their purpose, and what counts as a call. */
+export interface SessionOwner {
+  /** A session was created, and is about to connect. */
+  sessionOpened(session: ClientHttp2Session): void;
+}
+
+/** The owner of the sessions with these options, if they have one. */
+function sessionOwnerOf(options: unknown): SessionOwner | undefined {
+  return typeof options === "object" && options !== null
+    ? (options as { readonly [sessionOwnerKey]?: SessionOwner })[sessionOwnerKey]
+    : undefined;
+}
+
+let depth = 0;
+
+/** Runs a function that creates an HTTP/2 session or server for a library that is observed on its own. */
+export function makeForLibrary<T>(make: () => T): T {
+  depth += 1;
+  try {
+    return make();
+  } finally {
+    depth -= 1;
+  }
+}
+
+/** Whether `makeForLibrary` is creating an HTTP/2 session or server right now, which is not reported here. */
+function isMadeByLibrary(): boolean {
+  return depth > 0;
+}
+
+export type AnyHttp2Server = Http2Server | Http2SecureServer;
+type ServerListener = (server: AnyHttp2Server) => void;
+
+let prototypes: object[] | undefined;
+let serverListener: ServerListener | undefined;
+
+/** Sets the listener for new servers that no library shows; undefined for none. */
+export function listenToServers(listener: ServerListener | undefined): void {
+  serverListener = listener;
+}
+
+/** Whether something is an HTTP/2 server, whose classes Node does not export. Works only after `patchCreate`. */
+export function isHttp2Server(subject: unknown): subject is AnyHttp2Server {
+  return prototypes?.some((prototype) => Object.prototype.isPrototypeOf.call(prototype, subject as object)) ?? false;
+}
+
+/** Reports each HTTP/2 server that is created. */
+export function patchCreate(): void {
+  if (prototypes !== undefined) return;
+  const { createServer, createSecureServer } = http2;
+  prototypes = [createServer(), createSecureServer()].map((server) => Object.getPrototypeOf(server) as object);
+  const patches = { createServer: reporting(createServer), createSecureServer: reporting(createSecureServer) };
+  Object.assign(http2, patches);
+  // Updates what others imported by name.
+  syncBuiltinESMExports();
+}
+
+function reporting<F extends (...args: never[]) => AnyHttp2Server>(create: F): F {
+  const patched = (...args: unknown[]): AnyHttp2Server => {
+    const server: AnyHttp2Server = Reflect.apply(create, http2, args);
+    if (!isMadeByLibrary()) serverListener?.(server);
+    return server;
+  };
+  return Object.defineProperties(patched, Object.getOwnPropertyDescriptors(create)) as unknown as F;
+}
