@@ -26,6 +26,7 @@ const parts = {
   "single-flight": ["packages/tool-server/src", "single-flight.ts", "single-flight.test.ts"],
   why: ["packages/tool-server/src/why", "{*,walk/*}.ts"],
   // Pure functions of evidence: their tests have no server to wait for.
+  steps: ["packages/tool-server/src/why", "{steps,requirements}.ts", "{steps,requirements}.test.ts"],
   causes: ["packages/tool-server/src/causes"],
   rank: ["packages/tool-server/src/why/rank"],
 };

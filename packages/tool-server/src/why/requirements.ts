@@ -1,4 +1,4 @@
-import { commandLine } from "../command-line.js";
+import { fixByCommand } from "../causes/fixes.js";
 import { isoTime } from "../duration.js";
 import type {
   AttemptEvidence,
@@ -113,7 +113,8 @@ function protocolRequirements(attempt: AttemptEvidence | undefined): Requirement
 }
 
 /** The requirements of the authorization part of the protocol, up to a token. */
-function oauthRequirements({ attempt }: WalkEvidence, oauth: OAuthEvidence): Requirement[] {
+function oauthRequirements(seen: WalkEvidence, oauth: OAuthEvidence): Requirement[] {
+  const { attempt } = seen;
   const { resource, authorization, client } = oauth;
   const named = attempt?.refusal?.challenge?.resourceMetadata ?? [];
   const isChallenged = attempt?.refusal?.status === 401;
@@ -137,7 +138,7 @@ function oauthRequirements({ attempt }: WalkEvidence, oauth: OAuthEvidence): Req
     ),
     ...authorizationRequirements(authorization),
     registrationRequirement(authorization, client),
-    tokenRequirement(oauth, attempt?.refusal === undefined && attempt?.failure === undefined),
+    tokenRequirement(seen, oauth, attempt?.refusal === undefined && attempt?.failure === undefined),
   ];
 }
 
@@ -213,10 +214,10 @@ function registrationRequirement(
   );
 }
 
-function tokenRequirement({ before, events }: OAuthEvidence, isAccepted: boolean): Requirement {
+function tokenRequirement(seen: WalkEvidence, { before, events }: OAuthEvidence, isAccepted: boolean): Requirement {
   const name = "the server accepts the stored token";
   if (before?.isSignedIn !== true)
-    return requirement(name, "skipped", `Nobody has signed in: ${commandLine("login")}.`);
+    return requirement(name, "skipped", `Nobody has signed in: ${fixByCommand(seen, ["login"], "").command}.`);
   const until = before.expiresAt === undefined ? undefined : `valid until ${isoTime(before.expiresAt)}`;
   const renewals = events
     .filter(({ kind }) => kind === "refreshed" || kind === "tokens-dropped")

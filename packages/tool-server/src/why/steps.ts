@@ -61,7 +61,7 @@ function childSteps({ child, attempt }: WalkEvidence): Step[] {
   return [
     step("command", isFound ? "ok" : "failed", found),
     isFound
-      ? step("process", isRunning ? "ok" : "failed", exit === undefined ? "Started." : failure?.message, ...output)
+      ? step("process", isRunning ? "ok" : "failed", isRunning ? "Started." : failure?.message, ...output)
       : step("process", "skipped"),
     !isRunning
       ? step("protocol", "skipped", strayLine)
@@ -142,19 +142,15 @@ function attemptSteps({ attempt, type }: WalkEvidence): Step[] {
   const { failure, response, refusal, connected, credential } = attempt;
   const evidence = response === undefined ? [] : describeResponse(response);
   const accepted =
-    credential === "none" ? "None was sent, and none is required." : `Accepted: ${describeCredential(credential)}.`;
+    credential === "none"
+      ? step("credential", "skipped", "None was sent, and none is required.")
+      : step("credential", "ok", `Accepted: ${describeCredential(credential)}.`);
   if (refusal !== undefined) {
     const line = `The server returned ${refusal.status} to ${describeCredential(credential)}.`;
     return [step("http", "ok", ...evidence), step("credential", "failed", line)];
   }
-  if (failure === undefined) {
-    return [
-      step("http", "ok", `The server responds over ${type}.`),
-      step("credential", credential === "none" ? "skipped" : "ok", accepted),
-    ];
-  }
-  if (connected !== undefined || isProtocolFailure(attempt))
-    return [step("http", "ok", ...evidence), step("credential", "ok", accepted)];
+  if (failure === undefined) return [step("http", "ok", `The server responds over ${type}.`), accepted];
+  if (connected !== undefined || isProtocolFailure(attempt)) return [step("http", "ok", ...evidence), accepted];
   return [step("http", "failed", failure.message, ...evidence), step("credential", "skipped")];
 }
 
