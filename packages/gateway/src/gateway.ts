@@ -21,6 +21,7 @@ import { createTasks } from "./dispatch/tasks.js";
 import type { EndpointParts } from "./endpoint/endpoint-parts.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
 import { type StdioClient, serveStdio } from "./endpoint/serve-stdio.js";
+import { createTurnQueue } from "./endpoint/turn-queue.js";
 import { createEvents } from "./events.js";
 import type { GatewayOptions } from "./gateway-options.js";
 import { completeLimits } from "./limits.js";
@@ -174,6 +175,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     subscriptions: createClientSubscriptions({ hub, events, max: limits.listeners, onDefect }),
     accounts: createAccounts(limits),
     streams: createEventStreams(),
+    turns: createTurnQueue(),
     requesterOf: createRequesters(options.listen === false || options.listen?.token !== false),
   };
   const stdioClients = new Set<StdioClient>();

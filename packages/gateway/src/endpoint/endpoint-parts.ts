@@ -8,6 +8,7 @@ import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { EventStreams } from "./event-streams.js";
 import type { HttpRequest } from "./http-exchange.js";
+import type { TurnQueue } from "./turn-queue.js";
 
 /** What the endpoints of all transports share. */
 export interface EndpointParts {
@@ -20,5 +21,6 @@ export interface EndpointParts {
   readonly subscriptions: ClientSubscriptions;
   readonly accounts: Accounts;
   readonly streams: EventStreams;
+  readonly turns: TurnQueue;
   readonly requesterOf: (request: HttpRequest) => Requester;
 }

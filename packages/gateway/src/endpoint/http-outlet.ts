@@ -10,8 +10,9 @@ import {
   statusOf,
 } from "@wirescope/tool-server/internal";
 import type { Outlet } from "../callers/outlet.js";
+import type { EndpointParts } from "./endpoint-parts.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
-import type { HttpRequest, HttpResponse } from "./http-exchange.js";
+import { type HttpRequest, type HttpResponse, readBody } from "./http-exchange.js";
 
 /** The response to one HTTP request: JSON, or an event stream if a message is sent before the response. */
 export function createHttpOutlet(response: HttpResponse, streams: EventStreams): Outlet {
@@ -98,6 +99,24 @@ export function refuse(
   const closing = unread?.httpVersionMajor === 1 ? { connection: "close" } : {};
   sendJson(response, statusOf(error), { jsonrpc: "2.0", id, error: faultOf(error) }, { ...headers, ...closing });
   unread?.resume();
+}
+
+/** Reads the message in a request; refuses one that exceeds the limit. */
+export function readText(
+  { limits, events }: Pick<EndpointParts, "limits" | "events">,
+  request: HttpRequest,
+  response: HttpResponse,
+  then: (text: string) => void,
+): void {
+  readBody(request, limits.messageBytes, (text) => {
+    if (text !== undefined) {
+      then(text);
+      return;
+    }
+    const reason = `The message exceeds the limit of ${limits.messageBytes} bytes.`;
+    events.emit({ kind: "refused", limit: "message-bytes", reason });
+    refuse(request, response, httpError(413, reason));
+  });
 }
 
 /** An error with an HTTP status. */

@@ -1,26 +1,16 @@
 import { hasEnvelope, isModernVersion, parseMessage, type ReadMessage } from "@wirescope/tool-server/internal";
 import type { EndpointParts } from "./endpoint-parts.js";
-import {
-  accepts,
-  type HttpHandler,
-  type HttpRequest,
-  type HttpResponse,
-  headerOf,
-  isJson,
-  readBody,
-} from "./http-exchange.js";
-import { httpError, refuse } from "./http-outlet.js";
+import { accepts, type HttpHandler, type HttpRequest, type HttpResponse, headerOf, isJson } from "./http-exchange.js";
+import { httpError, readText, refuse } from "./http-outlet.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
 import { serveModernPost } from "./modern-http.js";
-import { createTurnQueue } from "./turn-queue.js";
 
 /**
  * The endpoint for Streamable HTTP, for both eras. The body decides: a modern request contains its version. Everything else is
  * legacy, which has sessions.
  */
 export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
-  const { limits } = parts;
-  const turns = createTurnQueue();
+  const { turns } = parts;
   return (request, response) => {
     const version = headerOf(request.headers, "mcp-protocol-version");
     // Modern clients use only POST.
@@ -48,24 +38,14 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
         httpError(406, "The client must accept application/json and text/event-stream."),
       );
     }
-    readBody(request, limits.messageBytes, (text) => {
-      if (text === undefined) {
-        const reason = `The message exceeds the limit of ${limits.messageBytes} bytes.`;
-        parts.events.emit({ kind: "refused", limit: "message-bytes", reason });
-        refuse(request, response, httpError(413, reason));
-        return;
-      }
-      if (turns.tryBegin()) {
-        serveMessage(parts, request, response, text, false);
-        return;
-      }
+    readText(parts, request, response, (text) => {
+      let isDisconnected = false;
+      if (turns.run(() => serveMessage(parts, request, response, text, isDisconnected))) return;
       const session = headerOf(request.headers, "mcp-session-id");
       if (session !== undefined) parts.sessions.find(session, parts.requesterOf(request).principal)?.touch();
-      let isDisconnected = false;
       response.once("close", () => {
         isDisconnected = true;
       });
-      turns.defer(() => serveMessage(parts, request, response, text, isDisconnected));
     });
   };
 }

@@ -11,8 +11,8 @@ import type { Outlet } from "../callers/outlet.js";
 import type { Session } from "../callers/session.js";
 import { beginSession, newSessionId } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { accepts, type HttpHandler, type HttpRequest, type HttpResponse, isJson, readBody } from "./http-exchange.js";
-import { httpError, refuse } from "./http-outlet.js";
+import { accepts, type HttpHandler, type HttpRequest, type HttpResponse, isJson } from "./http-exchange.js";
+import { httpError, readText, refuse } from "./http-outlet.js";
 
 /** One client of the HTTP+SSE transport. */
 interface SseClient {
@@ -31,7 +31,7 @@ export interface SseEndpoint {
 export const messagesPath = "/messages";
 
 export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
-  const { limits, streams, requesterOf } = parts;
+  const { limits, streams, turns, requesterOf } = parts;
   const clients = new Map<string, SseClient>();
 
   const initialize = (id: string, client: SseClient, message: RpcRequest): void => {
@@ -93,40 +93,43 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
       stream.sendEvent("endpoint", `${messagesPath}?sessionId=${id}`);
     },
     post(request, response) {
-      post(request, response, (id, principal) => {
-        const client = clients.get(id);
-        return client?.requester.principal === principal ? (read) => receive(id, client, read) : undefined;
-      });
+      if (request.method !== "POST") {
+        refuse(request, response, httpError(405, "Method not allowed. Use POST."), null, { allow: "POST" });
+        return;
+      }
+      const id = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("sessionId") ?? "";
+      const client = clients.get(id);
+      if (client?.requester.principal !== requesterOf(request).principal) {
+        refuse(request, response, notFound());
+      } else if (!isJson(request.headers["content-type"])) {
+        refuse(request, response, httpError(415, "The content type must be application/json."));
+      } else {
+        readText(parts, request, response, (text) => {
+          if (!turns.run(() => serveMessage(id, client, request, response, text))) client.session?.touch();
+        });
+      }
     },
   };
 
-  function post(
+  function serveMessage(
+    id: string,
+    client: SseClient,
     request: HttpRequest,
     response: HttpResponse,
-    find: (id: string, principal: string) => ((read: ReadMessage) => void) | undefined,
+    text: string,
   ): void {
-    if (request.method !== "POST") {
-      refuse(request, response, httpError(405, "Method not allowed. Use POST."), null, { allow: "POST" });
-      return;
-    }
-    const id = new URLSearchParams(request.url?.split("?", 2)[1] ?? "").get("sessionId") ?? "";
-    const take = find(id, requesterOf(request).principal);
-    if (take === undefined) {
-      refuse(request, response, httpError(404, "Session not found. Open a new stream.", rpcCodes.sessionNotFound));
-    } else if (!isJson(request.headers["content-type"])) {
-      refuse(request, response, httpError(415, "The content type must be application/json."));
-    } else {
-      readBody(request, limits.messageBytes, (text) => {
-        const read = text === undefined ? undefined : parseMessage(text);
-        if (read === undefined)
-          refuse(request, response, httpError(413, `The message exceeds the limit of ${limits.messageBytes} bytes.`));
-        else if ("code" in read) refuse(request, response, httpError(400, read.message, read.code));
-        else {
-          response.writeHead(202);
-          response.end("Accepted");
-          take(read);
-        }
-      });
+    const read = parseMessage(text);
+    if ("code" in read) refuse(request, response, httpError(400, read.message, read.code));
+    // Its stream may have closed while the message was read, or waited.
+    else if (!clients.has(id)) refuse(request, response, notFound());
+    else {
+      response.writeHead(202);
+      response.end("Accepted");
+      receive(id, client, read);
     }
   }
+}
+
+function notFound(): RpcError {
+  return httpError(404, "Session not found. Open a new stream.", rpcCodes.sessionNotFound);
 }

@@ -23,7 +23,7 @@ function countAccepted(onAccepted: (count: number) => void = () => {}): () => nu
   return () => count;
 }
 
-function requestOf({ token }: TestGateway, body: object): string {
+function requestOf({ token }: TestGateway, body: object, path = "/mcp"): string {
   const text = JSON.stringify(body);
   const lines = Object.entries({
     host: "localhost",
@@ -32,7 +32,7 @@ function requestOf({ token }: TestGateway, body: object): string {
     accept: "application/json, text/event-stream",
     "content-length": text.length,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n${text}`;
+  return `POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n${text}`;
 }
 
 const initialize = {
@@ -65,6 +65,39 @@ test("accepts new connections while many requests of others are waiting", async 
   await expect.poll(() => openedBefore, patience).toBeLessThan(200);
 });
 
+test("accepts new connections while many messages of an HTTP+SSE client are waiting", async () => {
+  let calls = 0;
+  const gateway = await startTestGateway(
+    {},
+    {
+      limits: { clientConcurrency: 1000 },
+      onEvent({ kind }) {
+        if (kind === "call") calls += 1;
+      },
+    },
+  );
+  const headers = { authorization: `Bearer ${gateway.token}`, accept: "text/event-stream" };
+  const stream = await fetch(`${gateway.url}/sse`, { headers });
+  const events = stream.body?.getReader();
+  onTestFinished(() => events?.cancel());
+  const [path = ""] = /\/messages\S+/.exec(new TextDecoder().decode((await events?.read())?.value)) ?? [];
+  const first = await open(gateway);
+  first.write(requestOf(gateway, initialize, path));
+  await once(first, "data");
+  let callsBefore: number | undefined;
+  const accepted = countAccepted((count) => {
+    if (count === 210) callsBefore = calls;
+  });
+  const busy = await Promise.all(Array.from({ length: 200 }, () => open(gateway)));
+  await expect.poll(accepted, patience).toBe(200);
+  for (const [index, socket] of busy.entries()) {
+    socket.write(requestOf(gateway, { jsonrpc: "2.0", id: 100 + index, method: "ping" }, path));
+  }
+  await Promise.all(Array.from({ length: 10 }, () => open(gateway)));
+  await expect.poll(() => calls, patience).toBe(200);
+  await expect.poll(() => callsBefore, patience).toBeLessThan(200);
+});
+
 test("creates no session for a client that disconnects while its initialize waits", async () => {
   let opened = 0;
   let leave = (): void => {};
@@ -91,11 +124,8 @@ test("creates no session for a client that disconnects while its initialize wait
 test("runs a task that is added while others wait after them, and loses none", async () => {
   const turns = createTurnQueue(2);
   const order: string[] = [];
-  const run = (name: string): void => {
-    if (turns.tryBegin()) order.push(name);
-    else turns.defer(() => void order.push(name));
-  };
-  for (const name of "abcdefg") run(name);
+  const run = (name: string): boolean => turns.run(() => void order.push(name));
+  expect([..."abcdefg"].map(run)).toEqual([true, true, false, false, false, false, false]);
   expect(order.join("")).toBe("ab");
   setImmediate(() => run("h"));
   await expect.poll(() => order.join(""), patience).toBe("abcdefgh");

@@ -1,12 +1,11 @@
 /** Limits how many requests begin in one turn of the event loop. The others wait for the next turns, in their order. */
 export interface TurnQueue {
-  /** Whether a request may begin in this turn. If so it is counted; if not, give it to `defer`. */
-  tryBegin(): boolean;
-  /** Runs a task in a later turn, after those that wait already. */
-  defer(task: () => void): void;
+  /** Runs a task in this turn, or in a later one after those that wait already. Returns whether it has run. */
+  run(task: () => void): boolean;
 }
 
-const maxPerTurn = 8;
+/** As many as can be in flight without a second turn, and a second write to a stdio server, in an ordinary burst. */
+const maxPerTurn = 16;
 
 /**
  * Node accepts one connection per turn (libuv since 1.45). If a turn handled all requests that are ready, a gateway with many busy
@@ -34,15 +33,16 @@ export function createTurnQueue(max: number = maxPerTurn): TurnQueue {
   };
 
   return {
-    tryBegin() {
-      if (waiting.length > 0 || begun >= max) return false;
+    run(task) {
+      if (waiting.length > 0 || begun >= max) {
+        waiting.push(task);
+        if (scheduled < max) schedule();
+        return false;
+      }
       if (begun === 0) setImmediate(endTurn);
       begun += 1;
+      task();
       return true;
-    },
-    defer(task) {
-      waiting.push(task);
-      if (scheduled < max) schedule();
     },
   };
 }
