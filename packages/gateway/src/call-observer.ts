@@ -43,6 +43,8 @@ export function joinObservers(
   observers: readonly CallObserver[],
   onDefect: (error: unknown) => void,
 ): Required<CallObserver> {
+  const starting = observers.flatMap((observer) => observer.started?.bind(observer) ?? []);
+  const ending = observers.flatMap((observer) => observer.ended?.bind(observer) ?? []);
   const guarded = <T>(work: () => T): T | undefined => {
     try {
       return work();
@@ -55,10 +57,10 @@ export function joinObservers(
   const following = observers.filter(({ forwarding }) => forwarding !== undefined);
   return {
     started(call) {
-      for (const observer of observers) guarded(() => observer.started?.(call));
+      for (const started of starting) guarded(() => started(call));
     },
-    ended(call, ending) {
-      for (const observer of observers) guarded(() => observer.ended?.(call, ending));
+    ended(call, how) {
+      for (const ended of ending) guarded(() => ended(call, how));
     },
     within(call, work) {
       let run = work;

@@ -26,6 +26,7 @@ export interface Http1Front {
 /** A connection of HTTP/1.1. */
 interface Served {
   readonly connection: Connection;
+  readonly onWritten: () => void;
   /** The status that ends the connection once the responses that are due are sent; nothing more is served then. */
   refusal: string | undefined;
 }
@@ -77,16 +78,18 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
     const { method = "", headers, url = "", rawHeaders } = request;
     const asked = { method, headers, url, hasSeveralHosts: hasSeveralHosts(rawHeaders) };
     const received = pipeline.receive(served.connection, { http1: { request, response } }, asked);
-    response.onWritten = () => connections.written(served.connection);
+    response.onWritten = served.onWritten;
     response.on("close", () => {
       pipeline.finish(received);
       endRefused(served);
     });
-    const dispatch = (): void => {
+    if (received.verdict.outcome !== "pass" || !services.isAwaited(received.path)) {
+      respond(received, request, response, expectsContinue);
+      return;
+    }
+    void services.load().then(() => {
       if (!response.destroyed) respond(received, request, response, expectsContinue);
-    };
-    if (received.verdict.outcome !== "pass" || !services.isAwaited(received.path)) dispatch();
-    else void services.load().then(dispatch);
+    });
   }
 
   function respond(
@@ -137,7 +140,8 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
   return {
     server,
     serve(connection) {
-      const served: Served = { connection, refusal: undefined };
+      const onWritten = (): void => connections.written(connection);
+      const served: Served = { connection, onWritten, refusal: undefined };
       connection.awaiting = "request";
       connection.refuseLateBody = () => {
         counters.connectionsTimedOut++;

@@ -7,24 +7,21 @@ const largeLength = 16 * 1024;
 export class MeasuredResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   onWritten: (() => void) | undefined = undefined;
 
-  override write(...given: unknown[]): boolean {
-    const isTaken = super.write(...(encoded(given) as Parameters<ServerResponse["write"]>));
+  override write(chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+    const isTaken = super.write(encoded(chunk, encoding), encoding as BufferEncoding, callback as () => void);
     this.onWritten?.();
     return isTaken;
   }
 
-  override end(...given: unknown[]): this {
-    super.end(...(encoded(given) as Parameters<ServerResponse["end"]>));
+  override end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
+    super.end(encoded(chunk, encoding), encoding as BufferEncoding, callback as () => void);
     this.onWritten?.();
     return this;
   }
 }
 
 /** Node keeps a string that the system does not take at once, and a copy of it. It keeps bytes once, and counts them as such. */
-function encoded(given: unknown[]): unknown[] {
-  const [chunk, encoding] = given;
-  if (typeof chunk === "string" && chunk.length > largeLength) {
-    given[0] = Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8");
-  }
-  return given;
+function encoded(chunk: unknown, encoding: unknown): unknown {
+  if (typeof chunk !== "string" || chunk.length <= largeLength) return chunk;
+  return Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8");
 }

@@ -53,23 +53,23 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return refusal;
   };
 
-  const handle = async (call: ClientCall): Promise<CallOutcome> => {
-    try {
-      return { result: await observers.within(call, () => hub.handle(call)) };
-    } catch (error) {
-      const retried = retry?.({ error, call, again: () => hub.handle(call) });
-      if (retried === undefined) throw error;
-      return { result: await retried };
-    }
+  const failed = (error: unknown): CallOutcome => {
+    if (!(error instanceof RpcError) && !ToolServerError.is(error)) events.reportDefect(error);
+    return { fault: faultOf(error), status: statusOf(error) };
   };
 
   const run = async (call: ClientCall): Promise<void> => {
+    const handle = (): Promise<JsonObject> => hub.handle(call);
     let outcome: CallOutcome;
     try {
-      outcome = await handle(call);
+      outcome = { result: await observers.within(call, handle) };
     } catch (error) {
-      if (!(error instanceof RpcError) && !ToolServerError.is(error)) events.reportDefect(error);
-      outcome = { fault: faultOf(error), status: statusOf(error) };
+      try {
+        const retried = retry?.({ error, call, again: handle });
+        outcome = retried === undefined ? failed(error) : { result: await retried };
+      } catch (last) {
+        outcome = failed(last);
+      }
     }
     const ending: CallEnding = {
       how: howOf(call, outcome),

@@ -187,9 +187,9 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     server: description,
     client,
     send(call, { method, paramsFor, headers }) {
-      const { _meta, ...params } = paramsFor(description) as Record<string, unknown> & { readonly _meta?: JsonObject };
-      const meta = envelope === undefined ? _meta : { ...envelope, ..._meta };
-      return peer.request(call, { method, params, meta, headers });
+      const params = paramsFor(description);
+      const own = params._meta as JsonObject | undefined;
+      return peer.request(call, method, params, envelope === undefined ? own : { ...envelope, ...own }, headers);
     },
     beginCall() {
       callStarted(info);

@@ -24,15 +24,6 @@ interface MessageOriginId {
 /** The call that a message of the server is about: undefined if that is not known, because all calls share one socket. */
 export type RelatedCall = Call | "ended" | undefined;
 
-/** A request as it is sent for a call. */
-export interface PeerRequest {
-  readonly method: string;
-  /** Without `_meta`. */
-  readonly params: Record<string, unknown>;
-  readonly meta: JsonObject | undefined;
-  readonly headers: Readonly<Record<string, string>> | undefined;
-}
-
 /** A request that waits for its response. */
 interface Pending {
   /** Undefined for one of the SDK's client. */
@@ -71,15 +62,22 @@ export class Peer<Transport extends MessageTransport> {
   }
 
   /**
-   * Sends a request for a call. Resolves with the result as it arrived. Rejects with an RpcError if the server responds with an error,
+   * Sends a request for a call, with `meta` and a progress token as its `_meta`. Resolves with the result as it arrived. Rejects with an RpcError if the server responds with an error,
    * as the transport does, and with the call's reason if it is cancelled: then the server is notified.
    */
-  request(call: Call, { method, params, meta, headers }: PeerRequest): Promise<JsonObject> {
+  request(
+    call: Call,
+    method: string,
+    given: JsonObject,
+    meta: JsonObject | undefined,
+    headers: SendOptions["headers"],
+  ): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       call.throwIfAborted();
       this.#lastId += 1;
       const id = this.#lastId;
       // Set, not spread with the rest: on Node 20 an object made by a spread and a property after it has a shape of its own.
+      const params: Record<string, unknown> = { ...given };
       params._meta = meta === undefined ? { progressToken: id } : { ...meta, progressToken: id };
       const request = new CallRequest(call, resolve, reject, () => {
         // A server need not respond to what was cancelled, so nothing waits for that.

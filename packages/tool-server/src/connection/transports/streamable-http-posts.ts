@@ -9,6 +9,8 @@ export class Post extends Canceller {
   readonly id: RequestId | undefined;
   /** Whether it may have arrived. */
   wasWritten = false;
+  /** Removes the listener for the sender's cancellation, for the few posts that have one. */
+  stop: (() => void) | undefined = undefined;
   readonly #server: string;
 
   constructor(id: RequestId | undefined, server: string) {
@@ -52,8 +54,6 @@ const cancelled = "It was cancelled.";
 export function createPosts(server: string): Posts {
   const posts = new Set<Post>();
   const waiting = new Set<() => void>();
-  /** Removes the listener for the sender's cancellation, for the few posts that have one. */
-  const stops = new WeakMap<Post, () => void>();
 
   return {
     begin(id, cancellation) {
@@ -63,12 +63,12 @@ export function createPosts(server: string): Posts {
         const onAbort = (): void => post.giveUp(cancelled);
         if (cancellation.aborted) onAbort();
         else cancellation.addEventListener("abort", onAbort);
-        stops.set(post, () => cancellation.removeEventListener("abort", onAbort));
+        post.stop = () => cancellation.removeEventListener("abort", onAbort);
       }
       return post;
     },
     end(post) {
-      stops.get(post)?.();
+      post.stop?.();
       posts.delete(post);
       if (waiting.size > 0) for (const check of waiting) check();
     },

@@ -72,6 +72,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
 
   const requestOf = (
     message: RpcMessage,
+    id: RequestId | undefined,
     options: ToolSendOptions | undefined,
     post: Post,
     fields: HeaderFields,
@@ -86,9 +87,9 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       messageSent(socketInfo);
     },
     // No other time limit applies to a message without a response.
-    headersTimeoutMs: requestIdOf(message) === undefined ? limits.connectMs : undefined,
+    headersTimeoutMs: id === undefined ? limits.connectMs : undefined,
     // A call may wait for our response to a request from the server, and a cancellation must not wait for its call.
-    usesReserve: requestIdOf(message) === undefined,
+    usesReserve: id === undefined,
   });
 
   /** Handles a first response that is a redirect or a rejection of the credential. */
@@ -240,11 +241,11 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       post.throwIfAborted();
       const sent =
         credential.headersNow?.() ?? (await credential.headers({ method: "POST", url, signal: post.signal }));
-      const asked = requestOf(message, options, post, sent);
+      const asked = requestOf(message, id, options, post, sent);
       let response = await http.send(asked);
       if (isRedirect(response.status) || isRefusal(response.status)) {
         response = await followRedirectOrRetry(response, asked, post, sent, (fields) =>
-          requestOf(message, options, post, fields),
+          requestOf(message, id, options, post, fields),
         );
       }
       const rest = take(message, response, request);
