@@ -26,7 +26,7 @@ export async function benchGateway(): Promise<Row[]> {
   const rows: Row[] = [];
   try {
     for (const [name, entry, least] of [
-      ["HTTP to HTTP", { type: "http", url }, 0.5],
+      ["HTTP to HTTP", { type: "http", url }, 0.45],
       ["HTTP to stdio", stdio, 0.6],
     ] as const) {
       rows.push(...(await compareWith(name, entry, url, least)));

@@ -22,15 +22,15 @@ export function costRow(work: string, unit: string, ours: number, theirs: number
 }
 
 /** A row for throughput, where more is better. */
-export function rateRow(work: string, unit: string, ours: number, theirs: number, least: number): Row {
+export function rateRow(work: string, unit: string, ours: number, theirs: number, least?: number): Row {
   const ratio = ours / theirs;
   return {
     work,
     ours: `${figure(ours)} ${unit}`,
     theirs: `${figure(theirs)} ${unit}`,
     ratio,
-    goal: `at least ${least.toFixed(3)}`,
-    isMet: ratio >= least,
+    goal: least === undefined ? "" : `at least ${least.toFixed(3)}`,
+    ...(least !== undefined && { isMet: ratio >= least }),
   };
 }
 

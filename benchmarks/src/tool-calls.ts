@@ -39,7 +39,7 @@ export async function benchToolCalls(): Promise<Row[]> {
   }
   const raw = fileURLToPath(new URL("raw-tool-server.js", import.meta.url));
   const command = { command: process.execPath, args: [raw, "stdio"] };
-  rows.push(...(await compareSides("stdio", 1, await sdkOverStdio(command), command)));
+  rows.push(...(await compareSides("stdio", 1.2, await sdkOverStdio(command), command)));
   return rows;
 }
 

@@ -20,7 +20,7 @@ const loads = [
   { inFlight: 64, calls: 600 },
 ] as const;
 const measuredCalls = rounds * loads.reduce((sum, { calls }) => sum + calls, 0);
-const [leastRate, mostAdded] = [2, 1 / 3];
+const mostAdded = 1 / 3;
 
 /** What was measured of one program. */
 interface Figures {
@@ -52,7 +52,7 @@ export async function benchPeers(): Promise<Row[]> {
   return rows;
 }
 
-async function compareIn({ name, ours, peers }: Topology, url: string, folder: string): Promise<Row[]> {
+async function compareIn({ name, ours, peers, leastRate }: Topology, url: string, folder: string): Promise<Row[]> {
   const missing: Row[] = [];
   const startTimes = new Map<Program, number[]>();
   const running: RunningProgram[] = [];
@@ -92,7 +92,9 @@ async function compareIn({ name, ours, peers }: Topology, url: string, folder: s
       ...our.flatMap((one) => {
         const title = ours.length === 1 ? name : `${name}: ${one.program.name.replace("wirescope ", "")}`;
         if (their.length === 0) return rowsAlone(title, one.figures, base);
-        return their.flatMap((peer) => rowsBeside(`${title}, ${peer.program.name}`, one.figures, peer.figures, base));
+        return their.flatMap((peer) =>
+          rowsBeside(`${title}, ${peer.program.name}`, one.figures, peer.figures, base, leastRate),
+        );
       }),
     ];
   } finally {
@@ -137,7 +139,13 @@ async function measureAll(callers: readonly Caller[]): Promise<ReadonlyMap<Calle
   );
 }
 
-function rowsBeside(name: string, ours: Figures, theirs: Figures, direct: Measured): Row[] {
+function rowsBeside(
+  name: string,
+  ours: Figures,
+  theirs: Figures,
+  direct: Measured,
+  leastRate: number | undefined,
+): Row[] {
   const added = [ours, theirs].map(({ callMicros }) => Math.max(1, callMicros - direct.callMicros)) as [number, number];
   const cost = (work: string, unit: string, our: number | undefined, their: number | undefined): readonly Row[] =>
     our === undefined || their === undefined ? [] : [costRow(`${name}: ${work}`, unit, our, their, our / their)];
@@ -145,7 +153,7 @@ function rowsBeside(name: string, ours: Figures, theirs: Figures, direct: Measur
     costRow(`${name}: added to a call, 1 in flight`, "µs", ...added, added[0] / added[1], mostAdded),
     ...[16, 64].map((inFlight) => {
       const [our, their] = [ours.rates.get(inFlight)!, theirs.rates.get(inFlight)!];
-      return rateRow(`${name}: ${inFlight} in flight`, "calls/s", our, their, leastRate);
+      return rateRow(`${name}: ${inFlight} in flight`, "calls/s", our, their, inFlight === 16 ? leastRate : undefined);
     }),
     ...cost("CPU of a call", "µs", ours.cpuMicros, theirs.cpuMicros),
     ...cost("start to the first tool list", "ms", ours.startMs, theirs.startMs),

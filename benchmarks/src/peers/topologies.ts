@@ -7,6 +7,8 @@ import type { Program } from "./program.js";
 /** One way to lead a client to a server, by us and by those who can do it too. */
 export interface Topology {
   readonly name: string;
+  /** The goal for calls in a second with 16 in flight, in those of a peer; undefined if there is no goal. */
+  readonly leastRate?: number;
   readonly ours: readonly Program[];
   readonly peers: readonly Program[];
 }
@@ -44,6 +46,7 @@ export function topologiesOf(
   return [
     {
       name: "HTTP to HTTP",
+      leastRate: 3,
       ours: [listening(http)],
       peers: ofPeer("mcp-hub", "dist/cli.js", {
         speaks: "hub",
@@ -53,6 +56,7 @@ export function topologiesOf(
     },
     {
       name: "HTTP to stdio",
+      leastRate: 3,
       ours: [listening(stdio)],
       peers: [
         ...ofPeer("mcp-proxy", "dist/bin/mcp-proxy.mjs", {
