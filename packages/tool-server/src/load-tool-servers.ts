@@ -1,13 +1,18 @@
 import { stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { openUserVault, vaultVariables } from "./auth/vault/choose-vault.js";
 import { createMemoryVault } from "./auth/vault/memory-vault.js";
 import type { Vault, VaultKind } from "./auth/vault/vault.js";
 import { commandLine } from "./command-line.js";
-import { configurationFileName, findConfigurationFile, readConfigurationFile } from "./config/configuration-file.js";
+import {
+  configurationFileName,
+  findConfigurationFile,
+  pluginRootOf,
+  readConfigurationFile,
+} from "./config/configuration-file.js";
 import type { Entry } from "./config/entry.js";
 import type { Finding } from "./config/finding.js";
-import { type Configuration, parseConfiguration } from "./config/parse-configuration.js";
+import { type Configuration, readConfiguration } from "./config/parse-configuration.js";
 import { parseEnvFile } from "./config/parse-env-file.js";
 import type { Variables } from "./config/substitute-entry.js";
 import { usesOAuth } from "./config/variable-uses.js";
@@ -82,9 +87,9 @@ export async function loadToolServers(
   const approvable = isParsed && options.configurationPath === undefined ? undefined : file;
   const configuration = isParsed
     ? source
-    : parseConfiguration(await readConfigurationFile(file), { allowInsecureLoopback, secrets: secrets.scope() });
+    : await readConfiguration(file, { allowInsecureLoopback, secrets: secrets.scope() });
   assertReadable(configuration, file);
-  const pluginRoot = resolve(options.root ?? (approvable === undefined ? "." : dirname(file)));
+  const pluginRoot = resolve(options.root ?? (approvable === undefined ? "." : pluginRootOf(file)));
   const { variables, findings } = await readVariables(envFiles, environment);
   const evaluate = (entry: Entry, given: Variables = variables): Promise<TrustDecision> =>
     trust.evaluate({ entry, configurationPath: file, pluginRoot, variables: given });

@@ -1,10 +1,11 @@
-import { dirname, relative, resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
 import {
   type CheckReport,
   checkConfiguration,
   findConfigurationFile,
+  pluginRootOf,
   readConfigurationFile,
   type Variables,
 } from "@wirescope/tool-server/config";
@@ -68,7 +69,7 @@ async function checkLive(
   try {
     const explanations = await explainAll(servers);
     const permissions = withScopes(report.permissions, explanations);
-    const readme = await readReadme(resolve(values["plugin-root"] ?? dirname(file)));
+    const readme = await readReadme(resolve(values["plugin-root"] ?? pluginRootOf(file)));
     const { entries } = servers.configuration;
     const notes = [...checkNotes(explanations, entries), ...checkScopes(report, permissions, entries, readme)];
     if (!values.json) {
@@ -102,7 +103,8 @@ async function check(
   const envFiles = values["env-file"].map((each) => resolve(each));
   const { variables, findings } = await readVariables(envFiles, env);
   const report = await checkConfiguration(text, {
-    pluginRoot: resolve(root ?? dirname(file)),
+    file,
+    pluginRoot: resolve(root ?? pluginRootOf(file)),
     variables: values["file-only"] ? undefined : variables,
     envFiles,
     allowInsecureLoopback: values["allow-insecure-loopback"],

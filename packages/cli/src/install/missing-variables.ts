@@ -1,7 +1,7 @@
 import {
   neededVariables,
-  parseConfiguration,
   parseEnvFile,
+  readConfiguration,
   readConfigurationFile,
   type Variables,
   variableUses,
@@ -22,8 +22,8 @@ export async function findMissingVariables(
   envFiles: readonly string[],
   env: Variables,
 ): Promise<readonly MissingVariable[]> {
-  const texts = await Promise.all(configurations.map((file) => readConfigurationFile(file).catch(() => "{}")));
-  const uses = texts.flatMap((text) => parseConfiguration(text).entries.flatMap(variableUses));
+  const read = await Promise.all(configurations.map((file) => readConfiguration(file).catch(() => undefined)));
+  const uses = read.flatMap((configuration) => configuration?.entries.flatMap(variableUses) ?? []);
   const given = await Promise.all(
     envFiles.map(async (file) => parseEnvFile(await readConfigurationFile(file).catch(() => ""), file).variables),
   );

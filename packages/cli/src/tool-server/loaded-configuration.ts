@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { printableText } from "@wirescope/channelz/internal";
 import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import {
@@ -10,6 +10,8 @@ import {
   findConfigurationFile,
   parseConfiguration,
   parseEnvFile,
+  pluginRootOf,
+  readConfiguration,
   readConfigurationFile,
   type Variables,
 } from "@wirescope/tool-server/config";
@@ -41,10 +43,10 @@ export async function loadConfiguration(
     ? readable(() => findConfigurationFile(process.cwd(), root), next)
     : fileOf(named));
   const secrets = createSecretRegistry();
-  const text = await readable(() => readConfigurationFile(file));
-  const configuration = parseConfiguration(text, { allowInsecureLoopback: values["allow-insecure-loopback"], secrets });
+  const allowInsecureLoopback = values["allow-insecure-loopback"];
+  const configuration = await readable(() => readConfiguration(file, { allowInsecureLoopback, secrets }));
   assertReadable(configuration, file);
-  return { file, pluginRoot: resolve(root ?? dirname(file)), configuration, secrets };
+  return { file, pluginRoot: resolve(root ?? pluginRootOf(file)), configuration, secrets };
 }
 
 /** The one server that the command line names. Throws a UsageError if its url or a header cannot be used. */

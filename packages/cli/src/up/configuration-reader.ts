@@ -1,8 +1,8 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { GatewayConfiguration } from "@wirescope/gateway/internal";
 import { evaluateTrust, type OAuthSettings, type SandboxSettings, type SecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
-import { type Finding, parseConfiguration, readConfigurationFile, type Variables } from "@wirescope/tool-server/config";
+import { type Finding, pluginRootOf, readConfiguration, type Variables } from "@wirescope/tool-server/config";
 import { usesOAuth } from "@wirescope/tool-server/internal";
 import { shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
@@ -79,12 +79,12 @@ export function createConfigurationReader(
       const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
       last = await Promise.all(
         files.map(async (file): Promise<GatewayConfiguration> => {
-          const text = await readable(() => readConfigurationFile(file));
           const allowInsecureLoopback = values["allow-insecure-loopback"];
           // A literal value in one file is not redacted in the text about servers of another.
-          const configuration = parseConfiguration(text, { allowInsecureLoopback, secrets: secrets.scope() });
+          const options = { allowInsecureLoopback, secrets: secrets.scope() };
+          const configuration = await readable(() => readConfiguration(file, options));
           assertReadable(configuration, file);
-          const pluginRoot = dirname(file);
+          const pluginRoot = pluginRootOf(file);
           const all = { ...variables, ...extra };
           return {
             configuration,

@@ -101,16 +101,16 @@ test("[TS-D-STDIO-2] adds a note to an entry that turns the sandbox off", async 
   expect(await codesOf(withEntry({ ...network, headersHelper: "./x.sh" }), { variables })).toContain(
     "note sandbox-off",
   );
-  expect(await codesOf(withEntry(network), { variables })).toContain("error field-misplaced");
+  expect(await codesOf(withEntry(network), { variables })).toContain("note field-misplaced");
   expect(await codes(true)).toEqual([]);
   expect(await codes("no")).toEqual(["error field-type"]);
 });
 
 test("warns about a command that cannot be found, even if there are other problems", async () => {
   const variables = { PATH: root };
-  expect(await codesOf(withEntry({ command: "node server.js", cwd: "x" }), { variables })).toEqual([
+  expect(await codesOf(withEntry({ command: "node server.js", wibble: "x" }), { variables })).toEqual([
     "warning command-not-found",
-    "error field-unknown",
+    "note field-unknown",
   ]);
   await writeFile(join(root, "tool"), "#!/bin/sh\n", { mode: 0o755 });
   expect(await codesOf(withEntry({ command: "tool" }), { variables })).toEqual([]);

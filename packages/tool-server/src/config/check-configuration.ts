@@ -18,6 +18,8 @@ import { type VariableUse, variableUses } from "./variable-uses.js";
 
 /** How to check a configuration. */
 export interface CheckOptions {
+  /** The path of the configuration, whose name can say the dialect. Default: the content alone decides. */
+  readonly file?: string | undefined;
   /** The root directory of the plugin or project: the value of HOST_PLUGIN_ROOT, and the base of relative helper paths. */
   readonly pluginRoot: string;
   /** The variables to check; if undefined, only the file is checked, for example in CI where none of them is set. */
@@ -46,7 +48,7 @@ export interface CheckReport {
 export async function checkConfiguration(text: string, options: CheckOptions): Promise<CheckReport> {
   const { pluginRoot, variables, envFiles = [], allowInsecureLoopback = false } = options;
   const secrets = options.secrets ?? createSecretRegistry();
-  const { entries, findings } = parseConfiguration(text, { allowInsecureLoopback, secrets });
+  const { entries, findings } = parseConfiguration(text, { file: options.file, allowInsecureLoopback, secrets });
   const uses = entries.flatMap(variableUses);
   const { findings: more, report } = collectFindings();
   const context = { pluginRoot, path: variables?.PATH ?? "" };

@@ -3,13 +3,32 @@ import { isAddress, isPlaceholder } from "../secrets/secret-shapes.js";
 import type { NamedField, TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
 import { isHeaderValue, parseAuthorization } from "./headers.js";
-import { literalOf, notSecretVariable, pluginRootVariable, type VariableReference, variablesOf } from "./template.js";
+import {
+  knownVariables,
+  literalOf,
+  notSecretVariable,
+  pluginRootVariable,
+  type VariableReference,
+  variablesOf,
+} from "./template.js";
 
-/**
- * Checks the syntax of a field's variables and whether they are allowed in that field. `bridgeVariables` are the names in env of an entry that
- * runs `wirescope bridge`, which replaces `$NAME` in its arguments itself, so that a token does not become an argument.
- */
-export function checkTemplate(field: TemplateField, report: Report, bridgeVariables?: ReadonlySet<string>): void {
+/** What the entry of a field is. */
+interface CheckTemplateOptions {
+  /**
+   * The names in env of an entry that runs `wirescope bridge`, which replaces `$NAME` in its arguments itself, so that a token does
+   * not become an argument.
+   */
+  readonly bridgeVariables?: ReadonlySet<string> | undefined;
+  /** Whether another program defines the format, in which `$NAME` may well be meant literally. Default false. */
+  readonly isForeign?: boolean | undefined;
+}
+
+/** Checks the syntax of a field's variables and whether they are allowed in that field. */
+export function checkTemplate(
+  field: TemplateField,
+  report: Report,
+  { bridgeVariables, isForeign = false }: CheckTemplateOptions = {},
+): void {
   if (field.template.isLiteral) return;
   for (const reason of new Set(field.template.malformed)) {
     report(
@@ -21,6 +40,7 @@ export function checkTemplate(field: TemplateField, report: Report, bridgeVariab
     );
   }
   const literal = literalOf(field.template);
+  const sentLiterally = isForeign ? "warning" : "error";
   const bare = /(?:^|\s)\$([A-Z_][A-Z0-9_]*)\b/.exec(literal)?.[1];
   if (bare !== undefined && bridgeVariables !== undefined && field.field.startsWith("args[")) {
     if (!bridgeVariables.has(bare)) {
@@ -29,23 +49,23 @@ export function checkTemplate(field: TemplateField, report: Report, bridgeVariab
     }
   } else if (bare !== undefined) {
     const message = `${field.field} contains $${bare}, which is sent literally.`;
-    report("variable-malformed", "error", field, message, `Write \${${bare}}.`);
+    report("variable-malformed", sentLiterally, field, message, `Write \${${bare}}.`);
   }
   const percent = /%([A-Z_][A-Z0-9_]{2,})%/.exec(literal)?.[1];
   if (percent !== undefined) {
     const message = `${field.field} contains %${percent}%, the Windows form, which is sent literally.`;
-    report("variable-malformed", "error", field, message, `Write \${${percent}}, which works on every system.`);
+    report("variable-malformed", sentLiterally, field, message, `Write \${${percent}}, which works on every system.`);
   }
-  for (const { name } of variablesOf(field.template)) {
+  for (const { name, spelling } of variablesOf(field.template)) {
     if (isReserved(name)) {
       const message = `${field.field} uses ${name}, which is reserved for Wirescope: it may contain the key to all tokens.`;
       report("variable-reserved", "error", field, message, "Use a variable with another name.");
     } else if (name === pluginRootVariable) {
-      if (!allowsPluginRoot(field.field)) {
+      if (spelling === undefined && !allowsPluginRoot(field.field)) {
         const message = `${pluginRootVariable} is not available in ${field.field}.`;
         report("variable-misplaced", "error", field, message, "Use it in command, args or headersHelper.");
       }
-    } else if (isProgram(field.field)) {
+    } else if (isProgram(field.field) && !knownVariables.has(name)) {
       report(
         "variable-misplaced",
         "warning",
@@ -59,7 +79,7 @@ export function checkTemplate(field: TemplateField, report: Report, bridgeVariab
 
 /** Whether HOST_PLUGIN_ROOT is available in a field. */
 export function allowsPluginRoot(field: string): boolean {
-  return isProgram(field) || field.startsWith("args[");
+  return isProgram(field) || field.startsWith("args[") || field === "cwd" || field === "envFile";
 }
 
 /** Whether a variable is one of Wirescope's own, such as the key of the vault. No entry can use it. */

@@ -1,10 +1,19 @@
 import { access } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
 import { readBoundedFile } from "../files/bounded-file.js";
 
 /** The file name of a configuration. */
 export const configurationFileName = ".mcp.json";
+
+/** Folders of a project in which programs have their files. */
+const settingsFolders: ReadonlySet<string> = new Set([".vscode", ".cursor", ".roo", ".gemini", ".codex"]);
+
+/** The root of the project that a configuration file belongs to: its folder, or the one above a folder of settings such as `.vscode`. */
+export function pluginRootOf(file: string): string {
+  const folder = dirname(resolve(file));
+  return settingsFolders.has(basename(folder)) ? dirname(folder) : folder;
+}
 
 const maxBytes = 4 * 1_048_576;
 

@@ -50,7 +50,12 @@ export function createConfiguration(
     checkUrl(entry, report);
     checkHeaders(entry.headers, report);
   }
-  return { entries, findings: findings.map((finding) => redactFinding(finding, secrets)) };
+  return {
+    dialect: "claude-code",
+    entries,
+    inputs: [],
+    findings: findings.map((finding) => redactFinding(finding, secrets)),
+  };
 }
 
 function createEntry(name: string, server: ToolServerLocation): Entry {
@@ -61,6 +66,14 @@ function createEntry(name: string, server: ToolServerLocation): Entry {
   };
   const fields = (path: string, values: Readonly<Record<string, string>> = {}): NamedField[] =>
     Object.entries(values).map(([key, value]) => ({ ...field(`${path}.${key}`, value), name: key }));
+  const common = {
+    dialect: "claude-code",
+    description: undefined,
+    isDisabled: false,
+    tools: { include: undefined, exclude: [] },
+    callTimeoutMs: undefined,
+    connectTimeoutMs: undefined,
+  } as const;
   if ("command" in server) {
     const { command, args = [], env } = server;
     return {
@@ -70,7 +83,10 @@ function createEntry(name: string, server: ToolServerLocation): Entry {
       command: field("command", command),
       args: args.map((arg, index) => field(`args[${index}]`, arg)),
       env: fields("env", env),
+      cwd: undefined,
+      envFile: undefined,
       sandbox: true,
+      ...common,
       written: server,
     };
   }
@@ -82,10 +98,12 @@ function createEntry(name: string, server: ToolServerLocation): Entry {
     url: field("url", url),
     headers: fields("headers", server.headers),
     headersHelper: undefined,
-    oauth: undefined,
     sandbox: true,
     tenants: [],
+    oauth: undefined,
+    fallsBackToSse: server.type === undefined && !/^wss?:/i.test(url),
     allowsInsecureLoopback: true,
+    ...common,
     written: { ...server, url },
   };
 }

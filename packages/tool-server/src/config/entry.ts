@@ -1,3 +1,4 @@
+import type { DialectName } from "./dialects.js";
 import type { SourcePosition } from "./finding.js";
 import { type EntryOAuth, oauthTexts } from "./oauth-settings.js";
 import type { Template } from "./template.js";
@@ -15,6 +16,8 @@ export interface TemplateField extends SourcePosition {
 /** A header, or a variable of a process. */
 export interface NamedField extends TemplateField {
   readonly name: string;
+  /** Whether it is left out if its variable is not set. Default false. */
+  readonly isOptional?: boolean | undefined;
 }
 
 /** A variable that selects the tenant of a user. */
@@ -25,10 +28,37 @@ export interface TenantVariable {
   readonly field: string;
 }
 
-/** An entry for a network server. */
-export interface NetworkEntry extends SourcePosition {
-  readonly type: NetworkType;
+/** The tools of a server that clients see and can call. */
+export interface ToolSelection {
+  /** Only these; undefined: all. */
+  readonly include: readonly string[] | undefined;
+  /** Not these, even if they are included. */
+  readonly exclude: readonly string[];
+}
+
+/** What every entry has, whatever its server is. */
+interface CommonEntry extends SourcePosition {
   readonly name: string;
+  /** The spelling of the entry. */
+  readonly dialect: DialectName;
+  /** What the server is, for people; as written. */
+  readonly description: string | undefined;
+  /** Whether the file turns the server off. */
+  readonly isDisabled: boolean;
+  readonly tools: ToolSelection;
+  /** The maximum time without a response or progress during a call. Default: that of the program. */
+  readonly callTimeoutMs: number | undefined;
+  /** The time limit for the handshake. Default: that of the program. */
+  readonly connectTimeoutMs: number | undefined;
+  /** The entry as it is in the file, with unknown fields and without substitution. */
+  readonly written: unknown;
+}
+
+/** An entry for a network server. */
+export interface NetworkEntry extends CommonEntry {
+  readonly type: NetworkType;
+  /** Whether HTTP with SSE is tried if the server does not have Streamable HTTP. */
+  readonly fallsBackToSse: boolean;
   readonly url: TemplateField;
   readonly headers: readonly NamedField[];
   readonly headersHelper: TemplateField | undefined;
@@ -39,21 +69,20 @@ export interface NetworkEntry extends SourcePosition {
   readonly tenants: readonly TenantVariable[];
   /** Whether http and ws are accepted for a loopback host, including one that a variable sets. */
   readonly allowsInsecureLoopback: boolean;
-  /** The entry as it is in the file, with unknown fields and without substitution. */
-  readonly written: unknown;
 }
 
 /** An entry for a server that runs as a child process. */
-export interface StdioEntry extends SourcePosition {
+export interface StdioEntry extends CommonEntry {
   readonly type: "stdio";
-  readonly name: string;
   readonly command: TemplateField;
   readonly args: readonly TemplateField[];
   readonly env: readonly NamedField[];
+  /** The working directory, relative to the plugin root. Default: the plugin root. */
+  readonly cwd: TemplateField | undefined;
+  /** A file with more variables for the process, relative to the plugin root; `env` takes precedence. */
+  readonly envFile: TemplateField | undefined;
   /** Whether it runs in the sandbox, if a sandbox is available. Default true. */
   readonly sandbox: boolean;
-  /** The entry as it is in the file, with unknown fields and without substitution. */
-  readonly written: unknown;
 }
 
 /** An entry of a configuration, before substitution. */
@@ -61,15 +90,17 @@ export type Entry = NetworkEntry | StdioEntry;
 
 /** Every string of an entry that may contain variables, in the order of the format. */
 export function templateFieldsOf(entry: Entry): TemplateField[] {
-  if (entry.type === "stdio") return [entry.command, ...entry.args, ...entry.env];
-  const helper = entry.headersHelper === undefined ? [] : [entry.headersHelper];
-  return [entry.url, ...entry.headers, ...helper, ...oauthTexts(entry.oauth)];
+  const given = (field: TemplateField | undefined): TemplateField[] => (field === undefined ? [] : [field]);
+  if (entry.type === "stdio") {
+    return [entry.command, ...entry.args, ...entry.env, ...given(entry.cwd), ...given(entry.envFile)];
+  }
+  return [entry.url, ...entry.headers, ...given(entry.headersHelper), ...oauthTexts(entry.oauth)];
 }
 
 /** A field of an entry: which servers it applies to, and its JSON type. */
 export interface FieldSpec {
   readonly appliesTo: "network" | "stdio" | "both";
-  readonly json: "string" | "array of strings" | "object of strings" | "boolean" | "object";
+  readonly json: "string" | "array of strings" | "object of strings" | "object" | "boolean" | "number";
 }
 
 /** Every field that an entry may have. */
@@ -78,11 +109,20 @@ export const fieldTable = {
   url: { appliesTo: "network", json: "string" },
   headers: { appliesTo: "network", json: "object of strings" },
   headersHelper: { appliesTo: "network", json: "string" },
-  oauth: { appliesTo: "network", json: "object" },
   command: { appliesTo: "stdio", json: "string" },
   args: { appliesTo: "stdio", json: "array of strings" },
   env: { appliesTo: "stdio", json: "object of strings" },
+  cwd: { appliesTo: "stdio", json: "string" },
+  envFile: { appliesTo: "stdio", json: "string" },
   sandbox: { appliesTo: "both", json: "boolean" },
+  oauth: { appliesTo: "network", json: "object" },
+  timeout: { appliesTo: "both", json: "number" },
+  connectTimeout: { appliesTo: "both", json: "number" },
+  disabled: { appliesTo: "both", json: "boolean" },
+  includeTools: { appliesTo: "both", json: "array of strings" },
+  excludeTools: { appliesTo: "both", json: "array of strings" },
+  title: { appliesTo: "both", json: "string" },
+  description: { appliesTo: "both", json: "string" },
 } as const;
 
 /** The name of a field. */

@@ -4,7 +4,9 @@ const folder = new URL("../../fixtures/", import.meta.url);
 
 /** The examples of the specification, by name. */
 export const examples: ReadonlyMap<string, string> = new Map(
-  readdirSync(folder).map((file) => [file.replace(/\.json$/, ""), readFileSync(new URL(file, folder), "utf8")]),
+  readdirSync(folder)
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => [file.replace(/\.json$/, ""), readFileSync(new URL(file, folder), "utf8")]),
 );
 
 /** One example of the specification. */

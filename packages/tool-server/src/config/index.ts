@@ -1,5 +1,10 @@
 export { type CheckOptions, type CheckReport, checkConfiguration } from "./check-configuration.js";
-export { configurationFileName, findConfigurationFile, readConfigurationFile } from "./configuration-file.js";
+export {
+  configurationFileName,
+  findConfigurationFile,
+  pluginRootOf,
+  readConfigurationFile,
+} from "./configuration-file.js";
 export {
   type CreateConfigurationOptions,
   createConfiguration,
@@ -7,6 +12,7 @@ export {
   type RemoteToolServer,
   type ToolServerLocation,
 } from "./create-configuration.js";
+export { type Dialect, type DialectName, dialectOfFile, dialects } from "./dialects.js";
 export {
   type NeededPermissions,
   type NeededVariable,
@@ -23,10 +29,17 @@ export type {
   StdioEntry,
   TemplateField,
   TenantVariable,
+  ToolSelection,
 } from "./entry.js";
 export { type Finding, formatPath, type JsonPath, type Severity, type SourcePosition } from "./finding.js";
+export type { InputDefinition } from "./inputs.js";
 export type { EntryOAuth, OAuthSettingName, OAuthSettingsOf, OAuthText } from "./oauth-settings.js";
-export { type Configuration, type ParseConfigurationOptions, parseConfiguration } from "./parse-configuration.js";
+export {
+  type Configuration,
+  type ParseConfigurationOptions,
+  parseConfiguration,
+  readConfiguration,
+} from "./parse-configuration.js";
 export { type EnvFile, parseEnvFile } from "./parse-env-file.js";
 export { type RuleCode, rules } from "./rules.js";
 export {
@@ -37,5 +50,11 @@ export {
   substituteEntry,
   type Variables,
 } from "./substitute-entry.js";
-export { parseTemplate, type Template, type TemplatePart, type VariableReference } from "./template.js";
+export {
+  parseTemplate,
+  type Template,
+  type TemplatePart,
+  type TemplateSyntax,
+  type VariableReference,
+} from "./template.js";
 export { type VariableUse, variableUses } from "./variable-uses.js";

@@ -25,6 +25,8 @@ export function violations(schema: Schema, value: unknown, root: Schema = schema
         return Object.entries(argument as Record<string, string[]>).flatMap(([key, others]) =>
           fails(isObject(value) && Object.hasOwn(value, key) && others.some((other) => !Object.hasOwn(value, other))),
         );
+      case "not":
+        return fails(nested(argument, value, at).length === 0);
       case "items":
         return Array.isArray(value) ? value.flatMap((item, index) => nested(argument, item, `${at}/${index}`)) : [];
       case "propertyNames":

@@ -62,9 +62,9 @@ describe("the file", () => {
     ["{}", "warning file-shape"],
     ['{"mcpServers": {}}', "warning file-shape"],
     ['{"mcpServers": []}', "error file-shape"],
-    ['{"mcpServers": {"a": {"command": "x"}}, "b": {"command": "x"}}', "error file-shape"],
-    ['{"servers": {"a": {"command": "x"}}, "inputs": []}', "error file-shape"],
-    ['{"context_servers": {"a": {"url": "https://example.com"}}}', "error file-shape"],
+    ['{"mcpServers": {"a": {"command": "x"}}, "b": {"command": "x"}}', "warning file-shape"],
+    ['{"mcpServers": {"a": {"command": "x"}}, "theme": "dark"}', "note file-shape"],
+    ['{"mcpServers": {"a": {"command": "x"}}, "servers": {"a": {"command": "y"}}}', "warning file-shape"],
     ['{"a": 1}', "error entry-shape"],
     ['{" ": {"command": "x"}}', "error server-name"],
     ['{"a": {"command": "x"}, "a": {"command": "x"}}', "error json-duplicate-key"],
@@ -104,7 +104,6 @@ describe("the file", () => {
 }`;
     const { findings } = parseConfiguration(text);
     expect(findings.map(({ code, path, line, column }) => `${line}:${column} ${code} ${formatPath(path)}`)).toEqual([
-      "3:5 type-missing mcpServers.one",
       "3:21 url-insecure mcpServers.one.url",
       "3:77 authorization-scheme mcpServers.one.headers.Authorization",
       "3:91 field-unknown mcpServers.one.heders",
@@ -115,7 +114,7 @@ describe("the file", () => {
       expect(message).toMatch(/^\S.*\.$/);
       expect(fix).toMatch(/^\S.*[.?]$/);
     }
-    expect(findings[3]?.fix).toBe("Did you mean headers?");
+    expect(findings[2]?.fix).toBe("Did you mean headers?");
   });
 
   test("never throws, whatever the file contains", () => {
@@ -151,20 +150,20 @@ describe("fields", () => {
     },
   );
 
-  test("[TS-D-FILE-5] reports unknown fields as errors with a suggestion", () => {
+  test("[TS-D-FILE-5] reports unknown fields as notes, and as warnings with a suggestion if they are misspelled", () => {
     const { findings } = parseConfiguration(withEntry(networkEntry({ Headers: {}, headers_helper: "x", wibble: 1 })));
-    expect(findings.map(({ code, fix }) => [code, fix])).toEqual([
-      ["field-unknown", "Did you mean headers?"],
-      ["field-unknown", "Did you mean headersHelper?"],
-      ["field-unknown", expect.stringContaining("Known fields: type, url")],
+    expect(findings.map(({ severity, code, fix }) => [severity, code, fix])).toEqual([
+      ["warning", "field-unknown", "Did you mean headers?"],
+      ["warning", "field-unknown", "Did you mean headersHelper?"],
+      ["note", "field-unknown", "Keep it for the program that uses it."],
     ]);
   });
 
-  test("[TS-FIELD-4, TS-FIELD-5, TS-FIELD-7, TS-FIELD-8, TS-D-FILE-5] reports fields that are not allowed in entries of this kind", () => {
-    expect(ofEntry(networkEntry({ args: [], env: {} }))).toEqual(["error field-misplaced", "error field-misplaced"]);
+  test("[TS-FIELD-4, TS-FIELD-5, TS-FIELD-7, TS-FIELD-8, TS-D-FILE-5] notes fields that have no effect in entries of this kind", () => {
+    expect(ofEntry(networkEntry({ args: [], env: {} }))).toEqual(["note field-misplaced", "note field-misplaced"]);
     expect(ofEntry({ command: "node", headers: {}, headersHelper: "./x" })).toEqual([
-      "error field-misplaced",
-      "error field-misplaced",
+      "note field-misplaced",
+      "note field-misplaced",
     ]);
   });
 
@@ -176,10 +175,10 @@ describe("fields", () => {
     expect(ofEntry({ type: "http", url: " " })).toEqual(["error field-missing"]);
   });
 
-  test("[TS-MTLS-1] rejects fields for client certificates, which do not exist", () => {
+  test("[TS-MTLS-1] notes fields for client certificates, which do not exist", () => {
     expect(ofEntry(networkEntry({ cert: "a.pem", key: "a.key" }))).toEqual([
-      "error field-unknown",
-      "error field-unknown",
+      "note field-unknown",
+      "note field-unknown",
     ]);
   });
 
@@ -191,19 +190,37 @@ describe("fields", () => {
 });
 
 describe("the type", () => {
-  test("[TS-D-TYPE-3] requires the type of a network entry, and suggests the one that fits the url", () => {
-    const { findings } = parseConfiguration(
-      JSON.stringify({ a: { url: "https://a.example.com" }, b: { url: "wss://a.example.com" } }),
+  test("[TS-D-TYPE-3] a url without a type is Streamable HTTP with fallback to SSE, or a WebSocket by its scheme", () => {
+    const { entries, findings } = parseConfiguration(
+      JSON.stringify({
+        a: { url: "https://a.example.com" },
+        b: { url: "wss://a.example.com" },
+        c: { type: "http", url: "https://a.example.com" },
+      }),
     );
-    expect(findings.map(({ code, fix }) => [code, fix])).toEqual([
-      ["type-missing", expect.stringContaining('"http"')],
-      ["type-missing", expect.stringContaining('"ws"')],
+    expect(findings).toEqual([]);
+    expect(entries).toMatchObject([
+      { type: "http", fallsBackToSse: true },
+      { type: "ws", fallsBackToSse: false },
+      { type: "http", fallsBackToSse: false },
     ]);
   });
 
   test.each([
     ["streamable-http", "http"],
+    ["streamableHttp", "http"],
+    ["streamable_http", "http"],
     ["websocket", "ws"],
+  ])("[TS-D-DIALECT-2] accepts %s as another spelling of the type %s", (type, meant) => {
+    const { entries, findings } = parseConfiguration(
+      withEntry({ type, url: `${meant === "ws" ? "wss" : "https"}://a.example.com` }),
+    );
+    expect(findings).toEqual([]);
+    expect(entries).toMatchObject([{ type: meant, fallsBackToSse: false }]);
+  });
+
+  test.each([
+    ["web-socket", "ws"],
     ["SSE", "sse"],
     ["htp", "http"],
   ])("[TS-FIELD-1] reports an unknown type as an error with a suggestion: %s", (type, meant) => {

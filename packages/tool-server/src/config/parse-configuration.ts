@@ -4,31 +4,32 @@ import { suggest } from "../suggest.js";
 import { checkSecrets } from "./check-secrets.js";
 import { checkHeaders, checkUrl } from "./check-url-and-headers.js";
 import { checkTemplate } from "./check-variables.js";
+import { readConfigurationFile } from "./configuration-file.js";
+import { type DialectName, dialectOfEntry, dialectOfFile } from "./dialects.js";
 import { type Entry, type StdioEntry, templateFieldsOf } from "./entry.js";
-import {
-  collectFindings,
-  type Finding,
-  type JsonPath,
-  quoteName,
-  type Report,
-  redactFinding,
-  type SourcePosition,
-  sortFindings,
-} from "./finding.js";
-import { type JsonMember, type JsonNode, type JsonProblem, parseJsonWithPositions } from "./json-with-positions.js";
+import { findServers, parseText } from "./find-servers.js";
+import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
+import type { InputDefinition } from "./inputs.js";
+import type { JsonProblem } from "./json-with-positions.js";
 import { parseEntry } from "./parse-entry.js";
 import type { RuleCode } from "./rules.js";
 import { usesOAuth } from "./variable-uses.js";
 
 /** A parsed configuration: the entries that could be parsed, and all findings. */
 export interface Configuration {
+  /** The spelling of the file; an entry may differ from it. */
+  readonly dialect: DialectName;
   readonly entries: readonly Entry[];
+  /** The values that persons are asked for. */
+  readonly inputs: readonly InputDefinition[];
   /** In file order. An entry that was parsed can still have errors, which make it unusable. */
   readonly findings: readonly Finding[];
 }
 
 /** How to parse a configuration. */
 export interface ParseConfigurationOptions {
+  /** The path of the file, whose name can say the dialect. Default: the content alone decides. */
+  readonly file?: string | undefined;
   /** Whether http and ws are accepted for a loopback host; default false. */
   readonly allowInsecureLoopback?: boolean;
   /** Where secrets that are written into the file are registered; default a new registry. */
@@ -36,30 +37,44 @@ export interface ParseConfigurationOptions {
 }
 
 /**
- * Parses a configuration and checks everything that the file alone determines. Runs nothing, reads no variables and connects to nothing.
- * Findings contain no secrets, not even those that are written into the file.
+ * Parses a configuration of any known dialect and checks everything that the file alone determines. Runs nothing, reads no variables and
+ * connects to nothing. Findings contain no secrets, not even those that are written into the file.
  */
 export function parseConfiguration(text: string, options: ParseConfigurationOptions = {}): Configuration {
-  const { allowInsecureLoopback = false, secrets = createSecretRegistry() } = options;
+  const { file, allowInsecureLoopback = false, secrets = createSecretRegistry() } = options;
   const { findings, report } = collectFindings();
-  const { root, problems } = parseJsonWithPositions(text, { allowComments: true });
+  const { root, problems } = parseText(text);
   for (const problem of problems) {
     report(problemCodes[problem.kind], "error", { ...problem, path: [] }, problem.message, problem.fix);
   }
   const entries: Entry[] = [];
+  let dialect: DialectName = dialectOfFile(file) ?? "claude-code";
+  let inputs: readonly InputDefinition[] = [];
   if (root !== undefined && root.kind !== "object") {
     const fix = 'Write {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
     report("file-shape", "error", { ...root, path: [] }, "The file is not a JSON object.", fix);
   } else if (root !== undefined) {
-    const { members, path } = serversOf(root.members, { ...root, path: [] }, report);
-    for (const member of members) {
-      const entry = parseEntry(member, path, allowInsecureLoopback, report);
+    const servers = findServers(root, file, report);
+    ({ dialect, inputs } = servers);
+    for (const { member, path } of servers.members) {
+      const own = dialectOfFile(file) ?? dialectOfEntry(member.value) ?? servers.entryDialect;
+      const context = { dialect: own, inputs, allowsInsecureLoopback: allowInsecureLoopback, report };
+      const entry = parseEntry(member, path, context);
       if (entry === undefined) continue;
-      checkFields(entry, secrets, report);
+      checkFields(entry, dialect, secrets, report);
       entries.push(entry);
     }
   }
-  return { entries, findings: sortFindings(findings).map((finding) => redactFinding(finding, secrets)) };
+  const redacted = sortFindings(findings).map((finding) => redactFinding(finding, secrets));
+  return { dialect, entries, inputs, findings: redacted };
+}
+
+/** Reads a configuration of any known dialect. Rejects with CONFIGURATION_UNREADABLE. */
+export async function readConfiguration(
+  file: string,
+  options: Omit<ParseConfigurationOptions, "file"> = {},
+): Promise<Configuration> {
+  return parseConfiguration(await readConfigurationFile(file), { ...options, file });
 }
 
 const problemCodes: Readonly<Record<JsonProblem["kind"], RuleCode>> = {
@@ -69,60 +84,6 @@ const problemCodes: Readonly<Record<JsonProblem["kind"], RuleCode>> = {
   "duplicate-key": "json-duplicate-key",
 };
 
-/** The members that are entries, at the top level or in mcpServers. */
-function serversOf(
-  all: readonly JsonMember[],
-  root: SourcePosition,
-  report: Report,
-): { readonly members: readonly JsonMember[]; readonly path: JsonPath } {
-  const members = all.filter(({ key }) => key !== "$schema");
-  const wrapper = members.find(({ key }) => key === "mcpServers");
-  if (wrapper === undefined) {
-    const other = members.find(holdsServers);
-    if (other !== undefined) {
-      const message = `The servers are in ${quoteName(other.key)}, which other programs use.`;
-      const fix = `Rename ${quoteName(other.key)} to "mcpServers".`;
-      report("file-shape", "error", { ...other.keyAt, path: [other.key] }, message, fix);
-      return { members: [], path: [] };
-    }
-    if (members.length === 0) {
-      const fix = 'Add one: {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
-      report("file-shape", "warning", root, "The file contains no servers.", fix);
-    }
-    return { members, path: [] };
-  }
-  for (const { key, keyAt } of members.filter((member) => member !== wrapper)) {
-    const message = `${quoteName(key)} next to mcpServers is ignored.`;
-    report(
-      "file-shape",
-      "error",
-      { ...keyAt, path: [key] },
-      message,
-      "If it is a server, move it into mcpServers; otherwise remove it.",
-    );
-  }
-  const path = ["mcpServers"];
-  if (wrapper.value.kind === "object") {
-    if (wrapper.value.members.length === 0) {
-      const fix = 'Add one: "name": {"type": "http", "url": "https://…"}.';
-      report("file-shape", "warning", { ...wrapper.keyAt, path }, "The file contains no servers.", fix);
-    }
-    return { members: wrapper.value.members, path };
-  }
-  report("file-shape", "error", { ...wrapper.keyAt, path }, "mcpServers is not an object.", 'Write {"name": {…}}.');
-  return { members: [], path };
-}
-
-/** Whether a member is not an entry but an object that contains entries. */
-function holdsServers({ value }: JsonMember): boolean {
-  if (value.kind !== "object" || isEntry(value)) return false;
-  return value.members.some((member) => isEntry(member.value));
-}
-
-function isEntry(value: JsonNode): boolean {
-  return value.kind === "object" && value.members.some(({ key }) => key === "url" || key === "command");
-}
-
 /** Whether an entry runs `wirescope bridge`, by its name or by Node and its file. */
 function isBridge(entry: Entry): entry is StdioEntry {
   if (entry.type !== "stdio") return false;
@@ -131,10 +92,14 @@ function isBridge(entry: Entry): entry is StdioEntry {
   return at !== -1 && words[at + 1] === "bridge";
 }
 
-function checkFields(entry: Entry, secrets: SecretRegistry, report: Report): void {
+function checkFields(entry: Entry, dialect: DialectName, secrets: SecretRegistry, report: Report): void {
   const bridgeVariables = isBridge(entry) ? new Set(entry.env.map(({ name }) => name)) : undefined;
-  for (const field of templateFieldsOf(entry)) checkTemplate(field, report, bridgeVariables);
-  for (const secret of checkSecrets(entry, report)) {
+  const isForeign = entry.dialect !== "claude-code";
+  for (const field of templateFieldsOf(entry)) checkTemplate(field, report, { bridgeVariables, isForeign });
+  // Other programs have files of their own user, and some of them have no variables.
+  const reportSecret: Report = (code, severity, ...rest) =>
+    report(code, (isForeign || dialect !== "claude-code") && severity === "error" ? "warning" : severity, ...rest);
+  for (const secret of checkSecrets(entry, reportSecret)) {
     // A short literal, such as "test", would be redacted in every sentence.
     if (secret.length >= 8) secrets.add(secret);
   }

@@ -1,9 +1,10 @@
 import { isTenantHeader } from "../secrets/secret-names.js";
 import { suggest } from "../suggest.js";
+import { foreignFields, translateEntry } from "./dialect-fields.js";
+import { type DialectName, dialectOf } from "./dialects.js";
 import {
   type Entry,
   entryTypes,
-  type FieldName,
   type FieldSpec,
   fieldNames,
   fieldTable,
@@ -14,120 +15,126 @@ import {
   type TemplateField,
   type TenantVariable,
 } from "./entry.js";
+import {
+  at,
+  describeKind,
+  type EntryReader,
+  firstOf,
+  flagOf,
+  keyPosition,
+  namedTextsOf,
+  namesOf,
+  plainTextOf,
+  textOf,
+  textsOf,
+  timeOf,
+  valuePosition,
+} from "./entry-values.js";
 import { type JsonPath, quoteName, type Report, type SourcePosition } from "./finding.js";
-import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
+import { isReservedHeader } from "./headers.js";
+import { type JsonMember, jsonNodeToValue } from "./json-with-positions.js";
 import type { EntryOAuth } from "./oauth-settings.js";
 import { parseOAuthSettings } from "./parse-oauth-settings.js";
-import { parseTemplate, type Template, variablesOf } from "./template.js";
+import { variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 
-type Members = ReadonlyMap<FieldName, JsonMember>;
+/** How the entries of a file are parsed. */
+export interface ParseEntryContext {
+  readonly dialect: DialectName;
+  readonly allowsInsecureLoopback: boolean;
+  readonly report: Report;
+}
 
 /** Parses one entry; undefined if it has no usable url or command. */
-export function parseEntry(
-  member: JsonMember,
-  parent: JsonPath,
-  allowsInsecureLoopback: boolean,
-  report: Report,
-): Entry | undefined {
+export function parseEntry(member: JsonMember, parent: JsonPath, context: ParseEntryContext): Entry | undefined {
   const { key: name, keyAt, value } = member;
-  const position: SourcePosition = { ...keyAt, path: [...parent, name], server: name };
+  const { dialect, allowsInsecureLoopback, report } = context;
+  const entry: SourcePosition = { line: keyAt.line, column: keyAt.column, path: [...parent, name], server: name };
   if (name.trim() === "" || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) {
     report(
       "server-name",
       "error",
-      position,
+      entry,
       "The server name is empty or contains characters that cannot be printed.",
       "Give it a name.",
     );
   }
   if (value.kind !== "object") {
-    const message = `The entry must be an object, but is ${describe(value)}.`;
-    report(
-      "entry-shape",
-      "error",
-      { ...position, ...at(value) },
-      message,
-      'Write {"type": "http", "url": "https://…"}.',
-    );
+    const message = `The entry must be an object, but is ${describeKind(value)}.`;
+    report("entry-shape", "error", { ...entry, ...at(value) }, message, 'Write {"type": "http", "url": "https://…"}.');
     return undefined;
   }
-  const members = readFields(value.members, position, report);
-  const type = typeOf(members, position, report);
+  const reader = readFields(value.members, entry, context);
+  const type = typeOf(reader);
   if (type === undefined) return undefined;
-  checkPlacement(members, type, position, report);
-  const written = jsonNodeToValue(value);
+  checkPlacement(reader, type);
+  const common = { dialect, written: jsonNodeToValue(value), ...settingsOf(reader) };
   if (type === "stdio") {
-    const parsed = parseStdio(members, position, name, report);
-    return parsed && { ...parsed, written };
+    const parsed = parseStdio(reader, name);
+    return parsed && { ...common, ...parsed };
   }
-  const parsed = parseNetwork(members, type, position, name, report);
-  return parsed && { ...parsed, allowsInsecureLoopback, written };
+  const parsed = parseNetwork(reader, type, name, dialect);
+  const hasType = firstOf(reader, "type") !== undefined;
+  const fallsBackToSse = type === "http" && (!hasType || dialectOf(dialect).httpFallsBack);
+  return parsed && { ...common, ...parsed, fallsBackToSse, allowsInsecureLoopback };
 }
 
-function readFields(all: readonly JsonMember[], entry: SourcePosition, report: Report): Members {
-  const members = new Map<FieldName, JsonMember>();
-  for (const member of all) {
-    if (isField(member.key)) {
-      members.set(member.key, member);
-      continue;
-    }
-    const near = suggest(member.key, fieldNames);
-    report(
-      "field-unknown",
-      "error",
-      { ...entry, ...member.keyAt, path: [...entry.path, member.key] },
-      `Unknown field ${quoteName(member.key)}.`,
-      near === undefined ? `Remove it. Known fields: ${fieldNames.join(", ")}.` : `Did you mean ${near}?`,
-    );
+function readFields(members: readonly JsonMember[], entry: SourcePosition, context: ParseEntryContext): EntryReader {
+  const { dialect, report } = context;
+  const { fields, unused, wrong, unknown } = translateEntry(members, dialect);
+  const syntax = { hasShellVariables: dialectOf(dialect).hasShellVariables };
+  const reader: EntryReader = { entry, fields, syntax, report };
+  for (const field of unused) {
+    const message = `${field.key} has no effect here: ${field.effect}.`;
+    report("field-unused", "note", keyPosition(reader, field), message, "Keep it for the program that uses it.");
   }
-  return members;
+  for (const field of wrong) {
+    const message = `${field.key} cannot be ${describeKind(field.value)}.`;
+    const fix = `It means ${foreignFields[field.key]?.effect ?? "something else"}.`;
+    report("field-type", "error", valuePosition(reader, field), message, fix);
+  }
+  for (const field of unknown) {
+    const near = suggest(field.key, [...fieldNames, ...Object.keys(foreignFields)]);
+    const position = keyPosition(reader, field);
+    const message = `Unknown field ${quoteName(field.key)}, which has no effect.`;
+    if (near === undefined) report("field-unknown", "note", position, message, "Keep it for the program that uses it.");
+    else report("field-unknown", "warning", position, message, `Did you mean ${near}?`);
+  }
+  return reader;
 }
 
 /** The type of an entry, from its type field and from whether it has url or command. */
-function typeOf(members: Members, entry: SourcePosition, report: Report): Entry["type"] | undefined {
-  const url = members.get("url");
-  const command = members.get("command");
+function typeOf(reader: EntryReader): Entry["type"] | undefined {
+  const { entry, report } = reader;
+  const [url, command, written] = [firstOf(reader, "url"), firstOf(reader, "command"), firstOf(reader, "type")];
   if (url !== undefined && command !== undefined) {
-    const position = { ...entry, ...command.keyAt, path: [...entry.path, "command"] };
     const fix = "Keep url for a network server or command for a local one. Use two entries for two servers.";
-    report("field-conflict", "error", position, "The entry has both url and command.", fix);
-    const { value } = members.get("type") ?? {};
+    report("field-conflict", "error", keyPosition(reader, command), "The entry has both url and command.", fix);
+    const { value } = written ?? {};
     // Continue, to report the other problems in the same run.
     return value?.kind === "string" && isType(value.value) ? value.value : "http";
   }
-  const member = members.get("type");
-  const type = member && stringOf(member, "type", entry, report);
-  if (member !== undefined && type === undefined) return undefined;
-  if (member === undefined || type === undefined) {
+  const type = plainTextOf(reader, "type");
+  if (written !== undefined && type === undefined) return undefined;
+  if (written === undefined || type === undefined) {
     if (command !== undefined) return "stdio";
     if (url === undefined) {
-      const fix = 'Add "type" and "url", or "command".';
+      const fix = 'Add "url" for a network server, or "command" for a local one.';
       report("field-missing", "error", entry, "The entry has neither url nor command.", fix);
       return undefined;
     }
-    const isWebSocket = url.value.kind === "string" && /^wss?:/i.test(url.value.value);
-    const fix = isWebSocket ? 'Add "type": "ws".' : 'Add "type": "http", or "sse" for a legacy server.';
-    report("type-missing", "error", entry, "The entry has a url but no type.", fix);
-    // Continue, to report the other problems in the same run.
-    return isWebSocket ? "ws" : "http";
+    return url.value.kind === "string" && /^wss?:/i.test(url.value.value) ? "ws" : "http";
   }
-  const position = { ...entry, ...at(member.value), path: [...entry.path, "type"] };
+  const position = valuePosition(reader, written);
   if (!isType(type)) {
-    const near =
-      suggest(type, [...entryTypes]) ?? (/stream/i.test(type) ? "http" : /socket/i.test(type) ? "ws" : undefined);
+    const near = suggest(type, [...entryTypes]) ?? (/socket/i.test(type) ? "ws" : undefined);
     const fix = near === undefined ? `Write one of ${entryTypes.join(", ")}.` : `Write "${near}".`;
     report("type-unknown", "error", position, "The type must be http, sse, ws or stdio.", fix);
     return command !== undefined ? "stdio" : url !== undefined ? "http" : undefined;
   }
   if (type === "stdio" && url !== undefined) {
-    report(
-      "type-mismatch",
-      "error",
-      position,
-      "The type is stdio, but the entry has a url.",
-      'Write "http", "sse" or "ws".',
-    );
+    const fix = 'Write "http", "sse" or "ws".';
+    report("type-mismatch", "error", position, "The type is stdio, but the entry has a url.", fix);
     return "http";
   }
   if (type !== "stdio" && command !== undefined) {
@@ -137,84 +144,101 @@ function typeOf(members: Members, entry: SourcePosition, report: Report): Entry[
   return type;
 }
 
-function checkPlacement(members: Members, type: Entry["type"], entry: SourcePosition, report: Report): void {
-  if (members.has("url") && members.has("command")) return;
+function checkPlacement(reader: EntryReader, type: Entry["type"]): void {
+  if (reader.fields.has("url") && reader.fields.has("command")) return;
   const kind = type === "stdio" ? "stdio" : "network";
-  for (const [name, { keyAt }] of members) {
+  for (const [name, fields] of reader.fields) {
     const { appliesTo }: FieldSpec = fieldTable[name];
     if (appliesTo === "both" || appliesTo === kind) continue;
-    const fits = fieldNames.filter((field) => fieldTable[field].appliesTo === kind);
-    report(
-      "field-misplaced",
-      "error",
-      { ...entry, ...keyAt, path: [...entry.path, name] },
-      `${name} applies to ${appliesTo} servers, but this is a ${type} server.`,
-      `Remove it. A ${type} server can have ${fits.join(", ")}.`,
-    );
+    for (const field of fields) {
+      const message = `${field.key} applies to ${appliesTo} servers, and has no effect for this ${type} server.`;
+      reader.report("field-misplaced", "note", keyPosition(reader, field), message, "Remove it.");
+    }
   }
 }
 
+type Settings = Pick<Entry, "description" | "isDisabled" | "tools" | "callTimeoutMs" | "connectTimeoutMs">;
+
+/** The settings that every kind of server has. */
+function settingsOf(reader: EntryReader): Settings {
+  const [title, description] = [plainTextOf(reader, "title"), plainTextOf(reader, "description")];
+  const words = [title, description].filter((text) => text !== undefined && text.trim() !== "");
+  return {
+    description: words.length === 0 ? undefined : words.join(": ").slice(0, 600),
+    isDisabled: flagOf(reader, "disabled", false),
+    tools: { include: namesOf(reader, "includeTools"), exclude: namesOf(reader, "excludeTools") ?? [] },
+    callTimeoutMs: timeOf(reader, "timeout"),
+    connectTimeoutMs: timeOf(reader, "connectTimeout"),
+  };
+}
+
+type ParsedNetwork = Omit<
+  NetworkEntry,
+  keyof Settings | "written" | "dialect" | "allowsInsecureLoopback" | "fallsBackToSse"
+>;
+
 function parseNetwork(
-  members: Members,
+  reader: EntryReader,
   type: NetworkType,
-  entry: SourcePosition,
   name: string,
-  report: Report,
-): Omit<NetworkEntry, "written" | "allowsInsecureLoopback"> | undefined {
-  const url = textOf(members, "url", entry, report);
-  const headers = namedTexts(members, "headers", entry, report);
-  const headersHelper = textOf(members, "headersHelper", entry, report);
-  const oauth = oauthOf(members, entry, report);
-  const sandbox = sandboxOf(members, "helper", entry, report);
-  const { keyAt } = members.get("sandbox") ?? {};
-  if (keyAt !== undefined && !members.has("headersHelper")) {
-    const position = { ...entry, ...keyAt, path: [...entry.path, "sandbox"] };
+  dialect: DialectName,
+): ParsedNetwork | undefined {
+  const { entry, report } = reader;
+  const url = textOf(reader, "url");
+  const headers = namedTextsOf(reader, "headers").filter((header) => {
+    // Other programs accept them, and many examples have a Content-Type.
+    if (dialect === "claude-code" || !isReservedHeader(header.name)) return true;
+    report("header-reserved", "note", header, `${header.name} is set by the connection itself.`, "Remove it.");
+    return false;
+  });
+  const headersHelper = textOf(reader, "headersHelper");
+  const sandbox = sandboxOf(reader, "helper");
+  const misplaced = firstOf(reader, "sandbox");
+  if (misplaced !== undefined && firstOf(reader, "headersHelper") === undefined) {
     const message = `sandbox applies to local programs, but this ${type} server has no headersHelper.`;
-    report("field-misplaced", "error", position, message, "Remove it.");
+    report("field-misplaced", "note", keyPosition(reader, misplaced), message, "Remove it.");
   }
+  const settings = (reader.fields.get("oauth") ?? []).map((field) =>
+    parseOAuthSettings(field.value, valuePosition(reader, field), "entry", report),
+  );
+  const oauth: EntryOAuth | undefined = settings.length === 0 ? undefined : Object.assign({}, ...settings);
   if (url === undefined) {
-    if (!members.has("url"))
+    if (firstOf(reader, "url") === undefined)
       report("field-missing", "error", entry, "The entry has no url.", 'Add "url": "https://…".');
     return undefined;
   }
-  return { ...entry, type, name, url, headers, headersHelper, oauth, sandbox, tenants: tenantsOf(url, headers) };
+  return { ...entry, type, name, url, headers, headersHelper, sandbox, oauth, tenants: tenantsOf(url, headers) };
 }
 
-function parseStdio(
-  members: Members,
-  entry: SourcePosition,
-  name: string,
-  report: Report,
-): Omit<StdioEntry, "written"> | undefined {
-  const command = textOf(members, "command", entry, report);
-  const args = texts(members.get("args"), entry, report);
-  const env = namedTexts(members, "env", entry, report);
-  const sandbox = sandboxOf(members, "server", entry, report);
+type ParsedStdio = Omit<StdioEntry, keyof Settings | "written" | "dialect">;
+
+function parseStdio(reader: EntryReader, name: string): ParsedStdio | undefined {
+  const { entry, report } = reader;
+  const command = textOf(reader, "command");
+  const args = textsOf(reader, "args");
+  const env = namedTextsOf(reader, "env");
+  const [cwd, envFile] = [textOf(reader, "cwd"), textOf(reader, "envFile")];
+  const sandbox = sandboxOf(reader, "server");
   for (const variable of env) {
     if (/^[^=\0]+$/.test(variable.name)) continue;
     const message = `${quoteName(variable.name)} is not a valid variable name.`;
     report("field-type", "error", variable, message, "Use letters, digits and _.");
   }
   if (command === undefined) {
-    if (!members.has("command")) report("field-missing", "error", entry, "The entry has no command.", 'Add "command".');
+    if (firstOf(reader, "command") === undefined)
+      report("field-missing", "error", entry, "The entry has no command.", 'Add "command".');
     return undefined;
   }
-  return { ...entry, type: "stdio", name, command, args, env, sandbox };
+  return { ...entry, type: "stdio", name, command, args, env, cwd, envFile, sandbox };
 }
 
-function oauthOf(members: Members, entry: SourcePosition, report: Report): EntryOAuth | undefined {
-  const { value } = members.get("oauth") ?? {};
-  if (value === undefined) return undefined;
-  return parseOAuthSettings(value, { ...entry, ...at(value), path: [...entry.path, "oauth"] }, "entry", report);
-}
-
-function sandboxOf(members: Members, program: "server" | "helper", entry: SourcePosition, report: Report): boolean {
-  const sandbox = flagOf(members, "sandbox", true, entry, report);
-  const { value } = members.get("sandbox") ?? {};
-  if (value !== undefined && !sandbox) {
-    const position = { ...entry, ...at(value), path: [...entry.path, "sandbox"] };
+function sandboxOf(reader: EntryReader, program: "server" | "helper"): boolean {
+  const sandbox = flagOf(reader, "sandbox", true);
+  const field = firstOf(reader, "sandbox");
+  if (field !== undefined && !sandbox) {
     const message = `Without the sandbox, the ${program} can read the tokens of all servers.`;
-    report("sandbox-off", "note", position, message, `Remove this field if the ${program} works in the sandbox.`);
+    const fix = `Remove this field if the ${program} works in the sandbox.`;
+    reader.report("sandbox-off", "note", valuePosition(reader, field), message, fix);
   }
   return sandbox;
 }
@@ -233,106 +257,6 @@ function tenantsOf(url: TemplateField, headers: readonly NamedField[]): NetworkE
     }
   }
   return tenants;
-}
-
-function textOf(members: Members, name: FieldName, entry: SourcePosition, report: Report): TemplateField | undefined {
-  const member = members.get(name);
-  const value = member && stringOf(member, name, entry, report);
-  if (member === undefined || value === undefined) return undefined;
-  const position = { ...entry, ...at(member.value), path: [...entry.path, name] };
-  if (value.trim() === "") {
-    report("field-missing", "error", position, `${name} is empty.`, "Write a value, or remove the field.");
-    return undefined;
-  }
-  return { ...position, field: name, template: parseTemplate(value) };
-}
-
-function texts(member: JsonMember | undefined, entry: SourcePosition, report: Report): TemplateField[] {
-  if (member === undefined) return [];
-  const position = { ...entry, ...at(member.value), path: [...entry.path, "args"] };
-  if (member.value.kind !== "array") {
-    wrongType(position, "args", member.value, report);
-    return [];
-  }
-  return member.value.items.flatMap((item, index) => {
-    const here = { ...position, ...at(item), path: [...position.path, index] };
-    const field = `args[${index}]`;
-    const template = templateOf(item, field, here, report);
-    return template === undefined ? [] : [{ ...here, field, template }];
-  });
-}
-
-function namedTexts(members: Members, name: "headers" | "env", entry: SourcePosition, report: Report): NamedField[] {
-  const member = members.get(name);
-  if (member === undefined) return [];
-  const position = { ...entry, ...at(member.value), path: [...entry.path, name] };
-  if (member.value.kind !== "object") {
-    wrongType(position, name, member.value, report);
-    return [];
-  }
-  return member.value.members.flatMap(({ key, value }) => {
-    const here = { ...position, ...at(value), path: [...position.path, key] };
-    const field = `${name}.${key}`;
-    const template = templateOf(value, field, here, report);
-    return template === undefined ? [] : [{ ...here, field, name: key, template }];
-  });
-}
-
-/** Parses a string as a template; reports any other kind of value and returns undefined. */
-function templateOf(node: JsonNode, field: string, position: SourcePosition, report: Report): Template | undefined {
-  if (node.kind === "string") return parseTemplate(node.value);
-  report(
-    "field-type",
-    "error",
-    position,
-    `${field} must be a string, but is ${describe(node)}.`,
-    "Write it in double quotes.",
-  );
-  return undefined;
-}
-
-function stringOf({ value }: JsonMember, name: FieldName, entry: SourcePosition, report: Report): string | undefined {
-  if (value.kind === "string") return value.value;
-  wrongType({ ...entry, ...at(value), path: [...entry.path, name] }, name, value, report);
-  return undefined;
-}
-
-function flagOf(members: Members, name: FieldName, standard: boolean, entry: SourcePosition, report: Report): boolean {
-  const { value } = members.get(name) ?? {};
-  if (value === undefined || value.kind === "boolean") return value?.value ?? standard;
-  wrongType({ ...entry, ...at(value), path: [...entry.path, name] }, name, value, report);
-  return standard;
-}
-
-function wrongType(position: SourcePosition, name: FieldName, value: JsonNode, report: Report): void {
-  const { json } = fieldTable[name];
-  const expected = json === "string" || json === "boolean" ? `a ${json}` : `an ${json}`;
-  const examples = {
-    string: '"…"',
-    "array of strings": '["…", "…"]',
-    "object of strings": '{"NAME": "…"}',
-    boolean: "true or false",
-    object: "{…}",
-  };
-  report(
-    "field-type",
-    "error",
-    position,
-    `${name} must be ${expected}, but is ${describe(value)}.`,
-    `Write ${examples[json]}.`,
-  );
-}
-
-function describe({ kind }: JsonNode): string {
-  return kind === "null" ? "null" : kind === "object" || kind === "array" ? `an ${kind}` : `a ${kind}`;
-}
-
-function at({ line, column }: JsonNode): { line: number; column: number } {
-  return { line, column };
-}
-
-function isField(key: string): key is FieldName {
-  return Object.hasOwn(fieldTable, key);
 }
 
 function isType(type: string): type is Entry["type"] {

@@ -1,4 +1,5 @@
 import { suggest } from "../suggest.js";
+import { writtenKeyOf } from "./dialect-fields.js";
 import { quoteName, type Report, type SourcePosition } from "./finding.js";
 import type { JsonMember, JsonNode } from "./json-with-positions.js";
 import {
@@ -75,13 +76,14 @@ export function parseOAuthSettings(
 
 function parseSetting(
   name: OAuthSettingName,
-  { value }: JsonMember,
+  member: JsonMember,
   parent: SourcePosition,
   prefix: string,
   report: Report,
 ): unknown {
+  const { value } = member;
   const { kind } = oauthFieldTable[name];
-  const position = { ...parent, ...at(value), path: [...parent.path, name] };
+  const position = { ...parent, ...at(value), path: [...parent.path, writtenKeyOf(member)] };
   const field = `${prefix}${name}`;
   const wrong = (): undefined => {
     const fix = `Write ${examples[kind]}.`;

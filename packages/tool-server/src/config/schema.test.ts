@@ -33,7 +33,7 @@ test("[TS-D-FILE-7] describes every field with its JSON type, in the entries it 
     }
   }
   const types = ["network", "stdio"].flatMap((kind) => schema.definitions[kind].properties.type.enum);
-  expect(types.toSorted()).toEqual([...entryTypes].sort());
+  expect(types).toEqual(expect.arrayContaining([...entryTypes]));
 });
 
 test.each([...examples])("[TS-D-FILE-7] accepts the example %s, as the parser does", (_, text) => {
@@ -44,21 +44,16 @@ test.each([...examples])("[TS-D-FILE-7] accepts the example %s, as the parser do
 test.each([
   [{ command: "x", url: "https://a.example.com" }],
   [{}],
-  [{ url: "https://a.example.com" }],
-  [{ type: "streamable-http", url: "https://a.example.com" }],
   [{ type: "stdio", url: "https://a.example.com" }],
   [{ type: "http", command: "x" }],
   [{ type: "http", url: "http://a.example.com" }],
   [{ type: "http", url: "http://localhost.example.com" }],
   [{ type: "http", url: "a.example.com" }],
-  [networkEntry({ header: {} })],
-  [networkEntry({ env: {} })],
   [networkEntry({ headers: { A: 1 } })],
   [networkEntry({ headers: { "a b": "x" } })],
   [networkEntry({ headers: { "X-A": "a\nb" } })],
   [networkEntry({ headers: { Authorization: "${TOKEN}" } })],
   [networkEntry({ headersHelper: "" })],
-  [networkEntry({ sandbox: false })],
   [networkEntry({ oauth: "x" })],
   [networkEntry({ oauth: { clientId: 1 } })],
   [networkEntry({ oauth: { callbackPort: 0 } })],
@@ -67,11 +62,9 @@ test.each([
   [networkEntry({ oauth: { scopes: [1] } })],
   [networkEntry({ oauth: { authorizeParameters: { "a b": "x" } } })],
   [networkEntry({ oauth: { assumePkce: "yes" } })],
-  [{ command: "x", oauth: {} }],
   [{ command: "x", args: "y" }],
   [{ command: "x", args: [1] }],
   [{ command: "x", env: { A: 1 } }],
-  [{ command: "x", headers: {} }],
   ["x"],
 ])("[TS-D-FILE-7] rejects structures that the parser rejects: %j", (entry) => {
   expect(isAccepted(withEntry(entry))).toBe(false);
@@ -98,7 +91,7 @@ test("[TS-D-FILE-7] accepts everything that the parser accepts without errors", 
   const names = fc.constantFrom("Authorization", "authorization", "X-A", "a b", "A");
   const entry = fc.record(
     {
-      type: fc.constantFrom("http", "sse", "ws", "stdio", "other"),
+      type: fc.constantFrom("http", "sse", "ws", "stdio", "streamable-http", "streamableHttp", "other"),
       url,
       headers: fc.dictionary(names, text, { maxKeys: 2 }),
       headersHelper: text,
@@ -120,6 +113,11 @@ test("[TS-D-FILE-7] accepts everything that the parser accepts without errors", 
       args: fc.array(text, { maxLength: 2 }),
       env: fc.dictionary(names, text, { maxKeys: 2 }),
       sandbox: fc.boolean(),
+      cwd: text,
+      timeout: fc.constantFrom(1, 60_000),
+      disabled: fc.boolean(),
+      includeTools: fc.array(text, { maxLength: 2 }),
+      wibble: text,
     },
     { requiredKeys: [] },
   );

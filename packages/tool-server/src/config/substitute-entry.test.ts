@@ -49,6 +49,8 @@ describe("values", () => {
       command: "npx",
       args: ["-y", "example-database-server", "--schema=public"],
       env: { ...variables, LOG_LEVEL: "info" },
+      cwd: expect.any(String),
+      envFile: undefined,
     });
   });
 

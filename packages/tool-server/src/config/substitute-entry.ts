@@ -1,3 +1,4 @@
+import { basename, resolve as resolvePath } from "node:path";
 import { type ErrorParts, ToolServerError } from "../errors.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import { findSecretShapes } from "../secrets/secret-shapes.js";
@@ -13,7 +14,13 @@ import {
 } from "./entry.js";
 import { collectFindings, type Finding, partsOfFindings, type Report, redactFinding } from "./finding.js";
 import { mapOAuthSettings, type OAuthSettingsOf, type OAuthText, oauthValueProblem } from "./oauth-settings.js";
-import { notSecretVariable, pluginRootVariable, type VariableReference, variablesOf } from "./template.js";
+import {
+  notSecretVariable,
+  pluginRootVariable,
+  type Template,
+  type VariableReference,
+  variablesOf,
+} from "./template.js";
 import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
 import { type VariableUse, variableUses } from "./variable-uses.js";
 
@@ -36,6 +43,8 @@ export type ResolvedEntry =
       readonly type: NetworkType;
       readonly name: string;
       readonly url: string;
+      /** Whether HTTP with SSE is tried if the server does not have Streamable HTTP. */
+      readonly fallsBackToSse: boolean;
       readonly headers: Readonly<Record<string, string>>;
       readonly headersHelper: string | undefined;
       /** OAuth settings of the entry. */
@@ -49,6 +58,10 @@ export type ResolvedEntry =
       readonly command: string;
       readonly args: readonly string[];
       readonly env: Readonly<Record<string, string>>;
+      /** The working directory: absolute. */
+      readonly cwd: string;
+      /** The file with more variables: absolute. */
+      readonly envFile: string | undefined;
       /** Whether it runs in the sandbox, if a sandbox is available. */
       readonly sandbox: boolean;
     };
@@ -97,26 +110,45 @@ export function unusable(entry: Entry, variables: Variables, why: ErrorParts): T
 }
 
 function resolve(entry: Entry, context: SubstitutionContext, report: Report): ResolvedEntry {
-  const text = (field: TemplateField): string => renderText(field, context, report);
-  const named = (fields: readonly NamedField[]): Record<string, string> =>
-    Object.fromEntries(fields.map((field) => [field.name, text(field)]));
+  const { variables, pluginRoot } = context;
+  const isForeign = entry.dialect !== "claude-code";
+  const text = (field: TemplateField): string => renderText(field, context, report, isForeign);
+  const named = (fields: readonly NamedField[]): Record<string, string> => {
+    const given = fields.filter(({ isOptional, template }) => !isOptional || isSet(template, variables));
+    return Object.fromEntries(given.map((field) => [field.name, text(field)]));
+  };
   const { type, name, sandbox } = entry;
   if (type === "stdio") {
-    return { type, name, command: text(entry.command), args: entry.args.map(text), env: named(entry.env), sandbox };
+    return {
+      type,
+      name,
+      command: text(entry.command),
+      args: entry.args.map(text),
+      env: named(entry.env),
+      cwd: entry.cwd === undefined ? pluginRoot : resolvePath(pluginRoot, text(entry.cwd)),
+      envFile: entry.envFile && resolvePath(pluginRoot, text(entry.envFile)),
+      sandbox,
+    };
   }
   return {
     type,
     name,
     url: renderUrlField(entry, context, report, false),
     headers: named(entry.headers),
+    fallsBackToSse: entry.fallsBackToSse,
     headersHelper: entry.headersHelper && text(entry.headersHelper),
-    oauth: entry.oauth && mapOAuthSettings(entry.oauth, (field) => renderOAuthText(field, context, report)),
+    oauth: entry.oauth && mapOAuthSettings(entry.oauth, (field) => renderOAuthText(field, context, report, isForeign)),
     sandbox,
   };
 }
 
-function renderText(field: TemplateField, context: SubstitutionContext, report: Report): string {
-  checkTemplate(field, report);
+/** Whether every variable of a template is set. */
+function isSet(template: Template, variables: Variables): boolean {
+  return variablesOf(template).every(({ name }) => Object.hasOwn(variables, name) && variables[name] !== undefined);
+}
+
+function renderText(field: TemplateField, context: SubstitutionContext, report: Report, isForeign: boolean): string {
+  checkTemplate(field, report, { isForeign });
   const values = field.template.parts.map((part) =>
     part.kind === "text" ? part.text : (lookUp(field, part, context, report) ?? ""),
   );
@@ -136,8 +168,8 @@ function renderText(field: TemplateField, context: SubstitutionContext, report: 
 }
 
 /** A string of the OAuth settings; reports a value that a sign-in cannot use. */
-function renderOAuthText(field: OAuthText, context: SubstitutionContext, report: Report): string {
-  const text = renderText(field, context, report);
+function renderOAuthText(field: OAuthText, context: SubstitutionContext, report: Report, isForeign: boolean): string {
+  const text = renderText(field, context, report, isForeign);
   const problem = variablesOf(field.template).length === 0 || text === "" ? undefined : oauthValueProblem(field, text);
   if (problem !== undefined) report("oauth-setting", "error", field, problem, "Set the variable to another value.");
   return text;
@@ -248,13 +280,17 @@ function lookUp(
   { variables, pluginRoot, secrets }: SubstitutionContext,
   report: Report,
 ): string | undefined {
-  const { name, fallback } = variable;
+  const { name, fallback, spelling } = variable;
   // If it is not available in this field, checkTemplate reports that.
-  if (name === pluginRootVariable) return allowsPluginRoot(field.field) ? pluginRoot : undefined;
+  if (name === pluginRootVariable) {
+    return spelling !== undefined || allowsPluginRoot(field.field) ? pluginRoot : undefined;
+  }
+  if (name === "workspaceFolderBasename") return basename(pluginRoot);
   if (isReserved(name)) return undefined;
   if (name === notSecretVariable && fallback !== undefined) return fallback;
   const isSecret = isSecretPosition(field, name);
-  const set = Object.hasOwn(variables, name) ? variables[name] : undefined;
+  const source = name === "userHome" ? (variables.HOME === undefined ? "USERPROFILE" : "HOME") : name;
+  const set = Object.hasOwn(variables, source) ? variables[source] : undefined;
   const value = set === undefined || set === "" ? (fallback ?? set) : set;
   const who = `${field.field} of server ${JSON.stringify(field.server ?? "")}`;
   if (value === undefined) {

@@ -1,3 +1,5 @@
+import { sep } from "node:path";
+
 /** A string with variable references. */
 export interface Template {
   /** The string as written. */
@@ -12,16 +14,34 @@ export interface Template {
 /** A part of a template. */
 export type TemplatePart = { readonly kind: "text"; readonly text: string } | VariableReference;
 
-/** `${NAME}` or `${NAME:-default}`. */
+/** `${NAME}`, `${env:NAME}` or `${NAME:-default}`, and the references that other programs have. */
 export interface VariableReference {
   readonly kind: "variable";
+  /** The name of the variable; `input:` and the id for a value that a person is asked for. */
   readonly name: string;
   /** The value to use if the variable is unset or empty. */
   readonly fallback: string | undefined;
+  /** What other programs call the plugin root, if the reference is written like that: it is then available in every field. */
+  readonly spelling?: string | undefined;
+}
+
+/** How variables are written. */
+export interface TemplateSyntax {
+  /** Whether `$NAME` is a variable. Default false. */
+  readonly hasShellVariables?: boolean | undefined;
 }
 
 /** The variable with the root directory of the plugin or project. */
 export const pluginRootVariable = "HOST_PLUGIN_ROOT";
+
+/** What other programs call the plugin root. */
+const rootSpellings: ReadonlySet<string> = new Set(["workspaceFolder", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR"]);
+
+/** Variables that are known without a user: the home directory, and the last part of the plugin root. */
+export const knownVariables: ReadonlySet<string> = new Set(["userHome", "workspaceFolderBasename"]);
+
+/** Begins the name of a variable whose value a person is asked for. */
+export const inputPrefix = "input:";
 
 /**
  * Marks a literal that is not a secret although its field or its shape suggests one: `${NOT_SECRET:-value}` is always `value`.
@@ -29,13 +49,15 @@ export const pluginRootVariable = "HOST_PLUGIN_ROOT";
  */
 export const notSecretVariable = "NOT_SECRET";
 
-const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+const reference = /\$\{(?:input:([A-Za-z0-9_][\w.-]*)|(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|(\/))\}/g;
+const shellReference =
+  /\$\{(?:input:([A-Za-z0-9_][\w.-]*)|(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?|(\/))\}|\$([A-Za-z_][A-Za-z0-9_]*)/g;
 
 /**
  * Parses the variable references of a string. A default ends at the first `}` and is literal. A `${` that does not start a reference is
  * malformed: there is no escape for it, so that a `${` is never sent.
  */
-export function parseTemplate(text: string): Template {
+export function parseTemplate(text: string, { hasShellVariables = false }: TemplateSyntax = {}): Template {
   const parts: TemplatePart[] = [];
   const malformed: string[] = [];
   const addText = (piece: string): void => {
@@ -44,11 +66,18 @@ export function parseTemplate(text: string): Template {
     for (const { index } of piece.matchAll(/\$\{/g)) malformed.push(reasonOf(piece.slice(index)));
   };
   let from = 0;
-  for (const { index, 0: whole, 1: name = "", 2: fallback } of text.matchAll(reference)) {
+  for (const match of text.matchAll(hasShellVariables ? shellReference : reference)) {
+    const { index, 0: whole, 1: input, 2: braced, 3: fallback, 4: slash, 5: bare } = match;
     addText(text.slice(from, index));
-    parts.push({ kind: "variable", name, fallback });
-    if (fallback?.includes("${")) malformed.push("a default contains a variable");
     from = index + whole.length;
+    if (slash !== undefined || braced === "pathSeparator") {
+      parts.push({ kind: "text", text: sep });
+      continue;
+    }
+    const name = input === undefined ? (braced ?? bare ?? "") : `${inputPrefix}${input}`;
+    if (rootSpellings.has(name)) parts.push({ kind: "variable", name: pluginRootVariable, fallback, spelling: name });
+    else parts.push({ kind: "variable", name, fallback });
+    if (fallback?.includes("${")) malformed.push("a default contains a variable");
   }
   addText(text.slice(from));
   return { text, parts, malformed };

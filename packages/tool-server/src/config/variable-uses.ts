@@ -1,7 +1,7 @@
 import { isCredentialHeader } from "../secrets/secret-names.js";
 import { isSecretPosition } from "./check-variables.js";
 import { type Entry, templateFieldsOf } from "./entry.js";
-import { notSecretVariable, pluginRootVariable } from "./template.js";
+import { knownVariables, notSecretVariable, pluginRootVariable } from "./template.js";
 
 /** A use of a variable in a field. */
 export interface VariableUse {
@@ -19,13 +19,14 @@ export function variableUses(entry: Entry): VariableUse[] {
   return templateFieldsOf(entry).flatMap((field) =>
     field.template.parts.flatMap((part) => {
       if (part.kind === "text" || part.name === pluginRootVariable || part.name === notSecretVariable) return [];
+      if (knownVariables.has(part.name)) return [];
       return [
         {
           variable: part.name,
           server: entry.name,
           field: field.field,
           isSecret: isSecretPosition(field, part.name),
-          hasDefault: part.fallback !== undefined,
+          hasDefault: part.fallback !== undefined || ("isOptional" in field && field.isOptional === true),
         },
       ];
     }),

@@ -26,6 +26,8 @@ export interface ConnectionOptions {
   readonly beforeOpen?: (() => Promise<void>) | undefined;
   /** A new transport to the server, not yet started. */
   readonly openTransport: () => { readonly transport: ToolTransport; readonly info: TransportInfo };
+  /** Called when a handshake failed. Returns whether the next transport is of another kind and worth a try; may throw another error. */
+  readonly changeTransport?: ((failure: unknown) => boolean) | undefined;
   readonly settings: ClientSettings;
   readonly report: Reporter;
   readonly redact: (text: string) => string;
@@ -89,7 +91,11 @@ export function createConnection(options: ConnectionOptions): Connection {
         hasConnected = true;
         return session;
       } catch (error) {
-        if (!era.isWorthAnother || signal.aborted) throw error;
+        if (signal.aborted) throw error;
+        if (!era.isWorthAnother) {
+          if (options.changeTransport?.(error)) continue;
+          throw error;
+        }
         const how = era.isSlow ? "with more patience" : "without it";
         report(info, "info", `It failed at the question for the newer protocol, and is tried once more ${how}.`);
       }

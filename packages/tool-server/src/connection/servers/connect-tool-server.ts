@@ -1,6 +1,5 @@
 import { basename } from "node:path";
 import { createConfiguration, type ToolServerLocation } from "../../config/create-configuration.js";
-import { ToolServerError } from "../../errors.js";
 import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
 import { parseUrl } from "../../url.js";
 import type { ClientSettings } from "../client-settings.js";
@@ -37,18 +36,6 @@ export async function connectToolServer(
   server: ToolServerLocation,
   options: ConnectToolServerOptions = {},
 ): Promise<Connection> {
-  try {
-    return await connect(server, options);
-  } catch (error) {
-    if (!mayNeedSse(server, error)) throw error;
-    // If that fails as well, the first failure is the one to report: it is about the transport that servers should have.
-    return connect({ ...server, type: "sse" }, options).catch(() => {
-      throw error;
-    });
-  }
-}
-
-async function connect(server: ToolServerLocation, options: ConnectToolServerOptions): Promise<Connection> {
   const { name = nameOf(server), secrets = createSecretRegistry(), cwd = process.cwd(), signal } = options;
   const configuration = createConfiguration({ [name]: server }, { secrets });
   const [entry] = configuration.entries;
@@ -72,12 +59,6 @@ async function connect(server: ToolServerLocation, options: ConnectToolServerOpt
     await connection.close();
     throw error;
   }
-}
-
-/** Whether a server refuses the request of Streamable HTTP as servers do that only have the older transport. */
-function mayNeedSse(server: ToolServerLocation, error: unknown): server is ToolServerLocation & { url: string } {
-  if (!("url" in server) || server.type !== undefined || !/^http/i.test(String(server.url))) return false;
-  return ToolServerError.is(error) && [400, 404, 405].includes(error.details.status ?? 0);
 }
 
 function nameOf(server: ToolServerLocation): string {

@@ -16,6 +16,7 @@ import { createServerSecrets, reportHelperRun, targetOf, tenantOf } from "./entr
 import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";
 import type { SandboxSettings } from "./entry-sandbox.js";
 import { createEntryTransport } from "./entry-transport.js";
+import { createSseFallback } from "./sse-fallback.js";
 
 /** The time limit for the first handshake of a launcher, which may download the server first. */
 const launcherConnectMs = 180_000;
@@ -69,8 +70,14 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
   const secrets = createServerSecrets(entry, options.secrets);
   const report = createReporter(secrets);
   const limits = { ...defaultLimits, ...options.limits };
+  const fallback =
+    resolved.type !== "stdio" && resolved.fallsBackToSse
+      ? createSseFallback((text) => report(info, "info", text))
+      : undefined;
   const info: ConnectionInfo = {
-    kind: resolved.type,
+    get kind() {
+      return fallback?.type ?? resolved.type;
+    },
     name: secrets.redact(entry.name),
     target: targetOf(resolved, secrets.redact),
     tenant: tenantOf(entry, variables),
@@ -133,8 +140,19 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
         : undefined,
     isPersonAsked: oauth && options.oauth?.signIn ? () => oauth.isSigningIn : undefined,
     beforeOpen: () => options.assertTrusted(entry, variables),
+    changeTransport: fallback?.afterFailure,
     openTransport() {
-      const parts = { resolved, connection: info, credential, http, variables, pluginRoot, sandbox, context };
+      const network = resolved.type === "stdio" ? resolved : { ...resolved, type: fallback?.type ?? resolved.type };
+      const parts = {
+        resolved: network,
+        connection: info,
+        credential,
+        http,
+        variables,
+        pluginRoot,
+        sandbox,
+        context,
+      };
       const opened = createEntryTransport(parts);
       current = opened.info;
       return opened;

@@ -35,8 +35,14 @@ export async function walkServer(options: ExplainOptions): Promise<WalkEvidence>
     const known = { ...seen, trust };
     if (resolved === undefined || trust.state !== "trusted") return known;
     try {
-      const more = resolved.type === "stdio" ? await checkChild(walk, resolved) : await walkNetwork(walk, resolved);
-      return { ...known, ...more };
+      if (resolved.type === "stdio") return { ...known, ...(await checkChild(walk, resolved)) };
+      const more = await walkNetwork(walk, resolved);
+      // The connection falls back too, if the same url serves the older transport.
+      const isOlder =
+        resolved.fallsBackToSse &&
+        more.alternative?.type === "sse" &&
+        more.alternative.url === walk.redact(resolved.url);
+      return { ...known, ...(isOlder ? await walkNetwork(walk, { ...resolved, type: "sse" }) : more) };
     } catch (error) {
       if (!ToolServerError.is(error)) throw error;
       // The approval was revoked or the files changed during the walk; or the walk timed out.

@@ -1,0 +1,284 @@
+import { type Dialect, type DialectName, dialectOf } from "./dialects.js";
+import { type FieldName, fieldTable } from "./entry.js";
+import type { JsonMember, JsonNode, JsonObjectNode } from "./json-with-positions.js";
+
+/** A field of an entry in our spelling, and how it is written in the file. */
+export interface EntryField {
+  /** The key as written. */
+  readonly key: string;
+  readonly keyAt: JsonMember["keyAt"];
+  readonly value: JsonNode;
+  /** Whether a variable that is not set leaves its values out. */
+  readonly isOptional?: boolean | undefined;
+}
+
+/** A member of an object that another program names differently. */
+interface RenamedMember extends JsonMember {
+  readonly writtenKey?: string;
+}
+
+/** The key of a member as it is in the file. */
+export function writtenKeyOf(member: RenamedMember): string {
+  return member.writtenKey ?? member.key;
+}
+
+/** Fields in our spelling; undefined if the value has the wrong JSON type. */
+type Translated = readonly (readonly [field: FieldName, value: JsonNode, isOptional?: boolean])[] | undefined;
+
+/** A field that our format does not have, or has with another meaning. */
+export interface ForeignField {
+  /** The dialects that have it. */
+  readonly dialects: readonly DialectName[];
+  /** What it does here. */
+  readonly effect: string;
+  /** The field of ours that it stands for; undefined if it has no effect. */
+  readonly field?: FieldName | undefined;
+  /** Changes the value, if it is more than another name. */
+  readonly translate?: ((value: JsonNode, dialect: Dialect) => Translated) | undefined;
+}
+
+const everyTool = "a tool is never confirmed here: the client decides that";
+
+/** The one table from the fields of every dialect to ours. Fields with our own names and meanings are in `fieldTable`. */
+export const foreignFields: Readonly<Record<string, ForeignField>> = {
+  serverUrl: { dialects: ["windsurf"], field: "url", effect: "the same as `url`" },
+  httpUrl: {
+    dialects: ["gemini"],
+    effect: '`url` with `type: "http"`',
+    translate: (value) => [
+      ["url", value],
+      ["type", text("http", value)],
+    ],
+  },
+  transport: { dialects: ["cline"], field: "type", effect: "the same as `type`" },
+  transportType: { dialects: ["cline"], field: "type", effect: "the same as `type`" },
+  http_headers: { dialects: ["codex"], field: "headers", effect: "the same as `headers`" },
+  env_http_headers: {
+    dialects: ["codex"],
+    effect: "headers whose values are the variables with these names",
+    translate: (value) => variablesByKey("headers", value),
+  },
+  bearer_token_env_var: {
+    dialects: ["codex"],
+    effect: "`Authorization: Bearer` and the variable with this name",
+    translate: (value) =>
+      value.kind === "string"
+        ? [["headers", object([["Authorization", text(`Bearer \${${value.value}}`, value)]], value)]]
+        : undefined,
+  },
+  env_vars: {
+    dialects: ["codex"],
+    effect: "variables that are passed on to the process, if they are set",
+    translate: passedVariables,
+  },
+  tool_timeout_sec: {
+    dialects: ["codex"],
+    effect: "`timeout`, in seconds",
+    translate: (value) => scaled("timeout", value, 1_000),
+  },
+  startup_timeout_sec: {
+    dialects: ["codex"],
+    effect: "`connectTimeout`, in seconds",
+    translate: (value) => scaled("connectTimeout", value, 1_000),
+  },
+  startup_timeout_ms: { dialects: ["codex"], field: "connectTimeout", effect: "the same as `connectTimeout`" },
+  enabled: {
+    dialects: ["codex", "zed"],
+    effect: "`false`: the same as `disabled: true`",
+    translate: (value) => (value.kind === "boolean" ? [["disabled", { ...value, value: !value.value }]] : undefined),
+  },
+  enabled_tools: { dialects: ["codex"], field: "includeTools", effect: "the same as `includeTools`" },
+  disabled_tools: { dialects: ["codex"], field: "excludeTools", effect: "the same as `excludeTools`" },
+  disabledTools: { dialects: ["windsurf", "roo"], field: "excludeTools", effect: "the same as `excludeTools`" },
+  tools: {
+    dialects: ["codex", "vscode"],
+    effect: "a list of tools: the same as `includeTools`; an object of approvals has no effect",
+    translate: (value) => {
+      const isAll = value.kind === "array" && value.items.some((item) => item.kind === "string" && item.value === "*");
+      return value.kind === "array" && !isAll ? [["includeTools", value]] : [];
+    },
+  },
+  auth: {
+    dialects: ["cursor"],
+    effect: "`oauth` with `clientId`, `clientSecret` and `scopes`",
+    translate: (value) => renamed(value, { CLIENT_ID: "clientId", CLIENT_SECRET: "clientSecret" }),
+  },
+  scopes: {
+    dialects: ["codex"],
+    effect: "the scopes of `oauth`",
+    translate: (value) => [["oauth", object([["scopes", value]], value)]],
+  },
+  oauth_resource: {
+    dialects: ["codex"],
+    effect: "the resource of `oauth`",
+    translate: (value) => [["oauth", object([["resource", value]], value)]],
+  },
+  autoApprove: { dialects: ["cline"], effect: everyTool },
+  alwaysAllow: { dialects: ["roo"], effect: everyTool },
+  trust: { dialects: ["gemini"], effect: everyTool },
+  default_tools_approval_mode: { dialects: ["codex"], effect: everyTool },
+  watchPaths: { dialects: ["roo"], effect: "files are not watched" },
+  dev: { dialects: ["vscode"], effect: "files are not watched, and no debugger is attached" },
+  sandboxEnabled: { dialects: ["vscode"], effect: "servers run in our own sandbox" },
+  gallery: { dialects: ["vscode"], effect: "for VS Code alone" },
+  version: { dialects: ["vscode"], effect: "for VS Code alone" },
+  source: { dialects: ["zed"], effect: "for Zed alone" },
+  settings: { dialects: ["zed"], effect: "for Zed alone" },
+  alwaysLoad: { dialects: ["claude-code"], effect: "for Claude Code alone" },
+  authProviderType: { dialects: ["gemini"], effect: "OAuth is used if the server asks for it" },
+  targetAudience: { dialects: ["gemini"], effect: "for Google's credentials alone" },
+  targetServiceAccount: { dialects: ["gemini"], effect: "for Google's credentials alone" },
+  required: { dialects: ["codex"], effect: "a server that fails does not stop the others" },
+  supports_parallel_tool_calls: { dialects: ["codex"], effect: "calls are always parallel" },
+  experimental_environment: { dialects: ["codex"], effect: "servers run on this machine" },
+  name: { dialects: ["codex"], field: "title", effect: "the same as `title`" },
+};
+
+/** Spellings of `type` that other programs use. */
+const typeSpellings: Readonly<Record<string, string>> = {
+  "streamable-http": "http",
+  streamableHttp: "http",
+  streamable_http: "http",
+  streamable: "http",
+  "http-stream": "http",
+  websocket: "ws",
+};
+
+/** What became of the fields of an entry. */
+export interface TranslatedEntry {
+  readonly fields: ReadonlyMap<FieldName, readonly EntryField[]>;
+  /** Fields that other programs have and that do nothing here. */
+  readonly unused: readonly (EntryField & { readonly effect: string })[];
+  /** Fields whose value has the wrong JSON type for their dialect. */
+  readonly wrong: readonly EntryField[];
+  readonly unknown: readonly EntryField[];
+}
+
+/** Translates the fields of an entry into ours. A field in our spelling takes precedence over one that means the same. */
+export function translateEntry(members: readonly JsonMember[], name: DialectName): TranslatedEntry {
+  const dialect = dialectOf(name);
+  const fields = new Map<FieldName, EntryField[]>();
+  const unused: (EntryField & { readonly effect: string })[] = [];
+  const wrong: EntryField[] = [];
+  const unknown: EntryField[] = [];
+  const add = (field: FieldName, entryField: EntryField): void => {
+    const present = fields.get(field);
+    if (present === undefined) fields.set(field, [entryField]);
+    else if (isMerged(field)) present.push(entryField);
+    else if (field !== "type") unused.push({ ...entryField, effect: `${present[0]?.key ?? field} takes precedence` });
+  };
+  const own = members.filter(({ key }) => Object.hasOwn(fieldTable, key));
+  for (const { key, keyAt, value } of own) {
+    const field = key as FieldName;
+    if (field === "sandbox" && value.kind === "object") {
+      unused.push({ key, keyAt, value, effect: "servers run in our own sandbox" });
+    } else
+      for (const [target, changed] of ownMeaning(field, value, dialect)) add(target, { key, keyAt, value: changed });
+  }
+  for (const { key, keyAt, value } of members) {
+    if (Object.hasOwn(fieldTable, key)) continue;
+    const foreign = Object.hasOwn(foreignFields, key) ? foreignFields[key] : undefined;
+    if (foreign === undefined) {
+      unknown.push({ key, keyAt, value });
+      continue;
+    }
+    const translated: Translated =
+      foreign.field === undefined ? foreign.translate?.(value, dialect) : ownMeaning(foreign.field, value, dialect);
+    if (translated === undefined && foreign.translate !== undefined) wrong.push({ key, keyAt, value });
+    else if (translated === undefined || translated.length === 0)
+      unused.push({ key, keyAt, value, effect: foreign.effect });
+    else for (const [field, changed, isOptional] of translated) add(field, { key, keyAt, value: changed, isOptional });
+  }
+  return { fields, unused, wrong, unknown };
+}
+
+/** Fields that several keys can add to. */
+function isMerged(field: FieldName): boolean {
+  return field === "headers" || field === "env" || field === "oauth" || field === "excludeTools";
+}
+
+/** The value of a field with one of our names, which a dialect may write in another way. */
+function ownMeaning(field: FieldName, value: JsonNode, dialect: Dialect): NonNullable<Translated> {
+  if (field === "type" && value.kind === "string" && Object.hasOwn(typeSpellings, value.value)) {
+    return [["type", { ...value, value: typeSpellings[value.value] ?? value.value }]];
+  }
+  if (field === "timeout" && value.kind === "number") {
+    // Programs that count milliseconds ignore less than a second, so a smaller number is meant as seconds.
+    const isSeconds = dialect.timeoutUnit === "s" || value.value < 1_000;
+    return [["timeout", { ...value, value: isSeconds ? value.value * 1_000 : value.value }]];
+  }
+  // Programs differ in the case of the names, and the draft gives the port as a part of the redirect URI.
+  if (field === "oauth")
+    return renamed(value, { client_id: "clientId", client_secret: "clientSecret" }) ?? [[field, value]];
+  if (field === "command" && value.kind === "object") {
+    // Older versions of Zed.
+    return value.members.flatMap(({ key, value: inner }): NonNullable<Translated> => {
+      const target = key === "path" ? "command" : key;
+      return target === "command" || target === "args" || target === "env" ? [[target, inner]] : [];
+    });
+  }
+  return [[field, value]];
+}
+
+function variablesByKey(field: FieldName, value: JsonNode): Translated {
+  if (value.kind !== "object" || value.members.some((member) => member.value.kind !== "string")) return undefined;
+  const members = value.members.map((member) => ({
+    ...member,
+    value: member.value.kind === "string" ? text(`\${${member.value.value}}`, member.value) : member.value,
+  }));
+  return [[field, { ...value, members }]];
+}
+
+function passedVariables(value: JsonNode): Translated {
+  if (value.kind !== "array") return undefined;
+  const names = value.items.map((item) => {
+    const named = item.kind === "object" ? item.members.find(({ key }) => key === "name")?.value : item;
+    return named?.kind === "string" ? named : undefined;
+  });
+  if (names.includes(undefined)) return undefined;
+  const pairs = names.flatMap((name): [string, JsonNode][] =>
+    name === undefined ? [] : [[name.value, text(`\${${name.value}}`, name)]],
+  );
+  return [["env", object(pairs, value), true]];
+}
+
+function scaled(field: FieldName, value: JsonNode, factor: number): Translated {
+  return value.kind === "number" ? [[field, { ...value, value: value.value * factor }]] : undefined;
+}
+
+function renamed(value: JsonNode, names: Readonly<Record<string, string>>): Translated {
+  if (value.kind !== "object") return undefined;
+  const members = value.members.flatMap((member): RenamedMember[] => {
+    if (member.key === "redirectUri" || member.key === "redirect_uri") return callbackOf(member);
+    const key = Object.hasOwn(names, member.key) ? names[member.key] : undefined;
+    return key === undefined ? [member] : [{ ...member, key, writtenKey: member.key }];
+  });
+  return [["oauth", { ...value, members }]];
+}
+
+/** The host and port of a redirect URI of this machine; another one has no effect. */
+function callbackOf(member: JsonMember): RenamedMember[] {
+  const { value } = member;
+  const [, host, port] =
+    (value.kind === "string" && /^http:\/\/(localhost|127\.0\.0\.1):(\d{1,5})(?:\/|$)/.exec(value.value)) || [];
+  if (host === undefined || port === undefined) return [member];
+  const { line, column, start, end } = value;
+  const portNode: JsonNode = { kind: "number", value: Number(port), line, column, start, end };
+  return [
+    { ...member, key: "callbackHost", value: text(host, value), writtenKey: member.key },
+    { ...member, key: "callbackPort", value: portNode, writtenKey: member.key },
+  ];
+}
+
+/** A string at the position of another value. */
+function text(value: string, { line, column, start, end }: JsonNode): JsonNode {
+  return { kind: "string", value, line, column, start, end };
+}
+
+/** An object at the position of another value. */
+function object(pairs: readonly (readonly [string, JsonNode])[], at: JsonNode): JsonObjectNode {
+  const { line, column, start, end } = at;
+  const position = { line, column, start, end };
+  const members = pairs.map(([key, value]) => ({ key, keyAt: position, value, isRepeated: false }));
+  return { kind: "object", members, replaced: [], ...position };
+}

@@ -1,0 +1,148 @@
+import type { JsonMember, JsonNode } from "./json-with-positions.js";
+
+/** The spelling in which a program writes its tool servers. `claude-code` is also the reference format of `.mcp.json`. */
+export type DialectName =
+  | "claude-code"
+  | "claude-desktop"
+  | "cursor"
+  | "vscode"
+  | "cline"
+  | "roo"
+  | "windsurf"
+  | "gemini"
+  | "codex"
+  | "zed"
+  | "mcp-json"
+  | "server-json";
+
+/** A dialect: where it is used, and how it differs from the reference format. */
+export interface Dialect {
+  readonly name: DialectName;
+  /** The program or the document that defines it. */
+  readonly title: string;
+  readonly format: "json" | "toml";
+  /** The keys that lead to the entries; empty if they are at the top level. */
+  readonly container: readonly string[];
+  /** Matches the end of a file's path, with slashes, if that path says the dialect. */
+  readonly file?: RegExp | undefined;
+  /** Fields that only entries of this dialect have. */
+  readonly markers: readonly string[];
+  /** The unit of `timeout`. */
+  readonly timeoutUnit: "ms" | "s";
+  /** Whether `$NAME` is a variable, as in a shell. */
+  readonly hasShellVariables: boolean;
+  /** Whether `type: "http"` is tried over SSE as well. */
+  readonly httpFallsBack: boolean;
+}
+
+const common = {
+  format: "json",
+  container: ["mcpServers"],
+  markers: [],
+  timeoutUnit: "ms",
+  hasShellVariables: false,
+  httpFallsBack: false,
+} as const;
+
+/** Every dialect. The first is the reference format. */
+export const dialects: readonly Dialect[] = [
+  { ...common, name: "claude-code", title: "Claude Code", file: /(?:^|\/)\.(?:mcp|claude)\.json$/ },
+  { ...common, name: "claude-desktop", title: "Claude Desktop", file: /(?:^|\/)claude_desktop_config\.json$/ },
+  { ...common, name: "cursor", title: "Cursor", file: /(?:^|\/)\.cursor\/mcp\.json$/, markers: ["auth"] },
+  {
+    ...common,
+    name: "vscode",
+    title: "VS Code",
+    container: ["servers"],
+    file: /(?:^|\/)(?:\.vscode|Code(?: - Insiders)?\/User)\/mcp\.json$/,
+    markers: ["dev", "sandboxEnabled", "gallery"],
+    httpFallsBack: true,
+  },
+  {
+    ...common,
+    name: "cline",
+    title: "Cline",
+    file: /(?:^|\/)cline_mcp_settings\.json$/,
+    markers: ["autoApprove"],
+    timeoutUnit: "s",
+  },
+  {
+    ...common,
+    name: "roo",
+    title: "Roo Code",
+    file: /(?:^|\/)(?:\.roo\/mcp|mcp_settings)\.json$/,
+    markers: ["alwaysAllow", "watchPaths"],
+    timeoutUnit: "s",
+  },
+  { ...common, name: "windsurf", title: "Windsurf", file: /(?:^|\/)mcp_config\.json$/, markers: ["serverUrl"] },
+  {
+    ...common,
+    name: "gemini",
+    title: "Gemini CLI",
+    file: /(?:^|\/)\.gemini\/settings\.json$/,
+    markers: ["httpUrl", "trust", "authProviderType"],
+    hasShellVariables: true,
+  },
+  {
+    ...common,
+    name: "codex",
+    title: "Codex",
+    format: "toml",
+    container: ["mcp_servers"],
+    file: /\.toml$/,
+    markers: ["bearer_token_env_var", "http_headers", "env_http_headers", "startup_timeout_sec", "tool_timeout_sec"],
+  },
+  {
+    ...common,
+    name: "zed",
+    title: "Zed",
+    container: ["context_servers"],
+    file: /(?:^|\/)zed\/settings\.json$/i,
+    markers: ["source"],
+  },
+  {
+    ...common,
+    name: "mcp-json",
+    title: "mcp.json (draft SEP-2633)",
+    container: [],
+    markers: [],
+  },
+  {
+    ...common,
+    name: "server-json",
+    title: "server.json of a registry",
+    container: [],
+    file: /(?:^|\/)server\.json$/,
+  },
+];
+
+/** The dialect with this name. */
+export function dialectOf(name: DialectName): Dialect {
+  const found = dialects.find((dialect) => dialect.name === name);
+  if (found === undefined) throw new TypeError(`Unknown dialect ${name}.`);
+  return found;
+}
+
+/** The dialect that a path says; undefined if it says none. */
+export function dialectOfFile(file: string | undefined): DialectName | undefined {
+  const path = file?.replaceAll("\\", "/");
+  return path === undefined ? undefined : dialects.find((dialect) => dialect.file?.test(path))?.name;
+}
+
+/** Whether a text without a telling path is TOML: it has a table of servers in brackets. */
+export function looksLikeToml(text: string): boolean {
+  return !/^\ufeff?\s*\{/.test(text) && /^[ \t]*\[[ \t]*mcp_servers[ \t]*[.\]]/m.test(text);
+}
+
+/** The dialect of one entry, by the fields that only this dialect has; undefined if it has none of them. */
+export function dialectOfEntry(value: JsonNode): DialectName | undefined {
+  if (value.kind !== "object") return undefined;
+  const keys = new Set(value.members.map(({ key }) => key));
+  return dialects.find(({ markers }) => markers.some((marker) => keys.has(marker)))?.name;
+}
+
+/** Whether the root is a `server.json`: it describes one server, by its packages and remotes. */
+export function isServerJson(root: readonly JsonMember[]): boolean {
+  const kindOf = (name: string): string | undefined => root.find(({ key }) => key === name)?.value.kind;
+  return kindOf("name") === "string" && (kindOf("packages") === "array" || kindOf("remotes") === "array");
+}

@@ -1,0 +1,133 @@
+import { type DialectName, dialectOfEntry, dialectOfFile, dialects } from "./dialects.js";
+import { type JsonPath, quoteName, type Report } from "./finding.js";
+import { type InputDefinition, parseInputs } from "./inputs.js";
+import {
+  type JsonMember,
+  type JsonNode,
+  type JsonObjectNode,
+  jsonNodeToValue,
+  type ParsedJson,
+  parseJsonWithPositions,
+} from "./json-with-positions.js";
+
+/** Parses the text of a file, as JSON with comments. */
+export function parseText(text: string): ParsedJson {
+  return parseJsonWithPositions(text, { allowComments: true });
+}
+
+/** The entries of a file, and where they are. */
+export interface FoundServers {
+  /** The dialect of the file. */
+  readonly dialect: DialectName;
+  /** The dialect of entries that do not say another one by their own fields. */
+  readonly entryDialect: DialectName;
+  readonly members: readonly { readonly member: JsonMember; readonly path: JsonPath }[];
+  readonly inputs: readonly InputDefinition[];
+}
+
+/** The keys under which programs have their entries; VS Code's settings have them one level deeper. */
+const containers: readonly (readonly string[])[] = [
+  ...new Map(
+    dialects.filter(({ container }) => container.length > 0).map(({ container }) => [container.join("."), container]),
+  ).values(),
+  ["mcp", "servers"],
+];
+
+/** Keys that belong to a file and not to its servers. */
+const otherKeys: ReadonlySet<string> = new Set(["$schema", "inputs"]);
+
+/** Finds the entries of a file: in the objects that programs have them in, or else at the top level. */
+export function findServers(root: JsonObjectNode, file: string | undefined, report: Report): FoundServers {
+  const position = { line: root.line, column: root.column, path: [] };
+  const inputs = parseInputs(memberOf(root, "inputs"), report, jsonNodeToValue);
+  const found = containers.flatMap((path) => {
+    const value = path.reduce<JsonNode | undefined>(
+      (node, key) => (node?.kind === "object" ? memberOf(node, key)?.value : undefined),
+      root,
+    );
+    // A server can be called "servers".
+    return value === undefined || isEntry(value) ? [] : [{ path, value }];
+  });
+  const [first] = found;
+  if (first === undefined) {
+    const members = root.members.filter(({ key }) => !otherKeys.has(key));
+    if (members.length === 0) {
+      const fix = 'Add one: {"mcpServers": {"name": {"type": "http", "url": "https://…"}}}.';
+      report("file-shape", "warning", position, "The file contains no servers.", fix);
+    }
+    const all = members.map((member) => ({ member, path: [] }));
+    const dialect = dialectOfFile(file) ?? dialectOfTop(members);
+    return { dialect, entryDialect: dialect, members: all, inputs };
+  }
+  reportOthers(root, new Set(found.map(({ path }) => path[0] ?? "")), report);
+  const seen = new Set<string>();
+  const members = found.flatMap(({ path, value }) => {
+    const at = { line: value.line, column: value.column, path };
+    if (value.kind !== "object") {
+      const severity = found.length === 1 ? "error" : "warning";
+      report("file-shape", severity, at, `${path.join(".")} is not an object.`, 'Write {"name": {…}}.');
+      return [];
+    }
+    if (value.members.length === 0 && found.length === 1) {
+      const fix = 'Add one: "name": {"type": "http", "url": "https://…"}.';
+      report("file-shape", "warning", at, "The file contains no servers.", fix);
+    }
+    return value.members.flatMap((member) => {
+      const isNew = !seen.has(member.key);
+      seen.add(member.key);
+      if (isNew) return [{ member, path }];
+      const message = `${quoteName(member.key)} is in several objects of the file; this one is not used.`;
+      const here = { line: member.keyAt.line, column: member.keyAt.column, path: [...path, member.key] };
+      report("file-shape", "warning", here, message, "Remove it, or give it another name.");
+      return [];
+    });
+  });
+  const byContainer = dialects.find(({ container }) => container.join() === first.path.join())?.name ?? "vscode";
+  const ofEntries = members.map(({ member }) => dialectOfEntry(member.value)).find((name) => name !== undefined);
+  const isPlain = first.path[0] === "mcpServers";
+  return {
+    dialect: dialectOfFile(file) ?? (isPlain ? ofEntries : undefined) ?? byContainer,
+    entryDialect: dialectOfFile(file) ?? byContainer,
+    members,
+    inputs,
+  };
+}
+
+/** Everything next to the servers belongs to another program, unless it looks like a server itself. */
+function reportOthers(root: JsonObjectNode, known: ReadonlySet<string>, report: Report): void {
+  for (const { key, keyAt, value } of root.members) {
+    if (known.has(key) || otherKeys.has(key)) continue;
+    const position = { line: keyAt.line, column: keyAt.column, path: [key] };
+    const message = `${quoteName(key)} is not used.`;
+    if (!isEntry(value)) report("file-shape", "note", position, message, "Keep it for the program that uses it.");
+    else report("file-shape", "warning", position, message, "If it is a server, move it to the others.");
+  }
+}
+
+/** The dialect of a file whose entries are at the top level. */
+function dialectOfTop(members: readonly JsonMember[]): DialectName {
+  const isDraft = members.some(
+    ({ value }) =>
+      value.kind === "object" &&
+      value.members.some(
+        (field) =>
+          field.key === "title" ||
+          (field.key === "type" && field.value.kind === "string" && field.value.value === "streamable-http"),
+      ),
+  );
+  return isDraft ? "mcp-json" : (members.map(({ value }) => dialectOfEntry(value)).find(Boolean) ?? "claude-code");
+}
+
+const reachFields: ReadonlySet<string> = new Set(["url", "command", "serverUrl", "httpUrl"]);
+
+function isEntry(value: JsonNode): boolean {
+  // The value of each is a string, except in Zed's older files: {"url": {…}} is an object with a server called "url".
+  return (
+    value.kind === "object" &&
+    value.members.some((field) => reachFields.has(field.key) && field.value.kind === "string")
+  );
+}
+
+function memberOf(object: JsonObjectNode, name: string): JsonMember | undefined {
+  return object.members.find(({ key }) => key === name);
+}

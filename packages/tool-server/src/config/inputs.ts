@@ -1,0 +1,72 @@
+import { quoteName, type Report } from "./finding.js";
+import type { JsonMember, JsonNode } from "./json-with-positions.js";
+
+/** A value that a person is asked for, and that `${input:id}` refers to. */
+export interface InputDefinition {
+  readonly id: string;
+  /** What to enter, for the prompt. */
+  readonly description: string | undefined;
+  /** Whether the value is a secret. */
+  readonly isSecret: boolean;
+  /** What the prompt offers. */
+  readonly suggestion: string | undefined;
+  /** The only values to choose from; empty: any. */
+  readonly choices: readonly string[];
+  /** The definition as written, which an approval covers. */
+  readonly written: unknown;
+}
+
+/** No file needs more. */
+const maxInputs = 256;
+
+/** Parses the `inputs` of a file. An input that cannot be understood is reported, and its users have an undefined input. */
+export function parseInputs(
+  member: JsonMember | undefined,
+  report: Report,
+  plain: (node: JsonNode) => unknown,
+): InputDefinition[] {
+  if (member === undefined) return [];
+  const position = { line: member.keyAt.line, column: member.keyAt.column, path: [member.key] };
+  if (member.value.kind !== "array") {
+    const fix = 'Write [{"id": "…", "type": "promptString", "description": "…"}].';
+    report("input-shape", "warning", position, "inputs is not an array, so none of them is known.", fix);
+    return [];
+  }
+  return member.value.items.slice(0, maxInputs).flatMap((item, index): InputDefinition[] => {
+    const read = (name: string): JsonNode | undefined =>
+      item.kind === "object" ? item.members.find(({ key }) => key === name)?.value : undefined;
+    const stringOf = (name: string): string | undefined => {
+      const node = read(name);
+      return node?.kind === "string" ? node.value : undefined;
+    };
+    const here = { line: item.line, column: item.column, path: [member.key, index] };
+    const id = stringOf("id");
+    if (id === undefined) {
+      report("input-shape", "warning", here, "The input has no id.", 'Write "id": "…".');
+      return [];
+    }
+    if (stringOf("type") === "command") {
+      const message = `The input ${quoteName(id)} is the result of a command of VS Code, which cannot be run here.`;
+      report("input-shape", "note", here, message, "A person is asked for it instead.");
+    }
+    const options = read("options");
+    const choices = options?.kind === "array" ? options.items.flatMap((each) => labelOf(each)) : [];
+    const password = read("password");
+    return [
+      {
+        id,
+        description: stringOf("description"),
+        isSecret: password?.kind === "boolean" && password.value,
+        suggestion: stringOf("default"),
+        choices,
+        written: plain(item),
+      },
+    ];
+  });
+}
+
+function labelOf(node: JsonNode): string[] {
+  if (node.kind === "string") return [node.value];
+  const value = node.kind === "object" ? node.members.find(({ key }) => key === "value")?.value : undefined;
+  return value?.kind === "string" ? [value.value] : [];
+}

@@ -1,0 +1,36 @@
+import { ToolServerError } from "../../errors.js";
+
+/** Chooses between Streamable HTTP and its predecessor for a url whose entry does not say which of them the server has. */
+export interface SseFallback {
+  /** The transport to try next, or the one that works. */
+  readonly type: "http" | "sse";
+  /** Whether the other transport is worth a try after this failure. If that one failed as well, throws the first failure. */
+  afterFailure(failure: unknown): boolean;
+}
+
+/** Starts with Streamable HTTP. What has worked is kept until it fails. `report` receives a sentence when SSE is tried. */
+export function createSseFallback(report: (text: string) => void): SseFallback {
+  let first: unknown;
+  return {
+    get type() {
+      return first === undefined ? "http" : "sse";
+    },
+    afterFailure(failure) {
+      if (first !== undefined) {
+        // The first failure is the one to report: it is about the transport that servers should have.
+        const earlier = first;
+        first = undefined;
+        throw earlier;
+      }
+      if (!isOlderServer(failure)) return false;
+      first = failure;
+      report("The server refused Streamable HTTP, so HTTP with SSE is tried.");
+      return true;
+    },
+  };
+}
+
+/** Whether a server refuses the request of Streamable HTTP as servers do that only have the older transport. */
+function isOlderServer(failure: unknown): boolean {
+  return ToolServerError.is(failure) && [400, 404, 405].includes(failure.details.status ?? 0);
+}
