@@ -31,7 +31,7 @@ export interface ForeignField {
   readonly dialects: readonly DialectName[];
   /** What it does here. */
   readonly effect: string;
-  /** The field of ours that it stands for; undefined if it has no effect. */
+  /** The field of ours that means the same; undefined if `translate` decides, or if it has no effect. */
   readonly field?: FieldName | undefined;
   /** Changes the value, if it is more than another name. */
   readonly translate?: ((value: JsonNode, dialect: Dialect) => Translated) | undefined;
@@ -144,7 +144,7 @@ const typeSpellings: Readonly<Record<string, string>> = {
   websocket: "ws",
 };
 
-/** What became of the fields of an entry. */
+/** The fields of an entry after their translation. */
 export interface TranslatedEntry {
   readonly fields: ReadonlyMap<FieldName, readonly EntryField[]>;
   /** Fields that other programs have and that do nothing here. */

@@ -21,7 +21,7 @@ export interface Dialect {
   /** The program or the document that defines it. */
   readonly title: string;
   readonly format: "json" | "toml";
-  /** The keys that lead to the entries; empty if they are at the top level. */
+  /** The keys of the object with the entries; empty if they are at the top level. */
   readonly container: readonly string[];
   /** Matches the end of a file's path, with slashes, if that path says the dialect. */
   readonly file?: RegExp | undefined;
@@ -129,7 +129,7 @@ export function dialectOfFile(file: string | undefined): DialectName | undefined
   return path === undefined ? undefined : dialects.find((dialect) => dialect.file?.test(path))?.name;
 }
 
-/** Whether a text without a telling path is TOML: it has a table of servers in brackets. */
+/** Whether a string is TOML, if no path says so: it has a table of servers in brackets. */
 export function looksLikeToml(text: string): boolean {
   return !/^\ufeff?\s*\{/.test(text) && /^[ \t]*\[[ \t]*mcp_servers[ \t]*[.\]]/m.test(text);
 }
