@@ -46,7 +46,7 @@ test("prints the URL for a client, and what a correct client does", async () => 
   expect(code).toBe(0);
   expect(out).toMatch(/^Point a client at {5}http:\/\/127\.0\.0\.1:\d+\/mcp$/m);
   expect(out).toMatch(/^metadata-html: .* A good client tries the urls of OpenID Connect next\.$/m);
-  expect((await run([])).out).toContain("no switch is on");
+  expect((await run([])).out).toContain("No switch is on");
 });
 
 test("prints one line with --json, logs requests without secrets, and ends at an interrupt", async () => {
