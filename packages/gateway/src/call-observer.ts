@@ -1,5 +1,5 @@
 import type { Connection } from "@wirescope/tool-server";
-import type { JsonObject, RpcFault } from "@wirescope/tool-server/internal";
+import type { RpcFault, RpcObject } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "./client-call.js";
 import type { TraceFields } from "./trace-fields.js";
 
@@ -25,7 +25,7 @@ export interface ObservedRequest {
   readonly connection: Pick<Connection, "info" | "server">;
   readonly method: string;
   /** With the server's own names. */
-  readonly params: JsonObject;
+  readonly params: RpcObject;
 }
 
 /** Observes one request to a server. */
@@ -34,7 +34,7 @@ export interface RequestObserver {
   readonly fields?: TraceFields | undefined;
   /** It is sent, for the first time or again. */
   sent(): void;
-  succeeded(result: JsonObject): void;
+  succeeded(result: RpcObject): void;
   failed(error: unknown): void;
 }
 

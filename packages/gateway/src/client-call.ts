@@ -2,9 +2,9 @@ import {
   Call,
   type CallRequest,
   type Era,
-  type JsonObject,
   type LogLevel,
   type RequestId,
+  type RpcObject,
 } from "@wirescope/tool-server/internal";
 import type { TraceFields } from "./trace-fields.js";
 
@@ -53,7 +53,7 @@ export abstract class ClientCall extends Call {
   /** Undefined for a modern client. */
   abstract readonly session: CallSession | undefined;
   /** The capabilities that the client declared. */
-  abstract readonly capabilities: JsonObject;
+  abstract readonly capabilities: RpcObject;
   /** The lowest log level for this request; undefined if the client requested no log messages. */
   abstract readonly logLevel: LogLevel | undefined;
   abstract readonly progressToken: RequestId | undefined;
@@ -72,12 +72,12 @@ export abstract class ClientCall extends Call {
   }
 
   /** Sends a notification about the call. Dropped if the client cannot be reached. */
-  abstract notify(method: string, params: JsonObject): void;
+  abstract notify(method: string, params: RpcObject): void;
 
   /** Sends a request of the server to the client. Rejects with an RpcError, also when the call or the signal is cancelled. */
-  abstract ask(method: string, params: JsonObject | undefined, signal?: AbortSignal | undefined): Promise<JsonObject>;
+  abstract ask(method: string, params: RpcObject | undefined, signal?: AbortSignal | undefined): Promise<RpcObject>;
 
-  override onProgress(progress: JsonObject): void {
+  override onProgress(progress: RpcObject): void {
     this.activeAt = Date.now();
     const { progressToken } = this;
     if (progressToken !== undefined) this.notify("notifications/progress", { ...progress, progressToken });

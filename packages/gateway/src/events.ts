@@ -1,4 +1,4 @@
-import type { JsonObject, LogLevel, RequestId } from "@wirescope/tool-server/internal";
+import type { LogLevel, RequestId, RpcObject } from "@wirescope/tool-server/internal";
 
 /** The client that made a call or has a session. */
 export interface CallerFacts {
@@ -60,8 +60,8 @@ export type InternalEvent =
   /** `uri` is the resource as its server knows it. */
   | { readonly kind: "resource-updated"; readonly server: string; readonly uri: string }
   /** A log message of a server that relates to no call. */
-  | { readonly kind: "server-log"; readonly level: LogLevel; readonly params: JsonObject }
-  | { readonly kind: "elicitation-completed"; readonly elicitationId: string; readonly params: JsonObject }
+  | { readonly kind: "server-log"; readonly level: LogLevel; readonly params: RpcObject }
+  | { readonly kind: "elicitation-completed"; readonly elicitationId: string; readonly params: RpcObject }
   /** A sign-in to a server has started or ended. */
   | { readonly kind: "sign-in-changed"; readonly server: string };
 

@@ -1,9 +1,9 @@
-import { type Cancellation, isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { type Cancellation, isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 
 interface Asked {
   readonly method: string;
-  readonly params: JsonObject | undefined;
-  resolve(response: JsonObject): void;
+  readonly params: RpcObject | undefined;
+  resolve(response: RpcObject): void;
 }
 
 /** Questions of a legacy server that a modern client receives in a result, and responds to in a later request. */
@@ -20,10 +20,10 @@ export class InputQuestions {
   /** Adds a question. Rejects with an RpcError if there are too many, or the call or the signal is cancelled. */
   ask(
     method: string,
-    params: JsonObject | undefined,
+    params: RpcObject | undefined,
     call: Cancellation,
     signal: AbortSignal | undefined,
-  ): Promise<JsonObject> {
+  ): Promise<RpcObject> {
     if (this.#asked.size >= maxQuestions) return Promise.reject(tooManyQuestions());
     this.#lastKey += 1;
     const key = `${this.#prefix}${this.#lastKey}`;
@@ -63,7 +63,7 @@ export class InputQuestions {
   }
 
   /** The open questions by key; undefined if there are none. */
-  list(): JsonObject | undefined {
+  list(): RpcObject | undefined {
     if (this.#asked.size === 0) return undefined;
     const questions = [...this.#asked].map(([key, { method, params }]) => [
       key,
@@ -74,7 +74,7 @@ export class InputQuestions {
 }
 
 /** A question of a legacy server in modern form: without its own `_meta`, and without elicitation ids. */
-function asModern({ _meta, elicitationId, task, ...params }: JsonObject): JsonObject {
+function asModern({ _meta, elicitationId, task, ...params }: RpcObject): RpcObject {
   return params;
 }
 

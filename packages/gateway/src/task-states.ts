@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, metaOf, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { isObject, metaOf, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 
 /** The extension of modern clients and servers. Legacy ones have a capability, `tasks`. */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
@@ -7,7 +7,7 @@ export const tasksExtension = "io.modelcontextprotocol/tasks";
 export const relatedTaskKey = "io.modelcontextprotocol/related-task";
 
 /** A task in the form for legacy clients, under the id that the client uses. The state may be of either era. */
-export function legacyTask(state: JsonObject, taskId: string): JsonObject {
+export function legacyTask(state: RpcObject, taskId: string): RpcObject {
   const { status, statusMessage, createdAt, lastUpdatedAt, ttl, ttlMs = ttl, pollInterval } = state;
   const pollIntervalMs = state.pollIntervalMs ?? pollInterval;
   return {
@@ -22,7 +22,7 @@ export function legacyTask(state: JsonObject, taskId: string): JsonObject {
 }
 
 /** A task of a legacy server in the form for modern clients, under the id that the client uses. */
-export function modernTask(state: JsonObject, taskId: string): JsonObject {
+export function modernTask(state: RpcObject, taskId: string): RpcObject {
   const { status, statusMessage, createdAt, lastUpdatedAt, ttl, pollInterval } = state;
   return {
     taskId,
@@ -40,7 +40,7 @@ export function isTerminal(status: unknown): boolean {
 }
 
 /** A result without the key that names its task in the server's own words. */
-export function withoutRelatedTask(result: JsonObject): JsonObject {
+export function withoutRelatedTask(result: RpcObject): RpcObject {
   const meta = metaOf(result);
   if (meta === undefined || !(relatedTaskKey in meta)) return result;
   const { [relatedTaskKey]: _, ...rest } = meta;
@@ -49,17 +49,17 @@ export function withoutRelatedTask(result: JsonObject): JsonObject {
 }
 
 /** A result of a task for a legacy client. */
-export function withRelatedTask(result: JsonObject, taskId: string): JsonObject {
+export function withRelatedTask(result: RpcObject, taskId: string): RpcObject {
   return { ...result, _meta: { ...metaOf(result), [relatedTaskKey]: { taskId } } };
 }
 
 /** Whether a client declares the extension. */
-export function declaresTasks({ extensions }: JsonObject): boolean {
+export function declaresTasks({ extensions }: RpcObject): boolean {
   return isObject(extensions) && isObject(extensions[tasksExtension]);
 }
 
 /** The error for a client that did not declare a capability that a request requires. */
-export function capabilityMissing(requiredCapabilities: JsonObject): RpcError {
+export function capabilityMissing(requiredCapabilities: RpcObject): RpcError {
   return new RpcError(rpcCodes.capabilityMissing, "Missing required client capability", {
     data: { requiredCapabilities },
     status: 400,

@@ -1,4 +1,4 @@
-import { type JsonObject, metaOf } from "@wirescope/tool-server/internal";
+import { metaOf, type RpcObject } from "@wirescope/tool-server/internal";
 
 /**
  * The W3C trace context and baggage of a request. The names are those of the headers, and of the keys in `_meta` that MCP reserves
@@ -16,7 +16,7 @@ export type Propagator = "tracecontext" | "baggage";
 /** Reads the trace fields of requests. */
 export interface TraceFieldReader {
   /** The fields to forward: from `_meta`, or else from the headers. Undefined if the request has none. */
-  read(params: JsonObject, headers: Fields | undefined): TraceFields | undefined;
+  read(params: RpcObject, headers: Fields | undefined): TraceFields | undefined;
   /** The trace context in the `_meta` or the headers of a request. */
   contextIn(source: Fields | undefined): TraceFields | undefined;
 }

@@ -20,7 +20,7 @@ import type { ServerValues } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openExplainableServers } from "../why/explain-configured.js";
-import type { Approval, ServerAdmin, TrustRow } from "./server-admin.js";
+import type { PendingApproval, ServerAdmin, TrustRow } from "./server-admin.js";
 
 /** The servers of a configuration, in this process. */
 export interface LocalAdmin extends ServerAdmin {
@@ -100,7 +100,7 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       for (const entry of entries) rows.push({ name: entry.name, type: entry.type, ...trustOf(await evaluate(entry)) });
       return rows;
     },
-    async approval(server): Promise<Approval> {
+    async approval(server): Promise<PendingApproval> {
       const { entries, evaluate } = await openEvaluation();
       const entry = entries.find((each) => each.name === server);
       if (entry === undefined) {

@@ -12,7 +12,7 @@ import { ToolServerError } from "@wirescope/tool-server";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { failureFrom, type GatewayAdmin } from "./connect-to-gateway.js";
-import type { ServerAdmin, SignedIn, SignInOptions } from "./server-admin.js";
+import type { AdminSignInOptions, ServerAdmin, SignedIn } from "./server-admin.js";
 
 /** The servers of the gateway that runs, which does what is asked. It has redacted what it sends. */
 export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io): ServerAdmin {
@@ -109,7 +109,7 @@ async function signIn(
   { client, url }: Pick<GatewayAdmin, "client" | "url">,
   io: Io,
   server: string,
-  options: SignInOptions,
+  options: AdminSignInOptions,
 ): Promise<Server> {
   const { person, signal } = options;
   let confirmed: Confirmed = { confirmedIssuer: "", confirmedOrigin: options.confirmedOrigin ?? "" };
@@ -141,7 +141,7 @@ async function attempt(
   client: AdminClient,
   io: Io,
   server: string,
-  { person, isByDevice, scopes, signal }: SignInOptions,
+  { person, isByDevice, scopes, signal }: AdminSignInOptions,
   confirmed: Confirmed,
 ): Promise<Server> {
   const over = new AbortController();

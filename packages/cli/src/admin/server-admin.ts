@@ -19,12 +19,12 @@ export interface ServerAdmin extends AsyncDisposable {
   statuses(): Promise<readonly ServerReport[]>;
   /** Whose sign-ins `list` shows: those of a gateway, or those of a vault. */
   describe(): Promise<{ readonly gateway: string } | { readonly vault: ReturnType<Vault["describe"]> }>;
-  signIn(server: string, options: SignInOptions): Promise<SignedIn>;
+  signIn(server: string, options: AdminSignInOptions): Promise<SignedIn>;
   signOut(server: string): Promise<SignOutReport>;
   /** Which servers are trusted. */
   approvals(): Promise<readonly TrustRow[]>;
   /** What there is to approve of one. */
-  approval(server: string): Promise<Approval>;
+  approval(server: string): Promise<PendingApproval>;
   /** Says why a server does not work. Asks nobody for trust. */
   explain(server: string): Promise<Explanation>;
   /** Connects the named server, or all that are not connected, and gives how each is now. */
@@ -36,7 +36,7 @@ export interface ServerAdmin extends AsyncDisposable {
 }
 
 /** How a person signs in. */
-export interface SignInOptions {
+export interface AdminSignInOptions {
   readonly person: SignIn;
   readonly isByDevice: boolean;
   readonly scopes: readonly string[];
@@ -61,7 +61,7 @@ export interface TrustRow {
 }
 
 /** What there is to approve of a server. */
-export interface Approval extends Omit<TrustRow, "type"> {
+export interface PendingApproval extends Omit<TrustRow, "type"> {
   /** All that a person has to see. */
   readonly lines: readonly string[];
   /** Whether it is trusted for the run of a gateway alone. */

@@ -1,6 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { LocalAdmin } from "../admin/local-admin.js";
-import type { Approval, ServerAdmin, TrustRow } from "../admin/server-admin.js";
+import type { PendingApproval, ServerAdmin, TrustRow } from "../admin/server-admin.js";
 import type { Io } from "../io.js";
 import { commonOptions } from "../options.js";
 import { formatJson } from "../output/json.js";
@@ -65,7 +65,7 @@ async function approvalOf(
   admin: ServerAdmin,
   local: () => Promise<LocalAdmin>,
   isOfGateway: boolean,
-): Promise<Approval> {
+): Promise<PendingApproval> {
   const approval = await admin.approval(name);
   return isOfGateway || !approval.isForRun ? approval : (await local()).approval(name);
 }
@@ -77,7 +77,7 @@ async function approveAll(
   { yes: isYes, json: isJson, endpoint }: { readonly yes: boolean; readonly json: boolean; readonly endpoint: boolean },
   screen: Screen,
 ): Promise<number> {
-  const all: Approval[] = [];
+  const all: PendingApproval[] = [];
   for (const { name } of await admin.approvals()) all.push(await approvalOf(name, admin, local, endpoint));
   const pending = all.filter(({ state }) => state === "new" || state === "changed");
   const unclear = all.filter(({ state }) => state !== "trusted");
@@ -113,7 +113,7 @@ function printApprovals(rows: readonly TrustRow[], screen: Screen, isJson: boole
 }
 
 async function decide(
-  approval: Approval,
+  approval: PendingApproval,
   { yes: isYes, json: isJson }: { readonly yes: boolean; readonly json: boolean },
   io: Io,
   screen: Screen,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packageRoot } from "../version.js";
-import { type HttpToolServer, type Refusal, startHttpToolServer } from "./servers/http-tool-server.js";
+import { type DemoRefusal, type HttpToolServer, startHttpToolServer } from "./servers/http-tool-server.js";
 import { startDemoAuthorizationServer, startNotesServer } from "./servers/notes-server.js";
 
 /** Tool servers of every kind on this machine, with a configuration in a temporary folder. */
@@ -86,7 +86,7 @@ function signTime(time: string, key: string): string {
   return createHmac("sha256", key).update(time).digest("hex");
 }
 
-function checkSignature({ headers }: IncomingMessage, key: string): Refusal | undefined {
+function checkSignature({ headers }: IncomingMessage, key: string): DemoRefusal | undefined {
   const time = String(headers["x-timestamp"] ?? "");
   const signature = Buffer.from(String(headers["x-signature"] ?? ""));
   const expected = Buffer.from(signTime(time, key));

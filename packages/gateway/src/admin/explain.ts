@@ -11,7 +11,7 @@ import { type Explanation, explainServer } from "@wirescope/tool-server/why";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { ServerFailure } from "../servers/server.js";
 
-export interface ExplainOptions {
+export interface GatewayExplainOptions {
   readonly server: string;
   readonly configured: GatewayConfiguration;
   readonly secrets: SecretRegistry;
@@ -23,7 +23,7 @@ export interface ExplainOptions {
 }
 
 /** Diagnoses a server as the gateway reaches it: with its variables, its tokens and its last failure. */
-export function explainGatewayServer(options: ExplainOptions): Promise<Explanation> {
+export function explainGatewayServer(options: GatewayExplainOptions): Promise<Explanation> {
   const { server, configured, secrets, info } = options;
   const { configuration, configurationPath, variables, pluginRoot, ca, sandbox, oauth } = configured;
   return explainServer({

@@ -1,8 +1,8 @@
 import {
   type Cancellation,
-  type JsonObject,
   RpcError,
   type RpcMessage,
+  type RpcObject,
   type RpcResponse,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
@@ -15,17 +15,17 @@ export interface Questions {
    */
   ask(
     method: string,
-    params: JsonObject | undefined,
+    params: RpcObject | undefined,
     call: Cancellation,
     signal: AbortSignal | undefined,
     send: (message: RpcMessage) => void,
-  ): Promise<JsonObject>;
+  ): Promise<RpcObject>;
   responded(response: RpcResponse): void;
   close(reason: string): void;
 }
 
 interface Pending {
-  resolve(result: JsonObject): void;
+  resolve(result: RpcObject): void;
   reject(error: RpcError): void;
 }
 
@@ -49,7 +49,7 @@ export function createQuestions(timeoutMs: number): Questions {
       const onAbort = (): void => giveUp("The question was cancelled.");
       const timer = setTimeout(() => giveUp("The client did not respond in time."), timeoutMs);
       call.addEventListener("abort", onAbort);
-      const asked = new Promise<JsonObject>((resolve, reject) => {
+      const asked = new Promise<RpcObject>((resolve, reject) => {
         pending.set(id, { resolve, reject });
         if (signal?.aborted || call.aborted) queueMicrotask(onAbort);
         else signal?.addEventListener("abort", onAbort, { once: true });

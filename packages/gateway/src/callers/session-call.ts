@@ -1,10 +1,10 @@
 import {
   type CallOutcome,
   isId,
-  type JsonObject,
   type LogLevel,
   metaOf,
   type RequestId,
+  type RpcObject,
   type RpcRequest,
 } from "@wirescope/tool-server/internal";
 import { type CallSession, type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
@@ -14,16 +14,16 @@ import type { Outlet } from "./outlet.js";
 /** The session of a call, with what only its calls need. */
 export interface CallHost {
   readonly session: CallSession & { readonly account: ClientAccount; readonly logLevel: LogLevel | undefined };
-  readonly capabilities: JsonObject;
+  readonly capabilities: RpcObject;
   /** The outlet of the request, or the one for everything else if that is closed. */
   reach(outlet: Outlet): Outlet | undefined;
   /** Asks the client. Rejects as `ClientCall.ask` does. */
   ask(
     call: SessionCall,
     method: string,
-    params: JsonObject | undefined,
+    params: RpcObject | undefined,
     signal: AbortSignal | undefined,
-  ): Promise<JsonObject>;
+  ): Promise<RpcObject>;
   /** Sends the response. */
   settled(call: SessionCall, outcome: CallOutcome): void;
 }
@@ -54,7 +54,7 @@ export class SessionCall extends ClientCall {
     return this.#host.session.account;
   }
 
-  get capabilities(): JsonObject {
+  get capabilities(): RpcObject {
     return this.#host.capabilities;
   }
 
@@ -62,11 +62,11 @@ export class SessionCall extends ClientCall {
     return this.#host.session.logLevel;
   }
 
-  notify(method: string, params: JsonObject): void {
+  notify(method: string, params: RpcObject): void {
     this.#host.reach(this.outlet)?.send({ jsonrpc: "2.0", method, params });
   }
 
-  ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
+  ask(method: string, params: RpcObject | undefined, signal?: AbortSignal): Promise<RpcObject> {
     if (this.#asked >= maxQuestions) return Promise.reject(tooManyQuestions());
     this.#asked += 1;
     return this.#host.ask(this, method, params, signal).finally(() => {

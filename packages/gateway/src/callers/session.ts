@@ -4,11 +4,11 @@ import {
   isId,
   isLevelAtLeast,
   isObject,
-  type JsonObject,
   type LogLevel,
   type RequestId,
   RpcError,
   type RpcNotification,
+  type RpcObject,
   type RpcRequest,
   type RpcResponse,
   rpcCodes,
@@ -26,7 +26,7 @@ export interface SessionInit {
   readonly account: ClientAccount;
   readonly protocolVersion: string;
   readonly clientInfo: Implementation | undefined;
-  readonly capabilities: JsonObject;
+  readonly capabilities: RpcObject;
   readonly dispatch: Dispatch;
   /** Milliseconds for the client to respond to a question. */
   readonly inputMs: number;
@@ -83,7 +83,7 @@ export function createSession(init: SessionInit): Session {
   let usedAt = Date.now();
   let isClosed = false;
 
-  const notify = (method: string, params?: JsonObject): void => {
+  const notify = (method: string, params?: RpcObject): void => {
     if (stream?.isOpen)
       stream.send(params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params });
   };
@@ -243,7 +243,7 @@ function statusOf(outcome: CallOutcome): number {
 
 /** Validates the parameters of `initialize`. Throws an RpcError. */
 export function readInitialize(
-  params: JsonObject | undefined,
+  params: RpcObject | undefined,
 ): Pick<SessionInit, "capabilities" | "clientInfo"> & { readonly requested: string } {
   const { protocolVersion, capabilities, clientInfo } = params ?? {};
   if (typeof protocolVersion !== "string")

@@ -1,11 +1,11 @@
 import {
   type CallOutcome,
   type CallRequest,
-  type JsonObject,
   jsonLengthOf,
   type LogLevel,
   type RequestId,
   RpcError,
+  type RpcObject,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import { type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
@@ -14,7 +14,7 @@ import type { Outlet } from "./outlet.js";
 
 /** The questions of a server, by key. */
 export interface InputRequests {
-  readonly questions: JsonObject;
+  readonly questions: RpcObject;
   readonly result?: undefined;
   readonly fault?: undefined;
 }
@@ -23,7 +23,7 @@ export interface StatelessCallOptions {
   /** Method and name: a client that returns with input must return for the same subject. */
   readonly subject: string;
   readonly account: ClientAccount;
-  readonly capabilities: JsonObject;
+  readonly capabilities: RpcObject;
   readonly logLevel: LogLevel | undefined;
   readonly headers: RequestHeaders | undefined;
 }
@@ -45,7 +45,7 @@ export class StatelessCall extends ClientCall {
   readonly session: undefined = undefined;
   readonly subject: string;
   readonly account: ClientAccount;
-  readonly capabilities: JsonObject;
+  readonly capabilities: RpcObject;
   readonly logLevel: LogLevel | undefined;
   progressToken: RequestId | undefined = undefined;
   /** That of the current leg; undefined between two legs. What is sent then is kept for the next. */
@@ -53,7 +53,7 @@ export class StatelessCall extends ClientCall {
   #then: ((end: CallOutcome | InputRequests) => void) | undefined = undefined;
   #done: CallOutcome | undefined = undefined;
   #asked: InputQuestions | undefined = undefined;
-  #kept: [method: string, params: JsonObject, length: number][] | undefined = undefined;
+  #kept: [method: string, params: RpcObject, length: number][] | undefined = undefined;
   #keptLength = 0;
 
   constructor(request: CallRequest, options: StatelessCallOptions) {
@@ -87,7 +87,7 @@ export class StatelessCall extends ClientCall {
     this.#asked?.respond(responses);
   }
 
-  notify(method: string, params: JsonObject): void {
+  notify(method: string, params: RpcObject): void {
     if (this.#outlet === undefined) {
       const before = this.#keptLength;
       if (!this.#keeps(params)) return;
@@ -97,7 +97,7 @@ export class StatelessCall extends ClientCall {
     } else if (this.#outlet.isOpen) this.#outlet.send({ jsonrpc: "2.0", method, params });
   }
 
-  ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
+  ask(method: string, params: RpcObject | undefined, signal?: AbortSignal): Promise<RpcObject> {
     if (!this.#keeps(params ?? {})) return Promise.reject(new RpcError(rpcCodes.failed, tooLargeText));
     this.#asked ??= new InputQuestions();
     const asked = this.#asked.ask(method, params, this, signal);

@@ -4,12 +4,12 @@ import {
   faultOf,
   isId,
   isObject,
-  type JsonObject,
   jsonLengthOf,
   metaKeys,
   metaOf,
   modernVersions,
   RpcError,
+  type RpcObject,
   type RpcRequest,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
@@ -141,7 +141,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
 }
 
 /** The result of `server/discover`. */
-function discover(hub: Hub): JsonObject {
+function discover(hub: Hub): RpcObject {
   return {
     supportedVersions: [...modernVersions],
     capabilities: hub.capabilities("modern"),
@@ -150,7 +150,7 @@ function discover(hub: Hub): JsonObject {
 }
 
 /** A result in the form that modern clients expect. */
-function modernResult(method: string, result: JsonObject, hub: Hub): JsonObject {
+function modernResult(method: string, result: RpcObject, hub: Hub): RpcObject {
   if (result.resultType === "input_required") {
     const { requestState } = result;
     return stamped(
@@ -173,13 +173,13 @@ function modernResult(method: string, result: JsonObject, hub: Hub): JsonObject 
 }
 
 /** Adds the server info if it is missing. */
-function stamped(result: JsonObject, { info }: Hub): JsonObject {
+function stamped(result: RpcObject, { info }: Hub): RpcObject {
   const meta = isObject(result._meta) ? result._meta : {};
   return metaKeys.serverInfo in meta ? result : { ...result, _meta: { ...meta, [metaKeys.serverInfo]: info } };
 }
 
 /** The parameters for the server: a state that it returned is restored. */
-function ownParams(params: JsonObject): JsonObject {
+function ownParams(params: RpcObject): RpcObject {
   const { requestState } = params;
   if (typeof requestState !== "string" || !requestState.startsWith(serverPrefix)) return params;
   return { ...params, requestState: requestState.slice(serverPrefix.length) };

@@ -1,8 +1,8 @@
 import {
   isObject,
-  type JsonObject,
   metaKeys,
   RpcError,
+  type RpcObject,
   type RpcRequest,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
@@ -61,7 +61,7 @@ export function createClientSubscriptions({
     if (isGone()) return undefined;
     // Others may have started meanwhile.
     assertRoom();
-    const notify = (method: string, params: JsonObject = {}): void => {
+    const notify = (method: string, params: RpcObject = {}): void => {
       const _meta = { ...(isObject(params._meta) ? params._meta : {}), [metaKeys.subscriptionId]: id };
       if (outlet.isOpen) outlet.send({ jsonrpc: "2.0", method, params: { ...params, _meta } });
     };
@@ -133,7 +133,7 @@ export function createClientSubscriptions({
   };
 }
 
-function readFilter(params: JsonObject | undefined): {
+function readFilter(params: RpcObject | undefined): {
   readonly lists: ReadonlySet<ChangingList>;
   readonly uris: readonly string[];
 } {

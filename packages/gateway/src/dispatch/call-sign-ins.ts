@@ -1,6 +1,6 @@
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
-import { faultOf, isObject, type JsonObject, RpcError } from "@wirescope/tool-server/internal";
+import { faultOf, isObject, RpcError, type RpcObject } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -149,7 +149,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     }
   };
 
-  const retry = async (server: GatewayServer, failed: FailedCall): Promise<JsonObject> => {
+  const retry = async (server: GatewayServer, failed: FailedCall): Promise<RpcObject> => {
     await signIn(server, failed);
     try {
       const result = await failed.again();

@@ -2,8 +2,8 @@ import { ToolServerError } from "@wirescope/tool-server";
 import {
   type CallOutcome,
   faultOf,
-  type JsonObject,
   RpcError,
+  type RpcObject,
   rpcCodes,
   statusOf,
 } from "@wirescope/tool-server/internal";
@@ -35,14 +35,14 @@ export interface FailedCall {
   readonly error: unknown;
   readonly call: ClientCall;
   /** Dispatches it again. */
-  again(): Promise<JsonObject>;
+  again(): Promise<RpcObject>;
 }
 
 /**
  * Dispatches a call again once the reason of its failure is removed; undefined if that is not possible. Rejects with an RpcError
  * or a ToolServerError.
  */
-export type RetryCall = (failed: FailedCall) => Promise<JsonObject> | undefined;
+export type RetryCall = (failed: FailedCall) => Promise<RpcObject> | undefined;
 
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { hub, observers, events, traceFields, retry } = options;
@@ -59,7 +59,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 
   const run = async (call: ClientCall): Promise<void> => {
-    const handle = (): Promise<JsonObject> => hub.handle(call);
+    const handle = (): Promise<RpcObject> => hub.handle(call);
     let outcome: CallOutcome;
     try {
       outcome = { result: await observers.within(call, handle) };

@@ -2,9 +2,9 @@ import {
   type Era,
   type Implementation,
   isLogLevel,
-  type JsonObject,
   quoted,
   RpcError,
+  type RpcObject,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
@@ -28,7 +28,7 @@ export interface Hub {
   readonly info: Implementation;
   readonly routes: ResourceRoutes;
   /** What all servers together offer to a client of an era, with the extensions that connected servers declare. */
-  capabilities(era: Era): JsonObject;
+  capabilities(era: Era): RpcObject;
   /** The tasks of servers, and the clients that they belong to. */
   readonly tasks: Tasks;
   /** The instructions of all servers, and which servers are not available. */
@@ -36,7 +36,7 @@ export interface Hub {
   /** Whether a method exists in an era, other than those that the endpoint handles itself. */
   has(method: string, era: Era): boolean;
   /** Handles a call. Throws or rejects with an RpcError or a ToolServerError. */
-  handle(call: ClientCall): Promise<JsonObject>;
+  handle(call: ClientCall): Promise<RpcObject>;
 }
 
 export interface HubOptions {
@@ -47,10 +47,10 @@ export interface HubOptions {
   readonly tasks: Tasks;
 }
 
-type Method = (call: ClientCall) => Promise<JsonObject>;
+type Method = (call: ClientCall) => Promise<RpcObject>;
 
 /** Always all capabilities, because servers come and go. */
-const capabilities: JsonObject = {
+const capabilities: RpcObject = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
   prompts: { listChanged: true },
@@ -58,7 +58,7 @@ const capabilities: JsonObject = {
   logging: {},
 };
 
-const legacyTaskCapability: JsonObject = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+const legacyTaskCapability: RpcObject = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
 export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): Hub {
   const routes = createResourceRoutes(servers);

@@ -1,4 +1,4 @@
-import type { CallRequest, JsonObject } from "@wirescope/tool-server/internal";
+import type { CallRequest, RpcObject } from "@wirescope/tool-server/internal";
 import { jsonLengthOf, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import { type ClientAccount, ClientCall } from "../client-call.js";
 import { InputQuestions } from "../input-questions.js";
@@ -13,7 +13,7 @@ export interface LegacyTaskInput {
   /** Starts to wait for questions about a task, unless it does already. Resolves when there is one, or after a moment. */
   collect(task: KnownTask, server: GatewayServer, client: ClientCall): Promise<void>;
   /** The open questions by key; undefined if there are none. */
-  questionsOf(task: KnownTask): JsonObject | undefined;
+  questionsOf(task: KnownTask): RpcObject | undefined;
   respond(task: KnownTask, responses: unknown): void;
   /** The task has ended, or was cancelled. */
   end(task: KnownTask): void;
@@ -83,7 +83,7 @@ class TaskInputCall extends ClientCall {
   readonly logLevel: undefined = undefined;
   readonly progressToken: undefined = undefined;
   readonly account: ClientAccount;
-  readonly capabilities: JsonObject;
+  readonly capabilities: RpcObject;
   readonly questions: InputQuestions;
   #length = 0;
   #onAsked = (): void => {};
@@ -117,7 +117,7 @@ class TaskInputCall extends ClientCall {
 
   notify(): void {}
 
-  ask(method: string, params: JsonObject | undefined, signal?: AbortSignal): Promise<JsonObject> {
+  ask(method: string, params: RpcObject | undefined, signal?: AbortSignal): Promise<RpcObject> {
     this.#length += jsonLengthOf(params ?? {}) ?? Number.POSITIVE_INFINITY;
     if (this.#length > maxLength) {
       const message = `The questions about this task exceed ${maxLength} characters.`;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@wirescope/tool-server/internal";
+import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
 import type { GatewayServer } from "../servers/server.js";
 
 /** The maximum length of the extensions of one server, in characters: a client receives those of all servers at once. */
@@ -8,10 +8,10 @@ const maxLength = 16_384;
  * The extensions that connected servers declare, by id. If several declare the same, objects are merged and lists joined; of other
  * values the first is used.
  */
-export function mergeExtensions(servers: readonly GatewayServer[]): Readonly<Record<string, JsonObject>> {
-  const merged: Record<string, JsonObject> = {};
+export function mergeExtensions(servers: readonly GatewayServer[]): Readonly<Record<string, RpcObject>> {
+  const merged: Record<string, RpcObject> = {};
   for (const { description } of servers) {
-    const { extensions } = (description?.capabilities ?? {}) as JsonObject;
+    const { extensions } = (description?.capabilities ?? {}) as RpcObject;
     if (!isObject(extensions) || JSON.stringify(extensions).length > maxLength) continue;
     for (const [id, settings] of Object.entries(extensions)) {
       if (!isObject(settings) || id === "__proto__") continue;
@@ -22,7 +22,7 @@ export function mergeExtensions(servers: readonly GatewayServer[]): Readonly<Rec
   return merged;
 }
 
-function mergeObjects(first: JsonObject, second: JsonObject): JsonObject {
+function mergeObjects(first: RpcObject, second: RpcObject): RpcObject {
   const merged: Record<string, unknown> = { ...first };
   for (const [key, value] of Object.entries(second)) {
     const before = Object.hasOwn(merged, key) ? merged[key] : undefined;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { definitionsOf } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -6,7 +6,7 @@ import { findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resources.js";
 
 /** The prompts of all servers that responded in time. */
-export async function listPrompts(servers: readonly GatewayServer[]): Promise<JsonObject> {
+export async function listPrompts(servers: readonly GatewayServer[]): Promise<RpcObject> {
   const lists = await Promise.all(servers.map((server) => server.prompts.get()));
   return { prompts: definitionsOf(lists) };
 }
@@ -16,7 +16,7 @@ export async function getPrompt(
   servers: readonly GatewayServer[],
   routes: ResourceRoutes,
   call: ClientCall,
-): Promise<JsonObject> {
+): Promise<RpcObject> {
   const { params } = call;
   const { name } = params;
   if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "prompts/get requires a string `name`.");
@@ -36,7 +36,7 @@ export async function complete(
   servers: readonly GatewayServer[],
   routes: ResourceRoutes,
   call: ClientCall,
-): Promise<JsonObject> {
+): Promise<RpcObject> {
   const { params } = call;
   const ref = isObject(params.ref) ? params.ref : {};
   if (ref.type === "ref/prompt" && typeof ref.name === "string") {
@@ -57,7 +57,7 @@ export async function complete(
 }
 
 /** A server without the capability completes nothing, which is not a failure. */
-async function completeAt(server: GatewayServer, params: JsonObject, call: ClientCall): Promise<JsonObject> {
+async function completeAt(server: GatewayServer, params: RpcObject, call: ClientCall): Promise<RpcObject> {
   const { description } = server;
   if (description !== undefined && description.capabilities.completions === undefined) {
     return { completion: { values: [], hasMore: false } };

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject, quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { isObject, quoted, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall, WatchedResource } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
 import { literalFit } from "../servers/tool-filter.js";
 
 /** Reads a resource from the server that has it. */
-export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<JsonObject> {
+export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
   const { params } = call;
   const asked = uriOf(call);
   const { server, uri } = await routes.find(asked);
@@ -18,7 +18,7 @@ export async function readResource(routes: ResourceRoutes, call: ClientCall): Pr
 }
 
 /** Subscribes a session to a resource. */
-export async function subscribeResource(routes: ResourceRoutes, call: ClientCall): Promise<JsonObject> {
+export async function subscribeResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
   const asked = uriOf(call);
   if (asked.length > maxUriLength) {
     throw new RpcError(
@@ -32,7 +32,7 @@ export async function subscribeResource(routes: ResourceRoutes, call: ClientCall
   return {};
 }
 
-export async function unsubscribeResource(call: ClientCall): Promise<JsonObject> {
+export async function unsubscribeResource(call: ClientCall): Promise<RpcObject> {
   call.session?.unwatch(uriOf(call));
   return {};
 }
@@ -65,8 +65,8 @@ export interface ResourceRoutes {
   /** Remembers which server mentioned resources in a result: they may be in no list. */
   learn(server: GatewayServer, content: unknown): void;
   /** The resources of all servers, each with a URI that identifies its server. */
-  list(): Promise<readonly JsonObject[]>;
-  listTemplates(): Promise<readonly JsonObject[]>;
+  list(): Promise<readonly RpcObject[]>;
+  listTemplates(): Promise<readonly RpcObject[]>;
 }
 
 const maxLearned = 10_000;
@@ -86,10 +86,10 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
   };
 
   const distinguish = (
-    lists: readonly (readonly JsonObject[] | undefined)[],
+    lists: readonly (readonly RpcObject[] | undefined)[],
     all: readonly GatewayServer[],
     field: "uri" | "uriTemplate",
-  ): JsonObject[] => {
+  ): RpcObject[] => {
     const counts = new Map<unknown, number>();
     // A duplicate within one server counts once.
     const distinct = lists.map((list) => [...new Map(list?.map((item) => [item[field], item])).values()]);

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@wirescope/tool-server/internal";
+import type { RpcObject } from "@wirescope/tool-server/internal";
 import type { GatewayServer } from "../servers/server.js";
 
 /** The resource with the state of each server. It cannot collide: the URIs of servers have a name and a slash after the scheme. */
@@ -7,7 +7,7 @@ export const statusUri = "wirescope://status";
 const statusMimeType = "application/json";
 
 /** How the resource is listed. */
-export const statusResource: JsonObject = {
+export const statusResource: RpcObject = {
   uri: statusUri,
   name: "wirescope_status",
   title: "Servers behind the gateway",
@@ -16,7 +16,7 @@ export const statusResource: JsonObject = {
 };
 
 /** The content of the resource. */
-export function readStatus(servers: readonly GatewayServer[]): JsonObject {
+export function readStatus(servers: readonly GatewayServer[]): RpcObject {
   const statuses = servers.map((server) => {
     const { name, tools, failure } = server.status();
     const state = availabilityOf(server);

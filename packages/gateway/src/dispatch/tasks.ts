@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ToolServerError } from "@wirescope/tool-server";
-import { faultOf, isObject, type JsonObject, jsonLengthOf, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { faultOf, isObject, jsonLengthOf, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { askClient } from "../servers/forward.js";
 import type { OfferedTool } from "../servers/offered.js";
@@ -22,16 +22,16 @@ import { createLegacyTaskInput } from "./legacy-task-input.js";
 export interface Tasks {
   readonly table: TaskTable;
   /** The parameters of a call of a tool, if it may create a task. Throws an RpcError if the tool cannot be called in this way. */
-  paramsFor(server: GatewayServer, tool: OfferedTool, call: ClientCall, params: JsonObject): JsonObject;
+  paramsFor(server: GatewayServer, tool: OfferedTool, call: ClientCall, params: RpcObject): RpcObject;
   /** The result of a call of a tool for its client: a task is added to the table. */
-  resultOf(server: GatewayServer, call: ClientCall, result: JsonObject): JsonObject;
+  resultOf(server: GatewayServer, call: ClientCall, result: RpcObject): RpcObject;
   /** The methods of modern clients, and those of legacy ones. */
   readonly modern: Readonly<Record<string, TaskMethod>>;
   readonly legacy: Readonly<Record<string, TaskMethod>>;
   close(): void;
 }
 
-type TaskMethod = (call: ClientCall) => Promise<JsonObject>;
+type TaskMethod = (call: ClientCall) => Promise<RpcObject>;
 
 export interface TasksOptions {
   readonly table: TaskTable;
@@ -51,7 +51,7 @@ const pollMs = { min: 250, usual: 1000, max: 5000 };
 export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOptions): Tasks {
   const input = createLegacyTaskInput({ max: maxWaiting, timeoutMs: inputMs });
   /** Results for legacy clients that asked for a task, of servers that responded at once: by the id of the task. */
-  const kept = new Map<string, { readonly state: JsonObject; readonly result: JsonObject; readonly length: number }>();
+  const kept = new Map<string, { readonly state: RpcObject; readonly result: RpcObject; readonly length: number }>();
   let keptLength = 0;
 
   const serverOf = (task: KnownTask, call: ClientCall): GatewayServer => {
@@ -70,16 +70,16 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     return table.find(call.params.taskId, call);
   };
   /** Sends a request about a task. `params` are those of the client. */
-  const send = (server: GatewayServer, call: ClientCall, task: KnownTask, method: string, params: JsonObject = {}) =>
+  const send = (server: GatewayServer, call: ClientCall, task: KnownTask, method: string, params: RpcObject = {}) =>
     server.forward(call, { method, params: { ...params, taskId: task.original } });
-  const stateOf = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<JsonObject> => {
+  const stateOf = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> => {
     const state = await send(server, call, task, "tasks/get", metaParams(call));
     table.update(task, state);
     return state;
   };
 
   /** The state of a task of a legacy server for a modern client, with its result or its questions. */
-  const detailed = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<JsonObject> => {
+  const detailed = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> => {
     const state = modernTask(await stateOf(server, call, task), task.id);
     if (state.status === "completed" || state.status === "failed") {
       input.end(task);
@@ -176,7 +176,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       if (cursor !== undefined && start === 0)
         throw new RpcError(rpcCodes.invalidParams, "The cursor is unknown: start again without one.");
       const page = all.slice(start, start + pageSize);
-      const tasks: JsonObject[] = [];
+      const tasks: RpcObject[] = [];
       for (const task of page) {
         const server = servers().find(({ name }) => name === task.server);
         // A task that its server has forgotten is not listed.
@@ -192,7 +192,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
   };
 
   /** The result of a task of a modern server for a legacy client, which responds to its questions meanwhile. */
-  const awaitModern = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<JsonObject> => {
+  const awaitModern = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> => {
     const asked = new Set<string>();
     for (;;) {
       const state = await stateOf(server, call, task);
@@ -225,7 +225,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
   };
 
   /** A task that has ended, for a legacy client that asked for one and whose server responded at once. */
-  const finish = (server: GatewayServer, call: ClientCall, result: JsonObject): JsonObject => {
+  const finish = (server: GatewayServer, call: ClientCall, result: RpcObject): RpcObject => {
     const length = jsonLengthOf(result) ?? Number.POSITIVE_INFINITY;
     if (length > maxKeptLength) {
       const message = `The result exceeds ${maxKeptLength} characters, and cannot be kept as a task. Call the tool without \`task\`.`;
@@ -300,7 +300,7 @@ function isLegacy({ description }: GatewayServer): boolean {
 /** Whether a server can create tasks for calls of tools. */
 export function supportsTasks({ description }: GatewayServer): boolean {
   if (description === undefined) return false;
-  const { tasks, extensions } = description.capabilities as JsonObject;
+  const { tasks, extensions } = description.capabilities as RpcObject;
   if (description.era === "modern") return isObject(extensions) && isObject(extensions[tasksExtension]);
   const requests = isObject(tasks) && isObject(tasks.requests) ? tasks.requests.tools : undefined;
   return isObject(requests) && isObject(requests.call);
@@ -316,11 +316,11 @@ export function taskSupportOf(
 }
 
 /** The `_meta` of a call, for another request that is sent for it. */
-function metaParams({ params: { _meta } }: ClientCall): JsonObject {
+function metaParams({ params: { _meta } }: ClientCall): RpcObject {
   return _meta === undefined ? {} : { _meta };
 }
 
-function withoutType({ resultType, ...result }: JsonObject): JsonObject {
+function withoutType({ resultType, ...result }: RpcObject): RpcObject {
   return result;
 }
 

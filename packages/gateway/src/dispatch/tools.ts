@@ -1,4 +1,4 @@
-import { type Era, isObject, type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { type Era, isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { definitionsOf, exposedName, type Offered, type OfferedTool } from "../servers/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.js";
@@ -12,7 +12,7 @@ export async function listTools(
   servers: readonly GatewayServer[],
   era: Era,
   offersSignIn: boolean,
-): Promise<JsonObject> {
+): Promise<RpcObject> {
   const lists = await Promise.all(servers.map((server) => server.tools.get()));
   const offered = era === "legacy" ? lists.map((list, index) => asLegacyTools(list, servers[index])) : lists;
   return { tools: definitionsOf([...offered, offersSignIn ? signInTools(servers) : undefined]) };
@@ -24,7 +24,7 @@ export async function callTool(
   routes: ResourceRoutes,
   call: ClientCall,
   { offersSignIn, tasks }: { readonly offersSignIn: boolean; readonly tasks: Tasks },
-): Promise<JsonObject> {
+): Promise<RpcObject> {
   const { name, arguments: args } = call.params;
   if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "tools/call requires a string `name`.");
   const known = findKnown(servers, "tools", name);
@@ -58,13 +58,13 @@ function asLegacyTools(
 }
 
 /** Legacy clients accept only an object schema as the output schema of a tool. */
-function asLegacyTool(tool: JsonObject): JsonObject {
+function asLegacyTool(tool: RpcObject): RpcObject {
   const { outputSchema, ...rest } = tool;
   return outputSchema === undefined || (isObject(outputSchema) && outputSchema.type === "object") ? tool : rest;
 }
 
 /** Legacy clients accept only objects as structured content; other values are sent as text. */
-function asLegacyResult(result: JsonObject): JsonObject {
+function asLegacyResult(result: RpcObject): RpcObject {
   if (result.structuredContent === undefined || isObject(result.structuredContent)) return result;
   const { structuredContent, ...rest } = result;
   const content = Array.isArray(rest.content) ? rest.content : [];
@@ -106,7 +106,7 @@ export function callSignInTool(
   servers: readonly GatewayServer[],
   name: string,
   call: ClientCall,
-): JsonObject | undefined {
+): RpcObject | undefined {
   const server = servers.find((each) => name === nameFor(each));
   if (server === undefined) return undefined;
   call.setRoute(server.name, signInName);

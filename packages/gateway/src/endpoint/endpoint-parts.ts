@@ -7,7 +7,7 @@ import type { Hub } from "../dispatch/hub.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { EventStreams } from "./event-streams.js";
-import type { HttpRequest } from "./http-exchange.js";
+import type { EndpointRequest } from "./http-exchange.js";
 import type { TurnQueue } from "./turn-queue.js";
 
 /** What the endpoints of all transports share. */
@@ -22,5 +22,5 @@ export interface EndpointParts {
   readonly accounts: Accounts;
   readonly streams: EventStreams;
   readonly turns: TurnQueue;
-  readonly requesterOf: (request: HttpRequest) => Requester;
+  readonly requesterOf: (request: EndpointRequest) => Requester;
 }

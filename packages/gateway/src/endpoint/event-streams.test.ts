@@ -3,11 +3,11 @@ import { type AddressInfo, connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { patience } from "../gateway.test.helper.js";
 import { createEventStreams, type EventStream } from "./event-streams.js";
-import type { HttpResponse } from "./http-exchange.js";
+import type { EndpointResponse } from "./http-exchange.js";
 
 interface Opened {
   readonly stream: EventStream;
-  readonly response: HttpResponse;
+  readonly response: EndpointResponse;
   read(): void;
   /** What it got. */
   readonly text: () => string;
@@ -16,7 +16,7 @@ interface Opened {
 /** Streams to clients that read, or do not. */
 async function start(maxBytes: number): Promise<(reads: boolean) => Promise<Opened>> {
   const streams = createEventStreams(maxBytes);
-  const responses: HttpResponse[] = [];
+  const responses: EndpointResponse[] = [];
   const server = createServer((_, response) => void responses.push(response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -33,7 +33,7 @@ async function start(maxBytes: number): Promise<(reads: boolean) => Promise<Open
     const known = responses.length;
     socket.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
     await expect.poll(() => responses.length, patience).toBe(known + 1);
-    const response = responses[known] as HttpResponse;
+    const response = responses[known] as EndpointResponse;
     return { stream: streams.open(response), response, read, text: () => text };
   };
 }

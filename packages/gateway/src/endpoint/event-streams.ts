@@ -1,11 +1,11 @@
 import { encodeMessage, RpcError, type RpcMessage, type RpcResponse, rpcCodes } from "@wirescope/tool-server/internal";
-import type { HttpResponse } from "./http-exchange.js";
+import type { EndpointResponse } from "./http-exchange.js";
 
 /** Event streams to clients, with keep-alive comments, because proxies close silent connections. */
 export interface EventStreams {
   readonly size: number;
   /** Starts a stream in a response. */
-  open(response: HttpResponse, headers?: Readonly<Record<string, string>>): EventStream;
+  open(response: EndpointResponse, headers?: Readonly<Record<string, string>>): EventStream;
   /** Ends all. */
   close(): void;
 }
@@ -36,10 +36,10 @@ const streamHeaders = {
 };
 
 export function createEventStreams(maxBytes: number = maxUnreadBytes): EventStreams {
-  const open = new Set<HttpResponse>();
+  const open = new Set<EndpointResponse>();
 
-  const hasRoom = ({ writableLength }: HttpResponse): boolean => writableLength <= maxBytes;
-  const write = (response: HttpResponse, text: string): void => {
+  const hasRoom = ({ writableLength }: EndpointResponse): boolean => writableLength <= maxBytes;
+  const write = (response: EndpointResponse, text: string): void => {
     if (!response.writableEnded && !response.destroyed) response.write(text);
   };
 

@@ -1,10 +1,11 @@
 import type { Fallback } from "@wirescope/channelz";
+import type { RequestHeaders } from "../client-call.js";
 
 /** A request over HTTP/1.1 or HTTP/2. */
-export type HttpRequest = Parameters<Fallback>[0];
+export type EndpointRequest = Parameters<Fallback>[0];
 
 /** The part of a response that both versions of HTTP have. */
-export interface HttpResponse {
+export interface EndpointResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   /** Whether the operating system has accepted all of it. */
@@ -12,7 +13,7 @@ export interface HttpResponse {
   /** Buffered bytes. */
   readonly writableLength: number;
   readonly destroyed: boolean;
-  writeHead(status: number, headers?: Readonly<Record<string, string | number>>): HttpResponse;
+  writeHead(status: number, headers?: Readonly<Record<string, string | number>>): EndpointResponse;
   /** Missing on HTTP/2, which sends headers at once. */
   flushHeaders?(): void;
   write(text: string): boolean;
@@ -24,7 +25,7 @@ export interface HttpResponse {
 }
 
 /** Handles an HTTP request. */
-export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void;
+export type HttpHandler = (request: EndpointRequest, response: EndpointResponse) => void;
 
 /** Whether a client accepts a media type. Without the header it accepts all. */
 export function accepts(header: string | undefined, type: "application/json" | "text/event-stream"): boolean {
@@ -45,7 +46,7 @@ export function isJson(header: string | undefined): boolean {
 }
 
 /** Reads the body of a request; calls `then` with undefined if it exceeds the limit, and not at all if the request is aborted. */
-export function readBody(request: HttpRequest, limitBytes: number, then: (text: string | undefined) => void): void {
+export function readBody(request: EndpointRequest, limitBytes: number, then: (text: string | undefined) => void): void {
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > limitBytes) {
     then(undefined);
@@ -70,9 +71,6 @@ export function readBody(request: HttpRequest, limitBytes: number, then: (text: 
   request.on("data", onData);
   request.on("end", onEnd);
 }
-
-/** The headers of a request, by name in lower case. */
-export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** One header, trimmed. */
 export function headerOf(headers: RequestHeaders, name: string): string | undefined {

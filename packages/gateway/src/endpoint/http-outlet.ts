@@ -12,20 +12,20 @@ import {
 import type { Outlet } from "../callers/outlet.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import type { EventStream, EventStreams } from "./event-streams.js";
-import { type HttpRequest, type HttpResponse, readBody } from "./http-exchange.js";
+import { type EndpointRequest, type EndpointResponse, readBody } from "./http-exchange.js";
 
 /** The response to one HTTP request: JSON, or an event stream if a message is sent before the response. */
-export function createHttpOutlet(response: HttpResponse, streams: EventStreams): Outlet {
+export function createHttpOutlet(response: EndpointResponse, streams: EventStreams): Outlet {
   return new HttpOutlet(response, streams);
 }
 
 // A class, because one is created for each request.
 class HttpOutlet implements Outlet {
-  readonly #response: HttpResponse;
+  readonly #response: EndpointResponse;
   readonly #streams: EventStreams;
   #stream: EventStream | undefined = undefined;
 
-  constructor(response: HttpResponse, streams: EventStreams) {
+  constructor(response: EndpointResponse, streams: EventStreams) {
     this.#response = response;
     this.#streams = streams;
   }
@@ -58,7 +58,7 @@ class HttpOutlet implements Outlet {
 
 /** Sends a message as JSON. */
 export function sendJson(
-  response: HttpResponse,
+  response: EndpointResponse,
   status: number,
   message: RpcResponse,
   headers: Readonly<Record<string, string>> = {},
@@ -71,7 +71,7 @@ export function sendJson(
 }
 
 /** Ends a response with its whole body, in one write together with the headers. */
-function endWith(response: HttpResponse, body: string, encoding: "utf8" | "latin1"): void {
+function endWith(response: EndpointResponse, body: string, encoding: "utf8" | "latin1"): void {
   // A pipelined response has no socket until the previous ones are sent.
   if (!(response instanceof ServerResponse) || response.socket === null) {
     response.end(body);
@@ -87,8 +87,8 @@ function endWith(response: HttpResponse, body: string, encoding: "utf8" | "latin
 
 /** Refuses an HTTP request with a JSON-RPC error. The rest of its body is discarded. */
 export function refuse(
-  request: HttpRequest,
-  response: HttpResponse,
+  request: EndpointRequest,
+  response: EndpointResponse,
   error: unknown,
   id: RequestId | null = null,
   headers: Readonly<Record<string, string>> = {},
@@ -104,8 +104,8 @@ export function refuse(
 /** Reads the message in a request; refuses one that exceeds the limit. */
 export function readText(
   { limits, events }: Pick<EndpointParts, "limits" | "events">,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: EndpointRequest,
+  response: EndpointResponse,
   then: (text: string) => void,
 ): void {
   readBody(request, limits.messageBytes, (text) => {

@@ -10,14 +10,14 @@ import type { Session } from "../callers/session.js";
 import { headerMismatch } from "../servers/param-headers.js";
 import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { accepts, type HttpRequest, type HttpResponse, headerOf } from "./http-exchange.js";
+import { accepts, type EndpointRequest, type EndpointResponse, headerOf } from "./http-exchange.js";
 import { createHttpOutlet, httpError, refuse, sendJson } from "./http-outlet.js";
 
 /** Handles a message of a legacy client: `initialize` starts a session, and everything else requires one. */
 export function serveLegacyPost(
   parts: EndpointParts,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: EndpointRequest,
+  response: EndpointResponse,
   read: ReadMessage,
 ): void {
   const { kind, message } = read;
@@ -41,7 +41,7 @@ export function serveLegacyPost(
 }
 
 /** Opens the stream of a session for messages that relate to no request. */
-export function serveLegacyGet(parts: EndpointParts, request: HttpRequest, response: HttpResponse): void {
+export function serveLegacyGet(parts: EndpointParts, request: EndpointRequest, response: EndpointResponse): void {
   try {
     if (!accepts(request.headers.accept, "text/event-stream"))
       throw httpError(406, "The client must accept text/event-stream.");
@@ -63,7 +63,7 @@ export function serveLegacyGet(parts: EndpointParts, request: HttpRequest, respo
 }
 
 /** Ends a session. */
-export function serveLegacyDelete(parts: EndpointParts, request: HttpRequest, response: HttpResponse): void {
+export function serveLegacyDelete(parts: EndpointParts, request: EndpointRequest, response: EndpointResponse): void {
   try {
     sessionOf(parts, request).close("closed by the client");
     response.writeHead(200).end();
@@ -72,7 +72,12 @@ export function serveLegacyDelete(parts: EndpointParts, request: HttpRequest, re
   }
 }
 
-function initialize(parts: EndpointParts, request: HttpRequest, response: HttpResponse, message: RpcRequest): void {
+function initialize(
+  parts: EndpointParts,
+  request: EndpointRequest,
+  response: EndpointResponse,
+  message: RpcRequest,
+): void {
   const named = headerOf(request.headers, "mcp-protocol-version");
   if (named !== undefined && isModernVersion(named)) {
     throw headerMismatch(
@@ -88,7 +93,7 @@ function initialize(parts: EndpointParts, request: HttpRequest, response: HttpRe
 }
 
 /** The session that a request names, if it belongs to the client. Throws an RpcError. */
-function sessionOf(parts: EndpointParts, request: HttpRequest): Session {
+function sessionOf(parts: EndpointParts, request: EndpointRequest): Session {
   const id = headerOf(request.headers, "mcp-session-id");
   if (id === undefined) throw httpError(400, "The header Mcp-Session-Id is missing. Send initialize first.");
   const session = parts.sessions.find(id, parts.requesterOf(request).principal);

@@ -1,6 +1,13 @@
 import { hasEnvelope, isModernVersion, parseMessage, type ReadMessage } from "@wirescope/tool-server/internal";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { accepts, type HttpHandler, type HttpRequest, type HttpResponse, headerOf, isJson } from "./http-exchange.js";
+import {
+  accepts,
+  type EndpointRequest,
+  type EndpointResponse,
+  type HttpHandler,
+  headerOf,
+  isJson,
+} from "./http-exchange.js";
 import { httpError, readText, refuse } from "./http-outlet.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
 import { serveModernPost } from "./modern-http.js";
@@ -52,8 +59,8 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
 
 function serveMessage(
   parts: EndpointParts,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: EndpointRequest,
+  response: EndpointResponse,
   text: string,
   isDisconnected: boolean,
 ): void {
@@ -69,7 +76,7 @@ function serveMessage(
   else serveLegacyPost(parts, request, response, read);
 }
 
-function isModern({ kind, message }: ReadMessage, request: HttpRequest): boolean {
+function isModern({ kind, message }: ReadMessage, request: EndpointRequest): boolean {
   if (kind === "response") return false;
   const version = headerOf(request.headers, "mcp-protocol-version");
   const isHandshake = message.method === "initialize";

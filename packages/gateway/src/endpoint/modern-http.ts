@@ -2,26 +2,27 @@ import {
   decodeHeaderText,
   type Envelope,
   hasEnvelope,
-  type JsonObject,
   missingEnvelopeKeys,
   modernVersions,
   type ReadMessage,
   RpcError,
   type RpcNotification,
+  type RpcObject,
   type RpcRequest,
   readEnvelope,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
+import type { RequestHeaders } from "../client-call.js";
 import { headerMismatch } from "../servers/param-headers.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { type HttpRequest, type HttpResponse, headerOf, type RequestHeaders } from "./http-exchange.js";
+import { type EndpointRequest, type EndpointResponse, headerOf } from "./http-exchange.js";
 import { createHttpOutlet, refuse } from "./http-outlet.js";
 
 /** Handles a message of a modern client. */
 export function serveModernPost(
   parts: EndpointParts,
-  request: HttpRequest,
-  response: HttpResponse,
+  request: EndpointRequest,
+  response: EndpointResponse,
   { kind, message }: Exclude<ReadMessage, { readonly kind: "response" }> | ReadMessage,
 ): void {
   const { headers } = request;
@@ -56,7 +57,7 @@ export function serveModernPost(
 }
 
 /** Cancels if the client disconnects before it has received the response. */
-function cancelOnDisconnect(response: HttpResponse, cancel: () => void): void {
+function cancelOnDisconnect(response: EndpointResponse, cancel: () => void): void {
   response.once("close", () => {
     if (!response.writableFinished) cancel();
   });
@@ -105,7 +106,7 @@ export function unsupportedVersion(requested: string): RpcError {
   return new RpcError(rpcCodes.versionUnsupported, `Unsupported protocol version: ${requested}`, { data, status: 400 });
 }
 
-function assertName(method: string, params: JsonObject | undefined, headers: RequestHeaders): void {
+function assertName(method: string, params: RpcObject | undefined, headers: RequestHeaders): void {
   const field = Object.hasOwn(nameFields, method) ? nameFields[method] : undefined;
   const value = field === undefined ? undefined : params?.[field];
   if (field === undefined || typeof value !== "string") return;

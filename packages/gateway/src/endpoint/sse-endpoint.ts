@@ -11,7 +11,7 @@ import type { Outlet } from "../callers/outlet.js";
 import type { Session } from "../callers/session.js";
 import { beginSession, newSessionId } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { accepts, type HttpHandler, type HttpRequest, type HttpResponse, isJson } from "./http-exchange.js";
+import { accepts, type EndpointRequest, type EndpointResponse, type HttpHandler, isJson } from "./http-exchange.js";
 import { httpError, readText, refuse } from "./http-outlet.js";
 
 /** One client of the HTTP+SSE transport. */
@@ -114,8 +114,8 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
   function serveMessage(
     id: string,
     client: SseClient,
-    request: HttpRequest,
-    response: HttpResponse,
+    request: EndpointRequest,
+    response: EndpointResponse,
     text: string,
   ): void {
     const read = parseMessage(text);

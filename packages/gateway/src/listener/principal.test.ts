@@ -4,7 +4,7 @@ import { Agent, request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { HttpRequest } from "../endpoint/http-exchange.js";
+import type { EndpointRequest } from "../endpoint/http-exchange.js";
 import { createRequesters } from "./principal.js";
 
 const certificate = (name: string): string =>
@@ -18,7 +18,7 @@ async function servePrincipals(): Promise<number> {
   const tls = { cert: certificate("server"), key: certificate("server-key") };
   const ca = [certificate("ca"), certificate("other-ca")];
   const server = createSecureServer({ ...tls, ca, requestCert: true, allowHTTP1: true }, (request, response) => {
-    response.end(requesterOf(request as HttpRequest).principal);
+    response.end(requesterOf(request as EndpointRequest).principal);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { TLSSocket } from "node:tls";
 import type { Requester } from "../callers/accounts.js";
-import type { HttpRequest } from "../endpoint/http-exchange.js";
+import type { EndpointRequest } from "../endpoint/http-exchange.js";
 
 const maxCached = 256;
 
@@ -10,12 +10,12 @@ const maxCached = 256;
  * the client certificate. Requests are counted by the certificate, else by the token if one is required (`hasToken`), else by the
  * address of the peer: without a token check a client could send any token.
  */
-export function createRequesters(hasToken: boolean): (request: HttpRequest) => Requester {
+export function createRequesters(hasToken: boolean): (request: EndpointRequest) => Requester {
   const kept = new Map<string, string>();
   // Reading a certificate takes half as long as a call.
   const fingerprints = new WeakMap<object, string>();
 
-  const fingerprintOf = (request: HttpRequest, socket: TLSSocket): string => {
+  const fingerprintOf = (request: EndpointRequest, socket: TLSSocket): string => {
     // Over HTTP/2 each request has its own proxy of the socket, so the session is the key.
     const connection = ("stream" in request ? request.stream.session : undefined) ?? socket;
     const known = fingerprints.get(connection);
@@ -43,7 +43,7 @@ export function createRequesters(hasToken: boolean): (request: HttpRequest) => R
   };
 }
 
-function addressOf(request: HttpRequest): string {
+function addressOf(request: EndpointRequest): string {
   // The socket of a closed session throws.
   if ("stream" in request && request.stream.session?.destroyed !== false) return "gone";
   return request.socket.remoteAddress ?? "unix";

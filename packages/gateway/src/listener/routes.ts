@@ -1,5 +1,5 @@
 import type { EndpointParts } from "../endpoint/endpoint-parts.js";
-import type { HttpHandler, HttpRequest, HttpResponse } from "../endpoint/http-exchange.js";
+import type { EndpointRequest, EndpointResponse, HttpHandler } from "../endpoint/http-exchange.js";
 import { httpError, refuse } from "../endpoint/http-outlet.js";
 import { createMcpEndpoint } from "../endpoint/mcp-endpoint.js";
 import { createSseEndpoint, messagesPath } from "../endpoint/sse-endpoint.js";
@@ -58,8 +58,8 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
 
 /** Sends a short text. */
 function sendText(
-  request: HttpRequest,
-  response: HttpResponse,
+  request: EndpointRequest,
+  response: EndpointResponse,
   status: number,
   text: string,
   type = "text/plain; charset=utf-8",

@@ -3,10 +3,10 @@ import type { Connection } from "@wirescope/tool-server";
 import {
   type Era,
   isObject,
-  type JsonObject,
   metaKeys,
   metaOf,
   RpcError,
+  type RpcObject,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
@@ -18,7 +18,7 @@ import { forwardedCapabilities, supportsRequest, withoutMeta } from "./server-re
 export interface Forwarded {
   readonly method: string;
   /** With the names and URIs of the server, and the `_meta` of the client. */
-  readonly params: JsonObject;
+  readonly params: RpcObject;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -36,14 +36,14 @@ export async function forward(
   call: ClientCall,
   { method, params, headers }: Forwarded,
   observers: Pick<Required<CallObserver>, "forwarding">,
-): Promise<JsonObject> {
-  let input: JsonObject | undefined;
+): Promise<RpcObject> {
+  let input: RpcObject | undefined;
   let serverEra = "modern" as Era;
   for (let round = 0; ; round += 1) {
     const extra = input;
     const observer = observers.forwarding(call, { connection, method, params });
     const fields = observer === undefined ? call.traceFields : observer.fields;
-    let result: JsonObject;
+    let result: RpcObject;
     try {
       result = await connection.send(call, {
         method,
@@ -76,7 +76,7 @@ export async function forward(
 }
 
 /** The responses of a legacy client to the questions in a result. */
-async function inputOf({ inputRequests, requestState }: JsonObject, call: ClientCall): Promise<JsonObject> {
+async function inputOf({ inputRequests, requestState }: RpcObject, call: ClientCall): Promise<RpcObject> {
   const questions = isObject(inputRequests) ? Object.entries(inputRequests) : [];
   if (questions.length === 0) await new Promise((resolve) => setTimeout(resolve, pacingMs));
   call.openQuestions += 1;
@@ -95,7 +95,7 @@ async function inputOf({ inputRequests, requestState }: JsonObject, call: Client
 }
 
 /** Asks a legacy client a question of a modern server. Rejects with an RpcError if the client does not support it. */
-export async function askClient(question: unknown, call: ClientCall): Promise<JsonObject> {
+export async function askClient(question: unknown, call: ClientCall): Promise<RpcObject> {
   const { method, params } = isObject(question) ? question : {};
   const asked = isObject(params) ? withoutMeta(params) : undefined;
   if (typeof method !== "string" || !supportsRequest(call.capabilities, method, asked)) {
@@ -117,7 +117,7 @@ const ownKeys: ReadonlySet<string> = new Set([
 ]);
 
 /** The parameters with the `_meta` for the server: without the keys that are addressed to the gateway. */
-function withMeta(params: JsonObject, era: Era, call: ClientCall, fields: TraceFields | undefined): JsonObject {
+function withMeta(params: RpcObject, era: Era, call: ClientCall, fields: TraceFields | undefined): RpcObject {
   const given = metaOf(params);
   const kept = given === undefined ? [] : Object.entries(given).filter(([key]) => !ownKeys.has(key));
   if (era === "legacy" && kept.length === 0 && fields === undefined) {

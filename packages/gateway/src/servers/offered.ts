@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject } from "@wirescope/tool-server/internal";
+import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
 import { type ParamHeader, paramHeadersOf } from "./param-headers.js";
 
 /** A tool or a prompt, as it is offered to clients. */
@@ -9,7 +9,7 @@ export interface Offered {
   /** The server's own name for it. */
   readonly original: string;
   /** Its definition, with the offered name. */
-  readonly definition: JsonObject;
+  readonly definition: RpcObject;
 }
 
 export interface OfferedTool extends Offered {
@@ -19,7 +19,7 @@ export interface OfferedTool extends Offered {
 }
 
 /** A tool as it is offered; undefined if its definition is invalid, or declares invalid headers. */
-export function offerTool(server: string, definition: JsonObject, isUnprefixed = false): OfferedTool | undefined {
+export function offerTool(server: string, definition: RpcObject, isUnprefixed = false): OfferedTool | undefined {
   const { name: original, execution, ...rest } = definition;
   if (typeof original !== "string" || !isObject(definition.inputSchema)) return undefined;
   const paramHeaders = paramHeadersOf(definition.inputSchema);
@@ -30,7 +30,7 @@ export function offerTool(server: string, definition: JsonObject, isUnprefixed =
   return { name, original, definition: { name, ...rest }, taskSupport, paramHeaders };
 }
 
-export function offerPrompt(server: string, definition: JsonObject, isUnprefixed = false): Offered | undefined {
+export function offerPrompt(server: string, definition: RpcObject, isUnprefixed = false): Offered | undefined {
   const { name: original, ...rest } = definition;
   if (typeof original !== "string") return undefined;
   const name = exposedName(server, original, isUnprefixed);
@@ -38,7 +38,7 @@ export function offerPrompt(server: string, definition: JsonObject, isUnprefixed
 }
 
 /** The definitions of all; only the first of each name, because clients reject a list with duplicate names. */
-export function definitionsOf(lists: readonly (readonly Offered[] | undefined)[]): JsonObject[] {
+export function definitionsOf(lists: readonly (readonly Offered[] | undefined)[]): RpcObject[] {
   const all = lists.flatMap((list) => list ?? []);
   return [...indexOf(all).values()].map(({ definition }) => definition);
 }

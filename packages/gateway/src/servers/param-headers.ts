@@ -2,8 +2,8 @@ import {
   decodeHeaderText,
   encodeHeaderText,
   isObject,
-  type JsonObject,
   RpcError,
+  type RpcObject,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 
@@ -95,7 +95,7 @@ function mentions(node: unknown, depth = 0): boolean {
 
 function valueAt(args: unknown, path: readonly string[]): unknown {
   let at = args;
-  for (const step of path) at = isObject(at) ? (at as JsonObject)[step] : undefined;
+  for (const step of path) at = isObject(at) ? (at as RpcObject)[step] : undefined;
   return at;
 }
 

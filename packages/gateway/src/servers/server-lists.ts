@@ -1,5 +1,5 @@
 import type { Clock, Connection } from "@wirescope/tool-server";
-import { describeDuration, isObject, type JsonObject } from "@wirescope/tool-server/internal";
+import { describeDuration, isObject, type RpcObject } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import { type CachedList, createCachedList, type LoadedList } from "./cached-list.js";
@@ -19,8 +19,8 @@ export type ListKind = keyof typeof listKinds;
 export interface ServerLists {
   readonly tools: CachedList<OfferedTool>;
   readonly prompts: CachedList<Offered>;
-  readonly resources: CachedList<JsonObject>;
-  readonly templates: CachedList<JsonObject>;
+  readonly resources: CachedList<RpcObject>;
+  readonly templates: CachedList<RpcObject>;
   /** Patterns of the filter that matched no tool when the tools were last listed. */
   readonly idlePatterns: readonly string[];
   /** Offers other tools from now on. */
@@ -74,7 +74,7 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
   /** `offer` returns undefined for what is not offered, and adds the names of unusable items to `unusable`. */
   const listOf = <Item>(
     kind: ListKind,
-    offer: (definition: JsonObject, unusable: string[]) => Item | undefined,
+    offer: (definition: RpcObject, unusable: string[]) => Item | undefined,
   ): CachedList<Item> => {
     const { method } = listKinds[kind];
     const reported = new Set<string>();
@@ -156,14 +156,14 @@ const maxCharacters = 16 * 1024 * 1024;
 const unwatchedTtlMs = 30_000;
 
 /** All pages of a list; empty if the server does not have the capability. Rejects as the connection does. */
-async function fetchList(connection: Connection, kind: ListKind, timeoutMs: number): Promise<LoadedList<JsonObject>> {
+async function fetchList(connection: Connection, kind: ListKind, timeoutMs: number): Promise<LoadedList<RpcObject>> {
   const { method, field, capability } = listKinds[kind];
   const deadline = Date.now() + timeoutMs;
   const server = connection.server ?? (await connection.connect({ signal: AbortSignal.timeout(timeoutMs) }));
   const offered = server.capabilities[capability];
   if (offered === undefined) return { items: [], ttlMs: Number.POSITIVE_INFINITY };
   const ttlMs = offered.listChanged === true ? Number.POSITIVE_INFINITY : unwatchedTtlMs;
-  const items: JsonObject[] = [];
+  const items: RpcObject[] = [];
   let cursor: string | undefined;
   let characters = 0;
   for (let page = 0; page < maxPages && items.length < maxItems; page += 1) {
@@ -189,7 +189,7 @@ async function fetchList(connection: Connection, kind: ListKind, timeoutMs: numb
 }
 
 /** The length of an item as JSON; 0 if it is nested too deeply, which is checked when it is offered. */
-function lengthOf(item: JsonObject): number {
+function lengthOf(item: RpcObject): number {
   try {
     return JSON.stringify(item).length;
   } catch {

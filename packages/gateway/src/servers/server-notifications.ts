@@ -1,5 +1,5 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
-import { isLevelAtLeast, isLogLevel, type JsonObject } from "@wirescope/tool-server/internal";
+import { isLevelAtLeast, isLogLevel, type RpcObject } from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import { createRates } from "../limits.js";
@@ -27,12 +27,12 @@ export interface ServerNotificationsOptions {
 /** Creates the handler of the notifications of one server. */
 export function createServerNotifications(
   options: ServerNotificationsOptions,
-): (method: string, params: JsonObject, origin: Pick<MessageOrigin, "call">) => void {
+): (method: string, params: RpcObject, origin: Pick<MessageOrigin, "call">) => void {
   const { server, events, calls, onListChanged } = options;
   const rates = createRates(maxLogRate, options.now ?? Date.now);
   let dropped = 0;
 
-  const broadcast = (params: JsonObject): void => {
+  const broadcast = (params: RpcObject): void => {
     if (!isLogLevel(params.level)) return;
     if (!rates.take("")) {
       dropped += 1;
@@ -46,7 +46,7 @@ export function createServerNotifications(
     events.emit({ kind: "server-log", level: params.level, params });
   };
 
-  const log = (params: JsonObject, origin: Pick<MessageOrigin, "call">): void => {
+  const log = (params: RpcObject, origin: Pick<MessageOrigin, "call">): void => {
     const { level, logger } = params;
     if (!isLogLevel(level)) return;
     const named = { ...params, logger: typeof logger === "string" && logger !== "" ? `${server}/${logger}` : server };

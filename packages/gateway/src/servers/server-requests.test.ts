@@ -1,4 +1,4 @@
-import type { JsonObject } from "@wirescope/tool-server/internal";
+import type { RpcObject } from "@wirescope/tool-server/internal";
 import { expect, test } from "vitest";
 import { createAccounts } from "../callers/accounts.js";
 import { StatelessCall } from "../callers/stateless-call.js";
@@ -8,12 +8,12 @@ import { forwardServerRequest } from "./server-requests.js";
 
 /** A call whose client responds with its name. */
 class NamedCall extends StatelessCall {
-  override ask(): Promise<JsonObject> {
+  override ask(): Promise<RpcObject> {
     return Promise.resolve({ action: "accept", content: { name: this.subject } });
   }
 }
 
-function callOf(name: string, capabilities: JsonObject = { elicitation: { form: {} } }): ClientCall {
+function callOf(name: string, capabilities: RpcObject = { elicitation: { form: {} } }): ClientCall {
   const account = createAccounts(completeLimits()).create({ principal: "p", rateKey: "p" }, undefined);
   const options = { subject: name, account, capabilities, logLevel: undefined, headers: undefined };
   return new NamedCall({ id: 1, method: "tools/call" }, options);

@@ -1,5 +1,5 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
-import { isObject, type JsonObject, metaOf, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { isObject, metaOf, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
 import { relatedTaskKey, tasksExtension } from "../task-states.js";
 import type { CallsInFlight } from "./server-calls.js";
@@ -7,7 +7,7 @@ import type { CallsInFlight } from "./server-calls.js";
 /** A request of a legacy server to a client, such as an elicitation. */
 export interface ServerRequest {
   readonly method: string;
-  readonly params: JsonObject | undefined;
+  readonly params: RpcObject | undefined;
   readonly origin: Pick<MessageOrigin, "call" | "signal">;
 }
 
@@ -29,7 +29,7 @@ export async function forwardServerRequest(
   server: string,
   request: ServerRequest,
   calls: CallsInFlight,
-): Promise<JsonObject> {
+): Promise<RpcObject> {
   const { method, params, origin } = request;
   if (!forwardedMethods.has(method)) {
     throw new RpcError(rpcCodes.methodNotFound, `The gateway does not forward ${method}.`);
@@ -73,7 +73,7 @@ function callOf(server: string, { method, params, origin }: ServerRequest, calls
 }
 
 /** The server's own id of the task that a message belongs to. */
-function relatedTaskOf(params: JsonObject | undefined): string | undefined {
+function relatedTaskOf(params: RpcObject | undefined): string | undefined {
   const related = metaOf(params)?.[relatedTaskKey];
   return isObject(related) && typeof related.taskId === "string" ? related.taskId : undefined;
 }
@@ -84,12 +84,12 @@ function isAboutTask({ method, route }: ClientCall, taskId: string): boolean {
 }
 
 /** A client would read the `_meta` of a server as that of the gateway. */
-export function withoutMeta({ _meta, ...params }: JsonObject): JsonObject {
+export function withoutMeta({ _meta, ...params }: RpcObject): RpcObject {
   return params;
 }
 
 /** The parameters of a question, with the id of its task that the client uses. */
-function ownMeta(params: JsonObject, call: ClientCall): JsonObject {
+function ownMeta(params: RpcObject, call: ClientCall): RpcObject {
   const taskId = relatedTaskOf(params);
   const own = withoutMeta(params);
   if (taskId === undefined || !isAboutTask(call, taskId) || call.era !== "legacy") return own;
@@ -97,7 +97,7 @@ function ownMeta(params: JsonObject, call: ClientCall): JsonObject {
 }
 
 /** Whether a client with these capabilities can handle a request of a server. */
-export function supportsRequest(capabilities: JsonObject, method: string, params: JsonObject | undefined): boolean {
+export function supportsRequest(capabilities: RpcObject, method: string, params: RpcObject | undefined): boolean {
   const { elicitation, sampling, roots } = capabilities;
   switch (method) {
     case "elicitation/create":
@@ -118,7 +118,7 @@ export function supportsRequest(capabilities: JsonObject, method: string, params
  * The capabilities of a client that are forwarded to a modern server with each request: all of them, known or not. In the older era
  * a client asks for a task with each call, in the newer era it declares that it supports them.
  */
-export function forwardedCapabilities({ era, params, capabilities }: ClientCall): JsonObject {
+export function forwardedCapabilities({ era, params, capabilities }: ClientCall): RpcObject {
   if (era === "modern") return capabilities;
   const { tasks, extensions, ...rest } = capabilities;
   const requestsTask = isObject(params.task) || typeof params.taskId === "string";

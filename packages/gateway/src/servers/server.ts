@@ -9,7 +9,7 @@ import {
 } from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthSession } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
-import { describeDuration, type Implementation, type JsonObject, openEntry } from "@wirescope/tool-server/internal";
+import { describeDuration, type Implementation, openEntry, type RpcObject } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
@@ -72,7 +72,7 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   /** Identifies the connection to observers; undefined if the entry could not be opened yet. */
   readonly info: ConnectionInfo | undefined;
   /** Forwards a call. Rejects with an RpcError or a ToolServerError. */
-  forward(call: ClientCall, request: Forwarded): Promise<JsonObject>;
+  forward(call: ClientCall, request: Forwarded): Promise<RpcObject>;
   /** Cancels calls during which the server has been silent for too long. */
   cancelSilent(): void;
   /** Connects at once if it is not connected. Resolves after the attempt, even if it failed. */

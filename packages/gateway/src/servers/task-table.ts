@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@wirescope/tool-server";
-import { type JsonObject, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 
 /** A task that a server created for a call of a client. */
@@ -23,11 +23,11 @@ export interface TaskTable {
    * Adds a task that a server created for a call. `state` is its state as the server sent it. Throws an RpcError if the id is
    * invalid, or belongs to a task of another client.
    */
-  add(server: string, call: ClientCall, state: JsonObject): KnownTask;
+  add(server: string, call: ClientCall, state: RpcObject): KnownTask;
   /** The task with this id, if it belongs to the client of the call. Throws an RpcError otherwise. */
   find(id: unknown, call: ClientCall): KnownTask;
   /** Keeps the task as long as its latest state says. */
-  update(task: KnownTask, state: JsonObject): void;
+  update(task: KnownTask, state: RpcObject): void;
   /** The tasks of a client, in the order of their creation. */
   ownedBy(principal: string): readonly KnownTask[];
   /** The task with this id of a server. */
@@ -143,7 +143,7 @@ export function createTaskTable({ max, clock }: TaskTableOptions): TaskTable {
 }
 
 /** The time limit in a state of either era. */
-function ttlOf({ ttl, ttlMs = ttl }: JsonObject): number | undefined {
+function ttlOf({ ttl, ttlMs = ttl }: RpcObject): number | undefined {
   return typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : undefined;
 }
 

@@ -10,7 +10,7 @@ import {
   type RefusalEvidence,
   statedReason,
 } from "./refusal-evidence.js";
-import { originOf, tenantCauses, tokenCauses } from "./token-causes.js";
+import { sourceText, tenantCauses, tokenCauses } from "./token-causes.js";
 
 /** The possible causes of a 401 or 403, the likeliest first. Errors and `why` both use this. */
 export function explainRefusal(refusal: RefusalEvidence, target: FixTarget): Cause[] {
@@ -88,12 +88,12 @@ function headerCauses(refusal: RefusalEvidence, target: FixTarget, header: Heade
     const { code, problem, advice } = defects[defect];
     const write = defect === "no-scheme" ? `"Bearer ${variableOf(header)}"` : undefined;
     const fix = fixHeader(refusal, target, header, advice, write);
-    return [{ code, weight: 0.95, problem: `${name}${originOf(header)} ${problem}`, evidence, fix }];
+    return [{ code, weight: 0.95, problem: `${name}${sourceText(header)} ${problem}`, evidence, fix }];
   }
   const asked = knownSchemes(refusal);
   const isAsked = refusal.challenge?.schemes.some((each) => each.toLowerCase() === scheme?.toLowerCase());
   if (scheme === undefined || asked.length === 0 || isAsked) return [];
-  const problem = `${name}${originOf(header)} uses the scheme ${scheme}, but the server asks for ${asked.join(" or ")}.`;
+  const problem = `${name}${sourceText(header)} uses the scheme ${scheme}, but the server asks for ${asked.join(" or ")}.`;
   const advice = `Use the scheme ${asked.join(" or ")}.`;
   const fix = fixHeader(refusal, target, { ...header, variables: [] }, advice);
   return [{ code: "scheme-differs", weight: 0.9, problem, evidence, fix }];
@@ -111,7 +111,7 @@ function wrongHeader(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const hasAuthorization = headers.some(({ name }) => /^authorization$/i.test(name));
   if (asked.length === 0 || isCustom || hasAuthorization || header === undefined) return [];
   const { name } = header;
-  const problem = `The server asks for Authorization: ${asked.join(" or ")}, but the token is in ${name}${originOf(header)}.`;
+  const problem = `The server asks for Authorization: ${asked.join(" or ")}, but the token is in ${name}${sourceText(header)}.`;
   const scheme = asked.includes("Bearer") ? "Bearer" : (asked[0] ?? "");
   const advice = `Send the token in Authorization, as "${scheme} " and the token, instead of in ${name}.`;
   const fix = fixHeader(refusal, target, header, advice, `"Authorization": "${scheme} ${variableOf(header)}"`);

@@ -27,7 +27,7 @@ function timeCauses(refusal: RefusalEvidence, target: FixTarget, token: TokenEvi
   const { expiresAt, issuedAt, notBefore } = token;
   const serverNow = now + skewMs;
   const validFrom = Math.max(notBefore ?? 0, issuedAt ?? 0);
-  const subject = `The token in ${token.header}${originOf(token)}`;
+  const subject = `The token in ${token.header}${sourceText(token)}`;
   const evidence = [
     ...describeRefusal(refusal),
     `The token: issued ${timeOf(issuedAt)}, valid from ${timeOf(notBefore ?? issuedAt)} until ${timeOf(expiresAt)}.`,
@@ -72,7 +72,7 @@ function audienceCauses(refusal: RefusalEvidence, target: FixTarget, token: Toke
     {
       code: "wrong-audience",
       weight: isKnown ? 0.9 : 0.35,
-      problem: `The token in ${token.header}${originOf(token)} is for ${list}, but the server is ${resource ?? host}.`,
+      problem: `The token in ${token.header}${sourceText(token)} is for ${list}, but the server is ${resource ?? host}.`,
       evidence: [...describeRefusal(refusal), `The audience (aud) of the token: ${list}.`],
       fix:
         token.from === "oauth"
@@ -94,7 +94,7 @@ function scopeCauses(refusal: RefusalEvidence, target: FixTarget, token: TokenEv
     {
       code: "scope-missing",
       weight: 0.95,
-      problem: `The token in ${token.header}${originOf(token)} lacks ${missing.join(", ")}, which the server requires.`,
+      problem: `The token in ${token.header}${sourceText(token)} lacks ${missing.join(", ")}, which the server requires.`,
       evidence: [...describeRefusal(refusal), `The token has: ${scopes.join(", ") || "none"}.`],
       fix: { ...renew(refusal, target, token), advice: "Get a token with this permission." },
     },
@@ -114,7 +114,7 @@ function renew({ helper }: RefusalEvidence, target: FixTarget, { from, variables
 }
 
 /** The source of a header's value, in parentheses. */
-export function originOf({ from, variables }: Pick<HeaderEvidence, "from" | "variables">): string {
+export function sourceText({ from, variables }: Pick<HeaderEvidence, "from" | "variables">): string {
   if (from === "helper") return " (from the helper)";
   if (from === "oauth") return " (from the sign-in)";
   return variables.length === 0 ? "" : ` (from ${variables.join(" and ")})`;

@@ -88,10 +88,10 @@ export function parseJsonWithPositions(source: string, options: ParseJsonOptions
   /** The comma that was just read, if nothing but comments followed it. */
   let lastComma: Position | undefined;
 
-  const stop = (kind: JsonProblem["kind"], at: Position, [message, fix]: Explanation): never => {
+  const stop = (kind: JsonProblem["kind"], at: Position, [message, fix]: ProblemText): never => {
     throw new Unreadable({ kind, ...at, message, fix });
   };
-  const report = (kind: JsonProblem["kind"], { line, column }: Position, [message, fix]: Explanation): void => {
+  const report = (kind: JsonProblem["kind"], { line, column }: Position, [message, fix]: ProblemText): void => {
     if (problems.length < maxProblems) problems.push({ kind, line, column, message, fix });
   };
   const add = (node: JsonNode): void => {
@@ -200,7 +200,7 @@ export function jsonNodeToValue(node: JsonNode): unknown {
   }
 }
 
-type Explanation = readonly [message: string, fix: string];
+type ProblemText = readonly [message: string, fix: string];
 
 /** An object or array that is not closed yet. */
 type Container = Position &
@@ -228,7 +228,7 @@ class Unreadable extends Error {
 function addMember(
   object: Extract<Container, { readonly kind: "object" }>,
   value: JsonNode,
-  report: (kind: JsonProblem["kind"], at: Position, explanation: Explanation) => void,
+  report: (kind: JsonProblem["kind"], at: Position, explanation: ProblemText) => void,
 ): void {
   if (object.key === undefined) return;
   const { key, keyAt } = object.key;
@@ -250,7 +250,7 @@ function literalNode(value: unknown, at: Position & SourceRange): JsonNode {
 }
 
 /** The message for an error of jsonc-parser. */
-function explain(code: ParseErrorCode, text: string, offset: number): Explanation {
+function explain(code: ParseErrorCode, text: string, offset: number): ProblemText {
   const seen = describeCharacter(text, offset);
   switch (printParseErrorCode(code)) {
     case "InvalidSymbol":

@@ -12,7 +12,7 @@ import type { ChangedList, ForwardedRequest } from "./connection.js";
 import { listChangeHandlers, watchSubscription } from "./lists.js";
 import { connectClient, type EraMemory, handshakeTimes } from "./negotiate-era.js";
 import type { Call } from "./rpc/call.js";
-import type { JsonObject, RequestId } from "./rpc/json-rpc.js";
+import type { RequestId, RpcObject } from "./rpc/json-rpc.js";
 import { Peer, type RelatedCall } from "./rpc/peer.js";
 import { metaKeys } from "./rpc/protocol.js";
 import { createSchemaValidator } from "./schema-validator.js";
@@ -36,7 +36,7 @@ export interface ClientSession {
   beginCall(): void;
   endCall(isSuccess: boolean): void;
   /** Sends a request for a call. Settles as `Peer.request` does. */
-  send(call: Call, request: ForwardedRequest): Promise<JsonObject>;
+  send(call: Call, request: ForwardedRequest): Promise<RpcObject>;
   /** Ends it for this reason after the calls in flight have ended, so that each gets its own result. */
   retire(reason: string): void;
   /** Ends it now. */
@@ -188,7 +188,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     client,
     send(call, { method, paramsFor, headers }) {
       const params = paramsFor(description);
-      const own = params._meta as JsonObject | undefined;
+      const own = params._meta as RpcObject | undefined;
       return peer.request(call, method, params, envelope === undefined ? own : { ...envelope, ...own }, headers);
     },
     beginCall() {
@@ -219,7 +219,7 @@ function slowHandshake(server: string, timeoutMs: number, strays = ""): ToolServ
 }
 
 /** The keys about this side in every request of the newer era. */
-function envelopeOf(settings: ClientSettings, { protocolVersion }: ServerDescription): JsonObject {
+function envelopeOf(settings: ClientSettings, { protocolVersion }: ServerDescription): RpcObject {
   return {
     [metaKeys.protocolVersion]: protocolVersion,
     [metaKeys.clientInfo]: settings.info,

@@ -19,7 +19,7 @@ import type { ConnectionInfo, ConnectivityState } from "../connection-info.js";
 import type { StateChange } from "../diagnostics.js";
 import type { ServerDescription } from "./client-settings.js";
 import type { Call } from "./rpc/call.js";
-import type { JsonObject } from "./rpc/json-rpc.js";
+import type { RpcObject } from "./rpc/json-rpc.js";
 
 /** The lists that can change while a connection is open. */
 export type ChangedList = "tools" | "resources" | "prompts";
@@ -44,7 +44,7 @@ export interface ForwardedRequest {
   /**
    * The parameters, depending on the server's era. In the newer era, keys in their `_meta` override ours.
    */
-  readonly paramsFor: (server: ServerDescription) => JsonObject;
+  readonly paramsFor: (server: ServerDescription) => RpcObject;
   /** Headers of the request, in addition to those of the transport and the credential. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -83,9 +83,9 @@ export interface Connection extends AsyncDisposable {
    * requests input. It has no time limit. If the call is cancelled, the server is notified, and it rejects with the reason if that
    * is a ToolServerError, else with CALL_CANCELLED.
    */
-  send(call: Call, request: ForwardedRequest): Promise<JsonObject>;
+  send(call: Call, request: ForwardedRequest): Promise<RpcObject>;
   /** Makes a request and resolves with the result as received. `totalTimeoutMs` defaults to the connection's idle time-out. */
-  request(method: string, params: JsonObject, options?: Pick<CallOptions, "totalTimeoutMs">): Promise<JsonObject>;
+  request(method: string, params: RpcObject, options?: Pick<CallOptions, "totalTimeoutMs">): Promise<RpcObject>;
   /** Redacts text about this server: the user's secrets, and those that the server made known. */
   redact(text: string): string;
   /** Calls the listener for each change of the state, until the returned function is called. */

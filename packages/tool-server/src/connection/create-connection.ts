@@ -15,7 +15,7 @@ import { closedConnection, endsSession, isRepeatable } from "./connection-failur
 import { listMethods } from "./lists.js";
 import { createEraMemory } from "./negotiate-era.js";
 import { Call } from "./rpc/call.js";
-import type { JsonObject } from "./rpc/json-rpc.js";
+import type { RpcObject } from "./rpc/json-rpc.js";
 import { abortable, connectivityOf, createSessionKeeper } from "./session-keeper.js";
 import type { ToolTransport } from "./transports/transport.js";
 
@@ -207,7 +207,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   };
 
-  const send = (forwarded: Call, request: ForwardedRequest): Promise<JsonObject> =>
+  const send = (forwarded: Call, request: ForwardedRequest): Promise<RpcObject> =>
     runCall(request.method, forwarded, idleTimeoutMs, (session) => session.send(forwarded, request));
 
   publish("connection:opened", info);

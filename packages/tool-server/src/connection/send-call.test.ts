@@ -16,7 +16,7 @@ import {
   transportFailure,
 } from "./memory-server.test.helper.js";
 import { Call } from "./rpc/call.js";
-import type { JsonObject } from "./rpc/json-rpc.js";
+import type { RpcObject } from "./rpc/json-rpc.js";
 import type { RelatedCall } from "./rpc/peer.js";
 import { respondEvents, serveWell } from "./transports/streamable-http.test.helper.js";
 import { createStreamableHttpTransport } from "./transports/streamable-http-transport.js";
@@ -67,17 +67,17 @@ async function connect(settings: Omit<ClientSettings, "info">): Promise<Connecti
 class TestCall extends Call {
   readonly progress: unknown[] = [];
 
-  override onProgress(progress: JsonObject): void {
+  override onProgress(progress: RpcObject): void {
     this.progress.push(progress);
   }
 }
 
 interface Sent {
   readonly call: TestCall;
-  readonly result: Promise<JsonObject>;
+  readonly result: Promise<RpcObject>;
 }
 
-function send(connection: Connection, method: string, params: JsonObject = {}): Sent {
+function send(connection: Connection, method: string, params: RpcObject = {}): Sent {
   const call = new TestCall({ id: 1, method, params }, "legacy");
   return { call, result: connection.send(call, { method, paramsFor: () => params }) };
 }

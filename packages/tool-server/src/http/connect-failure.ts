@@ -49,14 +49,14 @@ export class ConnectObstacle extends Error {
   }
 }
 
-interface Explanation {
+interface FailureText {
   /** A clause. */
   readonly what: string;
   /** A sentence. */
   readonly advice: string;
 }
 
-function explain({ host, stage, error, isProxyItself, proxy }: FailedConnection): Explanation {
+function explain({ host, stage, error, isProxyItself, proxy }: FailedConnection): FailureText {
   if (error instanceof ConnectObstacle) return { what: error.message, advice: error.advice };
   const code = codeOf(error);
   if (stage === "securing") return explainTls(code, host, error);
@@ -101,7 +101,7 @@ function explain({ host, stage, error, isProxyItself, proxy }: FailedConnection)
   }
 }
 
-function explainTls(code: string, host: string, error: unknown): Explanation {
+function explainTls(code: string, host: string, error: unknown): FailureText {
   switch (code) {
     case "CERT_HAS_EXPIRED":
       return {

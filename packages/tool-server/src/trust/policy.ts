@@ -65,7 +65,7 @@ export interface PolicyProblem extends Position {
   readonly message: string;
 }
 
-type Report = (at: Position, message: string) => void;
+type ReportProblem = (at: Position, message: string) => void;
 
 const policyFields = [
   "$schema",
@@ -87,7 +87,7 @@ export function parsePolicy(
   path: string,
 ): { readonly policy: TrustPolicy | undefined; readonly problems: readonly PolicyProblem[] } {
   const problems: PolicyProblem[] = [];
-  const report: Report = ({ line, column }, message) => {
+  const report: ReportProblem = ({ line, column }, message) => {
     problems.push({ line, column, message });
   };
   const { root, problems: syntax } = parseJsonWithPositions(text);
@@ -97,7 +97,7 @@ export function parsePolicy(
   return { policy: problems.length === 0 ? policy : undefined, problems };
 }
 
-function readPolicy(root: JsonNode, path: string, report: Report): TrustPolicy | undefined {
+function readPolicy(root: JsonNode, path: string, report: ReportProblem): TrustPolicy | undefined {
   const members = membersOf(root, "The policy", policyFields, report);
   if (members === undefined) return undefined;
   const version = members.get("version");
@@ -117,7 +117,7 @@ function readPolicy(root: JsonNode, path: string, report: Report): TrustPolicy |
   };
 }
 
-function rulesOf(member: JsonMember | undefined, fields: readonly string[], report: Report): PolicyRule[] {
+function rulesOf(member: JsonMember | undefined, fields: readonly string[], report: ReportProblem): PolicyRule[] {
   if (member === undefined) return [];
   if (member.value.kind !== "array") {
     report(member.value, `${member.key} must be a list of rules. Write [{"url": "https://*.example.com"}].`);
@@ -126,7 +126,7 @@ function rulesOf(member: JsonMember | undefined, fields: readonly string[], repo
   return member.value.items.flatMap((item) => readRule(item, fields, report) ?? []);
 }
 
-function readRule(node: JsonNode, fields: readonly string[], report: Report): PolicyRule | undefined {
+function readRule(node: JsonNode, fields: readonly string[], report: ReportProblem): PolicyRule | undefined {
   const members = membersOf(node, "A rule", fields, report);
   if (members === undefined) return undefined;
   if (!conditions.some((name) => members.has(name))) {
@@ -160,7 +160,7 @@ function membersOf(
   node: JsonNode,
   what: string,
   fields: readonly string[],
-  report: Report,
+  report: ReportProblem,
 ): ReadonlyMap<string, JsonMember> | undefined {
   if (node.kind !== "object") {
     report(node, `${what} must be an object. Write {…}.`);
@@ -178,21 +178,21 @@ function needs(
   members: ReadonlyMap<string, JsonMember>,
   field: string,
   others: readonly string[],
-  report: Report,
+  report: ReportProblem,
 ): void {
   const member = members.get(field);
   if (member === undefined || others.some((other) => members.has(other))) return;
   report(member.keyAt, `${field} requires ${others.join(" or ")}.`);
 }
 
-function textOf(member: JsonMember | undefined, report: Report): string | undefined {
+function textOf(member: JsonMember | undefined, report: ReportProblem): string | undefined {
   if (member === undefined) return undefined;
   if (member.value.kind === "string" && member.value.value !== "") return member.value.value;
   report(member.value, `${quoteText(member.key)} must be a non-empty string. Write it in double quotes.`);
   return undefined;
 }
 
-function textsOf(member: JsonMember | undefined, report: Report): string[] {
+function textsOf(member: JsonMember | undefined, report: ReportProblem): string[] {
   if (member === undefined) return [];
   const items = member.value.kind === "array" ? member.value.items : [];
   if (member.value.kind !== "array") report(member.value, `${member.key} must be a list of strings. Write ["…"].`);
@@ -203,14 +203,18 @@ function textsOf(member: JsonMember | undefined, report: Report): string[] {
   });
 }
 
-function flagOf(member: JsonMember | undefined, standard: boolean, report: Report): boolean {
+function flagOf(member: JsonMember | undefined, standard: boolean, report: ReportProblem): boolean {
   if (member === undefined) return standard;
   if (member.value.kind === "boolean") return member.value.value;
   report(member.value, `${member.key} must be true or false.`);
   return standard;
 }
 
-function choiceOf<T extends string>(member: JsonMember | undefined, choices: readonly [T, ...T[]], report: Report): T {
+function choiceOf<T extends string>(
+  member: JsonMember | undefined,
+  choices: readonly [T, ...T[]],
+  report: ReportProblem,
+): T {
   if (member === undefined) return choices[0];
   const { value } = member;
   const found = value.kind === "string" ? choices.find((choice) => choice === value.value) : undefined;
@@ -219,7 +223,7 @@ function choiceOf<T extends string>(member: JsonMember | undefined, choices: rea
   return found ?? choices[0];
 }
 
-function patternOf(member: JsonMember | undefined, report: Report): OriginPattern | undefined {
+function patternOf(member: JsonMember | undefined, report: ReportProblem): OriginPattern | undefined {
   const text = textOf(member, report);
   if (member === undefined || text === undefined) return undefined;
   const pattern = parseOriginPattern(text);
@@ -228,14 +232,14 @@ function patternOf(member: JsonMember | undefined, report: Report): OriginPatter
   return undefined;
 }
 
-function digestOf(member: JsonMember | undefined, report: Report): string | undefined {
+function digestOf(member: JsonMember | undefined, report: ReportProblem): string | undefined {
   const text = textOf(member, report)?.toLowerCase();
   if (member === undefined || text === undefined || /^sha256:[0-9a-f]{64}$/.test(text)) return text;
   report(member.value, "The fingerprint must be sha256: followed by 64 hexadecimal digits.");
   return undefined;
 }
 
-function pathOf(member: JsonMember | undefined, report: Report): string | undefined {
+function pathOf(member: JsonMember | undefined, report: ReportProblem): string | undefined {
   const text = textOf(member, report);
   if (member === undefined || text === undefined || isAbsolute(text)) return text;
   report(member.value, "The configuration must be an absolute path.");

@@ -10,7 +10,7 @@ import { stepsOf } from "./steps.js";
 import { walkServer } from "./walk/walk-server.js";
 
 /** Walks a server and explains what was seen. Import it from `lazy-explain.ts`, which loads this on first use. */
-export async function explainServer(options: ExplainOptions): Promise<Explanation> {
+export async function walkAndExplain(options: ExplainOptions): Promise<Explanation> {
   const entry = options.configuration.entries.find(({ name }) => name === options.server);
   const secrets = entry === undefined ? options.secrets.scope() : createServerSecrets(entry, options.secrets);
   const seen = await walkServer({ ...options, secrets });

@@ -14,7 +14,7 @@ import {
 } from "../http/hostile-http-server.test.helper.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import type { TrustDecision } from "../trust/evaluate-trust.js";
-import { explainServer } from "./explain-server.js";
+import { walkAndExplain } from "./explain-server.js";
 import type { CheckOutcome, ExplainOptions, Explanation, StepName } from "./explanation.js";
 
 /** The decision of a trusted entry. */
@@ -28,7 +28,7 @@ export const trusted: TrustDecision = {
 export function explainEntry(entry: unknown, options: Partial<ExplainOptions> = {}): Promise<Explanation> {
   const secrets = options.secrets ?? createSecretRegistry();
   const text = JSON.stringify({ mcpServers: { api: entry } }, null, 2);
-  return explainServer({
+  return walkAndExplain({
     server: "api",
     configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
     configurationPath: "/plugin/.mcp.json",

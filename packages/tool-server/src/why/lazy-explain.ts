@@ -9,6 +9,6 @@ import type { ExplainOptions, Explanation } from "./explanation.js";
  */
 export async function explainServer(options: ExplainOptions): Promise<Explanation> {
   // Loaded on first use, because it would delay the start of a gateway.
-  const { explainServer: explain } = await import("./explain-server.js");
-  return explain(options);
+  const { walkAndExplain } = await import("./explain-server.js");
+  return walkAndExplain(options);
 }

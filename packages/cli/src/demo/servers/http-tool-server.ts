@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { type DemoTool, handleRequest } from "./tool-set.js";
 
 /** What a server says to a request that it does not accept. */
-export interface Refusal {
+export interface DemoRefusal {
   readonly status: 401 | 403;
   readonly challenge: string;
 }
@@ -13,7 +13,7 @@ interface HttpToolServerOptions {
   readonly name: string;
   readonly tools: readonly DemoTool[];
   /** Decides whether to refuse a request; undefined accepts it. */
-  readonly refuse: (request: IncomingMessage, body: string) => Refusal | undefined;
+  readonly refuse: (request: IncomingMessage, body: string) => DemoRefusal | undefined;
   /** Documents that it publishes, by path. */
   readonly documents?: (origin: string) => Readonly<Record<string, object>>;
 }

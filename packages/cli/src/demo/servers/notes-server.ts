@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type ConsentPage, type HostileAuthorizationServer, startHostileAuthorizationServer } from "@wirescope/quirks";
-import { type HttpToolServer, type Refusal, startHttpToolServer } from "./http-tool-server.js";
+import { type DemoRefusal, type HttpToolServer, startHttpToolServer } from "./http-tool-server.js";
 
 const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}
 button{font:inherit;padding:.5rem 1rem;margin-right:.5rem}`;
@@ -54,7 +54,7 @@ export function startNotesServer(
   const challenge = (error: string, scope: string): string =>
     `Bearer error="${error}", scope="${scope}", resource_metadata="${metadata}"`;
 
-  const refuse = ({ headers }: IncomingMessage, body: string): Refusal | undefined => {
+  const refuse = ({ headers }: IncomingMessage, body: string): DemoRefusal | undefined => {
     const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? "";
     const scopes = authorization.scopesOf(token);
     if (scopes === undefined) return { status: 401, challenge: challenge("invalid_token", "notes:read") };

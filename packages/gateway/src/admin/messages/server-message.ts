@@ -17,7 +17,7 @@ import type { ServerFailure, ServerStatus } from "../../servers/server.js";
 import { authMethods, connectivityStates, nameOf, transports } from "./enums.js";
 
 /** What a message contains in addition to the status. */
-export interface ServerContext {
+export interface ServerMessageContext {
   readonly type: Entry["type"];
   readonly configuration: string | undefined;
   readonly channelId: number | undefined;
@@ -25,7 +25,7 @@ export interface ServerContext {
 }
 
 /** A server as a message, not yet redacted. */
-export function serverToMessage(status: ServerStatus, context: ServerContext): Server {
+export function serverToMessage(status: ServerStatus, context: ServerMessageContext): Server {
   const { name, state, target, server, protocolVersion, authentication, failure, tools } = status;
   return create(ServerSchema, {
     name,

@@ -33,7 +33,7 @@ const forwardingFailed = -32_000;
 const parseError = -32_700;
 
 /** A request of the client in flight. */
-interface OpenRequest {
+interface BridgedRequest {
   readonly controller: AbortController;
   readonly isModern: boolean;
 }
@@ -45,7 +45,7 @@ interface OpenRequest {
  */
 export async function pumpMessages(options: PumpOptions): Promise<void> {
   const { openTransport, input, output, messageBytes, redact, hint, onProblem } = options;
-  const open = new Map<RequestId, OpenRequest>();
+  const open = new Map<RequestId, BridgedRequest>();
   let transport: ToolTransport | undefined;
   let wasHeard = false;
 

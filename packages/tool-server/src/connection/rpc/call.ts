@@ -1,5 +1,5 @@
 import { Canceller } from "../../cancellation.js";
-import type { JsonObject, RequestId, RpcFault } from "./json-rpc.js";
+import type { RequestId, RpcFault, RpcObject } from "./json-rpc.js";
 import type { Era } from "./protocol.js";
 
 /** The server that a call is forwarded to, and the name of its subject there: of a tool or prompt, or a URI. */
@@ -10,13 +10,13 @@ export interface CallRoute {
 
 /** How a call ended. The status is that of HTTP. */
 export type CallOutcome =
-  | { readonly result: JsonObject; readonly fault?: undefined }
+  | { readonly result: RpcObject; readonly fault?: undefined }
   | { readonly fault: RpcFault; readonly status: number; readonly result?: undefined };
 
 export interface CallRequest {
   readonly id: RequestId;
   readonly method: string;
-  readonly params?: JsonObject | undefined;
+  readonly params?: RpcObject | undefined;
 }
 
 /**
@@ -27,7 +27,7 @@ export class Call extends Canceller {
   readonly id: RequestId;
   readonly method: string;
   /** As the caller sent them. */
-  readonly params: JsonObject;
+  readonly params: RpcObject;
   /** The era of the protocol that the caller speaks. */
   readonly era: Era;
   /** When the last message of the server was received, in milliseconds. */
@@ -73,7 +73,7 @@ export class Call extends Canceller {
   }
 
   /** Progress of the server, without its token. */
-  onProgress(_progress: JsonObject): void {}
+  onProgress(_progress: RpcObject): void {}
 
   /** Sends the response. */
   protected onSettled(_outcome: CallOutcome): void {}

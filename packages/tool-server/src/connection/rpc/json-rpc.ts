@@ -1,7 +1,7 @@
 import { ToolServerError } from "../../errors.js";
 
-/** An object of JSON. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+/** The parameters or the result of a message: an object whose values are not checked yet. */
+export type RpcObject = Readonly<Record<string, unknown>>;
 
 export type RequestId = string | number;
 
@@ -9,13 +9,13 @@ export interface RpcRequest {
   readonly jsonrpc: "2.0";
   readonly id: RequestId;
   readonly method: string;
-  readonly params?: JsonObject | undefined;
+  readonly params?: RpcObject | undefined;
 }
 
 export interface RpcNotification {
   readonly jsonrpc: "2.0";
   readonly method: string;
-  readonly params?: JsonObject | undefined;
+  readonly params?: RpcObject | undefined;
 }
 
 /** The error of a response, as it is sent. */
@@ -28,7 +28,7 @@ export interface RpcFault {
 export interface RpcResult {
   readonly jsonrpc: "2.0";
   readonly id: RequestId;
-  readonly result: JsonObject;
+  readonly result: RpcObject;
   readonly error?: undefined;
 }
 
@@ -70,7 +70,7 @@ export function isId(value: unknown): value is RequestId {
 }
 
 /** The `_meta` of parameters; undefined if it is missing. */
-export function metaOf(params: JsonObject | undefined): JsonObject | undefined {
+export function metaOf(params: RpcObject | undefined): RpcObject | undefined {
   const meta = params?._meta;
   return isObject(meta) ? meta : undefined;
 }

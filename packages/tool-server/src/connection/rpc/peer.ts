@@ -1,6 +1,6 @@
 import type { Cancellation } from "../../cancellation.js";
 import type { Call } from "./call.js";
-import type { JsonObject, RequestId, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from "./json-rpc.js";
+import type { RequestId, RpcMessage, RpcNotification, RpcObject, RpcRequest, RpcResponse } from "./json-rpc.js";
 import { RpcError } from "./json-rpc.js";
 
 /** What carries messages to a server and back. */
@@ -68,10 +68,10 @@ export class Peer<Transport extends MessageTransport> {
   request(
     call: Call,
     method: string,
-    given: JsonObject,
-    meta: JsonObject | undefined,
+    given: RpcObject,
+    meta: RpcObject | undefined,
     headers: SendOptions["headers"],
-  ): Promise<JsonObject> {
+  ): Promise<RpcObject> {
     return new Promise((resolve, reject) => {
       call.throwIfAborted();
       this.#lastId += 1;
@@ -79,7 +79,7 @@ export class Peer<Transport extends MessageTransport> {
       // Set, not spread with the rest: on Node 20 an object made by a spread and a property after it has a shape of its own.
       const params: Record<string, unknown> = { ...given };
       params._meta = meta === undefined ? { progressToken: id } : { ...meta, progressToken: id };
-      const request = new CallRequest(call, resolve, reject, () => {
+      const request = new PendingRequest(call, resolve, reject, () => {
         // A server need not respond to what was cancelled, so nothing waits for that.
         if (!this.#pending.delete(id)) return;
         const cancelled = { requestId: id, reason: "The caller gave up." };
@@ -156,7 +156,7 @@ export class Peer<Transport extends MessageTransport> {
       onEnd: () => {},
     });
     this.#clientIds.set(clientId, id);
-    const meta = params?._meta as JsonObject | undefined;
+    const meta = params?._meta as RpcObject | undefined;
     const hasToken = meta?.progressToken !== undefined;
     const sent = hasToken
       ? { ...message, id, params: { ...params, _meta: { ...meta, progressToken: id } } }
@@ -182,15 +182,15 @@ export class Peer<Transport extends MessageTransport> {
 }
 
 // A class, because one is made for every call.
-class CallRequest implements Pending {
+class PendingRequest implements Pending {
   readonly call: Call;
-  readonly #resolve: (result: JsonObject) => void;
+  readonly #resolve: (result: RpcObject) => void;
   readonly #reject: (error: unknown) => void;
   readonly #onCancel: () => void;
 
   constructor(
     call: Call,
-    resolve: (result: JsonObject) => void,
+    resolve: (result: RpcObject) => void,
     reject: (error: unknown) => void,
     onCancel: () => void,
   ) {

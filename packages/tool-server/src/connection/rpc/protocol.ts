@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, metaOf, RpcError, rpcCodes } from "./json-rpc.js";
+import { isObject, metaOf, RpcError, type RpcObject, rpcCodes } from "./json-rpc.js";
 
 /** The two ways in which the protocol is spoken: with a handshake and a session, or stateless with all in each request. */
 export type Era = "legacy" | "modern";
@@ -48,18 +48,18 @@ export interface Implementation {
 export interface Envelope {
   readonly version: string;
   readonly clientInfo: Implementation | undefined;
-  readonly capabilities: JsonObject;
+  readonly capabilities: RpcObject;
   readonly logLevel: LogLevel | undefined;
 }
 
 /** Whether parameters claim to be of the newer era: by the version in their `_meta`, regardless of the rest. */
-export function hasEnvelope(params: JsonObject | undefined): boolean {
+export function hasEnvelope(params: RpcObject | undefined): boolean {
   const meta = metaOf(params);
   return meta !== undefined && metaKeys.protocolVersion in meta;
 }
 
 /** Reads the envelope of a request that claims to have one. Throws an RpcError that names what is wrong with it. */
-export function readEnvelope(params: JsonObject | undefined): Envelope {
+export function readEnvelope(params: RpcObject | undefined): Envelope {
   const meta = metaOf(params) ?? {};
   const version = meta[metaKeys.protocolVersion];
   const clientInfo = meta[metaKeys.clientInfo];
@@ -76,7 +76,7 @@ export function readEnvelope(params: JsonObject | undefined): Envelope {
 }
 
 /** The keys that a request of the newer era needs and does not have. */
-export function missingEnvelopeKeys(params: JsonObject | undefined): readonly string[] {
+export function missingEnvelopeKeys(params: RpcObject | undefined): readonly string[] {
   const meta = metaOf(params);
   if (meta === undefined) return ["_meta"];
   return [metaKeys.protocolVersion, metaKeys.clientCapabilities].filter((key) => !(key in meta));

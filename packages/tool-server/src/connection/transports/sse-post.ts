@@ -82,7 +82,7 @@ async function postFailure({ server, secrets }: NetworkContext, response: HttpRe
  * Parses the `endpoint` event, which says where to post messages. Throws REDIRECT_REFUSED for another origin, which would get the
  * credential's headers, and NOT_A_TOOL_SERVER for an invalid URL.
  */
-export function parseEndpoint({ server, url, secrets }: NetworkContext, text: string): URL {
+export function parseMessageEndpoint({ server, url, secrets }: NetworkContext, text: string): URL {
   const subject = `The server ${JSON.stringify(server)} (${url.origin})`;
   const endpoint = parseUrl(text, url);
   if (endpoint === undefined) {

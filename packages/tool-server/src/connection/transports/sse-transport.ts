@@ -11,7 +11,7 @@ import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
-import { parseEndpoint, postMessage } from "./sse-post.js";
+import { parseMessageEndpoint, postMessage } from "./sse-post.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 
@@ -25,7 +25,7 @@ const again = "Connect again.";
 const closeDelayMs = 1000;
 
 /** A message that is being posted; that of a request has an id. */
-interface Post {
+interface SentMessage {
   readonly id: RequestId | undefined;
   readonly controller: AbortController;
   /** Resolves when the server accepted it. */
@@ -45,7 +45,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const life = createTransportLife(server);
   const cancelled = new AbortController();
   /** The messages that are being posted. */
-  const posts = new Set<Post>();
+  const posts = new Set<SentMessage>();
   const strays = createJsonRpcStrays(context, "its event stream", "A tool server sends JSON-RPC there.");
   const replies = createReplyQueue({
     clock,
@@ -96,7 +96,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
           if (life.isOver) return;
           if (event.type === "message" && event.data !== "") onMessage(event, response);
           if (event.type !== "endpoint" || endpoint !== undefined) return;
-          endpoint = parseEndpoint(context, event.data);
+          endpoint = parseMessageEndpoint(context, event.data);
           settle();
         },
       });
@@ -169,7 +169,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       // No other time limit applies to a message without a response.
       headersTimeoutMs: id === undefined ? limits.connectMs : undefined,
     });
-    const sent: Post = { id, controller, taken };
+    const sent: SentMessage = { id, controller, taken };
     posts.add(sent);
     try {
       await taken;
