@@ -129,6 +129,7 @@ const folderDirections = {
   quirks: {
     "authorization-server": [],
     "tool-server": ["authorization-server"],
+    providers: ["authorization-server", "tool-server"],
     "start-quirks.ts": ["authorization-server", "tool-server"],
     command: ["start-quirks.ts"],
   },

@@ -7,6 +7,8 @@ export {
 export { type CommandIo, main, runProcess } from "./command/main.js";
 export type { LocalServer, LocalServerOptions } from "./local-server.js";
 export { type LoggedRequest, readRequest } from "./local-server.js";
+export { type Provider, type ProviderDescription, providerTable } from "./providers/provider-table.js";
+export { type ProviderOptions, type ProviderServer, startProvider } from "./providers/start-provider.js";
 export { describeQuirk, isQuirk, type Quirk, type QuirkDescription, quirkTable } from "./quirk-table.js";
 export { type Quirks, type QuirksOptions, type QuirksServer, startQuirks } from "./start-quirks.js";
 export {

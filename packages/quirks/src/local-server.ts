@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
 /** A server on 127.0.0.1 that keeps the requests it received. */
@@ -13,6 +14,8 @@ export interface LocalServer {
 export interface LocalServerOptions {
   /** Default: any free port. */
   readonly port?: number | undefined;
+  /** The certificate and key, in PEM, to serve https. Default: http. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** How many requests are kept; the oldest are dropped first. Default: all. */
   readonly maxRequests?: number | undefined;
   /** Called with each request before its response is sent. */
@@ -26,9 +29,10 @@ export async function startLocalServer(
 ): Promise<LocalServer> {
   const requests: LoggedRequest[] = [];
   const { maxRequests = Number.POSITIVE_INFINITY } = options;
-  const server = createServer();
+  const server = options.tls === undefined ? createServer() : createSecureServer(options.tls);
   await listen(server, options.port ?? 0);
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const scheme = options.tls === undefined ? "http" : "https";
+  const origin = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   server.on("request", async (incoming, response) => {
     try {
       const request = await readRequest(incoming, origin);

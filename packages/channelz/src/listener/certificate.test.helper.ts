@@ -23,7 +23,7 @@ export function createCertificate(name: string, untilYear = 2056): TestCertifica
   );
   const signature = sign("sha256", body, privateKey);
   const bytes = sequence(body, algorithm, der(0x03, Buffer.concat([Buffer.from([0]), signature])));
-  const lines = bytes.toString("base64").replace(/.{64}/g, "$&\n");
+  const lines = bytes.toString("base64").replace(/.{64}(?=.)/g, "$&\n");
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),

@@ -111,7 +111,7 @@ export async function startHostileToolServer(options: HostileToolServerOptions):
 const revisions = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
 /** The response of a tool server with one tool, with the handshake of the revisions before 2026-07-28 and without sessions. */
-function handleMessage({ method, json }: LoggedRequest, scopes: readonly string[]): QuirkResponse {
+export function handleMessage({ method, json }: LoggedRequest, scopes: readonly string[]): QuirkResponse {
   if (method !== "POST") return [405, "", { allow: "POST" }];
   const { id = 1 } = json;
   const result = (value: unknown): QuirkResponse => [200, { jsonrpc: "2.0", id, result: value }];

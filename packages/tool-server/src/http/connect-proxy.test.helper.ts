@@ -24,12 +24,14 @@ export interface ConnectProxyOptions {
   readonly authorization?: string | undefined;
   /** Whether it is spoken to over TLS. */
   readonly isSecure?: boolean | undefined;
+  /** The port of this machine that it connects every target to. Default: the target itself. */
+  readonly everythingTo?: number | undefined;
   /** What it responds, in place of connecting. */
   readonly response?: string | undefined;
 }
 
 export async function startConnectProxy(options: ConnectProxyOptions = {}): Promise<ConnectProxy> {
-  const { authorization, isSecure = false, response } = options;
+  const { authorization, isSecure = false, response, everythingTo } = options;
   const targets: string[] = [];
   const authorizations: (string | undefined)[] = [];
   const sockets = new Set<Socket>();
@@ -52,7 +54,10 @@ export async function startConnectProxy(options: ConnectProxyOptions = {}): Prom
     }
     const { hostname, port } = new URL(`http://${target}`);
     // Names mean this machine here: the proxy looks them up, and not its client.
-    const joined = connect({ host: hostname.endsWith(".test") ? "localhost" : hostname, port: Number(port || 80) });
+    const joined =
+      everythingTo === undefined
+        ? connect({ host: hostname.endsWith(".test") ? "localhost" : hostname, port: Number(port || 80) })
+        : connect({ host: "127.0.0.1", port: everythingTo });
     sockets.add(joined);
     joined.on("error", () => socket.destroy());
     joined.once("close", () => sockets.delete(joined));

@@ -1,11 +1,15 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
-/** A certificate for localhost that signs itself, and its key, as PEM; valid from and until these years. */
-export function createSelfSigned(fromYear: number, untilYear: number): { cert: string; key: string } {
+/** A certificate for these hosts that signs itself, and its key, as PEM; valid from and until these years. */
+export function createSelfSigned(
+  fromYear: number,
+  untilYear: number,
+  hosts: readonly string[] = ["localhost"],
+): { cert: string; key: string } {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(set(sequence(objectId("550403"), der(0x0c, Buffer.from("localhost")))));
   const algorithm = sequence(objectId("2a8648ce3d040302"));
-  const altName = sequence(der(0x82, Buffer.from("localhost")));
+  const altName = sequence(...hosts.map((host) => der(0x82, Buffer.from(host))));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.from([1])),
@@ -18,7 +22,7 @@ export function createSelfSigned(fromYear: number, untilYear: number): { cert: s
   );
   const signature = sign("sha256", body, privateKey);
   const bytes = sequence(body, algorithm, der(0x03, Buffer.concat([Buffer.from([0]), signature])));
-  const base64 = bytes.toString("base64").replace(/.{64}/g, "$&\n");
+  const base64 = bytes.toString("base64").replace(/.{64}(?=.)/g, "$&\n");
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),

@@ -101,7 +101,7 @@ test("[TS-D-OAUTH-5] parameters of OAuth in the query of an endpoint never reach
   expect(request?.query.getAll("scope")).toEqual(["notes:read offline_access"]);
   expect(request?.query.get("tenant")).toBe("acme");
   expect([...(request?.query.keys() ?? [])].filter((name) => /^(Scope|scope\[\]|request_uri)$/.test(name))).toEqual([]);
-  expect(request?.query.get("prompt")).toBe("consent");
+  expect(request?.query.get("prompt")).toBeNull();
 });
 
 test.each([

@@ -92,7 +92,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     if (server.registrationEndpoint === undefined) {
       throw oauthFailure(context, "REGISTRATION_REFUSED", {
         problem: `its authorization server ${server.issuer} does not support dynamic client registration.`,
-        advice: "Register a client manually with its operator, and set the client id in the configuration.",
+        advice: "Register a client manually with its operator, and set clientId in the oauth object of the entry.",
       });
     }
     const response = await sendOAuthRequest(context, registrationRequest(server, redirectUri), signal);

@@ -83,7 +83,7 @@ const assertionSeconds = 60;
 /** Adds the client authentication to a form, and returns the headers that belong to it. */
 export async function authenticateClient(
   { secrets, clock }: Pick<OAuthContext, "secrets" | "clock">,
-  { issuer }: Pick<AuthorizationServer, "issuer">,
+  { publishedIssuer }: Pick<AuthorizationServer, "publishedIssuer">,
   client: OAuthClient,
   form: URLSearchParams,
 ): Promise<Record<string, string>> {
@@ -107,7 +107,7 @@ export async function authenticateClient(
         .setProtectedHeader({ alg: key.algorithm, ...(key.keyId === undefined ? {} : { kid: key.keyId }) })
         .setIssuer(clientId)
         .setSubject(clientId)
-        .setAudience(issuer)
+        .setAudience(publishedIssuer)
         .setJti(randomUUID())
         .setIssuedAt(now)
         .setExpirationTime(now + assertionSeconds)

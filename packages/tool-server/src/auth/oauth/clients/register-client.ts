@@ -68,7 +68,7 @@ export function processRegistration(context: OAuthContext, response: OAuthRespon
     "REGISTRATION_REFUSED",
     {
       problem: `its authorization server refused the client registration (${text}).`,
-      advice: "Register a client manually with its operator, and set the client id in the configuration.",
+      advice: "Register a client manually with its operator, and set clientId in the oauth object of the entry.",
     },
     { details: { status, said } },
   );

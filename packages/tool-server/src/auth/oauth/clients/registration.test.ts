@@ -39,7 +39,7 @@ test.each([
   const world = await createOAuthWorld([quirk]);
   await expect(world.session().signIn(world.person)).rejects.toMatchObject({
     code: "REGISTRATION_REFUSED",
-    message: expect.stringMatching(new RegExp(`${words}.*set the client id in the configuration`)),
+    message: expect.stringMatching(new RegExp(`${words}.*set clientId in the oauth object of the entry`)),
   });
   expect(world.asked).toEqual([]);
 });

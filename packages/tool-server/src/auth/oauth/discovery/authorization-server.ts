@@ -3,11 +3,14 @@ import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { parseEndpoint, withoutOAuthParameters } from "../requests/endpoint-rules.js";
 import type { DiscoveryBudget } from "./discovery-budget.js";
+import { knownIssuer } from "./known-issuers.js";
 
 /** The metadata of an authorization server (RFC 8414, OpenID Connect Discovery), as far as it is used. All endpoints are checked. */
 export interface AuthorizationServer {
-  /** Exactly as published; never normalized. */
+  /** As the tool server names it; never normalized. */
   readonly issuer: string;
+  /** As its metadata names it: identical, except at a known issuer whose metadata names another. */
+  readonly publishedIssuer: string;
   readonly tokenEndpoint: URL;
   readonly authorizationEndpoint: URL | undefined;
   readonly registrationEndpoint: URL | undefined;
@@ -50,9 +53,12 @@ export function parseAuthorizationServer(
   issuers: readonly string[],
   rules: Pick<OAuthContext, "addresses" | "allowInsecureLoopback">,
 ): AuthorizationServer | string {
-  const { issuer } = json;
-  if (typeof issuer !== "string" || !issuers.includes(issuer)) {
-    return `its issuer is ${JSON.stringify(issuer ?? null)} instead of ${JSON.stringify(issuers[0])}`;
+  const { issuer: published } = json;
+  const [named = ""] = issuers;
+  const known = knownIssuer(named);
+  const isExact = typeof published === "string" && issuers.includes(published);
+  if (typeof published !== "string" || !(isExact || known?.publishes?.test(published))) {
+    return `its issuer is ${JSON.stringify(published ?? null)} instead of ${JSON.stringify(named)}`;
   }
   const tokenEndpoint = parseEndpoint(json.token_endpoint, rules);
   if (typeof tokenEndpoint === "string") return `its token_endpoint is invalid: ${tokenEndpoint}`;
@@ -64,7 +70,8 @@ export function parseAuthorizationServer(
     found[name] = withoutOAuthParameters(endpoint);
   }
   return {
-    issuer,
+    issuer: isExact ? published : named,
+    publishedIssuer: published,
     tokenEndpoint: withoutOAuthParameters(tokenEndpoint),
     authorizationEndpoint: found.authorizationEndpoint,
     registrationEndpoint: found.registrationEndpoint,
@@ -75,7 +82,9 @@ export function parseAuthorizationServer(
     takesMetadataDocuments: json.client_id_metadata_document_supported === true,
     scopes: stringList(json.scopes_supported),
     grants: stringList(json.grant_types_supported),
-    authenticationMethods: stringList(json.token_endpoint_auth_methods_supported),
+    authenticationMethods:
+      stringList(json.token_endpoint_auth_methods_supported) ??
+      (known?.authentication === undefined ? undefined : [known.authentication]),
     proofAlgorithms: stringList(json.dpop_signing_alg_values_supported),
   };
 }
@@ -140,6 +149,7 @@ export function originIssuers(server: URL): [string, string] {
 export function legacyAuthorizationServer(server: URL): AuthorizationServer {
   return {
     issuer: server.origin,
+    publishedIssuer: server.origin,
     tokenEndpoint: new URL("/token", server),
     authorizationEndpoint: new URL("/authorize", server),
     registrationEndpoint: new URL("/register", server),

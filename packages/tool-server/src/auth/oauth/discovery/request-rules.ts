@@ -1,4 +1,5 @@
 import type { AuthorizationServer } from "./authorization-server.js";
+import { knownIssuer } from "./known-issuers.js";
 
 /** What a user may set for the requests to the authorization server of a tool server. */
 export interface RequestSettings {
@@ -21,16 +22,18 @@ export interface RequestRules {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** The rules for requests to a server, for the resource that the tool server publishes. */
+/** The rules for requests to a server, for the resource that the tool server publishes. Settings take precedence over what is known. */
 export function requestRules(
-  { offersPkce }: Pick<AuthorizationServer, "offersPkce">,
+  { issuer, offersPkce }: Pick<AuthorizationServer, "issuer" | "offersPkce">,
   resource: string,
   settings: RequestSettings,
 ): RequestRules {
+  const { hasPkce = false, rejectsResource = false, parameters } = knownIssuer(issuer) ?? {};
+  const sent = settings.resource ?? (rejectsResource ? false : resource);
   return {
-    resource: settings.resource === false ? undefined : (settings.resource ?? resource),
-    usesPkce: offersPkce || settings.assumePkce === true,
+    resource: sent === false ? undefined : sent,
+    usesPkce: offersPkce || hasPkce || settings.assumePkce === true,
     prompt: settings.prompt,
-    parameters: settings.authorizeParameters ?? {},
+    parameters: { ...parameters, ...settings.authorizeParameters },
   };
 }

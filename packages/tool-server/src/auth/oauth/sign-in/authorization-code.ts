@@ -36,7 +36,7 @@ export function createAuthorizationAttempt(
   wanted: AuthorizationParameters,
 ): AuthorizationAttempt {
   const { redirectUri, rules, scopes, keyThumbprint } = wanted;
-  const { authorizationEndpoint, issuer, sendsIssuer } = server;
+  const { authorizationEndpoint, publishedIssuer: issuer, sendsIssuer } = server;
   if (authorizationEndpoint === undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
       problem: "its authorization server has no authorization endpoint, so a sign-in with a browser is not possible.",

@@ -1,5 +1,6 @@
 import type { KnownClient } from "../clients/client-store.js";
 import { isClientDead } from "../clients/register-client.js";
+import { knownIssuer } from "../discovery/known-issuers.js";
 import { codeGrant, requestTokens } from "../tokens/token-request.js";
 import {
   type AuthorizationParameters,
@@ -13,14 +14,15 @@ import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 
 /** Lets a person sign in with a browser, using an authorization code with PKCE. Rejects with SIGN_IN_FAILED, and as its steps do. */
 export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcome> {
-  const { context, discovery, clients, redirect, signal } = flow;
+  const { context, discovery, clients, signal } = flow;
   const { server } = discovery;
+  const host = flow.redirect.host ?? knownIssuer(server.issuer)?.callbackHost;
   // First, because the check whether a client is still registered uses that endpoint too.
   if (server.authorizationEndpoint !== undefined) await flow.confirmOrigin(server.authorizationEndpoint, signal);
   const known = await clients.find(server);
   const receiver = await openCallbackReceiver(context, {
-    ...redirect,
-    port: redirect.port ?? keptPort(known, redirect.host),
+    host,
+    port: flow.redirect.port ?? keptPort(known, host),
   });
   try {
     const { client } = await clientFor(flow, known, receiver.redirectUri);

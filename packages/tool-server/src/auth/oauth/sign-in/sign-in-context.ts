@@ -3,6 +3,7 @@ import type { VaultDescription } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import type { OAuthClient } from "../clients/oauth-client.js";
 import type { Discovery } from "../discovery/discover.js";
+import { knownIssuer } from "../discovery/known-issuers.js";
 import type { RequestRules } from "../discovery/request-rules.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
@@ -53,6 +54,7 @@ export function createConfirmOrigin(
 ): ConfirmOrigin {
   return async ({ origin }, signal) => {
     if (origin === new URL(issuer).origin || confirmed.has(origin)) return;
+    if (knownIssuer(issuer)?.pages?.includes(origin)) return;
     const { server } = context;
     const foreignOrigin = { issuer, origin };
     if (!((await signIn.confirmOrigin?.({ server, ...foreignOrigin }, signal)) ?? false)) {

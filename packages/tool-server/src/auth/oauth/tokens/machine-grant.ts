@@ -83,7 +83,7 @@ async function requestAssertion(
     ...resourceField(resource),
     ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
   });
-  const headers = await authenticateClient(context, { issuer: issuer ?? url.origin }, client, form);
+  const headers = await authenticateClient(context, { publishedIssuer: issuer ?? url.origin }, client, form);
   const response = await sendOAuthRequest(context, formRequest(url, form, "an assertion", headers));
   const { status, json } = response;
   const assertion = stringOf(json?.access_token);

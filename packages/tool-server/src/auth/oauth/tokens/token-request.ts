@@ -2,6 +2,7 @@ import type { ToolServerError } from "../../../errors.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import { deviceGrant } from "../clients/register-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import { knownIssuer } from "../discovery/known-issuers.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, urlText } from "../oauth-errors.js";
 import {
@@ -45,8 +46,9 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
     response = await sendTokenRequest(context, request, nonce);
   }
   const peer = peerErrorOf(context, response);
+  const { bearerTypes } = knownIssuer(server.issuer) ?? {};
   // Some servers refuse with status 200 and an error.
-  const tokens = peer.code === undefined ? parseTokens(context, response, requestedAt) : peer.text;
+  const tokens = peer.code === undefined ? parseTokens(context, response, requestedAt, bearerTypes) : peer.text;
   if (typeof tokens !== "string") return { kind: "tokens", tokens };
   const { status } = response;
   const at = urlText(context, server.tokenEndpoint);

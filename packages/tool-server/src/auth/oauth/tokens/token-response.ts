@@ -19,12 +19,13 @@ export interface TokenSet {
 
 /**
  * Parses a token response, or says why it contains no tokens. Its secrets are added to the registry first. The expiry counts from
- * `requestedAt`, so that it is never too late.
+ * `requestedAt`, so that it is never too late. `bearerTypes` are other values of `token_type` that mean Bearer.
  */
 export function parseTokens(
   { secrets }: Pick<OAuthContext, "secrets">,
   { status, json }: OAuthResponse,
   requestedAt: number,
+  bearerTypes: readonly string[] = [],
 ): TokenSet | string {
   for (const name of ["access_token", "refresh_token", "id_token"]) {
     const secret = stringOf(json?.[name]);
@@ -35,7 +36,8 @@ export function parseTokens(
   const accessToken = stringOf(json.access_token);
   if (accessToken === undefined) return "its response has no access_token";
   if (!/^[\x21-\x7e]+$/.test(accessToken)) return "its access_token contains characters that are invalid in a header";
-  const tokenType = tokenTypeOf(stringOf(json.token_type) ?? "bearer");
+  const type = stringOf(json.token_type) ?? "bearer";
+  const tokenType = bearerTypes.includes(type) ? "Bearer" : tokenTypeOf(type);
   if (tokenType === undefined) return "its token_type is neither Bearer nor DPoP";
   const lifetimeMs = lifetimeOf(json.expires_in);
   return {
