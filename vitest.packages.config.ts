@@ -5,5 +5,11 @@ import everything from "./vitest.config.js";
 // examples there. It downloads them and Node, so it is not part of npm test.
 export default defineConfig({
   ...everything,
-  test: { ...everything.test, include: ["test/packages/*.test.ts"], exclude: [], hookTimeout: 600_000 },
+  test: {
+    ...everything.test,
+    include: ["test/packages/*.test.ts"],
+    exclude: [],
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+  },
 });

@@ -9,49 +9,65 @@ import { type RunningProcess, startProcess } from "../e2e/running-process.test.h
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
 
-/** The packages as npm publishes them, installed from their tarballs into an empty folder. */
-export interface InstalledPackages {
-  /** Contains node_modules and a package.json. */
+/** An empty folder with a home of its own, and the packages as npm would publish them. */
+export interface PackedPackages {
+  readonly tarballs: readonly string[];
   readonly folder: string;
   readonly home: string;
-  /** Runs a command line of sh, with `npx`, `node` and the home of this installation. Rejects if it fails. */
+  /** The variables of a user with that home, and with this Node first in the path. */
+  envWith(node: string, env?: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
+  remove(): Promise<void>;
+}
+
+/** Packs the packages with these names. */
+export async function packPackages(...names: readonly string[]): Promise<PackedPackages> {
+  await run(process.execPath, ["scripts/setup.mjs"], { cwd: root });
+  const base = await realpath(await mkdtemp(join(tmpdir(), "wirescope-packages-")));
+  const [packed, folder, home] = [join(base, "packed"), join(base, "app"), join(base, "home")];
+  await Promise.all([packed, folder, home].map((path) => mkdir(path)));
+  const workspaces = names.flatMap((name) => ["--workspace", name]);
+  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", packed, ...workspaces], { cwd: root });
+  // The developer's npm cache, so that dependencies are not downloaded again; nothing else of their home is used.
+  const { stdout: cache } = await run("npm", ["config", "get", "cache"]);
+  return {
+    tarballs: (await readdir(packed)).map((name) => join(packed, name)),
+    folder,
+    home,
+    envWith: (node, env = {}) => ({
+      ...withoutNpm(process.env),
+      HOME: home,
+      XDG_RUNTIME_DIR: "",
+      npm_config_cache: cache.trim(),
+      npm_config_prefer_offline: "true",
+      PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
+      ...env,
+    }),
+    remove: () => rm(base, { recursive: true, force: true }),
+  };
+}
+
+/** Packages that are installed from their tarballs. */
+export interface InstalledPackages extends Pick<PackedPackages, "folder" | "remove"> {
+  /** Runs a command line of sh in the folder. Rejects if it fails. */
   shell(command: string, node: string, env?: NodeJS.ProcessEnv): Promise<string>;
   /** Starts a program that runs until the test ends. */
   start(args: readonly string[], node: string, env?: NodeJS.ProcessEnv): RunningProcess;
-  remove(): Promise<void>;
 }
 
 /** Packs the packages with these names, and installs the tarballs. */
 export async function installPackages(...names: readonly string[]): Promise<InstalledPackages> {
-  await run(process.execPath, ["scripts/setup.mjs"], { cwd: root });
-  const base = await realpath(await mkdtemp(join(tmpdir(), "wirescope-packages-")));
-  const [tarballs, folder, home] = [join(base, "tarballs"), join(base, "app"), join(base, "home")];
-  await Promise.all([tarballs, folder, home].map((path) => mkdir(path)));
-  const workspaces = names.flatMap((name) => ["--workspace", name]);
-  await run("npm", ["pack", "--ignore-scripts", "--pack-destination", tarballs, ...workspaces], { cwd: root });
-  // The cache of the developer, so that dependencies are not downloaded again; nothing else of their home is used.
-  const { stdout: cache } = await run("npm", ["config", "get", "cache"]);
-  const envWith = (node: string, env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
-    ...withoutNpm(process.env),
-    HOME: home,
-    XDG_RUNTIME_DIR: "",
-    npm_config_cache: cache.trim(),
-    npm_config_prefer_offline: "true",
-    PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
-    ...env,
-  });
+  const { tarballs, folder, envWith, remove } = await packPackages(...names);
   await writeFile(join(folder, "package.json"), '{ "private": true }\n');
-  const files = (await readdir(tarballs)).map((name) => join(tarballs, name));
-  await run("npm", ["install", "--no-audit", "--no-fund", ...files], { cwd: folder, env: envWith(process.execPath) });
+  const env = envWith(process.execPath);
+  await run("npm", ["install", "--no-audit", "--no-fund", ...tarballs], { cwd: folder, env });
   return {
     folder,
-    home,
-    async shell(command, node, env) {
-      const { stdout } = await run("sh", ["-c", command], { cwd: folder, env: envWith(node, env) });
+    async shell(command, node, more) {
+      const { stdout } = await run("sh", ["-c", command], { cwd: folder, env: envWith(node, more) });
       return stdout;
     },
-    start: (args, node, env) => startProcess(node, args, { cwd: folder, env: envWith(node, env) }),
-    remove: () => rm(base, { recursive: true, force: true }),
+    start: (args, node, more) => startProcess(node, args, { cwd: folder, env: envWith(node, more) }),
+    remove,
   };
 }
 
