@@ -1,4 +1,4 @@
-import { addCommand } from "./commands/add.js";
+import { addCommand, importCommand } from "./commands/add.js";
 import { authCommand } from "./commands/auth.js";
 import { bridgeCommand } from "./commands/bridge.js";
 import { callCommand } from "./commands/call.js";
@@ -28,6 +28,7 @@ export const commands: readonly Command[] = [
   showCommand,
   treeCommand,
   addCommand,
+  importCommand,
   checkCommand,
   trustCommand,
   toolsCommand,

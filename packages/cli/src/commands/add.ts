@@ -1,4 +1,4 @@
-import { addOptions } from "../configure/add-options.js";
+import { addOptions, importOptions } from "../configure/configure-options.js";
 import { UsageError } from "../usage-error.js";
 import { type Command, defineCommand } from "./command.js";
 
@@ -20,5 +20,24 @@ export const addCommand: Command = defineCommand(
     if (adHoc === undefined) throw new UsageError("add requires a url such as https://…, or a command after --.");
     const { runAdd } = await import("../configure/run-add.js");
     return runAdd(name, adHoc, values, io);
+  },
+);
+
+/** Imports the servers of other clients. */
+export const importCommand: Command = defineCommand(
+  {
+    name: "import",
+    summary: "show the servers in the files of MCP clients, and add them to the configuration",
+    parameters: ["[client]"],
+    options: importOptions,
+    notes: [
+      "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, cline, codex; all of them by default.",
+      "It asks before it writes, and changes no file of a client. Secrets are not copied: a variable takes the place of each.",
+      "Imported servers are not approved yet. To use a client's file as it is: wirescope up --config <file>.",
+    ],
+  },
+  async ({ values, positionals: [client], io }) => {
+    const { runImport } = await import("../configure/run-import.js");
+    return runImport(client, values, io);
   },
 );

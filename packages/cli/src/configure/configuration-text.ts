@@ -39,11 +39,24 @@ export interface ChangedText {
 }
 
 /** Puts entries into the text of a configuration, next to those that it has. Everything else stays. Throws a JsoncError. */
-export function withEntries(text: string, entries: Readonly<Record<string, unknown>>): ChangedText {
+export function withEntries(
+  text: string,
+  entries: Readonly<Record<string, unknown>>,
+  inputs: readonly { readonly id: string; readonly written: unknown }[] = [],
+): ChangedText {
   const container = containerOf(text);
-  let changed = text;
+  let changed = withInputs(text, inputs);
   for (const [name, entry] of Object.entries(entries)) changed = setJsoncMember(changed, [...container, name], entry);
   return { text: changed, configuration: parse(changed) };
+}
+
+/** Adds the definitions of values that a person is asked for, unless there is one of the same id. */
+function withInputs(text: string, inputs: readonly { readonly id: string; readonly written: unknown }[]): string {
+  const present = readJsoncMember(text, ["inputs"]) ?? [];
+  if (!Array.isArray(present) || inputs.length === 0) return text;
+  const ids = new Set(present.map((each) => (each as { id?: unknown } | null)?.id));
+  const added = inputs.filter(({ id }) => !ids.has(id)).map(({ written }) => written);
+  return added.length === 0 ? text : setJsoncMember(text, ["inputs"], [...present, ...added]);
 }
 
 /** Whether the text has an entry of this name already. Throws a JsoncError. */

@@ -14,8 +14,8 @@ import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
 import { readable, readVariables } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
-import type { addOptions } from "./add-options.js";
 import { findFileToWrite, hasEntry, problemsOf, readFileToWrite, withEntries } from "./configuration-text.js";
+import type { addOptions } from "./configure-options.js";
 
 type AddValues = OptionValues<typeof addOptions>;
 

@@ -1,0 +1,80 @@
+import {
+  type Entry,
+  type Finding,
+  formatPath,
+  type NamedField,
+  type TemplateField,
+} from "@wirescope/tool-server/config";
+
+/** An entry in the format of `.mcp.json`, or why it cannot be written. */
+export type PortableEntry =
+  | { readonly entry: Readonly<Record<string, unknown>>; readonly variables: readonly string[] }
+  | { readonly problem: string };
+
+/** Fields of the format that say the same in every dialect that has them. */
+const plainFields = ["description", "includeTools", "excludeTools"] as const;
+
+/**
+ * Writes an entry of a client's file in the format of `.mcp.json`. A secret is not copied: a header or variable that contains one gets
+ * a reference to a variable instead, which is among `variables`. `findings` are those of the entry.
+ */
+export function toPortableEntry(entry: Entry, findings: readonly Finding[]): PortableEntry {
+  const secrets = new Map(
+    findings.filter(({ code }) => code === "literal-secret").map((finding) => [JSON.stringify(finding.path), finding]),
+  );
+  const variables = new Set<string>();
+  const withoutSecret = (field: TemplateField): string => {
+    const key = JSON.stringify(field.path);
+    const secret = secrets.get(key);
+    const text = textOf(field);
+    if (secret === undefined) return text;
+    secrets.delete(key);
+    const variable = /\$\{(\w+)\}/.exec(secret.fix)?.[1] ?? "TOKEN";
+    variables.add(variable);
+    const scheme = /^headers\.authorization$/i.test(field.field) ? /^(\w+) /.exec(text)?.[0] : undefined;
+    return `${scheme ?? ""}\${${variable}}`;
+  };
+  const named = (key: string, fields: readonly NamedField[]): Record<string, unknown> =>
+    fields.length === 0 ? {} : { [key]: Object.fromEntries(fields.map((each) => [each.name, withoutSecret(each)])) };
+  const more = moreOf(entry);
+  const written =
+    entry.type === "stdio"
+      ? { command: textOf(entry.command), args: entry.args.map(textOf), ...named("env", entry.env), ...more }
+      : { type: entry.type, url: textOf(entry.url), ...named("headers", entry.headers), ...helperOf(entry), ...more };
+  const [left] = secrets.values();
+  if (left !== undefined) return { problem: `${formatPath(left.path.slice(entry.path.length))} contains a secret` };
+  return { entry: written, variables: [...variables] };
+}
+
+/** With variables as our format writes them: other programs write `${env:NAME}` or `$NAME`. */
+function textOf({ template }: TemplateField): string {
+  return template.parts
+    .map((part) => {
+      if (part.kind === "text") return part.text;
+      return part.fallback === undefined ? `\${${part.name}}` : `\${${part.name}:-${part.fallback}}`;
+    })
+    .join("");
+}
+
+function helperOf(entry: Exclude<Entry, { readonly type: "stdio" }>): Record<string, unknown> {
+  return entry.headersHelper === undefined ? {} : { headersHelper: textOf(entry.headersHelper) };
+}
+
+function moreOf(entry: Entry): Record<string, unknown> {
+  const written = entry.written as Readonly<Record<string, unknown>>;
+  const plain = plainFields.filter((name) => written[name] !== undefined).map((name) => [name, written[name]] as const);
+  const { isDisabled, cwd, envFile, callTimeoutMs } = entry as Entry & Readonly<Record<string, unknown>>;
+  return {
+    ...(cwd === undefined ? {} : { cwd: textOf(cwd as TemplateField) }),
+    ...(envFile === undefined ? {} : { envFile: textOf(envFile as TemplateField) }),
+    ...(isOAuth(written.oauth) ? { oauth: written.oauth } : {}),
+    ...(callTimeoutMs === undefined ? {} : { timeout: callTimeoutMs }),
+    ...(isDisabled === true ? { disabled: true } : {}),
+    ...Object.fromEntries(plain),
+  };
+}
+
+/** A client secret stays where it is. */
+function isOAuth(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !("clientSecret" in value);
+}

@@ -1,0 +1,133 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createUserFolder, type Run, type RunSetting, runCommand, type UserFolder } from "./command.test.helper.js";
+import { type RealServer, everything as reference, startEverything } from "./real-servers.test.helper.js";
+
+const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+let server: RealServer;
+let url: string;
+let user: UserFolder;
+
+beforeAll(async () => {
+  server = await startEverything("streamableHttp");
+  url = `http://127.0.0.1:${server.port}/mcp`;
+});
+
+afterAll(() => server.stop());
+
+beforeEach(() => {
+  user = createUserFolder();
+});
+
+/** Writes a file of a client below the home of the user. */
+function write(path: string, content: object | string): string {
+  const file = join(user.home, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+  return file;
+}
+
+function run(argv: readonly string[], setting: RunSetting = {}): Promise<Run> {
+  const env = { PATH: process.env.PATH, HOME: user.home, ...setting.env };
+  return runCommand([...argv, "--config", user.file], { ...setting, env });
+}
+
+const written = (): Record<string, unknown> => JSON.parse(readFileSync(user.file, "utf8")).mcpServers;
+
+test("[TS-D-CLI-7] import shows the servers of every client, asks once, writes them, and approves none", async () => {
+  write(".cursor/mcp.json", `{ "mcpServers": { "everything": { "type": "http", "url": "${url}" } } } // mine`);
+  write(".codeium/windsurf/mcp_config.json", {
+    mcpServers: { local: { command: process.execPath, args: [reference] } },
+  });
+  write(".claude.json", {
+    theme: "dark",
+    mcpServers: { everything: { type: "http", url: "https://other.example/mcp" } },
+  });
+  const questions: string[] = [];
+  const person = async (question: string): Promise<string> => {
+    questions.push(question);
+    return "y";
+  };
+  const { code, stdout, stderr } = await run(["import"], { person, columns: 120 });
+  expect({ code, stderr, questions }).toEqual({
+    code: 0,
+    stderr: "",
+    questions: [`Add 2 servers to ${user.file}? [y/N] `],
+  });
+  const text = stripVTControlCharacters(stdout);
+  expect(text).toMatch(/^claude-code +everything +yes +http +https:\/\/other\.example\/mcp/m);
+  expect(text).toMatch(/^cursor +everything +another client has a server of this name/m);
+  expect(text).toMatch(/^windsurf +local +yes +stdio/m);
+  expect(text).toContain("Approve them: wirescope trust --all");
+  expect(written()).toEqual({
+    everything: { type: "http", url: "https://other.example/mcp" },
+    local: { command: process.execPath, args: [reference] },
+  });
+  expect((await run(["trust"])).stdout).toMatch(/^local +stdio +new/m);
+});
+
+test("[TS-D-CLI-7] an imported server works once it is approved, and is not imported twice", async () => {
+  write(".cursor/mcp.json", { mcpServers: { everything: { type: "http", url } } });
+  user.configure({ other: { command: "other" } });
+  expect((await run(["import", "cursor", "--yes"])).code).toBe(0);
+  await run(["trust", "everything", "--yes", "--allow-insecure-loopback"]);
+  const call = ["call", "everything", "echo", "message=hi", "--allow-insecure-loopback"];
+  expect(await run(call)).toMatchObject({ code: 0, stdout: "Echo: hi\n" });
+  const again = await run(["import", "cursor", "--yes"]);
+  expect(again.stdout).toMatch(/^cursor +everything +already in the configuration/m);
+  expect(Object.keys(written())).toEqual(["other", "everything"]);
+});
+
+test("[TS-D-CLI-7] import copies no secret: a variable takes its place, and what cannot have one is left out", async () => {
+  write(".cursor/mcp.json", {
+    mcpServers: {
+      tickets: { type: "http", url: "https://t.example/mcp", headers: { Authorization: `Bearer ${secret}` } },
+      files: { command: "files", env: { API_KEY: secret } },
+      words: { command: "words", args: ["--token", secret] },
+    },
+  });
+  const { code, stdout, stderr } = await run(["import", "--yes"]);
+  expect(code).toBe(0);
+  expect(written()).toEqual({
+    tickets: { type: "http", url: "https://t.example/mcp", headers: { Authorization: "Bearer ${TICKETS_TOKEN}" } },
+    files: { command: "files", args: [], env: { API_KEY: "${API_KEY}" } },
+  });
+  expect(stdout).toContain("TICKETS_TOKEN, API_KEY");
+  expect(stdout).toMatch(/^cursor +words +args\[1\] contains a secret/m);
+  expect(stdout + stderr + readFileSync(user.file, "utf8")).not.toContain(secret);
+});
+
+test("[TS-D-CLI-7] import writes nothing without a yes, nor with --dry-run", async () => {
+  write(".cursor/mcp.json", { mcpServers: { everything: { type: "http", url } } });
+  expect(await run(["import"], { person: async () => "" })).toMatchObject({ code: 1 });
+  expect((await run(["import"])).stdout).toMatch(/Nothing was written\. Use --yes to write without a prompt\.\n$/);
+  expect((await run(["import", "--dry-run"])).stdout).toContain(`1 server would be added to ${user.file}.`);
+  const { isWritten, servers, file } = JSON.parse((await run(["import", "--json"])).stdout);
+  expect({ isWritten, file, servers }).toEqual({
+    isWritten: false,
+    file: user.file,
+    servers: [
+      expect.objectContaining({ client: "cursor", server: "everything", type: "http", target: url, variables: [] }),
+    ],
+  });
+  expect(existsSync(user.file)).toBe(false);
+});
+
+test("import leaves out the gateway itself, and reports a file that cannot be read", async () => {
+  const args = ["up", "--stdio", "--config", user.file];
+  write(".cursor/mcp.json", { mcpServers: { wirescope: { command: "wirescope", args } } });
+  const broken = write(".gemini/settings.json", '{ "mcpServers": { ');
+  const { code, stdout } = await run(["import", "--yes"]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^cursor +wirescope +starts the gateway itself/m);
+  expect(stdout).toContain(`${broken} was not read: `);
+  expect(existsSync(user.file)).toBe(false);
+});
+
+test("import finds nothing on a machine without clients, and suggests the name of a client", async () => {
+  expect(await run(["import"])).toMatchObject({ code: 0, stdout: "No servers of other clients were found.\n" });
+  const wrong = await run(["import", "cursr"]);
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("Did you mean cursor?") });
+});
