@@ -1,4 +1,5 @@
-// Checks names, comments, messages, tests and documentation for words that this project replaced by the field's own.
+// Checks names, comments, messages, tests and documentation for words that this project replaced by the field's own, and
+// that the title of each test is a complete sentence.
 //
 //   node scripts/check-language.mjs               every file under version control
 //   node scripts/check-language.mjs --count       only the number of findings for each folder
@@ -67,6 +68,16 @@ const exceptions = [
   { path: /^CHANGELOG\.md$/ },
 ];
 
+/** A title that begins like this continues its `describe`, and says nothing alone in a list of failures. */
+const fragment =
+  /^(is|are|was|were|has|have|had|must|may|might|should|that|of|because|over|after|for|with|which|who|whose|where|without|from|by|in|on|at|to|and|or|but|so|if|when|while|also|even|only|not|no longer|until|before|than|as)\b/i;
+
+/** Files with the text of other tests in them. */
+const containsTests = /^test\/(requirements|check-language)\.test\.ts$/;
+
+/** Requirement ids, numbers of reported failures and interpolated names in front of a title. */
+const titlePrefix = /^(\s*(\[[^\]]*\]|\([0-9, ]+\)|\$\{[^}]*\}:?))*\s*/;
+
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** The findings in one file's text: line, word found, what to write. */
@@ -83,6 +94,63 @@ export function checkText(path, text) {
   return findings;
 }
 
+/** The titles of tests that are no complete sentence: line, start of the title, what to write. */
+export function checkTitles(path, text) {
+  if (containsTests.test(path)) return [];
+  return titlesOf(text).flatMap(({ line, title }) => {
+    const sentence = title.replace(titlePrefix, "");
+    if (!fragment.test(sentence) && sentence.split(/\s+/).length >= 4) return [];
+    return { path, line, found: title.slice(0, 60), write: 'a complete sentence, such as "reports an expired token"' };
+  });
+}
+
+/** The titles of `it` and `test`, also of `test.each(...)("title", ...)`. */
+function titlesOf(text) {
+  const titles = [];
+  for (const { index, 0: name } of text.matchAll(/(?<![\w.$"'`/-])(?:it|test)(?=[.(<`])/g)) {
+    let at = index + name.length;
+    while (at !== undefined) {
+      const step = /^(\.\w+|<(=>|[^>]|>(?=[\],>]))*>(?=\()|\(\s*|`)?/.exec(text.slice(at))[0];
+      const next = at + step.length;
+      const end = step.startsWith("(") && /["'`]/.test(text[next] ?? "") ? endOfString(text, next) : undefined;
+      // A string that is not the only argument: `skipIf("reason" in sandbox)` has none.
+      if (end !== undefined && text[end] === ",") {
+        titles.push({ line: text.slice(0, index).split("\n").length, title: text.slice(next + 1, end - 1) });
+        break;
+      }
+      if (step.startsWith("(")) at = endOfParentheses(text, at);
+      else if (step === "`") at = endOfString(text, at);
+      else at = step === "" ? undefined : next;
+    }
+  }
+  return titles;
+}
+
+/** The index after the closing parenthesis. */
+function endOfParentheses(text, start) {
+  let depth = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const rest = text.slice(at, at + 2);
+    if (/^["'`]/.test(rest)) at = endOfString(text, at) - 1;
+    else if (rest === "//") at = text.indexOf("\n", at);
+    else if (rest[0] === "/" && /[(,=:[!&|?{;]\s*$/.test(text.slice(Math.max(0, at - 20), at))) {
+      at += (/^\/(\\.|\[(\\.|[^\]])*\]|[^/\n])+\//.exec(text.slice(at))?.[0].length ?? 1) - 1;
+    } else if (/^[([{]/.test(rest)) depth += 1;
+    else if (/^[)\]}]/.test(rest) && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+/** The index after the closing quote. */
+function endOfString(text, start) {
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text[at] === "\\") at += 1;
+    else if (text[at] === text[start]) return at + 1;
+    else if (text[start] === "`" && text.startsWith("${", at)) at = endOfParentheses(text, at + 1) - 1;
+  }
+  return text.length;
+}
+
 /** `tellAll`, `tell-all` and `TELL_ALL` become "tell all", so that names are read like sentences. */
 function splitNames(line) {
   return line
@@ -97,7 +165,10 @@ function main() {
   const files = listed.filter(
     (path) => /\.(ts|tsx|mjs|js|json|jsonc|md|yml|yaml|proto)$/.test(path) && existsSync(join(root, path)),
   );
-  const findings = files.flatMap((path) => checkText(path, readFileSync(join(root, path), "utf8")));
+  const findings = files.flatMap((path) => {
+    const text = readFileSync(join(root, path), "utf8");
+    return [...checkText(path, text), ...(/\.test\.(helper\.)?ts$/.test(path) ? checkTitles(path, text) : [])];
+  });
   if (values.count) {
     const counts = new Map();
     for (const { path } of findings) {

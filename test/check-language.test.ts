@@ -7,8 +7,14 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const { checkText } = (await import(join(root, "scripts/check-language.mjs"))) as {
-  checkText(path: string, text: string): { line: number; found: string; write: string }[];
+interface Finding {
+  readonly line: number;
+  readonly found: string;
+  readonly write: string;
+}
+const { checkText, checkTitles } = (await import(join(root, "scripts/check-language.mjs"))) as {
+  checkText(path: string, text: string): Finding[];
+  checkTitles(path: string, text: string): Finding[];
 };
 
 async function check(...args: string[]): Promise<{ code: number; output: string }> {
@@ -42,6 +48,34 @@ test.each([
   "const session = performServerHandshake(socket);",
 ])("accepts the line %s", (line) => {
   expect(checkText("a.ts", line)).toEqual([]);
+});
+
+test.each([
+  ["a fragment", 'test("is used again where it does not", () => {});', "is used again where it does not"],
+  [
+    "a fragment after a requirement",
+    "it('[TS-A-1] (2) that returns headers is no cause', () => {});",
+    "[TS-A-1] (2) that",
+  ],
+  ["fewer than four words", 'test("many calls", () => {});', "many calls"],
+  [
+    "a parametrised title",
+    'test.each<[string, () => void]>([\n  ["a)", /"/],\n])(\n  "for %s",\n  () => {},\n);',
+    "for %s",
+  ],
+  ["a conditional title", 'test.skipIf("a" in b || c(")"))("on Linux", () => {});', "on Linux"],
+  ["a template", "test.runIf(isLinux)(`on Linux`, () => {});", "on Linux"],
+])("finds a test title that is no complete sentence: %s (%#)", (_, line, found) => {
+  expect(checkTitles("a.test.ts", `\n${line}\n`)).toMatchObject([{ line: 2, found: expect.stringContaining(found) }]);
+});
+
+test.each([
+  'test("reports an expired certificate at once", () => {});',
+  'test("[TS-A-1] reports an expired certificate", () => {});',
+  'test.each([["is", "of"]])("takes %s for %s", () => {});',
+  'expect(it.is("of"), "is").toBe(latest("has", 1));',
+])("accepts the test title in %s", (line) => {
+  expect(checkTitles("a.test.ts", line)).toEqual([]);
 });
 
 test("help output and error messages of the command contain none of the replaced words", async () => {

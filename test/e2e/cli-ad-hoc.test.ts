@@ -26,21 +26,21 @@ function run(argv: readonly string[], setting: RunSetting = {}): Promise<Run> {
 }
 
 describe("a server that is given by its url", () => {
-  test("[TS-D-CLI-2] has its tools listed without a configuration file and without a question", async () => {
+  test("[TS-D-CLI-2] lists the tools of a server by its url without a configuration file and without a question", async () => {
     const { code, stdout, stderr } = await run([url]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^TOOL +DESCRIPTION\necho +Echoes back the input string\n/);
     expect((await run(["tools", url])).stdout).toBe(stdout);
   });
 
-  test("has its tools in a table that fits the terminal, or as JSON by its url", async () => {
+  test("prints the tools of a server by its url as a table that fits the terminal, or as JSON", async () => {
     const { stdout } = await run([url], { columns: 50 });
     for (const line of stripVTControlCharacters(stdout).split("\n")) expect(line.length).toBeLessThanOrEqual(50);
     const tools = JSON.parse((await run([url, "--json"])).stdout)[url].tools;
     expect(tools).toContainEqual(expect.objectContaining({ name: "get-sum" }));
   });
 
-  test("has a tool called with arguments of the types in its schema", async () => {
+  test("calls a tool with arguments of the types in its schema", async () => {
     expect(await run(["call", url, "get-sum", "a=2", "b:=40"])).toMatchObject({
       code: 0,
       stdout: "The sum of 2 and 40 is 42.\n",
@@ -51,19 +51,19 @@ describe("a server that is given by its url", () => {
     expect((await run(["call", url, "get-sun"])).stderr).toContain("Did you mean get-sum?");
   });
 
-  test("is shown how to call a tool by its url", async () => {
+  test("shows how to call a tool by the url of its server", async () => {
     const { stdout } = await run([url, "get-sum", "--header", "X-Team: a b"]);
     expect(stdout).toContain(`\n  wirescope call ${url} get-sum a=1 b=1 --header 'X-Team: a b'\n`);
   });
 
-  test("is read by resources, prompts, ping and why", async () => {
+  test("accepts a url for resources, prompts, ping and why", async () => {
     expect((await run(["resources", url])).stdout).toMatch(/^URI +TYPE +NAME\n/);
     expect((await run(["prompts", url])).stdout).toMatch(/^PROMPT +ARGUMENTS +DESCRIPTION\n/);
     expect((await run(["ping", url])).code).toBe(0);
     expect((await run(["why", url])).stdout).toContain(`${url} works.`);
   });
 
-  test("is refused over http unless it is on this machine, with the reason", async () => {
+  test("refuses a url with http unless it is on this machine, with the reason", async () => {
     const { code, stdout, stderr } = await run(["http://tools.example.com/mcp"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/https/);
@@ -76,7 +76,7 @@ describe("a server that is given by its url", () => {
     expect(stderr).toContain(gone);
   });
 
-  test("[TS-D-CLI-2] is denied if a policy denies it", async () => {
+  test("[TS-D-CLI-2] refuses a url that a policy denies", async () => {
     const { folder } = createUserFolder();
     const policy = join(folder, "policy.json");
     writeFileSync(policy, JSON.stringify({ version: 1, others: "deny" }));
@@ -95,7 +95,7 @@ describe("a server that is given by its url", () => {
     [["https://a.example/mcp", "--header", "no colon"], "--header must be 'name: value'."],
     [["call", "--"], "A command is missing after --."],
     [["call", ...command], "call requires <server|url> <tool>."],
-  ])("is refused with exit code 2 if the command line makes no sense: %j", async (argv, message) => {
+  ])("exits with code 2 if the command line makes no sense: %j", async (argv, message) => {
     const { code, stdout, stderr } = await run(argv);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);
@@ -134,7 +134,7 @@ describe("a server that requires a sign-in and is given by its url", () => {
     });
   });
 
-  test("is signed in to by login, and shown by auth", async () => {
+  test("signs in to a url with login, and shows it with auth", async () => {
     const { tool, env } = await createLoginWorld();
     const { code, stdout } = await runCommand(["login", tool.url], { env, person: browsingPerson() });
     expect(code).toBe(0);
@@ -156,14 +156,14 @@ describe("a server that requires a sign-in and is given by its url", () => {
 });
 
 describe("a server that is given by its command", () => {
-  test("[TS-D-CLI-3] is started, which is reported, and has its tools listed", async () => {
+  test("[TS-D-CLI-3] starts a server by its command, reports that, and lists its tools", async () => {
     const { code, stdout, stderr } = await run(command);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^TOOL +DESCRIPTION\necho +Echoes back the input string\n/);
     expect(stderr).toBe(`Starting ${process.execPath} ${reference} stdio\n`);
   });
 
-  test("has a tool called by the words before the dashes", async () => {
+  test("calls a tool by the words before the dashes", async () => {
     expect(await run(["call", "get-sum", "a=2", "b=40", ...command])).toMatchObject({
       code: 0,
       stdout: "The sum of 2 and 40 is 42.\n",
@@ -180,7 +180,7 @@ describe("a server that is given by its command", () => {
     expect(stderr).toContain('[["--help","--json"],"value",null]');
   });
 
-  test("is diagnosed by why if its program does not exist", async () => {
+  test("diagnoses with why a command whose program does not exist", async () => {
     const { code, stdout } = await run(["why", "--", "no-such-program-here"]);
     expect(code).toBe(1);
     expect(stdout).toContain("no-such-program-here");

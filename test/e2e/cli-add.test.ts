@@ -140,7 +140,7 @@ describe("add", () => {
     [["add", "a", "b"], "add requires a url such as https://…, or a command after --."],
     [["add", "a", "http://tools.example.com/mcp"], "https"],
     [["add", "a", "--type", "sse", "--", "node"], "--type requires a url."],
-  ])("is refused with exit code 2 if it makes no sense: %j", async (argv, message) => {
+  ])("exits with code 2 if the arguments make no sense: %j", async (argv, message) => {
     const { code, stderr } = await run(argv);
     expect(code).toBe(2);
     expect(stderr).toContain(message);

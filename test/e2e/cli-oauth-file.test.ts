@@ -169,7 +169,7 @@ describe("[TS-D-OAUTH-7] the oauth object of an entry", () => {
     expect(code).toBe(0);
   });
 
-  test("is not used before it is approved, and a change of it requires a new approval", async () => {
+  test("uses the oauth object only after it is approved, and asks again after a change of it", async () => {
     const world = await createLoginWorld();
     const entry = { type: "http", url: world.tool.url };
     world.configure({ notes: { ...entry, oauth: { clientId: "a" } } });
@@ -182,7 +182,7 @@ describe("[TS-D-OAUTH-7] the oauth object of an entry", () => {
   });
 });
 
-test("[TS-D-OAUTH-7] openToolServers reads the user's OAuth file", async () => {
+test("[TS-D-OAUTH-7] reads the user's OAuth file in openToolServers", async () => {
   const world = await createLoginWorld({
     clients: [{ ...machine, client_id: "robot", client_secret: "a-secret-of-the-robot" }],
   });

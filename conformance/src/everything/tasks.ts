@@ -40,7 +40,7 @@ interface Question {
   respond(response: ElicitResult): void;
 }
 
-/** A task, and the work that it stands for. */
+/** A task and its work. */
 class Task {
   readonly id = randomUUID();
   readonly questions = new Map<string, Question>();

@@ -30,7 +30,7 @@ describe("parseTarget", () => {
     ["https://example.com", tcp("example.com", 443, { isTls: true }), "https://example.com:443"],
     ["https://[::1]:8443/", tcp("::1", 8443, { isTls: true }), "https://[::1]:8443"],
     ["http://h:1/a/b/", tcp("h", 1, { isTls: false, pathPrefix: "/a/b" }), "http://h:1/a/b"],
-  ])("parses %s", (text, expected, formatted) => {
+  ])("parses the target %s", (text, expected, formatted) => {
     expect(parseTarget(text)).toEqual(expected);
     expect(formatTarget(parseTarget(text))).toBe(formatted);
   });

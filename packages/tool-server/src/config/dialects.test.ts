@@ -23,18 +23,21 @@ function oneEntry(entry: object, file?: string): AnyEntry {
 }
 
 describe("the file of a program", () => {
-  test.each(dialectFiles)("[TS-D-DIALECT-1] %s has no errors, with and without its path", (dialect, fixture, path) => {
-    const text = dialectFixture(fixture);
-    // Only by its path does Claude Desktop's file differ from the reference format.
-    for (const file of dialect === "claude-desktop" ? [path] : [undefined, `/home/me/${path}`]) {
-      const configuration = parseConfiguration(text, { file });
-      expect(errorsOf(configuration)).toEqual([]);
-      expect(configuration.entries.length).toBeGreaterThan(1);
-      expect(configuration.dialect).toBe(dialect);
-    }
-  });
+  test.each(dialectFiles)(
+    "[TS-D-DIALECT-1] reads %s without errors, with and without its path",
+    (dialect, fixture, path) => {
+      const text = dialectFixture(fixture);
+      // Only by its path does Claude Desktop's file differ from the reference format.
+      for (const file of dialect === "claude-desktop" ? [path] : [undefined, `/home/me/${path}`]) {
+        const configuration = parseConfiguration(text, { file });
+        expect(errorsOf(configuration)).toEqual([]);
+        expect(configuration.entries.length).toBeGreaterThan(1);
+        expect(configuration.dialect).toBe(dialect);
+      }
+    },
+  );
 
-  test("[TS-D-DIALECT-1] may have entries of several dialects", () => {
+  test("[TS-D-DIALECT-1] accepts entries of several dialects in one file", () => {
     const configuration = parseConfiguration(dialectFixture("mixed.json"), { file: "servers.json" });
     expect(errorsOf(configuration)).toEqual([]);
     expect(configuration.entries.map(({ name, type, callTimeoutMs }) => [name, type, callTimeoutMs])).toEqual([
@@ -47,7 +50,7 @@ describe("the file of a program", () => {
     ]);
   });
 
-  test("[TS-D-DIALECT-3] has an error in one entry, and the others are usable", () => {
+  test("[TS-D-DIALECT-3] keeps the other entries usable if one has an error", () => {
     const text = JSON.stringify({
       servers: { broken: { type: "http", url: "http://example.com/mcp" }, fine: { url: "https://example.com/mcp" } },
     });
@@ -58,13 +61,13 @@ describe("the file of a program", () => {
     ]);
   });
 
-  test("[TS-D-DIALECT-1] is recognized by its path, also on Windows", () => {
+  test("[TS-D-DIALECT-1] recognizes the dialect of a file by its path, also on Windows", () => {
     expect(dialectOfFile("C:\\Users\\me\\.cursor\\mcp.json")).toBe("cursor");
     expect(dialectOfFile("/home/me/.config/Code/User/mcp.json")).toBe("vscode");
     expect(dialectOfFile("/home/me/mcp.json")).toBeUndefined();
   });
 
-  test("has a literal secret as a warning, which the reference format has as an error", () => {
+  test("warns about a literal secret, which is an error in the reference format", () => {
     const text = JSON.stringify({ mcpServers: { s: { command: "node", env: { API_TOKEN: "abcdefgh-12345678" } } } });
     const severityIn = (file: string): string[] =>
       parseConfiguration(text, { file }).findings.map(({ code, severity }) => `${severity} ${code}`);
@@ -74,7 +77,7 @@ describe("the file of a program", () => {
 });
 
 describe("the fields of a program", () => {
-  test("[TS-D-DIALECT-2] have our meaning", () => {
+  test("[TS-D-DIALECT-2] gives the fields of other programs our meaning", () => {
     expect(oneEntry({ serverUrl: "https://a.example" })).toMatchObject({ type: "http", fallsBackToSse: true });
     expect(oneEntry({ httpUrl: "https://a.example" })).toMatchObject({ type: "http", fallsBackToSse: false });
     expect(oneEntry({ url: "https://a.example", enabled: false }).isDisabled).toBe(true);
@@ -95,21 +98,21 @@ describe("the fields of a program", () => {
     });
   });
 
-  test("[TS-D-DIALECT-2] give a time in the unit of the dialect", () => {
+  test("[TS-D-DIALECT-2] reads a time in the unit of the dialect", () => {
     expect(oneEntry({ command: "x", timeout: 60_000 }).callTimeoutMs).toBe(60_000);
     expect(oneEntry({ command: "x", timeout: 60 }).callTimeoutMs).toBe(60_000);
     expect(oneEntry({ command: "x", timeout: 3_600, autoApprove: [] }).callTimeoutMs).toBe(3_600_000);
     expect(oneEntry({ command: "x", timeout: 3_600 }, "cline_mcp_settings.json").callTimeoutMs).toBe(3_600_000);
   });
 
-  test("[TS-D-DIALECT-2] lose against a field in our spelling, with a note", () => {
+  test("[TS-D-DIALECT-2] prefers a field in our spelling, with a note", () => {
     const text = JSON.stringify({ s: { url: "https://a.example", serverUrl: "https://b.example" } });
     const { entries, findings } = parseConfiguration(text);
     expect((entries[0] as NetworkEntry).url.template.text).toBe("https://a.example");
     expect(findings.map(({ severity, code }) => `${severity} ${code}`)).toEqual(["note field-unused"]);
   });
 
-  test("[TS-D-DIALECT-2] that have no effect are notes", () => {
+  test("[TS-D-DIALECT-2] adds a note for fields that have no effect", () => {
     const { findings } = parseConfiguration(dialectFixture("vscode.json"));
     expect(findings.map(({ severity, code, path }) => `${severity} ${code} ${path.at(-1)}`)).toEqual([
       "note field-unused dev",
@@ -118,7 +121,7 @@ describe("the fields of a program", () => {
     ]);
   });
 
-  test("[TS-D-DIALECT-2] and every dialect are in docs/configuration.md", () => {
+  test("[TS-D-DIALECT-2] lists every field and every dialect in docs/configuration.md", () => {
     const page = readFileSync(new URL("../../../../docs/configuration.md", import.meta.url), "utf8");
     for (const [name, { dialects: names }] of Object.entries(foreignFields)) {
       const titles = names.map((each) => dialects.find((dialect) => dialect.name === each)?.title);

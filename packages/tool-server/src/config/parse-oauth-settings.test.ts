@@ -26,7 +26,7 @@ function context(variables: Record<string, string>) {
 }
 
 describe("[TS-D-OAUTH-7] the oauth object of an entry", () => {
-  test("has every setting, with variables replaced, and its secret is registered", () => {
+  test("reads every setting, replaces variables, and registers the secret", () => {
     const [entry] = parse(full).entries;
     if (entry === undefined) throw new Error("no entry");
     const given = context({ NOTES_SECRET: "the-secret-of-notes", MORE_SCOPE: "notes:write", TENANT: "acme" });
@@ -44,7 +44,7 @@ describe("[TS-D-OAUTH-7] the oauth object of an entry", () => {
     expect(given.secrets.redact("the-secret-of-notes")).not.toContain("the-secret-of-notes");
   });
 
-  test("may have scopes as one string with spaces, and resource: false", () => {
+  test("accepts scopes as one string with spaces, and resource: false", () => {
     const [entry] = parse({ scopes: "a  b", resource: false }).entries;
     if (entry === undefined) throw new Error("no entry");
     expect(resolveEntry(entry, context({}))).toMatchObject({ oauth: { scopes: ["a", "b"], resource: false } });
@@ -80,7 +80,7 @@ describe("[TS-D-OAUTH-7] the oauth object of an entry", () => {
     [{ authorizeParameters: { "scope[]": "x" } }, "oauth-parameter", '"scope[]" is not the name of a parameter.'],
     [{ authorizeParameters: { audience: "a\nb" } }, "oauth-setting", "must have values of at most 2048 characters"],
     [{ authorizeParameters: { audience: 1 } }, "field-type", "must be an object of strings"],
-  ])("is an error at its own position if it is %j", (oauth, code, message) => {
+  ])("reports an invalid setting at its own position: %j", (oauth, code, message) => {
     const errors = parse(oauth).findings.filter(({ severity }) => severity === "error");
     expect(errors).toMatchObject([{ code, message: expect.stringContaining(message), server: expect.any(String) }]);
     expect(errors[0]?.path).toContain("oauth");
@@ -106,7 +106,7 @@ describe("[TS-D-OAUTH-7] the oauth object of an entry", () => {
     expect(findings.map(({ code }) => code)).toEqual(["oauth-setting", "oauth-setting"]);
   });
 
-  test("must not contain the client secret itself, which no message repeats", () => {
+  test("rejects the client secret itself, and repeats it in no message", () => {
     const { findings } = parse({ clientId: "a", clientSecret: "GOCSPX-abcdefgh12345678" });
     expect(findings).toMatchObject([
       { code: "literal-secret", severity: "error", message: "oauth.clientSecret contains the secret itself." },
@@ -117,13 +117,13 @@ describe("[TS-D-OAUTH-7] the oauth object of an entry", () => {
   test.each([
     [{ clientID: "x" }, "oauth.clientID is unknown and has no effect.", "Did you mean clientId?"],
     [{ grant: "workload" }, "oauth.grant has no effect in an entry.", "Set it in your own OAuth settings"],
-  ])("gets a note for a field without effect: %j", (oauth, message, fix) => {
+  ])("adds a note for a field without effect: %j", (oauth, message, fix) => {
     expect(parse(oauth).findings).toMatchObject([
       { code: "field-unknown", severity: "note", message, fix: expect.stringContaining(fix) },
     ]);
   });
 
-  test("gets a note for each setting that leaves out a protection", () => {
+  test("adds a note for each setting that removes a protection", () => {
     const { findings } = parse({ resource: false, assumePkce: true });
     expect(findings).toMatchObject([
       { code: "oauth-weakened", severity: "note", path: expect.arrayContaining(["resource"]) },
@@ -131,7 +131,7 @@ describe("[TS-D-OAUTH-7] the oauth object of an entry", () => {
     ]);
   });
 
-  test("gets a note if the entry has a credential of its own", () => {
+  test("adds a note if the entry has a credential of its own", () => {
     const { findings } = parse({ clientId: "a" }, { headers: { Authorization: "Bearer ${TOKEN}" } });
     expect(findings).toMatchObject([{ code: "oauth-unused", severity: "note" }]);
   });

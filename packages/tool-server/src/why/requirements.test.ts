@@ -97,7 +97,7 @@ describe("a connection", () => {
 describe("a credential", () => {
   const row = (seen: Partial<WalkEvidence>) => rowOf("the credential is accepted", seen);
 
-  test("is met by a server that accepts it, and by one that requires none", () => {
+  test("considers a credential met by a server that accepts it, and by one that requires none", () => {
     expect(row({})).toEqual(["skipped"]);
     expect(row({ attempt: { credential: "headers", connected } })).toEqual(["ok", "the headers of the entry"]);
     expect(row({ attempt: { credential: "none", connected } })).toEqual(["ok", "None is required."]);
@@ -191,7 +191,7 @@ describe("OAuth", () => {
     ["absent", "failed", "skipped"],
     ["failed", "failed", "failed"],
   ] as const)(
-    "judges resource metadata that is %s: published is %s, its resource is %s",
+    "decides about resource metadata that is %s: published is %s, its resource is %s",
     (outcome, published, same) => {
       const seen = { resource: { ...resource, outcome } };
       expect(row("RFC 9728", seen)).toEqual([published, "Resource metadata was read."]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";
 
 describe("[TS-D-OAUTH-7] the settings of a sign-in", () => {
-  test("resource: false sends no resource, neither for the code nor for the token and its renewal", async () => {
+  test("sends no resource with resource: false, neither for the code nor for the token and its renewal", async () => {
     const world = await createOAuthWorld();
     const session = world.session({ resource: false });
     await session.signIn(world.person);
@@ -12,7 +12,7 @@ describe("[TS-D-OAUTH-7] the settings of a sign-in", () => {
     for (const { query, form } of sent) expect([query.has("resource"), form.has("resource")]).toEqual([false, false]);
   });
 
-  test("a resource of the settings replaces the published one, also for tokens of an earlier sign-in", async () => {
+  test("replaces the published resource by the one of the settings, also for tokens of an earlier sign-in", async () => {
     const world = await createOAuthWorld();
     await world.session().signIn(world.person);
     const session = world.session({ resource: "api://3f0c" });
@@ -21,7 +21,7 @@ describe("[TS-D-OAUTH-7] the settings of a sign-in", () => {
     expect(renewed?.form.get("resource")).toBe("api://3f0c");
   });
 
-  test("parameters are added to the authorization request, and replace none of ours", async () => {
+  test("adds parameters to the authorization request, and replaces none of ours", async () => {
     const world = await createOAuthWorld();
     const authorizeParameters = { audience: "https://api.example.com", state: "fixed" };
     await world.session({ authorizeParameters }).signIn(world.person);
@@ -30,7 +30,7 @@ describe("[TS-D-OAUTH-7] the settings of a sign-in", () => {
     expect(request?.query.getAll("state")).toEqual([expect.stringMatching(/^[\w-]{43}$/)]);
   });
 
-  test("assumePkce signs in to a server whose metadata does not list PKCE, with PKCE", async () => {
+  test("signs in with assumePkce to a server whose metadata does not list PKCE, with PKCE", async () => {
     const world = await createOAuthWorld(["pkce-absent"]);
     await world.session({ assumePkce: true }).signIn(world.person);
     const request = world.authorization.requests.find(({ path }) => path === "/authorize");
@@ -39,7 +39,7 @@ describe("[TS-D-OAUTH-7] the settings of a sign-in", () => {
 });
 
 describe("[TS-D-OAUTH-9] prompt", () => {
-  test("is not sent by itself, even if offline_access is requested", async () => {
+  test("sends no prompt by itself, even if offline_access is requested", async () => {
     const world = await createOAuthWorld();
     world.tool.challengedScope = "notes:read";
     await world.session().signIn(world.person);
@@ -48,7 +48,7 @@ describe("[TS-D-OAUTH-9] prompt", () => {
     expect(request?.query.has("prompt")).toBe(false);
   });
 
-  test("is sent if a setting says so", async () => {
+  test("sends prompt if a setting says so", async () => {
     const world = await createOAuthWorld();
     await world.session({ prompt: "consent" }).signIn(world.person);
     const request = world.authorization.requests.find(({ path }) => path === "/authorize");
