@@ -1,9 +1,9 @@
-/** The cause of a failure, in words for a trace. */
+/** The cause of a failure, for a trace. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Node reports all addresses that it tried in one error, which has no message of its own.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(causeOf).join("; ");
-  // The message of OpenSSL has addresses in memory and lines of its source; its reason is what a person needs.
+  // The message of OpenSSL contains memory addresses and source lines; its reason is enough.
   if ("reason" in error && "library" in error) return `${error.reason} (${codeOf(error)})`;
   return error.message || codeOf(error) || error.name;
 }

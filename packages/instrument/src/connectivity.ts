@@ -1,6 +1,6 @@
 import type { ChannelHandle, ConnectivityState, SubchannelHandle } from "@wirescope/channelz";
 
-/** The state of a channel or subchannel, as it follows from the connections that it has and tries to have. */
+/** The state of a channel or subchannel, derived from its connections and connection attempts. */
 export class Connectivity {
   readonly #handle: ChannelHandle | SubchannelHandle;
   #connecting = 0;
@@ -10,25 +10,25 @@ export class Connectivity {
     this.#handle = handle;
   }
 
-  /** Whether there is no connection, nor one on its way. */
+  /** Whether there is neither a connection nor an attempt. */
   get isIdle(): boolean {
     return this.#connecting === 0 && this.#connected === 0;
   }
 
-  /** A connection is tried. */
+  /** A connection attempt started. */
   begin(): void {
     this.#connecting += 1;
     this.#settle();
   }
 
-  /** What was tried is there. */
+  /** A connection attempt succeeded. */
   succeed(): void {
     this.#connecting -= 1;
     this.#connected += 1;
     this.#settle();
   }
 
-  /** What was tried failed; or, without a cause, was given up. */
+  /** A connection attempt failed; without a cause, it was cancelled. */
   fail(cause?: string): void {
     this.#connecting -= 1;
     this.#settle(cause);

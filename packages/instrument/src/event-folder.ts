@@ -11,14 +11,14 @@ interface Tracer {
 }
 
 /**
- * Reports events of one kind, without letting a storm of them push everything else out of a trace: the first is reported at
- * once, and those of the next second together, by their cause and with their number.
+ * Reports events of one kind without letting many of them push everything else out of a trace: the first is reported at once,
+ * and those of the next second together, by cause and with their number.
  */
 export class EventFolder {
   readonly #tracer: Tracer;
   readonly #what: string;
   readonly #severity: TraceSeverity;
-  /** How many came since the first, by their cause; undefined while no window is open. */
+  /** The number of events since the first, by cause; undefined while no window is open. */
   #more: Map<string, number> | undefined;
 
   constructor(tracer: Tracer, what: string, severity: TraceSeverity = "warning") {

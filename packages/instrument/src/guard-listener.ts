@@ -1,8 +1,8 @@
 let hasWarned = false;
 
 /**
- * A listener of a diagnostics channel that never throws: Node would end the process for what it throws. The first failure is a
- * warning that begins with `what`.
+ * Wraps a listener of a diagnostics channel so that it never throws, because Node would end the process. The first failure is
+ * emitted as a warning that starts with `what`.
  */
 export function guardListener<T>(listener: (message: T) => void, what: string): (message: T) => void {
   return (message) => {

@@ -10,7 +10,7 @@ const listeners = new WeakMap<Server, () => void>();
 const closed = new WeakSet<Server>();
 let isPatched = false;
 
-/** Whether a server was closed since it first was observed, and listens no longer. */
+/** Whether a server was closed since it was first observed, and does not listen again. */
 export function wasClosed(server: Server): boolean {
   return closed.has(server) && !server.listening;
 }
@@ -70,14 +70,11 @@ function patchClose(): void {
   Server.prototype.close = patched;
 }
 
-/**
- * The servers that listen at this moment, as far as Node reports them: not those that let the process end, by
- * `unref()`.
- */
+/** The servers that listen now, as far as Node reports them; those with `unref()` are missing. */
 export function openServers(): Server[] {
-  // There is no documented way to ask; where this one is gone, what was there before is not found.
+  // There is no documented way. If this function is removed, existing servers are not found.
   const { _getActiveHandles } = process as { readonly _getActiveHandles?: () => unknown[] };
   const handles = _getActiveHandles?.call(process) ?? [];
-  // One that is closing is still among them.
+  // A closing server is still in the list.
   return handles.filter((handle): handle is Server => handle instanceof Server && handle.listening);
 }

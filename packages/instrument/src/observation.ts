@@ -1,9 +1,9 @@
 import type { Registry } from "@wirescope/channelz";
 
-/** How to stop observing what is observed. Weak, so that being observed keeps nothing alive. */
+/** The stop function of each observed object. Weak, so that observation keeps nothing alive. */
 const stops = new WeakMap<object, (reason: string) => void>();
 
-/** Notes that a server, session or client is observed, and how to stop that. */
+/** Notes that a server, session or client is observed, with the function that stops it. */
 export function noteObserved(subject: object, stop: (reason: string) => void): void {
   stops.set(subject, stop);
 }
@@ -14,7 +14,7 @@ export function isObserved(subject: object): boolean {
 }
 
 /**
- * Stops observing a server, session or client: it leaves the registry, and from now on costs no more than a check. False if
+ * Stops observing a server, session or client: it is removed from the registry, and then costs only a check. Returns false if
  * it was not observed. It can be observed again.
  */
 export function stopObserving(subject: object, reason = "no longer observed"): boolean {
@@ -25,8 +25,8 @@ export function stopObserving(subject: object, reason = "no longer observed"): b
 }
 
 /**
- * The observation of something that a process has once, shared by all callers: it begins with the first, and ends
- * when the last has stopped. It fills one registry.
+ * An observation that a process has once, shared by all callers: it starts with the first, and ends when the last has stopped.
+ * It fills one registry.
  */
 export class SharedObservation {
   readonly #what: string;
@@ -40,8 +40,8 @@ export class SharedObservation {
   }
 
   /**
-   * Begins the observation, or joins it; `begin` returns how to end it. Returns how to stop, once. Throws a TypeError where
-   * another registry is filled.
+   * Starts the observation, or joins it; `begin` returns a function that ends it. Returns a function that leaves it. Throws a
+   * TypeError if another registry is being filled.
    */
   join(registry: Registry, begin: () => (reason: string) => void): (reason: string) => void {
     if (this.#registry !== undefined && this.#registry !== registry) {

@@ -1,4 +1,4 @@
-/** Objects that are remembered for as long as somebody else keeps them. */
+/** A list of weak references. */
 export class WeakList<T extends object> {
   #refs: WeakRef<T>[] = [];
   #pruneAt = 64;

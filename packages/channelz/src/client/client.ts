@@ -15,7 +15,7 @@ export interface ChannelzClientOptions {
   readonly timeoutMs?: number | undefined;
   /** Headers of every call. */
   readonly headers?: HeadersInit | undefined;
-  /** Who the peer is, for the words of errors. Default: "the peer". */
+  /** How error messages name the peer. Default: "the peer". */
   readonly peer?: string | undefined;
   /** What to do next when the connection fails for this cause; ends the error's message. */
   readonly adviseOnConnection?: ((cause: unknown) => string | undefined) | undefined;
@@ -70,11 +70,11 @@ export function createChannelzClient(transport: Transport, options: ChannelzClie
     let channelzPackage = options.package;
     try {
       signal?.throwIfAborted();
-      // The search belongs to all who wait for it, so the signal of one must not end it for the others.
+      // All callers wait for the same detection, so the signal of one must not end it for the others.
       channelzPackage ??= await unlessAborted(finder.find(), signal);
       return await call(clients[channelzPackage], callOptions(signal));
     } catch (reason) {
-      // A peer that was replaced by another since we asked.
+      // The peer was replaced by another since the detection.
       if (options.package === undefined && reason instanceof ConnectError && reason.code === Code.Unimplemented)
         finder.forget();
       throw peerError(reason, { ...describeCall(method, channelzPackage), subject, abandoned: signal?.aborted });
@@ -142,7 +142,7 @@ export function createChannelzClient(transport: Transport, options: ChannelzClie
   };
 }
 
-/** Peers disagree about odd pages, up to a walk that never ends, so what means the first page or nothing is settled here. */
+/** Peers treat unusual page arguments differently, up to endless walks, so they are normalised here. */
 function page(request: PageRequest = {}): { startId: bigint; maxResults: bigint } {
   const startId = int64(request.startId ?? 0n, "start id");
   const maxResults = int64(request.maxResults ?? 0n, "page size");

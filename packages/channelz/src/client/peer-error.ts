@@ -2,19 +2,19 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
 import { printableText } from "../printable-text.js";
 
-/** What was asked of whom, for the words of an error. */
+/** The call and the peer, for error messages. */
 export interface PeerCall {
   /** The full name of the method, such as `rpc.channelz.v1.Channelz/GetSocket`. */
   readonly method: string;
   /** What the call is about, such as `socket 12`. */
   readonly subject?: string | undefined;
-  /** Who was asked, such as `127.0.0.1:4690`. Default: "the peer". */
+  /** The peer, such as `127.0.0.1:4690`. Default: "the peer". */
   readonly peer?: string | undefined;
-  /** Whether the caller gave up before the response arrived. */
+  /** Whether the caller cancelled before the response arrived. */
   readonly abandoned?: boolean | undefined;
   /** The time the peer had, in milliseconds. */
   readonly timeoutMs?: number | undefined;
-  /** What to do next about a failure of the connection, where the dialler knows; it gets the root cause. */
+  /** Returns advice for a failed connection, if the dialler knows any; it gets the root cause. */
   readonly adviseOnConnection?: ((cause: unknown) => string | undefined) | undefined;
 }
 
@@ -110,9 +110,9 @@ function isConnectionFailure(value: unknown): boolean {
 
 function messageOf(value: unknown): string {
   if (value instanceof ConnectError) return value.rawMessage;
-  // Where a name has several addresses, Node tries each and says nothing itself.
+  // If a name has several addresses, Node tries each, and its own error has no message.
   if (value instanceof AggregateError && value.message === "") return value.errors.map(messageOf).join("; ");
-  // OpenSSL's message is a line of its queue, with an address and a file; its reason is what a person can read.
+  // OpenSSL's message is an entry of its error queue, with an address and a file; its reason is readable.
   if (value instanceof Error && "library" in value && "reason" in value) {
     return String(value.reason);
   }

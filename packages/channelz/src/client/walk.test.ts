@@ -29,7 +29,7 @@ interface World {
   channels?: ChannelInit[];
   subchannels?: SubchannelInit[];
   servers?: { id: bigint; listen?: bigint[]; sockets?: bigint[] }[];
-  /** Sockets that refs name and nobody finds. */
+  /** Sockets that refs name but that do not exist. */
   vanished?: bigint[];
 }
 

@@ -27,11 +27,11 @@ export interface ConnectChannelzOptions {
   readonly maxMessageBytes?: number | undefined;
 }
 
-/** A Source over a connection of its own, which opens at the first read and opens again after it broke. */
+/** A Source with its own connection, which opens at the first read and reopens after it broke. */
 export interface ChannelzConnection extends ChannelzClient, AsyncDisposable {
   /** The target, as people write it. */
   readonly target: string;
-  /** Ends the connection and every read under way; resolves when its sockets are closed. */
+  /** Ends the connection and every read in progress; resolves when its sockets are closed. */
   close(): Promise<void>;
 }
 
@@ -110,7 +110,7 @@ function originOf(target: Target, isTls: boolean): string {
   const scheme = isTls ? "https" : "http";
   // The name that a listener on a Unix socket expects, as curl and grpc send it.
   if (target.kind === "unix") return `${scheme}://localhost`;
-  // An address with a zone has no place in a url; the zone matters to the socket only.
+  // A URL cannot contain the zone of an address; only the socket needs it.
   const authority = formatAuthority({ host: target.host.replace(/%.*$/, ""), port: target.port });
   return new URL(`${scheme}://${authority}`).origin;
 }

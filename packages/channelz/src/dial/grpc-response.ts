@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 /** Headers or trailers as node:http2 gives them; `:status` is a number. */
 export type HeaderBlock = Readonly<Record<string, string | readonly string[] | number | undefined>>;
 
-/** What came back on a stream, before anything is made of it. */
+/** A response stream, before it is interpreted. */
 export interface RawResponse {
   readonly headers: HeaderBlock;
   readonly trailers: HeaderBlock;
@@ -48,7 +48,7 @@ function statusError(status: string, message: HeaderBlock[string]): ConnectError
   return new ConnectError(decodeMessage(String(message ?? "")), isKnown ? code : Code.Unknown);
 }
 
-/** gRPC sends a message percent-encoded; what is not, is shown as it came. */
+/** gRPC percent-encodes a message; one that is not valid is returned unchanged. */
 function decodeMessage(message: string): string {
   try {
     return decodeURIComponent(message);
@@ -57,7 +57,7 @@ function decodeMessage(message: string): string {
   }
 }
 
-/** What a server that speaks HTTP/2 but no gRPC means by its status; the table is that of gRPC. */
+/** The gRPC code for the HTTP status of a server without gRPC, as gRPC defines it. */
 function foreignResponse(headers: HeaderBlock): ConnectError {
   const status = Number(headers[":status"]);
   if (status === 200) {

@@ -6,7 +6,7 @@ import type { PeerSession } from "./peer-session.js";
 
 /** How calls are made on a session. */
 export interface GrpcTransportOptions {
-  /** What stands before the path of a method: empty, or a path without a slash at its end. */
+  /** The prefix of the path of a method: empty, or a path without a trailing slash. */
   readonly pathPrefix: string;
   /** The maximum size of a response, in bytes. */
   readonly maxMessageBytes: number;
@@ -124,11 +124,11 @@ function exchange(
       let received = 0;
       cancel = () => {
         stream.close(constants.NGHTTP2_CANCEL);
-        // Not a word in all that time: the connection may be dead without knowing.
+        // The peer sent nothing in all that time: the connection may be dead.
         if (responseHeaders === undefined && !signal?.aborted) session.distrust(stream);
       };
       stream.on("error", failBelow);
-      // The caller left while the connection was being made.
+      // The caller cancelled while the connection was being established.
       if (isSettled) return stream.close(constants.NGHTTP2_CANCEL);
       stream.on("response", (block) => {
         responseHeaders = block;

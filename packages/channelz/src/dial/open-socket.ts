@@ -5,15 +5,15 @@ import type { Target } from "./parse-target.js";
 
 /** How to trust a peer, and how to be trusted by it. Certificates and keys are PEM. */
 export interface DialTlsOptions {
-  /** The authorities to trust. Default: those that Node brings. */
+  /** The CAs to trust. Default: those of Node. */
   readonly ca?: string | Buffer | readonly (string | Buffer)[] | undefined;
   /** The client's certificate chain, for mutual TLS; with `key`. */
   readonly cert?: string | Buffer | undefined;
   /** The private key of `cert`. */
   readonly key?: string | Buffer | undefined;
-  /** Opens `key` where it is encrypted. */
+  /** The passphrase of an encrypted `key`. */
   readonly passphrase?: string | undefined;
-  /** The name that the peer's certificate must carry. Default: the host of the target. */
+  /** The name to expect in the peer's certificate. Default: the host of the target. */
   readonly serverName?: string | undefined;
 }
 
@@ -41,14 +41,14 @@ export function prepareTls({ serverName, ca, ...identity }: DialTlsOptions): Pre
   }
 }
 
-/** A socket on its way to a target, and the moment at which HTTP/2 may begin on it. */
+/** A socket that is connecting to a target, and a promise that resolves when HTTP/2 can start on it. */
 export interface OpeningSocket {
   readonly socket: Socket;
   /** Rejects with the failure of the connection or the handshake. */
   readonly ready: Promise<unknown>;
 }
 
-/** Begins a connection to a target, with TLS where it is prepared. */
+/** Starts a connection to a target, with TLS if it is prepared. */
 export function openSocket(target: Target, tls: PreparedTls | undefined): OpeningSocket {
   const address = target.kind === "unix" ? { path: target.path } : { host: target.host, port: target.port };
   if (tls === undefined) {
@@ -59,7 +59,7 @@ export function openSocket(target: Target, tls: PreparedTls | undefined): Openin
   const socket = tlsConnect({
     ...address,
     secureContext: tls.secureContext,
-    // An address has no place in the server name of a handshake, yet the certificate is checked against it.
+    // The server name of a handshake cannot be an address, but the certificate is checked against it.
     servername: tls.serverName ?? (isIP(host) ? "" : host),
     ALPNProtocols: ["h2"],
   });

@@ -11,7 +11,7 @@ export interface TcpTarget {
   readonly port: number;
   /** Whether the scheme of a URL selected TLS or plaintext; undefined without a scheme. */
   readonly isTls: boolean | undefined;
-  /** What stands before the path of a method: empty, or a path without a slash at its end. */
+  /** The prefix of the path of a method: empty, or a path without a trailing slash. */
   readonly pathPrefix: string;
 }
 

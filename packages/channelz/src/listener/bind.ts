@@ -5,7 +5,7 @@ import { isMainThread } from "node:worker_threads";
 import { ChannelzError } from "../errors.js";
 import { isLoopbackAddress } from "./host-name.js";
 
-/** Where a listener is to be reached, and whether only this machine can. */
+/** The address of a listener, and whether only this machine can reach it. */
 export type BindAddress =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly isLocal: boolean }
   | { readonly kind: "unix"; readonly path: string; readonly isLocal: boolean };
@@ -30,7 +30,7 @@ export async function resolveBind(options: BindOptions): Promise<BindAddress> {
   if (!Number.isInteger(port) || port < 0 || port > 65535) throw new TypeError(`port must be 0 to 65535, not ${port}.`);
   const addresses = isIP(host) ? [host] : host === "" ? ["::"] : await resolveName(host);
   const isLocal = addresses.every(isLoopbackAddress);
-  // Where a name has both, IPv4 is what most peers try first.
+  // If a name has both, most peers try IPv4 first.
   const address = addresses.find((one) => isIP(one) === 4) ?? addresses[0];
   if (address === undefined)
     throw new ChannelzError("LISTEN_FAILED", `${host} has no address. Give an address of this machine.`);
@@ -68,8 +68,8 @@ export function targetOf(server: Server, address: BindAddress): string {
 }
 
 /**
- * Connections that wait while the process is busy; the system may allow fewer. Node asks for 511, and what comes beyond is
- * dropped in silence: its client takes itself for connected, and waits for minutes.
+ * The accept queue while the process is busy; the system may allow fewer. Node requests 511, and further connections are
+ * dropped silently: their clients consider themselves connected and wait for minutes.
  */
 const backlog = 4096;
 
@@ -113,7 +113,7 @@ async function removeStaleSocket(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.ino === before.ino) rmSync(path, { force: true });
 }
 
-/** Whether somebody listens; a socket that may not be asked counts as one. */
+/** Whether a process listens; a socket without permission to connect counts as one. */
 function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect({ path });

@@ -7,7 +7,7 @@ export interface ExpiryOptions {
   readonly certificate: () => X509Certificate;
   /** The file that holds it, if one does. */
   readonly file: string | undefined;
-  /** Whether a renewed one counts by itself. */
+  /** Whether a renewed certificate is used without a restart. */
   readonly isFollowable: boolean;
   readonly onExpiring: (expiry: TlsExpiry) => void;
   /** Ends it. */

@@ -26,7 +26,7 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 export interface ConnectHandler {
   /** Handles a request if its path is one of the router's; false if it is not. Never throws. */
   handle(request: NodeRequest, response: NodeResponse, path: string): boolean;
-  /** What kind of method a path is, or undefined if it is none of the router's. */
+  /** The kind of the method at a path; undefined if the router does not have it. */
   kindOf(path: string): DescMethod["methodKind"] | undefined;
 }
 

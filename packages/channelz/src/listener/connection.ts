@@ -3,12 +3,12 @@ import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { Listed } from "./idle-list.js";
 
-/** What is waited for on a connection that has no open request; `us` where the peer has done its part. */
+/** What a connection without an open request waits for; `us` if the peer has done its part. */
 export type Awaiting = "preface" | "us" | "settings" | "request";
 
 /** One accepted connection, from the first byte to the last. */
 export interface Connection extends Listed<Connection> {
-  /** What its bytes go through before they are encrypted, if they are. */
+  /** The stream that its bytes pass before encryption, if there is any. */
   socket: Socket;
   /** What was accepted. */
   readonly wire: Socket;

@@ -10,13 +10,13 @@ import { createUnreadBytes } from "./unread-bytes.js";
 export interface ListenerStats {
   readonly connectionsOpen: number;
   readonly connectionsAccepted: number;
-  /** Turned away because every connection at the bound had an open request, or because the listener was closing. */
+  /** Refused because every connection at the limit had an open request, or because the listener was closing. */
   readonly connectionsRefused: number;
-  /** Closed while idle to make room for a newcomer. */
+  /** Closed while idle to make room for a new connection. */
   readonly connectionsDisplaced: number;
   /** Closed because a preface, a handshake, headers or the next request did not come in time. */
   readonly connectionsTimedOut: number;
-  /** Closed because what came was no HTTP or broke its rules, or because of too many pipelined requests. */
+  /** Closed because of invalid HTTP or too many pipelined requests. */
   readonly connectionsMalformed: number;
   /** Closed because too much waited for clients that do not read, and this one was the slowest. */
   readonly connectionsUnread: number;
@@ -36,7 +36,7 @@ export type Counters = { -readonly [K in Exclude<keyof ListenerStats, "connectio
 /** The connections of a listener: how many there may be, which gives way, and what has waited too long. */
 export interface Connections {
   readonly counters: Counters;
-  /** Takes a socket in; destroys it and returns undefined if the limit is reached. */
+  /** Adds a socket; destroys it and returns undefined if the limit is reached. */
   admit(socket: Socket): Connection | undefined;
   begin(exchange: Exchange): void;
   finish(exchange: Exchange): void;
@@ -47,7 +47,7 @@ export interface Connections {
   /** Those of the connections over HTTP/2. */
   sessions(): Iterable<ServerHttp2Session>;
   stats(): ListenerStats;
-  /** Admits nobody any more, ends what is idle, and resolves once all is gone, by itself or at the deadline. */
+  /** Accepts no more connections, ends idle ones, and resolves when all are closed, at the latest at the deadline. */
   drain(deadlineMs: number): Promise<void>;
 }
 
@@ -122,7 +122,7 @@ export function createConnections(limits: ListenLimits): Connections {
     return connection;
   }
 
-  /** A flood of newcomers may hold half of the room at the cost of those that have been served; beyond, it displaces itself. */
+  /** New connections may take half of the limit from those that have been served; beyond that, they displace each other. */
   function displace(): boolean {
     const isFlooded = newcomers.size > limits.maxConnections / 2;
     const victim = isFlooded ? newcomers.first : (idle.first ?? newcomers.first);
@@ -172,7 +172,7 @@ export function createConnections(limits: ListenLimits): Connections {
     connection.socket.destroy();
   }
 
-  /** Ends an idle connection in good order: what was written still leaves, and HTTP/2 says good-bye. */
+  /** Ends an idle connection properly: written data is still sent, and HTTP/2 sends GOAWAY. */
   function retire(connection: Connection): void {
     if (connection.session !== undefined) connection.session.close();
     else if (connection.hasRequested) connection.socket.destroySoon();
@@ -310,7 +310,7 @@ function givenTo({ stream, given, connection: { socket } }: Exchange): number {
   return stream === undefined ? socket.bytesWritten : given;
 }
 
-/** Counts an error of a connection as malformed where it is about what the peer sent, not about the wire. */
+/** Counts an error of a connection as malformed if it is about what the peer sent, not about the network. */
 export function countMalformed(counters: Counters, error: Error & { readonly code?: string }): void {
   if (error.code?.startsWith("ERR_HTTP2") || error.code?.startsWith("HPE_")) counters.connectionsMalformed++;
 }

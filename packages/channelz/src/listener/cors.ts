@@ -36,7 +36,7 @@ export function corsHeaders(origin: string, more: CorsAdditions = {}): Readonly<
   return { "access-control-allow-origin": origin, "access-control-expose-headers": exposed.join(", "), vary: "Origin" };
 }
 
-/** What lets a page of an allowed origin send its request. */
+/** Headers that let a page of an allowed origin send its request. */
 export function preflightHeaders(origin: string, more: CorsAdditions = {}): Readonly<Record<string, string>> {
   return {
     "access-control-allow-origin": origin,

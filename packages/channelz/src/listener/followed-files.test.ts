@@ -27,7 +27,7 @@ const files = ["a", "b"].map((name) => ({
   unreadable: () => new Error(`${name} cannot be read`),
 }));
 
-/** Follows two files that can be used where their texts are the same. */
+/** Follows two files that are usable if their contents are equal. */
 function follow(more: Partial<FollowOptions> = {}): { taken: string[]; judged: string[]; reported: string[] } {
   const seen = { taken: [] as string[], judged: [] as string[], reported: [] as string[] };
   followFiles({

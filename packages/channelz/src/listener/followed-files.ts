@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 /** A file to read, now and whenever it has changed. */
 export interface FollowedFile {
   readonly path: string;
-  /** What to throw where it cannot be read. */
+  /** The error to throw if it cannot be read. */
   readonly unreadable: (cause: unknown) => Error;
 }
 
@@ -27,7 +27,7 @@ export interface FollowOptions {
   readonly files: readonly FollowedFile[];
   /** What is in use when the following begins. */
   readonly first: FilesRead;
-  /** Takes changed contents into use. Throws if they cannot be used: what was in use stays. */
+  /** Applies changed contents. Throws if they are unusable; the previous ones stay in use. */
   readonly take: (contents: readonly Buffer[]) => void;
   /** Called once for each reason for which the files have been unusable for a while, until they are usable again. */
   readonly onUnusable: (reason: Error) => void;
@@ -39,12 +39,12 @@ export interface FollowOptions {
 
 const defaultPace: FollowPace = { recheckMs: 1000, patienceMs: 10_000 };
 
-/** A file that is younger may be written to again without a difference that its times would show. */
+/** A younger file may be written again without a visible change of its times. */
 const settledMs = 2000;
 
 /** Reads files for the first time, at once. Throws what they say if one cannot be read. */
 export function readFiles(files: readonly FollowedFile[]): FilesRead {
-  // Times come before contents: what is written in between then counts as a change.
+  // Times are read before contents, so that a write in between counts as a change.
   const stats = files.map((file) => attempt(file, () => statSync(file.path, { bigint: true })));
   const contents = files.map((file) => attempt(file, () => readFileSync(file.path)));
   return { contents, version: versionOf(stats), isFollowable: stats.every((one) => one.isFile()) };

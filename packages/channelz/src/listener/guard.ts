@@ -7,7 +7,7 @@ import { parseUrl } from "../url.js";
 import { hostNameOf, isLoopbackAddress } from "./host-name.js";
 import type { TokenCheck } from "./token.js";
 
-/** What the guard looks at. */
+/** The parts of a request that the guard checks. */
 export interface GuardedRequest {
   readonly httpVersion: 1 | 2;
   readonly method: string;
@@ -64,7 +64,7 @@ export function createGuard(options: GuardOptions): Guard {
     judged.set(authority, verdict);
     return verdict;
   };
-  /** A request without either is refused like one with a name that is not ours. */
+  /** A request without either is refused like one with a foreign name. */
   const isOurs = (authority: string | undefined, host: string | undefined): boolean => {
     if (authority === undefined) return isOurHost(host ?? "");
     return isOurHost(authority) && (host === undefined || isOurHost(host));

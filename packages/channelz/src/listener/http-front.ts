@@ -6,7 +6,7 @@ import { createHttp1Front } from "./http1-front.js";
 import { createHttp2Front } from "./http2-front.js";
 import { createRequestPipeline, type PipelineOptions } from "./request-pipeline.js";
 
-/** Is shown what HTTP is spoken with, before the first request of it: to observe it. */
+/** Called with each HTTP server and session before its first request, to observe it. */
 export interface HttpObserver {
   /** The server that connections of HTTP/1.1 are handed to. It never listens itself. */
   readonly onHttp1Server?: (server: HttpServer) => void;
@@ -14,7 +14,7 @@ export interface HttpObserver {
 }
 
 export interface HttpFrontOptions extends PipelineOptions {
-  /** Those that are shown sessions; more may come. */
+  /** The observers of sessions; others may be added later. */
   readonly observers: ReadonlySet<HttpObserver>;
 }
 

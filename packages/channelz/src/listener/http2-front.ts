@@ -41,7 +41,7 @@ export function createHttp2Front({
   ): void {
     stream.on("error", ignore);
     connection.lastStreamId = Math.max(connection.lastStreamId, stream.id ?? 0);
-    // A caller may have reset the stream before we hear of it, and then nobody will hear of its end.
+    // The caller may have reset the stream before this event, and then its end is never reported.
     if (stream.destroyed || stream.closed) return;
     const { ":method": method = "", ":path": url = "" } = headers;
     const received = pipeline.receive(connection, { stream }, { method, headers, url });

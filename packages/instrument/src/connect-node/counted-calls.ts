@@ -1,7 +1,7 @@
 import type { Interceptor, StreamResponse, UnaryResponse } from "@connectrpc/connect";
 import type { ChannelHandle } from "@wirescope/channelz";
 
-/** Counts the calls of one channel. Made once a channel, so that a unary call makes no functions. */
+/** Counts the calls of one channel. Created once per channel, so that a unary call allocates no functions. */
 export class CallCounter {
   readonly channel: ChannelHandle;
   readonly succeeded = (): void => this.channel.callSucceeded();
@@ -13,8 +13,8 @@ export class CallCounter {
 }
 
 /**
- * Counts calls with the outcome that the application sees. To be the last interceptor: what the others make of a call, such
- * as several attempts or none, is what reaches the channel.
+ * Counts calls with the outcome that the application sees. Has to be the last interceptor: the others may turn one call into
+ * several attempts or none, and the channel counts the attempts.
  */
 export function countCalls(current: () => CallCounter | undefined): Interceptor {
   return (next) => (request) => {
@@ -22,7 +22,7 @@ export function countCalls(current: () => CallCounter | undefined): Interceptor 
     if (counter === undefined) return next(request);
     counter.channel.callStarted();
     const response = next(request);
-    // The same promise is returned, so that nothing happens a turn later than it would.
+    // Returns the same promise, so that nothing is delayed by a turn of the event loop.
     response.then(
       request.stream ? (response) => followStream(response, request.signal, counter) : counter.succeeded,
       counter.failed,
@@ -31,7 +31,7 @@ export function countCalls(current: () => CallCounter | undefined): Interceptor 
   };
 }
 
-/** Follows a call whose response is a stream, to the end of that or until it is aborted, whether or not anybody reads it. */
+/** Follows a call with a streamed response until the stream ends or is aborted, whether or not the application reads it. */
 function followStream(response: UnaryResponse | StreamResponse, signal: AbortSignal, counter: CallCounter): void {
   const { message } = response as StreamResponse;
   let isOver = false;

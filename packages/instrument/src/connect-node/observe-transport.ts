@@ -20,7 +20,7 @@ export interface ObserveTransportOptions {
 
 interface Marked {
   readonly counter: () => CallCounter | undefined;
-  /** The options of Node with which the transport connects; they live as long as it does. */
+  /** The Node.js options of the transport; they live as long as it does. */
   readonly nodeOptions: object | undefined;
   readonly stop: (reason: string) => void;
 }
@@ -79,7 +79,7 @@ function markHttp1(registry: Registry, options: TransportOptions, name: string):
   return { counter: () => (channel.isClosed ? undefined : calls), nodeOptions, stop };
 }
 
-/** Options whose requests belong to a channel; where the application makes the connections itself, by these. */
+/** Options whose requests belong to a channel. If the application opens the connections itself, the connections are marked. */
 function ownedRequests(options: RequestOptions, channel: ClientChannel): RequestOptions & Owned {
   const { createConnection } = options;
   if (createConnection === undefined) return { ...options, [channelKey]: channel };

@@ -31,20 +31,20 @@ export class TransportChannel implements SessionOwner {
     return this.#isStopped;
   }
 
-  /** What counts a call that begins now. */
+  /** The counter for a call that starts now. */
   readonly counter = (): CallCounter | undefined => (this.#isStopped ? undefined : this.#begin().counter);
 
   sessionOpened(session: ClientHttp2Session): void {
     if (!this.#isStopped) this.#begin().sessions.add(session, this.#target, false);
   }
 
-  /** The application has done with it for now. Should it use it again, that is a new channel. */
+  /** Closes the channel. If the application uses the transport again, that is a new channel. */
   shutDown(reason: string): void {
     this.#life?.sessions.handle.close(reason);
     this.#life = undefined;
   }
 
-  /** Shows it no longer. */
+  /** Stops showing it. */
   stop(reason: string): void {
     this.#isStopped = true;
     this.#life?.sessions.close(reason);
@@ -63,15 +63,15 @@ interface Stoppable {
   stop(reason: string): void;
 }
 
-/** Closes the channels of transports that nobody can use any more: a transport has no close(), so people drop it. */
+/** Closes the channels of transports that were garbage-collected, because a transport has no close(). */
 export const finalizers: FinalizationRegistry<Stoppable> = new FinalizationRegistry((channel) =>
   channel.stop("the application dropped the transport"),
 );
 
-/** What a transport takes as a session manager. */
+/** The session manager of a transport. */
 export type SessionManager = NonNullable<Extract<ConnectTransportOptions, { httpVersion: "2" }>["sessionManager"]>;
 
-/** What Connect's own manager has beside that, documented or not. Each may be missing. */
+/** Further members of Connect's own manager, documented or not. Each may be missing. */
 interface Internals {
   abort?(reason?: Error): void;
   http2SessionOptions?: (ClientSessionOptions & { readonly path?: unknown }) | undefined;
@@ -81,8 +81,8 @@ interface Internals {
 const channels = new WeakMap<SessionManager, TransportChannel>();
 
 /**
- * The channel of a session manager that the application made: one for all transports that share it. It is shut down when
- * the manager is aborted. A manager of another make is asked nothing, so its sessions are not seen.
+ * The channel of a session manager that the application created: one for all transports that share it. It is shut down when the
+ * manager is aborted. The sessions of other implementations of a manager are not shown.
  */
 export function channelOfManager(
   registry: Registry,
@@ -105,7 +105,7 @@ export function channelOfManager(
       channels.get(manager)?.shutDown(reason?.message ?? "aborted");
     };
   }
-  // One that is connected already.
+  // The manager may already be connected.
   if (internals.s?.t === "ready" && internals.s.conn !== undefined) channel.sessionOpened(internals.s.conn);
   channels.set(manager, channel);
   finalizers.register(manager, channel);

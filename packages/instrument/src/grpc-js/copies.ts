@@ -8,7 +8,7 @@ const { cache } = createRequire(import.meta.url);
 type Require = (this: NodeJS.Module, id: string) => unknown;
 const modulePrototype = Module.prototype as unknown as { require: Require };
 
-/** Hears of each copy when it is loaded; at most one at a time. */
+/** Called with each copy that is loaded. */
 let onLoaded: ((mainFile: string) => void) | undefined;
 let isWatching = false;
 
@@ -38,7 +38,10 @@ export function findCopy(grpc: object | string): string {
   );
 }
 
-/** Calls back for each copy that is loaded from now on, before anybody can use it, until another asks for that. Returns how to stop. */
+/**
+ * Calls back for each copy that is loaded from now on, before it can be used. Replaces an earlier callback. Returns a function
+ * that stops it.
+ */
 export function watchCopies(callback: (mainFile: string) => void): () => void {
   onLoaded = callback;
   if (!isWatching) {
@@ -46,7 +49,7 @@ export function watchCopies(callback: (mainFile: string) => void): () => void {
     const original = modulePrototype.require;
     modulePrototype.require = function (id) {
       const exports = original.call(this, id);
-      // The main file asks for this one last, when all that is patched is loaded.
+      // The main file requires this module last, when everything that is patched is loaded.
       if (id === "./channelz" && onLoaded !== undefined && mainFilePattern.test(this.filename)) onLoaded(this.filename);
       return exports;
     };

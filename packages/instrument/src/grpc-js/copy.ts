@@ -2,7 +2,7 @@ import { SharedObservation } from "../observation.js";
 import { type Internals, loadInternals } from "./internals.js";
 import type { Observer } from "./observer.js";
 
-/** One copy of grpc-js, and who observes it. All patches look here first, and do nothing if nobody does. */
+/** One copy of grpc-js and its observer. Patches do nothing while there is no observer. */
 export interface Copy {
   readonly internals: Internals;
   readonly observation: SharedObservation;

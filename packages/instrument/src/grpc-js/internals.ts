@@ -1,8 +1,7 @@
 import type { ClientHttp2Session, Http2SecureServer, Http2Server, ServerHttp2Session } from "node:http2";
 import { createRequire } from "node:module";
 
-// What of grpc-js's own classes is looked at. None of it is documented, so what has to be there is checked before any of it is
-// relied on.
+// The members of grpc-js's own classes that are used. None of them is documented, so they are checked before they are used.
 
 /** The id of an object in grpc-js's own registry. */
 export interface Ref {
@@ -24,7 +23,7 @@ export interface Status {
 /** The channel behind the one that the application holds. */
 export interface InternalChannel {
   readonly connectivityState: number;
-  /** Calls under way. */
+  /** Calls in progress. */
   readonly callCount: number;
   readonly currentPicker: { readonly status?: Status };
   readonly channelzInfoTracker: { readonly target: string; readonly trace: ChannelzTrace };
@@ -60,11 +59,11 @@ export interface Subchannel {
   getChannel?(): SingleSubchannelChannel;
 }
 
-/** A connection of a subchannel's. */
+/** A connection of a subchannel. */
 export interface Transport {
   readonly session: ClientHttp2Session;
   readonly activeCalls: ReadonlySet<SubchannelCall>;
-  /** What a proxy was asked to connect to. */
+  /** The target that a proxy was asked to connect to. */
   readonly remoteName: string | null;
 }
 
@@ -80,7 +79,7 @@ export interface Connector {
   createSession(...args: unknown[]): Promise<Transport>;
 }
 
-/** The channel through which grpc-js itself talks to one backend: load reports and health checks. */
+/** The channel that grpc-js itself uses for one backend: load reports and health checks. */
 export interface SingleSubchannelChannel {
   readonly subchannel: Subchannel;
   getTarget(): string;
@@ -136,7 +135,7 @@ export interface Internals {
   readonly globalPool: () => PooledSubchannels;
 }
 
-/** Loads the internals of the copy of grpc-js whose main file this is. Throws a TypeError if they are not what is known. */
+/** Loads the internals of the copy of grpc-js with this main file. Throws a TypeError if a required member is missing. */
 export function loadInternals(mainFile: string): Internals {
   const load = createRequire(mainFile);
   const lacking: string[] = [];

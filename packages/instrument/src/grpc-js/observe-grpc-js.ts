@@ -5,9 +5,9 @@ import { openCopy } from "./copy.js";
 import { Observer } from "./observer.js";
 import { patchCopy, serverAskedBy } from "./patch-copy.js";
 
-/** What observes grpc-js, until it is stopped. */
+/** An observation of grpc-js. */
 export interface GrpcJsObservation {
-  /** Takes all that was observed out of the registry, with the reason. From now on grpc-js is as it was but for a check. */
+  /** Removes everything that was observed from the registry, with the reason. The patches of grpc-js then cost only a check. */
   stop(reason?: string): void;
 }
 
@@ -59,7 +59,7 @@ function observeCopy(registry: Registry, mainFile: string): (reason: string) => 
   });
 }
 
-/** A library of the application's may bring a copy that nobody asked about. */
+/** Warns instead of throwing, because a library of the application may load an unknown copy. */
 function warnInstead(work: () => void): void {
   try {
     work();

@@ -3,7 +3,7 @@ import { type InternalChannel, stateOf } from "./internals.js";
 import { forwardTrace, type Observed, takeOverState } from "./observed.js";
 import type { ObservedSubchannel } from "./observed-subchannel.js";
 
-/** A channel of grpc-js's in the registry. */
+/** A grpc-js channel in the registry. */
 export class ObservedChannel implements Observed {
   readonly observer: object;
   readonly handle: ChannelHandle;
@@ -25,7 +25,7 @@ export class ObservedChannel implements Observed {
     else this.handle.callFailed();
   }
 
-  /** A late result of a resolver makes grpc-js create subchannels for a channel that is closed: those are not its own. */
+  /** Ignored after the end: a late result of a resolver makes grpc-js create subchannels for a closed channel. */
   use(subchannel: ObservedSubchannel): void {
     if (this.#hasEnded) return;
     const uses = this.#uses.get(subchannel) ?? 0;

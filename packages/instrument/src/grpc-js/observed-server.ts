@@ -8,7 +8,7 @@ import { noteObserved, stopObserving } from "../observation.js";
 import type { AnyHttp2Server, Server } from "./internals.js";
 import { forwardTrace, type Observed } from "./observed.js";
 
-/** A server of grpc-js's in the registry, with all that it listens on and its connections. */
+/** A grpc-js server in the registry, with its listen sockets and connections. */
 export class ObservedServer implements Observed {
   readonly observer: object;
   readonly handle: ServerHandle;
@@ -29,7 +29,7 @@ export class ObservedServer implements Observed {
     }
   }
 
-  /** Shows what comes through one of the server's HTTP/2 servers: there is one for each address it is bound to. */
+  /** Shows the connections of one of its HTTP/2 servers; there is one per bound address. */
   serve(http2Server: AnyHttp2Server): void {
     stopObserving(http2Server, "it belongs to grpc-js");
     const stopListening = observeListening(this.#registry, http2Server, this.handle);
@@ -38,7 +38,7 @@ export class ObservedServer implements Observed {
     const onTlsError = (error: Error): void => this.#tlsFailures.add(error.message);
     // Before grpc-js's own listener, which may respond at once.
     http2Server.prependListener("session", onSession);
-    // Heard without being handled: what grpc-js does about errors stays its own affair.
+    // errorMonitor: grpc-js's own error handling does not change.
     http2Server.on(errorMonitor, onError);
     http2Server.on("tlsClientError", onTlsError);
     this.#http2Servers.add(http2Server);

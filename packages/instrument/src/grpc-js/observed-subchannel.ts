@@ -17,7 +17,7 @@ import {
 } from "./internals.js";
 import { forwardTrace, noteOn, type Observed, takeOverState } from "./observed.js";
 
-/** A subchannel of grpc-js's in the registry, with its connections. */
+/** A grpc-js subchannel in the registry, with its connections. */
 export class ObservedSubchannel implements Observed {
   readonly observer: object;
   readonly handle: SubchannelHandle;
@@ -28,7 +28,7 @@ export class ObservedSubchannel implements Observed {
   /** Channels that stopped using it while calls may be in flight. */
   readonly #formerParents = new Set<ChannelHandle>();
   readonly #sessions = new Map<ClientHttp2Session, Transport>();
-  /** Those that received GOAWAY: they take no new calls, but the ones in flight continue. */
+  /** Connections that received GOAWAY: they accept no new calls, but those in flight continue. */
   readonly #draining = new Set<ClientHttp2Session>();
   #nestedTarget: string | undefined;
   #nested: ChannelHandle | undefined;
@@ -41,14 +41,14 @@ export class ObservedSubchannel implements Observed {
     this.#channelTarget = subchannel.channelTarget.path;
     this.handle = registry.addSubchannel({ target: subchannel.getAddress() });
     forwardTrace(subchannel.channelzTrace, this.handle);
-    // The connector alone reports what it connects.
+    // Only the connector reports connections.
     noteOn(subchannel.connector, this);
     if (subchannel.transport !== null) this.connected(subchannel.transport);
     takeOverState(this.handle, stateOf(subchannel.connectivityState));
     if (subchannel.subchannelChannel) this.nest(subchannel.subchannelChannel);
   }
 
-  /** A channel that the application made is now over it. */
+  /** Adds a channel of the application as a parent. */
   addParent(parent: ChannelHandle): void {
     parent.link(this.handle);
     this.#parents.add(parent);
@@ -59,20 +59,20 @@ export class ObservedSubchannel implements Observed {
   removeParent(parent: ChannelHandle): void {
     this.#parents.delete(parent);
     if (this.#nested !== undefined) parent.unlink(this.#nested);
-    // grpc-js drops a subchannel at the first sign of its end. What still carries calls must not vanish from the tree.
+    // grpc-js drops a subchannel at the first sign of its end, but one that still carries calls must stay in the tree.
     const isDraining = this.#draining.size > 0 || this.#parents.size === 0;
     if (isDraining && this.#hasCalls()) this.#formerParents.add(parent);
     else parent.unlink(this.handle);
   }
 
-  /** Shows a connection, with the calls that are already under way on it. */
+  /** Shows a connection, with the calls that are already in progress on it. */
   connected(transport: Transport): void {
     noteOn(transport, this);
     for (let call = 0; call < transport.activeCalls.size; call += 1) this.handle.callStarted();
     const { session } = transport;
     if (session.destroyed) return;
     this.#sessions.set(session, transport);
-    // Before grpc-js hears of it, and drops the subchannel.
+    // Before grpc-js's own listener, which drops the subchannel.
     session.prependOnceListener("goaway", () => void this.#draining.add(session));
     session.once("close", () => this.#sessionClosed(session));
     observeTransportSession(this.#registry, session, this.handle, {
@@ -87,7 +87,7 @@ export class ObservedSubchannel implements Observed {
     else this.handle.callFailed();
   }
 
-  /** Shows the channel through which grpc-js itself talks to this backend: under the channels of the application, never beside them. */
+  /** Shows the channel that grpc-js itself uses for this backend, under the channels of the application. */
   nest(channel: SingleSubchannelChannel): void {
     noteOn(channel, this);
     if (this.#nestedTarget !== undefined) return;
@@ -95,7 +95,7 @@ export class ObservedSubchannel implements Observed {
     for (const parent of this.#parents) this.#showNestedUnder(parent);
   }
 
-  /** grpc-js is done with that channel, though it may come back to it. */
+  /** grpc-js no longer uses that channel for now. */
   unnest(): void {
     this.#nested?.close("no longer needed");
     this.#nested = undefined;
@@ -106,13 +106,13 @@ export class ObservedSubchannel implements Observed {
     return this.#nested;
   }
 
-  /** The state of the nested channel is the one of its only subchannel. */
+  /** The nested channel has the state of its only subchannel. */
   setState(...change: Parameters<SubchannelHandle["setState"]>): void {
     this.handle.setState(...change);
     this.#nested?.setState(...change);
   }
 
-  /** Nothing uses it any more; it stays for as long as there are calls on its last connection. */
+  /** No channel uses it any more; it stays while there are calls on its last connection. */
   release(): void {
     this.#isReleased = true;
     this.#closeIfUnused();
@@ -155,8 +155,8 @@ export class ObservedSubchannel implements Observed {
 }
 
 /**
- * Shows the connection of a subchannel, from now until it closes. Its streams, messages and keep-alives are counted as they
- * pass; calls are not, since grpc-js knows better than the wire how they ended.
+ * Shows the connection of a subchannel until it closes. Its streams, messages and keep-alives are counted here; calls are not,
+ * because only grpc-js knows their outcome.
  */
 function observeTransportSession(
   registry: Registry,
@@ -193,7 +193,7 @@ function observeTransportSession(
     stopObserving(session, reason);
   };
   session.on("goaway", onGoaway);
-  // Heard without being handled: what grpc-js does about errors stays its own affair.
+  // errorMonitor: grpc-js's own error handling does not change.
   session.on(errorMonitor, onError);
   session.once("close", onClose);
   noteObserved(session, (why) => {

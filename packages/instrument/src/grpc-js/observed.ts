@@ -9,26 +9,26 @@ import type { ChannelzTrace, SeverityName } from "./internals.js";
 
 const observedKey = Symbol("wirescope.grpc-js");
 
-/** What is kept on an object of grpc-js's while it is observed: held by that object alone, so that it goes with it. */
+/** What is stored on a grpc-js object while it is observed. Only that object refers to it, so both are collected together. */
 export interface Observed {
-  /** By whom; what another observer left behind does not count. */
+  /** Its observer; the data of another observer is ignored. */
   readonly observer: object;
 }
 
 type Subject = { [observedKey]?: Observed };
 
-/** What an observer keeps on an object, if it does. */
+/** What this observer stored on an object, if anything. */
 export function observedOn<T extends Observed>(subject: object, observer: object): T | undefined {
   const observed = (subject as Subject)[observedKey];
   return observed?.observer === observer ? (observed as T) : undefined;
 }
 
-/** Keeps something on an object, where neither a loop over its properties nor a print of it shows it. */
+/** Stores something on an object as a property that is neither enumerated nor printed. */
 export function noteOn(subject: object, observed: Observed): void {
   Object.defineProperty(subject, observedKey, { value: observed, configurable: true, enumerable: false });
 }
 
-/** Takes over the state of what was there before it was observed, by the way it must have come. */
+/** Sets the state of an object that existed before it was observed, through the states it must have passed. */
 export function takeOverState(handle: ChannelHandle | SubchannelHandle, state: ConnectivityState): void {
   const cause = "as it was found";
   if (state === "READY" || state === "TRANSIENT_FAILURE") handle.setState("CONNECTING", cause);
@@ -37,7 +37,7 @@ export function takeOverState(handle: ChannelHandle | SubchannelHandle, state: C
 
 type Traced = ChannelHandle | SubchannelHandle | ServerHandle;
 
-/** Weak, since grpc-js keeps the traces of channels that the application dropped. */
+/** Weak, because grpc-js keeps the traces of channels that the application dropped. */
 const handles = new WeakMap<ChannelzTrace, WeakRef<Traced>>();
 
 const severities: Readonly<Record<SeverityName, TraceSeverity>> = {
@@ -48,18 +48,18 @@ const severities: Readonly<Record<SeverityName, TraceSeverity>> = {
 };
 
 /**
- * What the registry reports better by itself (created, closed, states with their causes, children with their refs), and each
- * connection of a server that comes and goes, which would wash out all else.
+ * Events that the registry reports itself (created, closed, states with causes, children with refs), and each connection of a
+ * server, which would push out everything else.
  */
 const notNews =
   /^(?:(?:Channel|Subchannel|Server) created|Shutting down|Connectivity state change to .*|Created subchannel or used existing subchannel|Connection (?:established|dropped) by client .*)$/;
 
-/** Lets what grpc-js adds to a trace of its own appear in the registry's too. */
+/** Forwards the events of a grpc-js trace to the registry. */
 export function forwardTrace(trace: ChannelzTrace, handle: Traced): void {
   handles.set(trace, new WeakRef(handle));
 }
 
-/** Hands an event on, if it says what the registry does not know. */
+/** Forwards an event unless the registry reports it itself. */
 export function forwardEvent(trace: ChannelzTrace, severity: SeverityName, description: string): void {
   if (notNews.test(description)) return;
   handles.get(trace)?.deref()?.trace(description, { severity: severities[severity] });

@@ -9,19 +9,19 @@ import { ObservedSubchannel } from "./observed-subchannel.js";
 /** A late result of a resolver may change the state of a closed channel, so the state alone is not enough. */
 const closedChannels = new WeakSet<InternalChannel>();
 
-/** Notes that a channel is closed, also while nobody observes: it must not be taken for a living one later. */
+/** Notes that a channel is closed, even without an observer: a later observer must not show it. */
 export function noteClosed(channel: InternalChannel): void {
   closedChannels.add(channel);
 }
 
 /**
- * Brings the objects of one copy of grpc-js into a registry, each when it is first seen: as it is created, or at its next
- * call or change of state if it was there before.
+ * Adds the objects of one copy of grpc-js to a registry: when they are created, or at their next call or change of state if
+ * they existed before.
  */
 export class Observer {
   readonly #registry: Registry;
   readonly #observed = new WeakList<ObservedChannel | ObservedSubchannel | ObservedServer>();
-  /** What closes when grpc-js takes it out of its own registry. */
+  /** Objects that close when grpc-js removes them from its own registry. */
   readonly #byRef = new WeakMap<Ref, ObservedSubchannel | ObservedServer>();
   #hasWarned = false;
 
@@ -34,7 +34,7 @@ export class Observer {
     return observedOn<ObservedChannel>(channel, this) ?? this.harmless(() => this.#addChannel(channel));
   }
 
-  /** Undefined for a subchannel that was given up before it was seen. */
+  /** Undefined for a subchannel that was released before it was seen. */
   subchannel(subchannel: Subchannel): ObservedSubchannel | undefined {
     return observedOn<ObservedSubchannel>(subchannel, this) ?? this.harmless(() => this.#addSubchannel(subchannel));
   }
@@ -43,7 +43,7 @@ export class Observer {
     return observedOn<ObservedServer>(server, this) ?? this.harmless(() => this.#addServer(server, ref));
   }
 
-  /** What was there before can be found where grpc-js keeps a list of it: servers, and the subchannels that channels share. */
+  /** Adds the existing objects that grpc-js keeps a list of: servers, and the subchannels that channels share. */
   addExisting({ channelz, globalPool }: Internals, serverOf: (ask: () => void) => Server | undefined): void {
     for (const pooled of Object.values(globalPool().pool)) {
       for (const { subchannel } of pooled) this.subchannel(subchannel);
@@ -60,10 +60,10 @@ export class Observer {
     }
   }
 
-  /** grpc-js took an object out of its own registry. */
+  /** grpc-js removed an object from its own registry. */
   unregistered(ref: Ref): void {
     const observed = this.#byRef.get(ref);
-    // Traces of grpc-js hold on to refs for longer than to what they stand for.
+    // Traces of grpc-js keep refs longer than their objects.
     this.#byRef.delete(ref);
     if (observed instanceof ObservedSubchannel) observed.release();
     else observed?.end("shut down by the application");
@@ -73,7 +73,7 @@ export class Observer {
     for (const observed of this.#observed) observed.end(reason);
   }
 
-  /** Observation must not harm the application: what goes wrong here is reported once, and changes nothing for it. */
+  /** Runs code that must not affect the application: an error is reported once and otherwise ignored. */
   harmless<T>(work: () => T): T | undefined {
     try {
       return work();

@@ -13,7 +13,7 @@ export function patchCopy(copy: Copy): void {
   patchRegistry(copy);
 }
 
-/** Watches what all channels of a copy do: their states, their calls, and the subchannels they use. */
+/** Observes the states, calls and subchannels of all channels of a copy. */
 function patchChannels(copy: Copy): void {
   const prototype = copy.internals.channel;
   const { updateState, onCallStart, onCallEnd, addWrappedSubchannel, removeWrappedSubchannel } = prototype;
@@ -39,7 +39,7 @@ function patchChannels(copy: Copy): void {
   };
   prototype.addWrappedSubchannel = function (wrapped) {
     const { observer } = copy;
-    // Before the wrapped one is in the channel's list, or a channel that is first seen here would count it twice.
+    // Before the subchannel is in the channel's list, or a channel that is first seen here would count it twice.
     observer?.harmless(() => {
       const subchannel = observer.subchannel(wrapped.getRealSubchannel());
       if (subchannel !== undefined) observer.channel(this)?.use(subchannel);
@@ -56,7 +56,7 @@ function patchChannels(copy: Copy): void {
   };
 }
 
-/** Why there is no connection: the error of the calls that wait for one, without an empty note. */
+/** The reason of TRANSIENT_FAILURE: the error of waiting calls, without an empty resolution note. */
 function causeOf({ currentPicker }: InternalChannel, state: number): string {
   if (stateOf(state) !== "TRANSIENT_FAILURE") return "";
   return (currentPicker?.status?.details ?? "").replace(/\.? Resolution note: $/, "");
@@ -65,7 +65,7 @@ function causeOf({ currentPicker }: InternalChannel, state: number): string {
 /** The server whose info was read last. */
 let lastAsked: Server | undefined;
 
-/** Which server responds when grpc-js's registry is read: its entries are closures, which reveal no more. */
+/** Finds the server behind an entry of grpc-js's registry, which is only a closure, by calling it. */
 export function serverAskedBy(ask: () => void): Server | undefined {
   lastAsked = undefined;
   ask();
@@ -74,7 +74,7 @@ export function serverAskedBy(ask: () => void): Server | undefined {
   return asked;
 }
 
-/** Watches what all servers of a copy do, from construction to shutdown. */
+/** Observes all servers of a copy, from construction to shutdown. */
 function patchServers(copy: Copy): void {
   const { channelz, server: prototype } = copy.internals;
   const { getChannelzInfo, createHttp2Server, _setupHandlers } = prototype;

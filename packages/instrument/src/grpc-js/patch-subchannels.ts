@@ -5,7 +5,7 @@ import { type NestedCall, type SingleSubchannelChannel, type Status, stateOf } f
 import { observedOn } from "./observed.js";
 import type { ObservedSubchannel } from "./observed-subchannel.js";
 
-/** Watches what all subchannels of a copy do: their states, their connections, and their calls. */
+/** Observes the states, connections and calls of all subchannels of a copy. */
 export function patchSubchannels(copy: Copy): void {
   const prototype = copy.internals.subchannel;
   const { ref, transitionToState, createCall, getChannel } = prototype;
@@ -16,7 +16,7 @@ export function patchSubchannels(copy: Copy): void {
     copy.observer?.subchannel(this);
   };
   prototype.transitionToState = function (from, to, errorMessage) {
-    // Before those hear of it who act on it, so that their own changes come after this one.
+    // Before the listeners of grpc-js, so that their changes are reported after this one.
     if (copy.observer !== undefined && from.includes(this.connectivityState)) {
       copy.observer.subchannel(this)?.setState(stateOf(to), errorMessage);
     }
@@ -25,7 +25,7 @@ export function patchSubchannels(copy: Copy): void {
   prototype.createCall = function (...args) {
     const { observer } = copy;
     const { transport } = this;
-    // One that was being connected when observation began.
+    // It was connecting when the observation started.
     if (observer !== undefined && transport !== null && observedOn(transport, observer) === undefined) {
       observer.harmless(() => observer.subchannel(this)?.connected(transport));
     }
@@ -65,7 +65,7 @@ function patchConnectors(copy: Copy): void {
     const { observer } = copy;
     const subchannel = observer && observedOn<ObservedSubchannel>(this, observer);
     if (observer !== undefined && subchannel !== undefined) {
-      // Heard before the subchannel itself hears of it, since it asks for the outcome only after this.
+      // Runs before the subchannel's own handler, which reads the outcome afterwards.
       connecting.then(
         (transport) => {
           if (copy.observer === observer) observer.harmless(() => subchannel.connected(transport));

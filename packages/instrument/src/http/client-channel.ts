@@ -2,7 +2,7 @@ import type { ChannelHandle, Registry, SubchannelHandle } from "@wirescope/chann
 import { Connectivity } from "../connectivity.js";
 import type { ExchangeCounters } from "./exchange-tracker.js";
 
-/** Subchannels without a connection that a channel keeps; addresses of a name may change for ever. */
+/** The maximum number of subchannels without a connection per channel, because the addresses of a name may keep changing. */
 const maxIdleSubchannels = 8;
 
 /** A connection that is shown. */
@@ -14,7 +14,7 @@ interface ObservedConnection {
 export interface ClientSubchannel {
   readonly handle: SubchannelHandle;
   readonly connectivity: Connectivity;
-  /** The channels under which it stands: more than one where they share connections. */
+  /** Its parent channels: more than one if channels share connections. */
   readonly channels: Set<ClientChannel>;
 }
 
@@ -30,7 +30,7 @@ export class ClientChannel implements ExchangeCounters {
   readonly connections: Set<ObservedConnection> = new Set();
   /** Its own subchannels, by their address. */
   readonly #own = new Map<string, ClientSubchannel>();
-  /** All that stand under it, also those of channels with which it shares connections. */
+  /** All of its subchannels, including those of channels that it shares connections with. */
   readonly #linked = new Set<ClientSubchannel>();
   #exchanges = 0;
   #isClosed = false;
@@ -47,7 +47,7 @@ export class ClientChannel implements ExchangeCounters {
     return this.#isClosed;
   }
 
-  /** Whether it has nothing to show but its past. */
+  /** Whether it has neither connections nor calls. */
   get isIdle(): boolean {
     return this.#exchanges === 0 && this.connectivity.isIdle;
   }

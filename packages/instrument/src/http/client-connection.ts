@@ -14,10 +14,7 @@ interface Opened {
   [connectionKey]?: ClientConnection | undefined;
 }
 
-/**
- * The connection of a socket, observed from now on if it was not before. Undefined if there is nothing to show: the
- * socket has had its end, or the channel has.
- */
+/** The connection of a socket, observed from now on. Undefined if the socket or the channel is closed. */
 export function connectionOf(
   socket: Socket & Opened,
   channel: ClientChannel,
@@ -30,7 +27,7 @@ export function connectionOf(
   return connection;
 }
 
-/** A client is about to destroy this socket itself: the error that it passes is no failure of the connection. */
+/** Marks a socket that a client destroys itself: the error that it passes is not a failure of the connection. */
 export function abandonConnection(socket: (Socket & Opened) | null | undefined): void {
   socket?.[connectionKey]?.abandon();
 }
@@ -41,12 +38,12 @@ export class ClientConnection implements ExchangeHolder {
   /** The channel that opened it. */
   readonly #channel: ClientChannel;
   readonly #path: string | undefined;
-  /** Those that use it, in whose state it counts. */
+  /** The channels that use it; their state depends on it. */
   readonly #users: ClientChannel[];
-  /** Where it is tried to connect, or is connected. */
+  /** The subchannel of the address it connects or is connected to. */
   #subchannel: ClientSubchannel | undefined;
   #handle: SocketHandle | undefined;
-  /** HTTP/1.1 has one exchange at a time on a connection, and Node sends no request before the response. */
+  /** The current exchange: HTTP/1.1 has one at a time, and Node sends no request before the response. */
   #exchange: ExchangeTracker | undefined;
   #cause: string | undefined;
   #isAbandoned = false;
@@ -58,11 +55,11 @@ export class ClientConnection implements ExchangeHolder {
     this.#users = [channel];
     channel.connections.add(this);
     channel.connectivity.begin();
-    // Heard without being handled: what the application does about errors stays its own affair.
+    // errorMonitor: the application's own error handling does not change.
     (socket as EventEmitter).on(errorMonitor, this.#onError);
     socket.on("close", this.#onClose);
     if (isPending(socket)) {
-      // Node tries a path at once, so that attempt has passed; those of addresses are still to come.
+      // Node connects to a path at once, so that attempt has already started; those to addresses come later.
       if (path !== undefined) this.#tryAt(addressText(unixAddress(path)));
       socket.on("connectionAttempt", this.#onAttempt);
       socket.on("connectionAttemptFailed", this.#onAttemptFailed);
@@ -108,7 +105,7 @@ export class ClientConnection implements ExchangeHolder {
   readonly #onAttempt = (ip: string, port: number): void => this.#tryAt(addressText({ ip, port }));
 
   readonly #onAttemptFailed = (ip: string, port: number, _family: number, error?: Error): void => {
-    // The first attempt is not seen if the look-up returns at once.
+    // The first attempt is missed if the lookup returns at once.
     if (this.#subchannel === undefined) this.#onAttempt(ip, port);
     this.#subchannel?.connectivity.fail(causeOf(error));
     this.#subchannel = undefined;
@@ -144,12 +141,12 @@ export class ClientConnection implements ExchangeHolder {
   };
 
   readonly #onClose = (): void => {
-    // Where the connection became something else, the end of what the other side sends is the end of the stream.
+    // After an upgrade, the end of the data from the peer is the end of the stream.
     this.#exchange?.connectionClosed(this.#cause === undefined && this.#socket.readableEnded);
     this.stop(this.#cause);
   };
 
-  /** Shows the connection no longer, since it was lost if there is a cause. */
+  /** Stops showing the connection; with a cause, it was lost. */
   stop(cause?: string): void {
     const socket = this.#socket;
     socket[connectionKey] = undefined;

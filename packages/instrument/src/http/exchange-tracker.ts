@@ -6,7 +6,7 @@ import { type CallCounters, countOutcome, isOk } from "../messages/call-outcome.
 import { MessageCounter } from "../messages/message-counter.js";
 import { contentTypeOf, grpcStatusOf, hasBody, isAskedInPathBy, questionOf, statusOf } from "./outgoing-message.js";
 
-/** Under which a message of HTTP knows the tracker of its exchange. */
+/** The property of an HTTP message that holds the tracker of its exchange. */
 export const exchangeKey: unique symbol = Symbol("wirescope.exchange");
 
 /** A request or a response, followed or not. */
@@ -14,9 +14,9 @@ export interface Followed {
   [exchangeKey]?: ExchangeTracker | undefined;
 }
 
-/** What has exchanges under way. */
+/** Something that has exchanges in progress. */
 export interface ExchangeHolder {
-  /** Hears that an exchange is over, once. */
+  /** Called once when an exchange has ended. */
   exchangeEnded(exchange: ExchangeTracker): void;
 }
 
@@ -26,10 +26,10 @@ export interface ExchangeCounters extends ExchangeHolder {
   readonly calls: readonly CallCounters[];
 }
 
-/** What a string is counted as where it only matters that there was one. */
+/** The bytes that a string is counted as if only its presence matters. */
 const someBytes = new Uint8Array(1);
 
-/** Trackers to be used again; more are not kept. */
+/** Trackers kept for reuse, at most `maxPooled`. */
 const pool: ExchangeTracker[] = [];
 const maxPooled = 1024;
 
@@ -56,12 +56,12 @@ export class ExchangeTracker {
   #outgoing: (OutgoingMessage & Followed) | undefined;
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
-  /** The shape of what is asked; undefined until a client needs to know. */
+  /** The shape of the request body; undefined until a client needs it. */
   #question: BodyShape | undefined;
-  /** The shape of what is sent; undefined until it is known. */
+  /** The shape of the sent body; undefined until it is known. */
   #sentShape: BodyShape | undefined;
   #receivedShape: BodyShape = "whole";
-  /** Messages that the last bytes complete, which are sent when all is. */
+  /** Messages that the last bytes complete; they count as sent when everything is sent. */
   #completing = 0;
   #hasReceivedEnd = false;
   #hasSentEnd = false;
@@ -88,7 +88,7 @@ export class ExchangeTracker {
     return this.#counters;
   }
 
-  /** On a server: a request came, which gets this response. */
+  /** On a server: a request arrived, which gets this response. */
   serve(socket: SocketHandle, request: IncomingMessage, response: OutgoingMessage): void {
     this.#socket = socket;
     socket.remoteStreamStarted();
@@ -112,12 +112,12 @@ export class ExchangeTracker {
     outgoing[exchangeKey] = this;
   }
 
-  /** On a client: the exchange was given a connection, which may not be there yet. */
+  /** On a client: the exchange was assigned a connection, which may still be connecting. */
   assigned(connection: ExchangeHolder): void {
     this.#connection = connection;
   }
 
-  /** On a client: its connection is there, and the exchange begins on it. */
+  /** On a client: its connection is ready, and the exchange starts on it. */
   connected(socket: SocketHandle, subchannel: CallCounters): void {
     if (this.#socket !== undefined) return;
     this.#socket = socket;
@@ -126,20 +126,20 @@ export class ExchangeTracker {
     subchannel.callStarted();
   }
 
-  /** On a client: the head of the response came. */
+  /** On a client: the headers of the response arrived. */
   responded(response: IncomingMessage): void {
     const { headers, statusCode } = response;
     this.#followIncoming(response, responseShapeOf(this.#asked(), headers["content-type"], statusCode));
   }
 
-  /** On a server: a request came after which the connection is no longer HTTP; it lasts until that closes. */
+  /** On a server: a request upgraded the connection; the exchange lasts until the connection closes. */
   serveTunnel(socket: SocketHandle): void {
     this.#isTunnel = true;
     this.#socket = socket;
     socket.remoteStreamStarted();
   }
 
-  /** On a client: the same, if the server agreed; otherwise this is the whole response. */
+  /** On a client: the same, if the server accepted the upgrade; otherwise this is the whole response. */
   tunneled(response: IncomingMessage): void {
     const { statusCode = 0 } = response;
     this.#followIncoming(response, "whole");
@@ -147,7 +147,7 @@ export class ExchangeTracker {
     else this.finish(true);
   }
 
-  /** Bytes of the other end's body came, or null for its end. */
+  /** Bytes of the peer's body arrived, or null for its end. */
   received(message: IncomingMessage, chunk: unknown): void {
     if (chunk !== null) {
       if (!(chunk instanceof Uint8Array)) return;
@@ -162,14 +162,14 @@ export class ExchangeTracker {
   }
 
   /**
-   * Bytes are about to be written. Returns what to call, in place of `callback`, when they are; where they complete no
-   * message, that is `callback` itself.
+   * Bytes are about to be written. Returns the function to call instead of `callback` when they are written; that is `callback`
+   * itself if they complete no message.
    */
   writing(chunk: unknown, encoding: unknown, callback: WriteCallback | undefined): WriteCallback | undefined {
     const completed = this.#count(chunk, encoding);
     const outgoing = this.#outgoing;
     if (completed === 0 || outgoing === undefined) return callback;
-    // Several writes may be under way, and their callbacks come in no certain order when some of them fail.
+    // Several writes may be in progress, and the order of their callbacks is undefined if some of them fail.
     return (error) => {
       const isSent = !error && outgoing === this.#outgoing && hasBody(outgoing);
       if (isSent) for (let i = 0; i < completed; i += 1) this.#socket?.messageSent();
@@ -182,12 +182,12 @@ export class ExchangeTracker {
     if (typeof chunk !== "function") this.#completing += this.#count(chunk, encoding);
   }
 
-  /** The message was ended. Where the kernel took all of it at once, what happens to the connection then is no matter. */
+  /** The message was ended. If the kernel accepted all of it at once, a later failure of the connection does not matter. */
   ended(outgoing: OutgoingMessage): void {
     this.#isHandedOver ||= outgoing.writableLength === 0 && isAlive(outgoing.socket);
   }
 
-  /** Node says that all was sent; it says so too when the connection was destroyed before. */
+  /** Node reports that everything was sent, even if the connection was destroyed before. */
   finished(socket: Socket | null): void {
     if (this.#hasSentEnd || !(this.#isHandedOver || isAlive(socket))) return;
     this.#hasSentEnd = true;
@@ -205,7 +205,7 @@ export class ExchangeTracker {
     if (!this.#isTunnel) this.connectionClosed(false);
   }
 
-  /** The connection is gone; where it was no longer HTTP, it says whether it ended in good order. */
+  /** The connection is closed; after an upgrade, `hasTunnelEnded` says whether it ended properly. */
   connectionClosed(hasTunnelEnded: boolean): void {
     if (this.#isTunnel) this.finish(hasTunnelEnded);
     else this.finish(this.#counters?.isClient ? this.#hasReceivedEnd : this.#hasSentEnd || this.#isHandedOver);

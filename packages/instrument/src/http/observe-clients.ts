@@ -15,7 +15,7 @@ export interface ObserveHttpClientsOptions {
 
 /** The observation of this process's requests. */
 export interface HttpClientsObservation {
-  /** Shows no requests any more: their channels close. From then on a request costs no more than a check. */
+  /** Stops showing requests and closes their channels. A request then costs only a check. */
   stop(): void;
 }
 

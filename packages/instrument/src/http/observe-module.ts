@@ -42,7 +42,8 @@ function begin(registry: Registry, options: ObserveHttpClientsOptions): (reason:
   };
   const onListen = (message: unknown): void => onServer((message as { readonly server: unknown }).server);
   const clients = observeHttpClients(registry, options);
-  // One that listens and is not known was out of sight when observation began. One that was shown is hidden on purpose.
+  // A listening server that is unknown was not found when the observation started. One that was shown before is hidden on
+  // purpose.
   const stopHearing = hearUnownedServers((server: Server) => {
     if (server.listening && !handles.has(server as AnyHttpServer)) onServer(server);
   });
@@ -53,7 +54,7 @@ function begin(registry: Registry, options: ObserveHttpClientsOptions): (reason:
     unsubscribe(listenChannel, onListen);
     stopHearing();
     clients.stop();
-    // What the application has come to observe by itself is its own.
+    // The application may have started to observe it itself.
     for (const server of servers) if (handles.get(server)?.isClosed === false) stopObserving(server, reason);
   };
 }

@@ -86,8 +86,8 @@ export function observeHttp1Connections(
 type Emit = EventEmitter["emit"];
 
 /**
- * Hears the events of one emitter before its listeners do, without being one of them: to some events Node behaves otherwise
- * as soon as anybody listens, as with `upgrade`. Returns how to stop.
+ * Calls `hear` for the events of an emitter before its listeners, without being a listener: Node behaves differently if some
+ * events, such as `upgrade`, have a listener. Returns a function that stops it.
  */
 function watchEvents(
   emitter: EventEmitter,
@@ -99,14 +99,14 @@ function watchEvents(
     // biome-ignore lint/complexity/noArguments: passed on as they are, they cost no array an event
     const args = arguments;
     if (isOn) hear(event, args[1], args[2]);
-    // Asked for each time, for others may patch the class after us.
+    // Looked up each time, because others may patch the class after us.
     const inner: Emit = before?.value ?? Object.getPrototypeOf(emitter).emit;
     return inner.apply(this, args as unknown as [string]);
   };
   Object.defineProperty(emitter, "emit", { value: emit, configurable: true, writable: true, enumerable: false });
   return () => {
     isOn = false;
-    // Another watcher may stand on top of this one; then this one stays in the chain, and does nothing.
+    // If another watcher wrapped this one, it stays in the chain and does nothing.
     if (emitter.emit !== emit) return;
     if (before === undefined) Reflect.deleteProperty(emitter, "emit");
     else Object.defineProperty(emitter, "emit", before);

@@ -8,7 +8,7 @@ interface Origin<C> {
   readonly port: number;
   readonly path: string;
   readonly channel: C;
-  /** When it was last asked for, in requests. */
+  /** The request count at its last use. */
   usedAt: number;
 }
 
@@ -18,7 +18,7 @@ const defaultPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 
 export class Origins<C extends ClientChannel> {
   readonly #maxIdle: number;
   readonly #createChannel: (target: string) => C;
-  /** By host, so that looking one up makes no new string. */
+  /** By host, so that a lookup creates no new string. */
   readonly #byHost = new Map<string, Origin<C>[]>();
   #requests = 0;
 
@@ -82,7 +82,7 @@ export class Origins<C extends ClientChannel> {
     return origin;
   }
 
-  /** Lets the origins go that were idle for longest, so that not more are kept than may be. */
+  /** Closes the origins that have been idle longest, down to the limit. */
   #closeIdle(): void {
     const idle = [...this.#byHost.values()].flat().filter(({ channel }) => channel.isIdle);
     if (idle.length < this.#maxIdle) return;

@@ -1,13 +1,13 @@
 import type { ClientRequest, OutgoingMessage, ServerResponse } from "node:http";
 import { type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
 
-/** What Node keeps on a message beside its documented interface. Each may be missing. */
+/** Undocumented members of Node's messages. Each may be missing. */
 interface Internals {
-  /** False if there can be no body, as in the response to HEAD; what is written is then dropped. */
+  /** False if the message has no body, such as the response to HEAD; written bytes are then dropped. */
   readonly _hasBody?: boolean;
-  /** The head as it goes over the wire, once it is made. */
+  /** The headers as sent, once they are serialized. */
   readonly _header?: string | null;
-  /** The trailers as they go over the wire. */
+  /** The trailers as sent. */
   readonly _trailer?: string;
 }
 
@@ -18,14 +18,14 @@ export function hasBody(message: OutgoingMessage): boolean {
 
 /** The content type of a message, as soon as it has one. */
 export function contentTypeOf(message: OutgoingMessage | undefined): unknown {
-  // Headers that were given all at once are in the head alone.
+  // Headers that were passed to writeHead are only in the serialized headers.
   return message?.getHeader("content-type") ?? match(headOf(message), /\r\ncontent-type: *([^\r]*)/i);
 }
 
-/** The shape of what a request asks. */
+/** The shape of a request body. */
 export function questionOf(message: OutgoingMessage | undefined): BodyShape {
   const { method, path } = message as Partial<ClientRequest>;
-  // Most requests are of this kind, and need no look at their headers.
+  // Most requests are GET, and their headers need not be read.
   if (method === "GET") return isAskedInPath(method, path) ? "unary" : "whole";
   return questionShapeOf({
     "content-type": contentTypeOf(message),

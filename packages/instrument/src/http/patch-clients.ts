@@ -9,12 +9,12 @@ import { patchMessages } from "./patch-messages.js";
 /** In the options of a request, or on a socket: the channel to which it belongs. */
 export const channelKey: unique symbol = Symbol("wirescope.channel");
 
-/** What belongs to a channel that somebody named. */
+/** A request or socket with a channel. */
 export interface Owned {
   [channelKey]?: ClientChannel;
 }
 
-/** What is looked at of the options with which a request is made. */
+/** The request options that are used. */
 export interface RequestTarget extends Owned {
   readonly host?: string | null | undefined;
   readonly port?: number | string | null | undefined;
@@ -44,14 +44,14 @@ interface AgentMethods {
 let finder: ChannelFinder | undefined;
 let isPatched = false;
 
-/** Says where requests belong of which nobody else has said it; undefined to let them be. */
+/** Sets the function that finds the channel of requests without one; undefined for none. */
 export function findChannelsWith(find: ChannelFinder | undefined): void {
   finder = find;
 }
 
 /**
- * Watches the methods through which every request of `node:http` and `node:https` passes. A request that belongs to no
- * channel costs a look at a property.
+ * Patches the methods that every request of `node:http` and `node:https` calls. A request without a channel costs one property
+ * read.
  */
 export function patchClients(): void {
   if (isPatched) return;
@@ -80,10 +80,10 @@ function patchRequest(prototype: Requested): void {
 
   prototype.onSocket = function (socket, error) {
     if (socket) {
-      // An agent of another make does not pass by where requests are first seen.
+      // Another agent implementation does not call the method where requests are first seen.
       if (this[exchangeKey] === undefined && !isClaimed(socket)) follow(this, socket);
       const exchange = this[exchangeKey];
-      // Before anything happens on it, so that every attempt to connect is seen.
+      // At once, so that every connection attempt is seen.
       if (exchange !== undefined) connectionOf(socket, channelOf(exchange), this.socketPath || undefined);
       this[givenSocketKey] = socket;
       if (this.destroyed) abandonConnection(socket);
@@ -91,7 +91,7 @@ function patchRequest(prototype: Requested): void {
     return onSocket.call(this, socket, error);
   };
 
-  // By the application, its signal or its time-out: what goes wrong on the wire reaches the socket first.
+  // By the application, its signal or its timeout: network errors reach the socket first.
   prototype.destroy = function (error) {
     if (!this.destroyed) abandonConnection(this.socket ?? this[givenSocketKey]);
     return destroy.call(this, error);
@@ -143,7 +143,7 @@ function channelOf(exchange: ExchangeTracker): ClientChannel {
   return exchange.counters as ClientChannel;
 }
 
-/** Node says no more of a request whose connection could not be made; else an error may be one of many. */
+/** Node reports nothing else about a request whose connection failed; other requests may emit several errors. */
 function isTheEnd(request: Requested, error: unknown): boolean {
   return request.socket === null && (error as NodeJS.ErrnoException).code !== "ERR_STREAM_WRITE_AFTER_END";
 }

@@ -21,8 +21,8 @@ interface IncomingMethods extends Followed {
 let isPatched = false;
 
 /**
- * Watches the methods through which every body of HTTP/1.1 passes, on the prototypes that all messages share. So a
- * message gets no listeners, which an application could see; and one that is not followed costs a look at a property.
+ * Patches the methods that every HTTP/1.1 body passes, on the shared prototypes, because listeners would be visible to the
+ * application. A message that is not followed costs one property read.
  */
 export function patchMessages(): void {
   if (isPatched) return;
@@ -58,7 +58,7 @@ function patchIncoming(prototype: IncomingMethods): void {
   const { push, _destroy } = prototype;
 
   prototype._destroy = function (error, callback) {
-    // A response that is destroyed before its end takes its connection along.
+    // A response that is destroyed before its end also destroys its connection.
     if (!this.readableEnded || !this.complete) abandonConnection(this.socket);
     _destroy.call(this, error, callback);
   };

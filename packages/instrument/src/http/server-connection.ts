@@ -23,7 +23,7 @@ export interface ConnectionOwner {
   readonly connections: Set<ServerConnection>;
 }
 
-/** A connection that a server accepted, and the exchanges that are under way on it. */
+/** A connection that a server accepted, and the exchanges in progress on it. */
 export class ServerConnection implements ExchangeCounters {
   readonly isClient = false;
   readonly calls: readonly ServerHandle[];
@@ -43,7 +43,7 @@ export class ServerConnection implements ExchangeCounters {
     this.#handle = registry.addSocket({ ...endpoints, server, subject: socket, describe: describeSocket });
     socket[connectionKey] = this;
     owner.connections.add(this);
-    // Heard without being handled: what the application does about errors stays its own affair.
+    // errorMonitor: the application's own error handling does not change.
     (socket as EventEmitter).on(errorMonitor, this.#onError);
     socket.on("close", this.#onClose);
   }

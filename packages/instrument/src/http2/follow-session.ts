@@ -98,7 +98,7 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
   else if (!session.destroyed) onConnect();
   session.prependListener("stream", onStream);
   session.on("goaway", onGoaway);
-  // Heard without being handled: what the application does about errors stays its own affair.
+  // errorMonitor: the application's own error handling does not change.
   session.on(errorMonitor, onError);
   session.once("close", onClose);
   noteObserved(session, (why) => {

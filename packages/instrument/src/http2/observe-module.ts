@@ -80,7 +80,7 @@ function begin(registry: Registry, { maxIdleChannels = 100 }: ObserveHttp2Module
     listenToServers(undefined);
     listenToSessions(undefined);
     unsubscribe(listenChannel, onListen);
-    // What the application has come to observe by itself is its own.
+    // The application may have started to observe it itself.
     for (const server of servers) if (handles.get(server)?.isClosed === false) stopObserving(server, reason);
     channels.close(reason);
   };

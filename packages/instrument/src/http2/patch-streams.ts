@@ -3,7 +3,7 @@ import { unreadChunks } from "./stream-internals.js";
 import { type StreamCounters, StreamTracker } from "./stream-tracker.js";
 
 const trackerKey = Symbol("wirescope.tracker");
-/** Trackers to be used again; more are not kept. */
+/** The maximum number of trackers kept for reuse. */
 const pool: StreamTracker[] = [];
 const maxPooled = 1024;
 

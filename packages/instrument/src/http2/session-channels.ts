@@ -5,7 +5,7 @@ import { stopObserving } from "../observation.js";
 import { followSession } from "./follow-session.js";
 import type { SessionTarget } from "./session-target.js";
 
-/** A channel whose sessions come and go, in the state of these. */
+/** A channel with the state of its sessions. */
 export class SessionChannel {
   readonly handle: ChannelHandle;
   readonly #registry: Registry;
@@ -18,7 +18,7 @@ export class SessionChannel {
     this.#connectivity = new Connectivity(handle);
   }
 
-  /** Whether it has nothing to show but its past. */
+  /** Whether it has no sessions. */
   get isIdle(): boolean {
     return this.#sessions.size === 0;
   }
@@ -33,7 +33,7 @@ export class SessionChannel {
     this.#sessions.add(session);
   }
 
-  /** Shows it no longer, nor its sessions. */
+  /** Stops showing it and its sessions. */
   close(reason: string): void {
     for (const session of [...this.#sessions]) stopObserving(session, reason);
     this.handle.close(reason);
@@ -71,7 +71,7 @@ export class SessionChannels {
     return new SessionChannel(this.#registry, this.#registry.addChannel({ target }));
   }
 
-  /** Lets the channels go that were used longest ago, so that not more are kept idle than may be. */
+  /** Closes the idle channels that were used longest ago, down to the limit. */
   #closeIdle(): void {
     const idle = [...this.#byTarget].filter(([, channel]) => channel.isIdle);
     for (const [target, channel] of idle.slice(0, Math.max(0, idle.length - this.#maxIdle + 1))) {

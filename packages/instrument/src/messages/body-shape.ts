@@ -7,7 +7,7 @@
  */
 export type BodyShape = "grpc" | "grpc-web" | "connect-stream" | "unary" | "whole" | "none";
 
-/** What was asked for last: most calls of a process have the same. */
+/** The last result, because most calls of a process have the same content type. */
 let lastType: unknown;
 let lastShape: BodyShape = "whole";
 
@@ -30,7 +30,7 @@ function readShape(contentType: unknown): BodyShape {
   return contentType.startsWith("application/connect+") ? "connect-stream" : "whole";
 }
 
-/** The shape of a question. JSON may be anybody's; Connect says of itself which version it is. */
+/** The shape of a request body. JSON is a Connect message only if the request names the version of Connect. */
 export function questionShapeOf(headers: { readonly [name: string]: unknown } | undefined): BodyShape {
   const contentType = headers?.["content-type"];
   const shape = bodyShapeOf(contentType);

@@ -1,6 +1,6 @@
 import type { BodyShape } from "./body-shape.js";
 
-/** What is known of a call that ended in good order. */
+/** The known facts of a call that ended properly. */
 export interface CallEnd {
   readonly shape: BodyShape;
   /** The status of HTTP. */
@@ -11,7 +11,7 @@ export interface CallEnd {
   readonly envelopeStatus: string | undefined;
 }
 
-/** Whether a call ended with an OK status, each protocol in its own words. */
+/** Whether a call ended with an OK status, as its protocol reports it. */
 export function isOk({ shape, httpStatus, grpcStatus, envelopeStatus }: CallEnd): boolean {
   if (httpStatus === undefined || httpStatus >= 400) return false;
   switch (shape) {

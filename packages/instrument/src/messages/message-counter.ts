@@ -1,7 +1,7 @@
 import { type BodyShape, statusFlagOf } from "./body-shape.js";
 
 const envelopeBytes = 5;
-/** A status that is longer is not looked at. */
+/** A longer status is not parsed. */
 const maxStatusBytes = 64 * 1024;
 
 /**
@@ -13,7 +13,7 @@ export class MessageCounter {
   /** Bytes of the envelope's header that have passed, and the part of the length in them. */
   #headBytes = 0;
   #length = 0;
-  /** Bytes of the message that are still to come. */
+  /** Remaining bytes of the message. */
   #missing = 0;
   #isStatus = false;
   #hasBody = false;

@@ -46,7 +46,7 @@ export function observeProcess(registry: Registry, options: ObserveProcessOption
     for (const one of stops.splice(0).reverse()) one();
   };
   try {
-    // What knows more of its connections comes first.
+    // Instruments that know more about their connections come first.
     if (options.grpcJs !== false) {
       const grpcJs = observeGrpcJs(registry);
       stops.push(() => grpcJs.stop());

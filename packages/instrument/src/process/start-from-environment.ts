@@ -24,7 +24,7 @@ export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<Obse
   const setting = env.WIRESCOPE_LISTEN;
   if (setting === undefined || setting === "") return undefined;
   const registry = createRegistry();
-  // Before the first wait, or what the application does meanwhile would be missed.
+  // Before the first await, or what the application does meanwhile would be missed.
   const observation = observeProcess(registry);
   try {
     const where = parseListenSetting(setting, process.pid);

@@ -75,7 +75,7 @@ describe("over TCP", () => {
   test("shows both addresses of a socket that closed before it was read, as unknown", async () => {
     const { client } = await connection();
     client.destroy();
-    const gone = { name: "unknown: the connection was gone before it could be asked" };
+    const gone = { name: "unknown: the connection closed before its address was read" };
     expect(readEndpoints(client)).toEqual({ local: gone, remote: gone });
   });
 

@@ -2,13 +2,13 @@ import { isIP, type Server, type Socket } from "node:net";
 import type { SocketAddress, SocketEndpoints } from "@wirescope/channelz";
 import { acceptedBy, hostAskedFor, isGone } from "./socket-internals.js";
 
-/** What the creator of a connection knows about it and Node does not report. */
+/** What the creator of a connection knows and Node does not report. */
 export interface EndpointHints {
   /** The path of the Unix socket: the one a client connected to, or the one a server listens on. */
   readonly path?: string | undefined;
   /** The host that a client asked for. Default: the one that Node looked up. */
   readonly host?: string | undefined;
-  /** The name in a client's TLS handshake, which goes before the host. */
+  /** The name in a client's TLS handshake, which takes precedence over the host. */
   readonly servername?: string | undefined;
   /** The target of the channel: a name that it contains is not shown again. */
   readonly target?: string | undefined;
@@ -19,14 +19,14 @@ export interface EndpointHints {
 /** The end of a Unix connection that is bound to no path, as clients are. */
 const unnamedUnixAddress: SocketAddress = { path: "" };
 const withoutAddress = "stream without an address";
-const goneTooSoon: SocketAddress = { name: "unknown: the connection was gone before it could be asked" };
+const unknownAddress: SocketAddress = { name: "unknown: the connection closed before its address was read" };
 
 /**
  * The endpoints of a connection, with both addresses always set. To be called once, as soon as it is connected: Node
  * forgets the addresses when the socket is destroyed.
  */
 export function readEndpoints(socket: Socket, hints: EndpointHints = {}): SocketEndpoints {
-  if (isGone(socket)) return { local: goneTooSoon, remote: goneTooSoon };
+  if (isGone(socket)) return { local: unknownAddress, remote: unknownAddress };
   const addresses = readAddresses(socket, hints);
   const remoteName = nameOfRemote(socket, hints);
   return remoteName === undefined ? addresses : { ...addresses, remoteName };
@@ -83,7 +83,7 @@ function readAddresses(socket: Socket, { path, name }: EndpointHints): { local: 
     const both = { name: name ?? withoutAddress };
     return { local: both, remote: both };
   }
-  return { local: local ?? goneTooSoon, remote: remote ?? goneTooSoon };
+  return { local: local ?? unknownAddress, remote: remote ?? unknownAddress };
 }
 
 /** Only one end of a Unix connection has a path; both ends of a named pipe have its name. */

@@ -25,7 +25,7 @@ export function describeListenSocket(server: Server): SocketDetails {
   return server.address() === null ? { ...describeBoundPath(server), options } : { options };
 }
 
-/** Nothing for a pair without names, such as the standard streams of a child: its creator describes it better. */
+/** Undefined for a pair without names, such as the standard streams of a child process: its creator describes it. */
 function describeUnixPaths(socket: Socket): Pick<SocketDetails, "local" | "remote"> | undefined {
   const descriptor = descriptorOf(socket);
   const native = descriptor === undefined ? undefined : nativeSockets();

@@ -10,7 +10,7 @@ export interface NativeSockets {
   remotePath(descriptor: number): string | undefined;
 }
 
-/** Why there are no native calls, in a sentence that says what to do. */
+/** Why there are no native calls, as a sentence with advice. */
 export interface NativeAbsence {
   readonly reason: string;
 }
@@ -33,7 +33,7 @@ const knownArchitectures: readonly string[] = ["x64", "arm64", "riscv64", "loong
 const unixFamily = 1;
 const maxUnixAddress = 110;
 
-/** Loads the native calls, or says why they cannot be had; never throws. */
+/** Loads the native calls, or returns why they are unavailable; never throws. */
 export function findNativeSockets({ platform, arch, require }: NativeHost): NativeSockets | NativeAbsence {
   if (platform !== "linux") return { reason: `Socket options are read on Linux only, and this is ${platform}.` };
   if (!knownArchitectures.includes(arch)) {

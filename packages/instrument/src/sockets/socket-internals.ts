@@ -1,6 +1,6 @@
 import type { Server, Socket } from "node:net";
 
-/** What Node keeps on a socket or a server beside its documented interface. Each may be missing. */
+/** Undocumented members of Node's sockets and servers. Each may be missing. */
 interface Internals {
   readonly _handle?: { readonly fd?: unknown } | null;
   /** The server that accepted the connection. */
@@ -9,11 +9,11 @@ interface Internals {
   readonly server?: Server | null;
   /** The socket beneath a TLS socket. */
   readonly _parent?: Internals | null;
-  /** The host that was asked for, if it had to be looked up. */
+  /** The requested host, if it had to be looked up. */
   readonly _host?: string | null;
 }
 
-/** Whether a socket is destroyed, or out of reach: that of an HTTP/2 session throws once the session is over. */
+/** Whether a socket is destroyed or inaccessible: that of an HTTP/2 session throws after the session has ended. */
 export function isGone(socket: Socket): boolean {
   try {
     return socket.destroyed;
@@ -23,11 +23,11 @@ export function isGone(socket: Socket): boolean {
 }
 
 /**
- * The descriptor that a socket or server holds at this moment; undefined if it holds none. To be asked for each use:
- * once a socket closes, the number is given to the next that opens.
+ * The current descriptor of a socket or server; undefined if it has none. Read it for each use: after a socket closes, the next
+ * one gets the number.
  */
 export function descriptorOf(subject: Socket | Server): number | undefined {
-  // libuv gives a negative number as soon as it has begun to close, also if this is TLS over another's socket.
+  // libuv returns a negative number as soon as it starts to close, even for TLS over another socket.
   const fd = (subject as Internals)._handle?.fd;
   return typeof fd === "number" && fd >= 0 ? fd : undefined;
 }

@@ -1,7 +1,7 @@
 import type { ChannelHandle, SubchannelHandle } from "@wirescope/channelz";
 import { WeakList } from "../weak-list.js";
 
-/** What stands under a connection or a transport. */
+/** A child of a connection or a transport. */
 interface Child {
   readonly isClosed: boolean;
   close(reason: string): void;
@@ -43,7 +43,7 @@ export class ObservedCalls implements Child {
     this.#children.add(child);
   }
 
-  /** It has ended. It is shown for as long as something under it has not: a child takes its time to go, a socket too. */
+  /** Ends it. It is shown until everything under it has ended: child processes and sockets may take a while. */
   end(reason: string): void {
     if (this.#ending !== undefined || this.isClosed) return;
     this.#ending = reason;
@@ -51,12 +51,12 @@ export class ObservedCalls implements Child {
     else this.#finish(reason);
   }
 
-  /** Something under it has closed. */
+  /** A child has closed. */
   childClosed(): void {
     if (this.#ending !== undefined && !this.isClosed && !this.#hasChildren()) this.#finish(this.#ending);
   }
 
-  /** Takes it out of the registry at once, with all that stands under it. */
+  /** Removes it from the registry at once, with everything under it. */
   close(reason: string): void {
     for (const child of this.#children) child.close(reason);
     this.handle.close(reason);
@@ -72,7 +72,7 @@ export class ObservedCalls implements Child {
     return false;
   }
 
-  /** Whether the end of a call counts. A call that was under way before it was observed has begun, too. */
+  /** Whether to count the end of a call. A call that started before the observation is counted as started now. */
   #callEnded(): boolean {
     if (this.#inFlight > 0) this.#inFlight -= 1;
     else if (this.isClosed) return false;

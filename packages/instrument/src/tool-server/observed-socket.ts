@@ -36,7 +36,7 @@ export class ObservedSocket {
     if (this.#streamEnded()) this.handle.streamFailed();
   }
 
-  /** It has ended. */
+  /** Ends it. */
   end(reason: string): void {
     if (this.isClosed) return;
     this.close(reason);
@@ -47,7 +47,7 @@ export class ObservedSocket {
     this.handle.close(reason);
   }
 
-  /** Whether the end of a stream counts. One that was under way before it was observed has begun, too. */
+  /** Whether to count the end of a stream. A stream that started before the observation is counted as started now. */
   #streamEnded(): boolean {
     if (this.#inFlight > 0) this.#inFlight -= 1;
     else if (this.isClosed) return false;
@@ -58,7 +58,7 @@ export class ObservedSocket {
 
 const defaultPorts: Readonly<Record<string, string>> = { "http:": "80", "https:": "443", "ws:": "80", "wss:": "443" };
 
-/** How a socket shows as a socket: with the addresses of both ends, and its details where somebody asks for them. */
+/** How a socket or child process appears: with the addresses of both ends, and details in a full read. */
 export function socketInit(socketInfo: SocketInfo): SocketInit<Socket> {
   return socketInfo.kind === "socket" ? connectionSocket(socketInfo) : pipeSocket(socketInfo);
 }
@@ -67,7 +67,7 @@ function connectionSocket({ socket, remoteName, transport }: NetworkSocketInfo):
   return {
     name: remoteName,
     ...readEndpoints(socket),
-    // What Node knows is the name of the proxy, if there is one.
+    // If there is a proxy, Node knows only the name of the proxy.
     remoteName: isNamedIn(remoteName, transport.target) ? undefined : remoteName,
     subject: socket,
     describe: describeSocket,

@@ -9,8 +9,8 @@ import { ObservedSocket, socketInit } from "./observed-socket.js";
 const ended = new WeakSet<object>();
 
 /**
- * The connections, transports and sockets of tool servers in one registry, each found by the info of it, which are the same
- * object for its whole life. They are brought in as they open; what was there before, when it is first heard of.
+ * The connections, transports and sockets of tool servers in one registry, found by their info objects, which stay the same.
+ * They are added when they open, or at the first event if they existed before.
  */
 export class ToolServerObjects {
   readonly #registry: Registry;
@@ -80,13 +80,13 @@ export class ToolServerObjects {
     return socket;
   }
 
-  /** Shows as ended what is shown of it. */
+  /** Marks an object as ended, if it is shown. */
   end(info: ConnectionInfo | TransportInfo | SocketInfo, reason: string): void {
     ended.add(info);
     this.#find(info)?.end(reason);
   }
 
-  /** Takes everything out of the registry. */
+  /** Removes everything from the registry. */
   close(reason: string): void {
     for (const connection of this.#tops) connection.close(reason);
   }
@@ -98,7 +98,7 @@ export class ToolServerObjects {
 }
 
 function traceAge(handle: ChannelHandle | SubchannelHandle, state: "IDLE" | "UNKNOWN"): void {
-  if (state === "UNKNOWN") handle.trace("It was there before it was observed; what it did until now is not known");
+  if (state === "UNKNOWN") handle.trace("It existed before it was observed; its earlier events are unknown");
 }
 
 /** The entry's name, and the tenant if there are several. */

@@ -3,7 +3,7 @@ import { type Origin, originKey } from "./origin.js";
 import type { UndiciChannel } from "./undici-channel.js";
 
 interface Attempt {
-  /** Undefined until it shows. */
+  /** Undefined until it is shown. */
   channel?: UndiciChannel | undefined;
   isOver: boolean;
 }
@@ -12,8 +12,8 @@ interface Attempt {
 const maxHttp2Origins = 1000;
 
 /**
- * The connections that clients of undici are making. An attempt shows when it takes longer than a turn of the event loop: one that
- * is over by then was given a connection that existed, such as those of tool servers, which may be shown elsewhere.
+ * The connection attempts of undici clients. An attempt is shown if it takes longer than a turn of the event loop: a faster one
+ * got an existing connection, such as those of tool servers, which may be shown elsewhere.
  */
 export class ConnectAttempts {
   readonly #origins: Origins<UndiciChannel>;
@@ -40,7 +40,7 @@ export class ConnectAttempts {
     }).unref();
   }
 
-  /** An attempt is over; returns the channel in which it showed. */
+  /** Ends an attempt; returns the channel that showed it. */
   end(connector: object): UndiciChannel | undefined {
     const attempt = this.#byConnector.get(connector)?.shift();
     if (attempt !== undefined) attempt.isOver = true;

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Registry } from "@wirescope/channelz";
-import { hearClaims } from "../claimed-sockets.js";
+import { onClaimed } from "../claimed-sockets.js";
 import { guardListener } from "../guard-listener.js";
 import { SharedObservation } from "../observation.js";
 import { listenToChunks } from "./patch-chunks.js";
@@ -55,11 +55,11 @@ function begin(registry: Registry, maxIdleChannels: number): (reason: string) =>
     sent: (request, chunk) => listeners["request:bodyChunkSent"]({ request, chunk }),
     received: (request, chunk) => listeners["request:bodyChunkReceived"]({ request, chunk }),
   });
-  const stopHearing = hearClaims(hideConnection);
+  const stopClaims = onClaimed(hideConnection);
   return (reason) => {
     for (const [name, listener] of subscriptions) unsubscribe(name, listener);
     listenToChunks(undefined);
-    stopHearing();
+    stopClaims();
     observer.close(reason);
   };
 }

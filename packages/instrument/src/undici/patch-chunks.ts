@@ -1,6 +1,6 @@
 import type { UndiciRequest } from "./undici-messages.js";
 
-/** Hears the bytes of bodies, for copies of undici that do not publish them. */
+/** Receives the bytes of bodies, for copies of undici that do not publish them. */
 export interface ChunkListener {
   sent(request: UndiciRequest, chunk: unknown): void;
   received(request: UndiciRequest, chunk: unknown): void;
@@ -14,7 +14,7 @@ interface RequestMethods extends UndiciRequest {
 const seen = new WeakSet<object>();
 let listener: ChunkListener | undefined;
 
-/** Sets the listener; undefined to hear nothing, which then costs a check per chunk. */
+/** Sets the listener; undefined for none, which costs a check per chunk. */
 export function listenToChunks(to: ChunkListener | undefined): void {
   listener = to;
 }

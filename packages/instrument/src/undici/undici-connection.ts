@@ -19,8 +19,8 @@ interface ConnectionUser {
 }
 
 /**
- * The connection of a socket, observed from now on if it was not before. Undefined if there is nothing to show: the
- * socket or the channel is closed, or somebody else shows this socket.
+ * The connection of a socket, observed from now on. Undefined if the socket or the channel is closed, or another instrument
+ * shows the socket.
  */
 export function connectionOf(socket: Opened, channel: ClientChannel): UndiciConnection | undefined {
   const known = socket[connectionKey];
@@ -31,7 +31,7 @@ export function connectionOf(socket: Opened, channel: ClientChannel): UndiciConn
   return connection;
 }
 
-/** No longer shows a connection here, because somebody else does. */
+/** Stops showing a connection, because another instrument shows it. */
 export function hideConnection(socket: Opened): void {
   socket[connectionKey]?.stop();
 }
@@ -64,7 +64,7 @@ export class UndiciConnection {
       connectivity.begin();
       connectivity.succeed();
     }
-    // Heard without being handled: how the application treats errors does not change.
+    // errorMonitor: the application's own error handling does not change.
     (socket as EventEmitter).on(errorMonitor, this.#onError);
     socket.on("close", this.#onClose);
   }
@@ -113,9 +113,9 @@ export class UndiciConnection {
 }
 
 /**
- * Whether a connection ended for a reason of the application: a request that it aborted, a time-out of its own, a client that
- * it closed, or a connection that was idle for too long. undici destroys the socket of such a request with the reason,
- * which may be any value. What the other side did is an error of the system, of TLS, of the parser, or UND_ERR_SOCKET.
+ * Whether the application ended a connection: by an aborted request, its own timeout, a closed client, or the idle timeout.
+ * undici destroys the socket with the reason, which may be any value. Failures of the peer are errors of the system, of TLS, of
+ * the parser, or UND_ERR_SOCKET.
  */
 function isOwnAbort(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
@@ -125,7 +125,7 @@ function isOwnAbort(error: unknown): boolean {
   return !/^(UND_ERR_SOCKET|HPE_|E[A-Z]+$|ERR_SSL_|ERR_TLS_|CERT_)/.test(code);
 }
 
-/** Whether the other side closed the connection in good order, which is no failure while nothing is in progress. */
+/** Whether the peer closed the connection properly, which is not a failure while nothing is in progress. */
 function isOrderlyEnd(error: unknown): boolean {
   return (error as { readonly code?: unknown } | undefined)?.code === "UND_ERR_SOCKET";
 }

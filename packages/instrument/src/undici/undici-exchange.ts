@@ -16,7 +16,7 @@ export class UndiciExchange {
   readonly #mayUpgrade: boolean;
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
-  /** Where it is counted: from the time when it is known that nothing else shows this request. */
+  /** Where it is counted, as soon as it is known that nothing else shows this request. */
   #channel: UndiciChannel | undefined;
   #connection: UndiciConnection | undefined;
   #isOver = false;
@@ -32,7 +32,7 @@ export class UndiciExchange {
     this.#sent.begin(this.#question);
   }
 
-  /** Whether it was written to no connection yet. */
+  /** Whether it has not been written to a connection yet. */
   get isWaiting(): boolean {
     return !this.#isOver && this.#channel === undefined;
   }

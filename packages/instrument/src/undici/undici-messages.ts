@@ -6,7 +6,7 @@ export interface UndiciRequest {
   readonly origin: unknown;
   readonly method: string;
   readonly path: string;
-  /** Names and values by turns. */
+  /** Names and values alternate. */
   readonly headers: unknown;
   readonly contentType?: unknown;
   /** The protocol of an upgrade, such as `websocket`. */
@@ -40,7 +40,7 @@ export interface UndiciMessages {
   "client:sendHeaders": { readonly request: UndiciRequest; readonly socket: Socket };
 }
 
-/** The value of a header among names and values by turns, as strings or bytes, or in an object. */
+/** The value of a header in a list of alternating names and values, as strings or bytes, or in an object. */
 export function headerOf(headers: unknown, name: string): string | undefined {
   if (!Array.isArray(headers)) {
     const value = (headers as Readonly<Record<string, unknown>> | null | undefined)?.[name];
