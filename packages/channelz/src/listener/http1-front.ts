@@ -1,10 +1,9 @@
-import { createServer, type Server as HttpServer, type IncomingMessage } from "node:http";
+import { createServer, type Server as HttpServer, type IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Connection } from "./connection.js";
 import { type Connections, countMalformed } from "./connections.js";
 import type { LazyServices } from "./lazy-services.js";
 import type { ListenLimits } from "./limits.js";
-import { MeasuredResponse } from "./measured-response.js";
 import type { Received, RequestPipeline } from "./request-pipeline.js";
 
 export interface Http1FrontOptions {
@@ -168,3 +167,29 @@ function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
 }
 
 function ignore(): void {}
+
+/** Strings longer than this are encoded before they are written. */
+const largeLength = 16 * 1024;
+
+/** A response of HTTP/1.1 that reports when something was written to it, so that what waits for its client can be measured. */
+class MeasuredResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  onWritten: (() => void) | undefined = undefined;
+
+  override write(chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+    const isTaken = super.write(encoded(chunk, encoding), encoding as BufferEncoding, callback as () => void);
+    this.onWritten?.();
+    return isTaken;
+  }
+
+  override end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
+    super.end(encoded(chunk, encoding), encoding as BufferEncoding, callback as () => void);
+    this.onWritten?.();
+    return this;
+  }
+}
+
+/** Node keeps a string that the system does not take at once, and a copy of it. It keeps bytes once, and counts them as such. */
+function encoded(chunk: unknown, encoding: unknown): unknown {
+  if (typeof chunk !== "string" || chunk.length <= largeLength) return chunk;
+  return Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8");
+}
