@@ -76,9 +76,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       fault: outcome.fault,
       durationMs: performance.now() - call.startedAt,
     };
+    // First, so that the client need not wait for the rest.
+    settle(call, outcome);
     observers.ended(call, ending);
     call.account.remove(call);
-    settle(call, outcome);
   };
 
   /** Writing the response may throw: that is a defect, and must not end the process. */
