@@ -19,6 +19,7 @@ import {
   type MakeServer,
   modernListener,
   serve,
+  serveBoth,
   serveLegacy,
   serveModern,
 } from "./tool-servers.test.helper.js";
@@ -257,4 +258,64 @@ test("compares arguments that a tool declares as headers with the headers, and f
   }
   const wrapped = `=?base64?${Buffer.from("größer").toString("base64")}?=`;
   expect(seen).toEqual([wrapped, wrapped]);
+});
+
+describe("a server of both eras whose tool sends requests to its client", () => {
+  /** In the newer era a tool cannot send requests, and this one does not return its question in a result. */
+  const makeSampling: MakeServer = () => {
+    const server = new McpServer({ name: "sampling", version: "1.0.0" }, { capabilities: { tools: {} } });
+    server.registerTool("ask", { inputSchema: z.object({}) }, async (_, { mcpReq }) => {
+      const messages = [{ role: "user" as const, content: { type: "text" as const, text: "Hi" } }];
+      const response = await mcpReq.send({ method: "sampling/createMessage", params: { messages, maxTokens: 5 } });
+      return { content: [{ type: "text", text: JSON.stringify(response.content) }] };
+    });
+    return server;
+  };
+  const sampling = { capabilities: { sampling: {} } };
+  const sample = (client: Client): void =>
+    client.setRequestHandler("sampling/createMessage", async () => ({
+      role: "assistant",
+      model: "test",
+      content: { type: "text", text: "sampled" },
+    }));
+
+  test.each(["legacy", "modern"] as const)(
+    "serves a %s client if its era is set to the older one [TS-D-EXT-8]",
+    async (mode) => {
+      const url = await serveBoth(makeSampling);
+      const entries = { one: { type: "http", url } };
+      const gateway = await startTestGateway(entries, { servers: { one: { era: "legacy" } } });
+      const client = await connect(gateway, mode, sampling, sample);
+      expect(textOf(await client.callTool({ name: "one__ask", arguments: {} }))).toContain("sampled");
+      expect(gateway.gateway.servers()[0]?.protocolVersion).toBe("2025-11-25");
+    },
+  );
+
+  test("is used in the newer era by default", async () => {
+    const gateway = await startTestGateway({ one: { type: "http", url: await serveBoth(makeSampling) } });
+    await expect.poll(() => gateway.gateway.servers()[0]?.protocolVersion, patience).toBe("2026-07-28");
+  });
+
+  test("a modern client that does not support the request gets the error of the protocol [TS-D-EXT-8]", async () => {
+    const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeSampling) } });
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+    const response = await post(
+      gateway,
+      {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: {
+          name: "one__ask",
+          arguments: {},
+          _meta: { [metaKeys.protocolVersion]: "2026-07-28", [metaKeys.clientCapabilities]: {} },
+        },
+      },
+      { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "one__ask" },
+    );
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { code: -32_021, data: { requiredCapabilities: { sampling: {} } } },
+    });
+  });
 });

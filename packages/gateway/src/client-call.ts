@@ -63,6 +63,8 @@ export abstract class ClientCall extends Call {
   readonly startedAt: number = performance.now();
   /** Whether the gateway has its method: a client can invent any number of method names. */
   isKnown = false;
+  /** What a legacy server requested during the call although the client does not support it; undefined if nothing. */
+  missingCapabilities: RpcObject | undefined = undefined;
   /** The trace context of the client, for the server. */
   traceFields: TraceFields | undefined = undefined;
 

@@ -9,6 +9,7 @@ import type { GatewayLimits } from "./limits.js";
 import type { GatewayListenOptions } from "./listener/listen-options.js";
 import type { GatewayTelemetry } from "./observers/telemetry/telemetry.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
+import type { SettingsByServer } from "./servers/server-settings.js";
 import type { Filters } from "./servers/servers.js";
 
 /** The options of `runGateway`. */
@@ -24,6 +25,8 @@ export interface GatewayOptions {
    * first is offered. Intended for a single server. Default false.
    */
   readonly isUnprefixed?: boolean | undefined;
+  /** Settings of servers, by name. Default: none. */
+  readonly servers?: SettingsByServer | undefined;
   /** Where it listens; false if it serves only `serveStdio`. */
   readonly listen?: GatewayListenOptions | false | undefined;
   /** The Channelz registry. Default: a new one. */

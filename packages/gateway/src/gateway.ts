@@ -34,6 +34,7 @@ import { createMetrics } from "./observers/metrics/metrics.js";
 import { startTelemetry } from "./observers/telemetry/start-telemetry.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import type { ServerStatus } from "./servers/server.js";
+import type { SettingsByServer } from "./servers/server-settings.js";
 import { createGatewayServers, type Filters } from "./servers/servers.js";
 import { createSignIns } from "./servers/sign-ins.js";
 import { createTaskTable } from "./servers/task-table.js";
@@ -71,7 +72,7 @@ export interface Gateway extends AsyncDisposable {
    * Applies a changed configuration. Servers that did not change keep their connection. Calls in flight on servers that changed or were
    * removed have `limits.drainMs` to end; it does not wait for them.
    */
-  reload(configurations: readonly GatewayConfiguration[], tools?: Filters): Promise<void>;
+  reload(configurations: readonly GatewayConfiguration[], tools?: Filters, servers?: SettingsByServer): Promise<void>;
   /** Connects a server at once if it is not connected. Rejects with SERVER_UNKNOWN. */
   reconnect(server: string): Promise<void>;
   /** To sign in and out of a server by OAuth; undefined if its entry has its own credential. Rejects with SERVER_UNKNOWN. */
@@ -220,7 +221,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   });
   let listener: ChannelzListener | undefined;
   let token: string | undefined;
-  await servers.reload(options.configurations, options.tools ?? {});
+  await servers.reload(options.configurations, options.tools ?? {}, options.servers ?? {});
   if (options.listen !== false) {
     const listen = options.listen ?? {};
     token = tokenOf(listen);
@@ -253,8 +254,8 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     adminToken,
     registry,
     servers: servers.statuses,
-    async reload(next, tools = options.tools ?? {}) {
-      await servers.reload(next, tools);
+    async reload(next, tools = options.tools ?? {}, settings = options.servers ?? {}) {
+      await servers.reload(next, tools, settings);
       configurations = next;
       // New servers do not have the log level yet.
       setLogLevel();

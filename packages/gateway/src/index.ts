@@ -9,6 +9,7 @@ export type { GatewayLimits } from "./limits.js";
 export type { GatewayListenOptions } from "./listener/listen-options.js";
 export type { GatewayTelemetry } from "./observers/telemetry/telemetry.js";
 export type { ServerFailure, ServerStatus } from "./servers/server.js";
+export type { ServerSettings, SettingsByServer } from "./servers/server-settings.js";
 export type { Filters } from "./servers/servers.js";
 export type { ToolFilter } from "./servers/tool-filter.js";
 export { type StartedGateway, type StartGatewayOptions, startGateway } from "./start-gateway.js";

@@ -2,6 +2,8 @@
 export interface GatewayLimits {
   /** Bytes of a message from a client. Default 4 MiB. */
   readonly messageBytes: number;
+  /** Bytes of a message from a server. A result above it fails its call. Default 16 MiB. */
+  readonly resultBytes: number;
   /** Sessions of legacy clients; at the limit, the session that has been idle longest is closed. Default 4096. */
   readonly sessions: number;
   /** Milliseconds after which a session without a stream or a request is closed. Default 1,800,000. */
@@ -35,6 +37,7 @@ export interface GatewayLimits {
 
 const defaults: GatewayLimits = {
   messageBytes: 4 * 1024 * 1024,
+  resultBytes: 16 * 1024 * 1024,
   sessions: 4096,
   sessionIdleMs: 1_800_000,
   clientConcurrency: 256,

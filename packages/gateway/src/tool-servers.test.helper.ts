@@ -39,8 +39,8 @@ export async function serveModern(make: MakeServer): Promise<string> {
   return `http://127.0.0.1:${await serve(modernListener(make))}/mcp`;
 }
 
-/** A server of the SDK that speaks the older era, with sessions. */
-export async function serveLegacy(make: MakeServer): Promise<string> {
+/** A request handler that is a legacy server of the SDK, with sessions. */
+export function legacyListener(make: MakeServer): RequestListener {
   const transports = new Map<string, NodeStreamableHTTPServerTransport>();
   const open = new Set<McpServer>();
   onTestFinished(async () => {
@@ -56,7 +56,7 @@ export async function serveLegacy(make: MakeServer): Promise<string> {
     await server.connect(transport);
     return transport;
   };
-  const port = await serve(async (request: IncomingMessage, response: ServerResponse) => {
+  return async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
@@ -66,7 +66,19 @@ export async function serveLegacy(make: MakeServer): Promise<string> {
     const transport = typeof id === "string" ? transports.get(id) : isFirst ? await begin() : undefined;
     if (transport === undefined) response.writeHead(400).end("Bad Request: no session");
     else await transport.handleRequest(request, response, body);
-  });
+  };
+}
+
+/** A server of the SDK that speaks the older era, with sessions. */
+export async function serveLegacy(make: MakeServer): Promise<string> {
+  return `http://127.0.0.1:${await serve(legacyListener(make))}/mcp`;
+}
+
+/** A server of the SDK that speaks both eras at one URL. */
+export async function serveBoth(make: MakeServer): Promise<string> {
+  const [modern, legacy] = [modernListener(make), legacyListener(make)];
+  const isModern = ({ headers }: IncomingMessage): boolean => headers["mcp-method"] !== undefined;
+  const port = await serve((request, response) => (isModern(request) ? modern : legacy)(request, response));
   return `http://127.0.0.1:${port}/mcp`;
 }
 

@@ -20,22 +20,28 @@ function read(text: string): ReturnType<typeof readGatewaySettings> {
   return readGatewaySettings(file, true);
 }
 
-test("reads tools and limits, with comments", () => {
+test("reads tools, limits and settings of servers, with comments", () => {
   const text = `{
     // what the agent may do
     "tools": { "github": { "allow": ["search_*"], "deny": ["*_secret"] }, "mail": {}, },
-    "limits": { "clientRate": 2.5, "callIdleMs": 5000 }
+    "limits": { "clientRate": 2.5, "callIdleMs": 5000 },
+    "servers": { "charts": { "prefix": "never", "era": "legacy" } }
   }`;
   expect(read(text)).toEqual({
     tools: { github: { allow: ["search_*"], deny: ["*_secret"] }, mail: {} },
     limits: { clientRate: 2.5, callIdleMs: 5000 },
+    servers: { charts: { prefix: "never", era: "legacy" } },
   });
-  expect(read("{}")).toEqual({ tools: {}, limits: {} });
+  expect(read("{}")).toEqual({ tools: {}, limits: {}, servers: {} });
 });
 
 test("uses defaults if the settings file is missing, unless an option names it", () => {
-  expect(readGatewaySettings(file, false)).toEqual({ tools: {}, limits: {} });
-  expect(readGatewaySettings("/dev/null/.config/wirescope/gateway.json", false)).toEqual({ tools: {}, limits: {} });
+  expect(readGatewaySettings(file, false)).toEqual({ tools: {}, limits: {}, servers: {} });
+  expect(readGatewaySettings("/dev/null/.config/wirescope/gateway.json", false)).toEqual({
+    tools: {},
+    limits: {},
+    servers: {},
+  });
   expect(() => readGatewaySettings(file, true)).toThrow("cannot be read (ENOENT)");
   expect(gatewaySettingsPath(undefined, { env: { HOME: "/h" } })).toBe("/h/.config/wirescope/gateway.json");
   expect(gatewaySettingsPath(undefined, { env: { XDG_CONFIG_HOME: "/x" } })).toBe("/x/wirescope/gateway.json");
@@ -52,6 +58,9 @@ test.each([
   ['{"tools": {"a": {"deny": ["x", 1]}}}', "1:32: deny must contain only tool names."],
   ['{"tools": {"a": {"deny": [""]}}}', "1:27: deny must contain only tool names"],
   ['{"tools": {"a": {}, "a": {}}}', '1:21: Duplicate key "a".'],
+  ['{"servers": {"a": {"perfix": "never"}}}', '1:20: Unknown setting of a server "perfix". Did you mean prefix?'],
+  ['{"servers": {"a": {"prefix": true}}}', '1:30: prefix must be "always" or "never".'],
+  ['{"servers": {"a": {"era": "modern"}}}', '1:27: era must be "auto" or "legacy".'],
   ['{"limits": {"session": 1}}', '1:13: Unknown limit "session". Did you mean sessions?'],
   ['{"limits": {"sessions": 0}}', "1:25: sessions must be a number greater than 0."],
   ['{"limits": {"sessions": "5"}}', "1:25: sessions must be a number greater than 0."],

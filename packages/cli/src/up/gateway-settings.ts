@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import type { Filters, GatewayLimits, ToolFilter } from "@wirescope/gateway";
+import type { Filters, GatewayLimits, ServerSettings, SettingsByServer, ToolFilter } from "@wirescope/gateway";
 import type { JsonMember, Position } from "@wirescope/tool-server/internal/json";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
 import type { Io } from "../io.js";
@@ -16,14 +16,19 @@ interface GatewaySettings {
   /** Which tools are offered, by server. */
   readonly tools: Filters;
   readonly limits: Partial<GatewayLimits>;
+  /** Settings of servers, by name. */
+  readonly servers: SettingsByServer;
 }
 
 /** The defaults. */
-const noSettings: GatewaySettings = { tools: {}, limits: {} };
+const noSettings: GatewaySettings = { tools: {}, limits: {}, servers: {} };
+
+const serverSettings = { prefix: ["always", "never"], era: ["auto", "legacy"] } as const;
 
 /** Every limit of the gateway, with its line in docs/reference.md. */
 export const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
   messageBytes: "bytes of a message from a client",
+  resultBytes: "bytes of a message from a server; a result above it fails its call",
   sessions: "legacy sessions at once; at the limit, the session that was idle longest is closed",
   sessionIdleMs: "milliseconds until a session without a stream or request is closed",
   clientConcurrency: "requests in flight of one session, or of one client without sessions",
@@ -97,12 +102,32 @@ function parseSettings(text: string): GatewaySettings {
     return fail(value, `${key} must be a number greater than 0.`);
   };
 
-  const result: { tools: Filters; limits: Partial<GatewayLimits> } = { tools: {}, limits: {} };
+  const settingsOf = ({ key, value }: JsonMember): ServerSettings => {
+    const settings: Record<string, string> = {};
+    for (const member of membersOf(value, `settings of ${JSON.stringify(key)}`)) {
+      if (member.key !== "prefix" && member.key !== "era")
+        return unknown(member, "setting of a server", Object.keys(serverSettings));
+      const values: readonly string[] = serverSettings[member.key];
+      const { value: given } = member;
+      if (given.kind !== "string" || !values.includes(given.value))
+        return fail(given, `${member.key} must be ${values.map((one) => JSON.stringify(one)).join(" or ")}.`);
+      settings[member.key] = given.value;
+    }
+    return settings as ServerSettings;
+  };
+
+  const result: { tools: Filters; limits: Partial<GatewayLimits>; servers: SettingsByServer } = {
+    tools: {},
+    limits: {},
+    servers: {},
+  };
   for (const member of membersOf(parseJsonc(text).root, "The file")) {
     const inner = (): readonly JsonMember[] => membersOf(member.value, member.key);
     if (member.key === "tools") result.tools = Object.fromEntries(inner().map((one) => [one.key, filterOf(one)]));
     else if (member.key === "limits") result.limits = Object.fromEntries(inner().map((one) => [one.key, limitOf(one)]));
-    else unknown(member, "setting", ["tools", "limits"]);
+    else if (member.key === "servers")
+      result.servers = Object.fromEntries(inner().map((one) => [one.key, settingsOf(one)]));
+    else unknown(member, "setting", ["tools", "limits", "servers"]);
   }
   return result;
 }

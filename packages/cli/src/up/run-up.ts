@@ -185,6 +185,7 @@ async function serve(
     info: { name: "wirescope", version: version() },
     listen: listen && logCertificateChanges(listen, io, log),
     tools,
+    servers: read.servers,
     limits,
     logsArguments: values["audit-arguments"],
     onEvent,
@@ -199,8 +200,8 @@ async function serve(
   };
   const readAgain = async (): Promise<void> => {
     try {
-      const next = settings.read().tools;
-      await gateway.reload(await reader.read(), next);
+      const { tools: next, servers } = settings.read();
+      await gateway.reload(await reader.read(), next, servers);
       tools = next;
       logConfigurationProblems();
     } catch (error) {

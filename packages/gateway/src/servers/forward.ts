@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Connection } from "@wirescope/tool-server";
+import { type Connection, ToolServerError } from "@wirescope/tool-server";
 import {
   type Era,
   isObject,
@@ -11,8 +11,9 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
+import { capabilityMissing } from "../task-states.js";
 import { type TraceFields, traceKeys } from "../trace-fields.js";
-import { forwardedCapabilities, supportsRequest, withoutMeta } from "./server-requests.js";
+import { forwardedCapabilities, requiredCapabilities, supportsRequest, withoutMeta } from "./server-requests.js";
 
 /** A request that is forwarded to a server. */
 export interface Forwarded {
@@ -56,9 +57,14 @@ export async function forward(
       });
     } catch (error) {
       observer?.failed(error);
-      throw error;
+      throw call.missingCapabilities !== undefined && ToolServerError.is(error) && error.code === "CALL_REFUSED"
+        ? capabilityMissing(call.missingCapabilities)
+        : error;
     }
     observer?.succeeded(result);
+    // The server asked for what the client does not support, and failed without it.
+    if (result.isError === true && call.missingCapabilities !== undefined)
+      throw capabilityMissing(call.missingCapabilities);
     if (result.resultType === undefined) return result;
     // In the older era the field has no meaning. A task is a result for the caller of this function.
     const type = serverEra === "legacy" ? undefined : result.resultType;
@@ -98,7 +104,9 @@ async function inputOf({ inputRequests, requestState }: RpcObject, call: ClientC
 export async function askClient(question: unknown, call: ClientCall): Promise<RpcObject> {
   const { method, params } = isObject(question) ? question : {};
   const asked = isObject(params) ? withoutMeta(params) : undefined;
+  const required = typeof method === "string" ? requiredCapabilities(method, asked) : undefined;
   if (typeof method !== "string" || !supportsRequest(call.capabilities, method, asked)) {
+    if (required !== undefined) throw capabilityMissing(required);
     throw new RpcError(rpcCodes.failed, `The server requested ${String(method)}, which this client does not support.`);
   }
   // Legacy clients need an id for a URL elicitation.

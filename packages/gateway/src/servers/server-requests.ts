@@ -52,12 +52,16 @@ function callOf(server: string, { method, params, origin }: ServerRequest, calls
     if (!(related instanceof ClientCall) || !calls.has(related))
       throw new RpcError(rpcCodes.failed, "The call that this request belongs to has ended.");
     if (isCapable(related)) return related;
+    related.missingCapabilities = requiredCapabilities(method, params);
     throw new RpcError(rpcCodes.methodNotFound, `The client that made this call does not support ${method}.`);
   }
   const taskId = relatedTaskOf(params);
   const candidates = taskId === undefined ? [...calls] : [...calls].filter((call) => isAboutTask(call, taskId));
   const capable = candidates.filter(isCapable);
   const [only] = capable;
+  const [candidate] = candidates;
+  if (candidate !== undefined && candidates.length === 1 && only === undefined)
+    candidate.missingCapabilities = requiredCapabilities(method, params);
   if (only !== undefined && capable.length === 1) return only;
   const subject = `${method} of server ${JSON.stringify(server)}`;
   throw only === undefined
@@ -94,6 +98,20 @@ function ownMeta(params: RpcObject, call: ClientCall): RpcObject {
   const own = withoutMeta(params);
   if (taskId === undefined || !isAboutTask(call, taskId) || call.era !== "legacy") return own;
   return { ...own, _meta: { [relatedTaskKey]: { taskId: call.params.taskId } } };
+}
+
+/** The capabilities that a client needs to handle a request of a server; undefined if the gateway does not know the request. */
+export function requiredCapabilities(method: string, params: RpcObject | undefined): RpcObject | undefined {
+  switch (method) {
+    case "elicitation/create":
+      return { elicitation: params?.mode === "url" ? { url: {} } : { form: {} } };
+    case "sampling/createMessage":
+      return { sampling: params?.tools === undefined && params?.toolChoice === undefined ? {} : { tools: {} } };
+    case "roots/list":
+      return { roots: {} };
+    default:
+      return undefined;
+  }
 }
 
 /** Whether a client with these capabilities can handle a request of a server. */

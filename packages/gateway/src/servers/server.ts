@@ -103,6 +103,7 @@ export interface GatewayServerOptions {
   /** The subscriptions of the server that it replaces. */
   readonly subscriptions: ServerSubscriptions | undefined;
   readonly isUnprefixed: boolean;
+  readonly era: "auto" | "legacy";
   readonly clock: Clock;
   readonly events: GatewayEvents;
   readonly observers: Pick<Required<CallObserver>, "forwarding">;
@@ -127,9 +128,11 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     ...configured,
     secrets,
     isEager: true,
+    limits: { messageBytes: limits.resultBytes },
     settings: {
       info,
       capabilities: offeredCapabilities,
+      era: options.era,
       onRequest: ({ method, params }, origin) => forwardServerRequest(name, { method, params, origin }, calls.all),
       onNotification: ({ method, params }, origin) => onNotification(method, params ?? {}, origin),
     },

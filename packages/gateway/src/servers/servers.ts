@@ -9,6 +9,7 @@ import type { GatewayLimits } from "../limits.js";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { createGatewayServer, type GatewayServer, type ServerStatus } from "./server.js";
 import type { Departure } from "./server-calls.js";
+import type { ServerSettings, SettingsByServer } from "./server-settings.js";
 import type { ToolFilter } from "./tool-filter.js";
 
 /** All servers behind the gateway. */
@@ -22,7 +23,7 @@ export interface GatewayServers {
    * Applies a changed configuration. Servers that did not change keep their connection; those that changed or were removed accept
    * no more calls. It does not wait for their calls in flight.
    */
-  reload(configurations: readonly GatewayConfiguration[], filters: Filters): Promise<void>;
+  reload(configurations: readonly GatewayConfiguration[], filters: Filters, settings: SettingsByServer): Promise<void>;
   /** Connects a server at once. Rejects with SERVER_UNKNOWN. */
   reconnect(name: string): Promise<void>;
   /** To sign in and out by OAuth; undefined if the entry has its own credential. Rejects with SERVER_UNKNOWN. */
@@ -75,6 +76,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     entry: Entry,
     configured: GatewayConfiguration,
     filter: ToolFilter | undefined,
+    settings: ServerSettings | undefined,
     before: GatewayServer | undefined,
   ): GatewayServer =>
     createGatewayServer({
@@ -85,7 +87,8 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
       limits,
       filter,
       subscriptions: before?.subscriptions,
-      isUnprefixed,
+      isUnprefixed: isUnprefixed || settings?.prefix === "never",
+      era: settings?.era ?? "auto",
       clock,
       events,
       observers: options.observers,
@@ -97,7 +100,11 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     draining.delete(server);
   };
 
-  const load = (configurations: readonly GatewayConfiguration[], filters: Filters): void => {
+  const load = (
+    configurations: readonly GatewayConfiguration[],
+    filters: Filters,
+    settings: SettingsByServer,
+  ): void => {
     if (isClosed) return;
     const next: Kept[] = [];
     const added: string[] = [];
@@ -112,17 +119,23 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
           continue;
         }
         const given = Object.hasOwn(filters, name) ? filters[name] : undefined;
-        const [digest, filter] = [digestOf(entry, configured), JSON.stringify(given ?? null)];
+        const own = Object.hasOwn(settings, name) ? settings[name] : undefined;
+        const [digest, filter] = [digestOf(entry, configured, own), JSON.stringify(given ?? null)];
         const old = before.get(name);
         if (old === undefined) added.push(name);
         else if (old.digest !== digest || old.filter !== filter) changed.push(name);
         if (old?.digest !== digest) {
-          next.push({ server: create(entry, configured, given, old?.server), digest, filter });
+          next.push({ server: create(entry, configured, given, own, old?.server), digest, filter });
           continue;
         }
         next.push({ ...old, filter });
         if (old.filter !== filter) old.server.setFilter(given);
       }
+    }
+    for (const name of Object.keys(settings)) {
+      if (next.some(({ server }) => server.name === name)) continue;
+      const reason = `The settings for server ${JSON.stringify(name)} have no effect: the server does not exist.`;
+      events.emit({ kind: "defect", reason });
     }
     const unknown = Object.keys(filters).filter((name) => !next.some(({ server }) => server.name === name));
     for (const name of unknown) {
@@ -156,7 +169,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     },
     named: (name) => byName.get(name),
     find,
-    reload: async (configurations, filters) => load(configurations, filters),
+    reload: async (configurations, filters, settings) => load(configurations, filters, settings),
     reconnect: async (name) => find(name).reconnect(),
     oauth: async (name) => find(name).oauth(),
     statuses: () => all.map((server) => server.status()),
@@ -168,13 +181,13 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
   };
 }
 
-/** A digest of the entry as it is written, its errors, and the values of the variables that it uses. */
-function digestOf(entry: Entry, configured: GatewayConfiguration): string {
+/** A digest of the entry as it is written, its errors, its settings, and the values of the variables that it uses. */
+function digestOf(entry: Entry, configured: GatewayConfiguration, settings: ServerSettings = {}): string {
   const { pluginRoot, variables, configuration } = configured;
   const written = JSON.stringify(entry.written);
   const names = [...written.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name]) => name ?? "");
   const values = [...new Set(names)].sort().map((name) => [name, variables[name] ?? null]);
   const errors = configuration.findings.filter(({ server, severity }) => severity === "error" && server === entry.name);
-  const parts = [written, pluginRoot, values, errors.map(({ message }) => message)];
+  const parts = [written, pluginRoot, values, errors.map(({ message }) => message), settings];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64");
 }

@@ -14,6 +14,8 @@ export interface ClientSettings {
   readonly info: Implementation;
   /** The client capabilities that servers may use. Default: none. */
   readonly capabilities?: ClientCapabilities | undefined;
+  /** The era in which servers are connected to; `auto` is the newer one if a server supports it. Default `auto`. */
+  readonly era?: "auto" | "legacy" | undefined;
   /** Called with each new client before it connects, to add request handlers. */
   readonly prepare?: ((client: Client, info: TransportInfo) => void) | undefined;
   /** Handles server requests without a handler of `prepare`. Rejects if it does not support one. Default: all are rejected. */

@@ -64,7 +64,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const { idleTimeoutMs = 60_000, connectTimeoutMs = 30_000, backOff = { firstMs: 500, maxMs: 30_000 } } = options;
   const { isPersonAsked, firstConnectTimeoutMs = connectTimeoutMs } = options;
   let hasConnected = false;
-  const era = createEraMemory();
+  const era = createEraMemory(settings.era === "legacy");
   const listeners = new Set<(list: ChangedList) => void>();
   let closing: Promise<void> | undefined;
 

@@ -4,6 +4,8 @@ import type { ToolTransport } from "./transports/transport.js";
 /** The era of a server as detected; kept from one transport to the next. */
 export interface EraMemory {
   isLegacy: boolean;
+  /** Whether it is used in the older era only, whatever it supports. */
+  readonly isFixed: boolean;
   /** Whether the last transport closed or did not respond to the probe for the newer era, as some servers do with unknown methods. */
   failedAtProbe: boolean;
   /** Whether it was taken for the older era because it did not respond, and is not: it starts slowly. */
@@ -12,9 +14,9 @@ export interface EraMemory {
   isWorthAnother: boolean;
 }
 
-/** An empty memory. */
-export function createEraMemory(): EraMemory {
-  return { isLegacy: false, failedAtProbe: false, isSlow: false, isWorthAnother: false };
+/** An empty memory. `isFixed`: the older era is used, without a probe. */
+export function createEraMemory(isFixed = false): EraMemory {
+  return { isLegacy: isFixed, isFixed, failedAtProbe: false, isSlow: false, isWorthAnother: false };
 }
 
 /** The time limits of a handshake and of its probe, in milliseconds. */
@@ -56,7 +58,7 @@ export async function connectClient(
   } catch (error) {
     const mayBeEra = !isLegacy && hasOneWire(transport);
     const wasSilent = Date.now() - start >= probeMs;
-    era.isLegacy = false;
+    era.isLegacy = era.isFixed;
     era.failedAtProbe = mayBeEra && (transport.failure !== undefined || isTimeout(error));
     const wasSlow = mayBeEra && !era.isSlow && wasSilent && ProtocolError.isInstance(error);
     if (wasSlow) era.isSlow = true;

@@ -9,14 +9,28 @@ const lineFeed = 0x0a;
 const minBytes = 64 * 1024;
 const none: Buffer = Buffer.alloc(0);
 
+/** The start and the end of a line that was skipped because it is too long. */
+export interface SkippedLine {
+  readonly start: string;
+  readonly end: string;
+}
+
+/** Bytes that are kept of the start and of the end of a line that is skipped. */
+const excerptBytes = 256;
+
+/** How many times `limitBytes` a line may have until nothing follows it: it may never end. */
+const maxSkippedFactor = 16;
+
 /**
  * Calls `onLine` for each line that is not blank, without its line feed. `onTooLong` is called for a line of more than `limitBytes`;
- * if it returns true, that line is skipped, else nothing follows.
+ * if it returns true, that line is skipped, else nothing follows. `onSkipped` is called at the end of a skipped
+ * line, and with empty strings if that does not come.
  */
 export function createLineReader(
   limitBytes: number,
   onLine: (line: string) => void,
   onTooLong: () => unknown,
+  onSkipped?: (line: SkippedLine) => void,
 ): LineReader {
   // The beginning of a line whose end has not arrived. It grows by doubling, so that a line costs the same in however many
   // pieces it arrives.
@@ -24,16 +38,39 @@ export function createLineReader(
   let size = 0;
   let isSkipping = false;
   let isOver = false;
+  let skippedStart = none;
+  let skippedEnd = none;
+  let skippedBytes = 0;
 
-  /** Whether the line may grow by so many bytes. */
-  const fits = (more: number): boolean => {
-    if (isSkipping) return false;
-    if (size + more <= limitBytes) return true;
+  /** Whether the line may grow by these bytes of a chunk. */
+  const fits = (chunk: Buffer, start: number, end: number): boolean => {
+    if (isSkipping) {
+      keepEnd(chunk, start, end);
+      return false;
+    }
+    if (size + end - start <= limitBytes) return true;
+    if (onSkipped !== undefined) {
+      // Copied: a slice would keep the whole buffer in memory.
+      const first = Buffer.concat([held.subarray(0, Math.min(size, excerptBytes)), chunk.subarray(start, end)]);
+      skippedStart = Buffer.from(first.subarray(0, excerptBytes));
+      skippedEnd = none;
+      skippedBytes = size;
+      keepEnd(chunk, start, end);
+    }
     held = none;
     size = 0;
     isSkipping = true;
     isOver = onTooLong() !== true;
     return false;
+  };
+  const keepEnd = (chunk: Buffer, start: number, end: number): void => {
+    if (onSkipped === undefined) return;
+    const last = chunk.subarray(Math.max(start, end - excerptBytes), end);
+    skippedEnd = Buffer.concat([skippedEnd, last]).subarray(-excerptBytes);
+    skippedBytes += end - start;
+    if (skippedBytes <= limitBytes * maxSkippedFactor) return;
+    isOver = true;
+    onSkipped({ start: "", end: "" });
   };
   const hold = (chunk: Buffer, start: number, end: number): void => {
     const needed = size + end - start;
@@ -58,17 +95,18 @@ export function createLineReader(
     push(chunk) {
       let start = 0;
       for (let end = chunk.indexOf(lineFeed); end !== -1 && !isOver; end = chunk.indexOf(lineFeed, start)) {
-        if (fits(end - start)) {
+        if (fits(chunk, start, end)) {
           if (size === 0) emit(chunk.toString("utf8", start, end));
           else {
             hold(chunk, start, end);
             emitHeld();
           }
         }
+        if (isSkipping && !isOver) onSkipped?.({ start: skippedStart.toString(), end: skippedEnd.toString() });
         isSkipping = false;
         start = end + 1;
       }
-      if (!isOver && start < chunk.length && fits(chunk.length - start)) hold(chunk, start, chunk.length);
+      if (!isOver && start < chunk.length && fits(chunk, start, chunk.length)) hold(chunk, start, chunk.length);
     },
     end() {
       if (!isOver && size > 0) emitHeld();

@@ -1,13 +1,15 @@
 import type { Cancellation } from "../../cancellation.js";
 import type { Call } from "./call.js";
 import type { RequestId, RpcMessage, RpcNotification, RpcObject, RpcRequest, RpcResponse } from "./json-rpc.js";
-import { RpcError } from "./json-rpc.js";
+import { RpcError, rpcCodes } from "./json-rpc.js";
 
 /** What carries messages to a server and back. */
 export interface MessageTransport {
   send(message: RpcMessage, options?: SendOptions): Promise<void>;
   onmessage?: ((message: RpcMessage, extra?: MessageOriginId) => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
+  /** A request failed, and the transport continues: its response cannot be used. Only for transports whose `send` does not wait. */
+  onrequestfailed?: ((id: RequestId, error: Error) => void) | undefined;
 }
 
 export interface SendOptions {
@@ -59,6 +61,7 @@ export class Peer<Transport extends MessageTransport> {
     });
     transport.onmessage = (message, extra) => this.#receive(message, extra?.relatedRequestId);
     transport.onerror = (error) => this.clientTransport.onerror?.(error);
+    transport.onrequestfailed = (id, error) => this.#fail(id, error);
   }
 
   /**
@@ -99,6 +102,13 @@ export class Peer<Transport extends MessageTransport> {
     const left = [...this.#pending.values()];
     this.#pending.clear();
     for (const request of left) request.onEnd(error);
+  }
+
+  #fail(id: RequestId, error: Error): void {
+    const request = this.#pending.get(id);
+    if (request === undefined || !this.#pending.delete(id)) return;
+    if (request.call !== undefined) request.onEnd(error);
+    else request.onResponse({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message: error.message } });
   }
 
   #notify(notification: RpcNotification): void {

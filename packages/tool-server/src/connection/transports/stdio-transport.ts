@@ -6,7 +6,7 @@ import { childEnvironment, type Environment } from "../../process/child-environm
 import { describeOutcome, type ProcessExit } from "../../process/process-outcome.js";
 import type { Sandbox } from "../../process/sandbox.js";
 import { type RunningProcess, startProcess } from "../../process/start-process.js";
-import { createLineReader } from "../rpc/lines.js";
+import { createLineReader, type SkippedLine } from "../rpc/lines.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
@@ -52,8 +52,8 @@ const strayAdvice = "A server writes its log to standard error.";
  * A transport over the pipes of a child, one message a line. `start` rejects with CHILD_NOT_RUNNABLE. `send` resolves when
  * the message is written. `close` ends the child and all that it started: closed stdin, then TERM, then KILL.
  *
- * It fails with CHILD_EXITED; with CONNECTION_LOST if the child closed a pipe and still runs; with MESSAGE_TOO_LARGE; and with
- * NOT_A_TOOL_SERVER for too much output that is not a message.
+ * It fails with CHILD_EXITED; with CONNECTION_LOST if the child closed a pipe and still runs; with MESSAGE_TOO_LARGE, unless the line is
+ * the response to a request, which then fails alone; and with NOT_A_TOOL_SERVER for too much output that is not a message.
  */
 export function createStdioTransport(context: StdioContext): StdioTransport {
   const { server, info, secrets, report, clock, limits, command } = context;
@@ -115,6 +115,24 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       deliver(fixResponse(message));
     }
   };
+  /** Fails the request whose response is too large. If that is not known, the transport fails. */
+  const onTooLong = (running: RunningProcess, line: SkippedLine): void => {
+    if (life.isOver) return;
+    const what = `wrote a line of more than ${limits.messageBytes} bytes`;
+    const advice = "Ask the server for less, or raise the limit.";
+    const id = responseIdOfLine(line);
+    if (id === undefined || transport.onrequestfailed === undefined) {
+      giveUp(running, "MESSAGE_TOO_LARGE", what, advice);
+      return;
+    }
+    hasSpoken = true;
+    streams?.received({ jsonrpc: "2.0", id, result: {} });
+    const problem = `The server ${JSON.stringify(server)} ${what} in response to this request.`;
+    transport.onrequestfailed(
+      id,
+      new ToolServerError("MESSAGE_TOO_LARGE", { problem, advice }, { details: { wasSent: true } }),
+    );
+  };
   const onBrokenPipe = async (running: RunningProcess, pipe: "input" | "output"): Promise<void> => {
     await waitAtMost(clock, exitMs, running.exited);
     // The exit of a child that has ended says more.
@@ -145,10 +163,8 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     const lines = createLineReader(
       limits.messageBytes,
       (line) => onLine(running, line),
-      () => {
-        const what = `wrote a line of more than ${limits.messageBytes} bytes`;
-        giveUp(running, "MESSAGE_TOO_LARGE", what, "Ask the server for less, or raise the limit.");
-      },
+      () => true,
+      (line) => onTooLong(running, line),
     );
     // Always read to the end: a child that cannot write may not exit.
     stdout.on("data", (chunk: Buffer) => {
@@ -247,4 +263,15 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   };
   const deliver = createDelivery(transport);
   return transport;
+}
+
+const version = String.raw`"jsonrpc"\s*:\s*"2\.0"`;
+const idFirst = new RegExp(String.raw`^\s*\{\s*(?:${version}\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,`);
+const outcomeFirst = new RegExp(String.raw`^\s*\{\s*(?:${version}\s*,\s*)?"(?:result|error)"`);
+const idLast = new RegExp(String.raw`"id"\s*:\s*(\d{1,15})\s*(?:,\s*${version}\s*)?\}\s*$`);
+
+/** The id of the request that a skipped line responds to: before the result, or after it, as the SDK writes it. */
+function responseIdOfLine({ start, end }: SkippedLine): number | undefined {
+  const found = outcomeFirst.test(start) ? idLast.exec(end) : idFirst.exec(start);
+  return found === null ? undefined : Number(found[1]);
 }

@@ -35,6 +35,8 @@ export interface ToolTransport extends Omit<Transport, "send" | "onmessage"> {
   strays?(): string;
   send(message: RpcMessage, options?: ToolSendOptions): Promise<void>;
   onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;
+  /** A request failed, and the transport continues: its response cannot be used. Only if `send` does not wait for responses. */
+  onrequestfailed?: ((id: RequestId, error: Error) => void) | undefined;
 }
 
 /** The dependencies of every transport. */

@@ -1,0 +1,16 @@
+/** Settings of one server behind the gateway. */
+export interface ServerSettings {
+  /**
+   * Whether its tools and prompts have the prefix `server__`. With `never` they keep the names that the server gives them, as an app of
+   * the server expects; of two with the same name the first is offered. Default `always`.
+   */
+  readonly prefix?: "always" | "never" | undefined;
+  /**
+   * The era in which the gateway connects to it. With `auto` it is the newer one if the server supports it. A tool that sends requests to
+   * its client, such as sampling, works with `legacy` only, unless the server converts them. Default `auto`.
+   */
+  readonly era?: "auto" | "legacy" | undefined;
+}
+
+/** The settings of servers, by name. */
+export type SettingsByServer = Readonly<Record<string, ServerSettings>>;
