@@ -70,6 +70,7 @@ const folderDirections = {
     "auth/vault": ["secrets", "process", "errors.ts", "files"],
     "auth/credentials": ["causes", "secrets", "process", "errors.ts", "diagnostics.ts", "config"],
     "auth/oauth": [
+      "causes",
       "secrets",
       "process",
       "errors.ts",

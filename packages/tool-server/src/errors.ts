@@ -103,6 +103,8 @@ export interface ToolServerErrorDetails {
   readonly variable?: string | undefined;
   /** What the server or the authorization server said of it, as it was shown: redacted and cut. */
   readonly said?: string | undefined;
+  /** The authorization server that refused a sign-in. */
+  readonly issuer?: string | undefined;
   /** The error code of JSON-RPC, with what the server says of it. */
   readonly rpcCode?: number | undefined;
   readonly rpcData?: unknown;

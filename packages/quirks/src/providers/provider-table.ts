@@ -82,6 +82,11 @@ export const providerTable: Readonly<Record<Provider, ProviderDescription>> = {
         const text = `The application 'Wirescope' asked for scope '${foreign}' that doesn't exist on the resource '${graph}'.`;
         return ["invalid_client", `AADSTS650053: ${text}`];
       }
+      if (query.get("client_id") === "new-client" && query.get("prompt") !== "consent") {
+        const text = "The user or administrator has not consented to use the application with ID '3f0c'.";
+        return ["consent_required", `AADSTS65001: ${text}`];
+      }
+      if (query.get("client_id") === "new-client") return undefined;
       // An administrator consented for everybody; nobody else may consent.
       if (query.get("prompt") === "consent") {
         return ["access_denied", "AADSTS90094: The grant requires admin permission."];
@@ -110,6 +115,8 @@ export const providerTable: Readonly<Record<Provider, ProviderDescription>> = {
     tokenPath: "https://oauth2.googleapis.com/token",
     challengedScope: "https://www.googleapis.com/auth/bigquery",
     secret: "any",
+    // Google shows why: the app is being tested, and the account is not one of its testers.
+    refuse: (query) => (query.get("client_id") === "new-client" ? ["access_denied", ""] : undefined),
     refreshes: ({ query, isRepeated }) =>
       query.get("access_type") === "offline" && (!isRepeated || query.get("prompt") === "consent"),
   },

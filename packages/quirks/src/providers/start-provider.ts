@@ -27,8 +27,6 @@ export interface ProviderOptions extends LocalServerOptions {
   readonly tls: NonNullable<LocalServerOptions["tls"]>;
   /** Another host for the issuer, such as a custom domain, that no client knows. Default: that of the provider. */
   readonly host?: string | undefined;
-  /** The client that is registered by hand. Default `registered-client` with the secret `registered-secret`. */
-  readonly client?: { readonly id: string; readonly secret: string } | undefined;
 }
 
 interface Grant {
@@ -36,16 +34,21 @@ interface Grant {
   readonly clientId: string;
 }
 
-/** Starts an imitation. Rejects if its port is in use. */
+/**
+ * Starts an imitation. It knows two clients, `registered-client` and `new-client`, both with the secret `registered-secret`; nobody has
+ * consented to the second yet. Rejects if its port is in use.
+ */
 export async function startProvider(options: ProviderOptions): Promise<ProviderServer> {
-  const { client = { id: "registered-client", secret: "registered-secret" } } = options;
   const about: ProviderDescription = providerTable[options.provider];
   const { host = about.host } = options;
   const base = `https://${host}`;
   const at = (path: string): string => (path.startsWith("https://") ? path : `${base}${path}`);
   const tool = new URL(about.tool);
   const issuer = `${base}${about.path}`;
-  const clients = new Map<string, string | undefined>([[client.id, client.secret]]);
+  const clients = new Map<string, string | undefined>([
+    ["registered-client", "registered-secret"],
+    ["new-client", "registered-secret"],
+  ]);
   const codes = new Map<string, Grant>();
   const refreshTokens = new Map<string, Grant>();
   const access = new Map<string, Grant>();

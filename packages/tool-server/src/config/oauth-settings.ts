@@ -77,7 +77,7 @@ export const oauthFieldTable: Readonly<Record<OAuthSettingName, OAuthFieldSpec>>
   scopes: {
     kind: "list of strings",
     inEntry: true,
-    help: "scopes to request if the server does not ask for some; a string with spaces is accepted too",
+    help: "scopes to request instead of those that the server asks for at first; a string with spaces is accepted too",
   },
   callbackHost: { kind: "string", inEntry: true, help: "host of the redirect URI: `127.0.0.1` or `localhost`" },
   callbackPort: { kind: "number", inEntry: true, help: "port of the redirect URI; default any free port" },

@@ -178,6 +178,8 @@ export interface AuthorizationServerEvidence {
   readonly expectedIssuer: string;
   /** The issuer that the metadata names. */
   readonly publishedIssuer: string | undefined;
+  /** Whether PKCE is used although the metadata does not list it: by a setting, or because the issuer is known. Default false. */
+  readonly assumesPkce?: boolean | undefined;
   /** The PKCE methods; undefined if the metadata lists none. */
   readonly pkce: readonly string[] | undefined;
   readonly endpoints: readonly EndpointEvidence[];
@@ -213,6 +215,8 @@ export interface FailureEvidence {
   readonly rpcCode?: number | undefined;
   /** What the server, or the authorization server, said. */
   readonly said?: string | undefined;
+  /** The authorization server that refused a sign-in. */
+  readonly issuer?: string | undefined;
   /** Whether the server requested a client certificate, or rejected the one it got. */
   readonly needsClientCertificate?: boolean | undefined;
 }
@@ -221,7 +225,7 @@ export interface FailureEvidence {
 export function failureEvidence(error: unknown, redact: (text: string) => string): FailureEvidence {
   if (!ToolServerError.is(error)) throw error;
   const { code, message, advice, details } = error;
-  const { status, rpcCode, said, connecting } = details;
+  const { status, rpcCode, said, issuer, connecting } = details;
   return {
     code,
     message: redact(message),
@@ -229,6 +233,7 @@ export function failureEvidence(error: unknown, redact: (text: string) => string
     status,
     rpcCode,
     said: said && redact(said),
+    issuer: issuer && redact(issuer),
     needsClientCertificate: connecting?.needsClientCertificate,
   };
 }

@@ -26,7 +26,10 @@ export interface ProviderWorld {
   call(session: OAuthSession): Promise<number>;
 }
 
-export async function createProviderWorld(name: Provider, options: { host?: string } = {}): Promise<ProviderWorld> {
+export async function createProviderWorld(
+  name: Provider,
+  options: { host?: string | undefined } = {},
+): Promise<ProviderWorld> {
   const about = providerTable[name];
   const urls = [about.tool, `https://${about.host}`, about.authorizePath, about.tokenPath];
   const hosts = urls.flatMap((url) => (url.startsWith("https://") ? [new URL(url).hostname] : []));

@@ -1,5 +1,6 @@
 import type { Provider } from "@wirescope/quirks";
 import { describe, expect, test } from "vitest";
+import { providerHint } from "../../causes/provider-codes.js";
 import { knownIssuer } from "./discovery/known-issuers.js";
 import { currentToken, replaceToken } from "./oauth-world.test.helper.js";
 import { createProviderWorld } from "./provider-world.test.helper.js";
@@ -86,6 +87,71 @@ describe("[TS-D-OAUTH-10] a known provider", () => {
     await expect(world.session(publicClient).signIn(world.person)).rejects.toMatchObject({
       code: "AUTHORIZATION_SERVER_INVALID",
     });
+  });
+});
+
+describe("[TS-D-OAUTH-11] the error of a sign-in names the setting to change, and following it signs in:", () => {
+  const local = { redirect: { host: "localhost" as const } };
+  const contoso = { ...publicClient, ...local, assumePkce: true };
+  const newClient = { client: { clientId: "new-client", clientSecret: "registered-secret" } };
+  const audience = "https://tools.example.com/mcp";
+
+  test.each<[string, Provider, string | undefined, Partial<OAuthSessionOptions>, string, Partial<OAuthSessionOptions>]>(
+    [
+      [
+        "PKCE that is not listed",
+        "entra",
+        "login.contoso.example",
+        { ...publicClient, resource: false },
+        "set assumePkce",
+        { ...contoso, resource: false },
+      ],
+      [
+        "AADSTS9010010",
+        "entra",
+        "login.contoso.example",
+        contoso,
+        'Set "resource": false',
+        { ...contoso, resource: false },
+      ],
+      [
+        "AADSTS650053",
+        "entra",
+        undefined,
+        { ...publicClient, scopes: ["mcp.read"] },
+        "Set scopes",
+        { ...publicClient, scopes: ["api://3f0c1111-2222-3333-4444-555555555555/mcp.tools"] },
+      ],
+      ["AADSTS90094", "entra", undefined, { ...publicClient, prompt: "consent" }, "remove prompt", publicClient],
+      ["AADSTS65001", "entra", undefined, newClient, 'Set "prompt": "consent"', { ...newClient, prompt: "consent" }],
+      ["access_denied of Google", "google", undefined, newClient, "set clientId and clientSecret", secretClient],
+      [
+        "Service not found",
+        "auth0",
+        undefined,
+        { ...publicClient, authorizeParameters: { audience: "https://x" } },
+        "Set audience in authorizeParameters",
+        { ...publicClient, authorizeParameters: { audience } },
+      ],
+    ],
+  )("%s", async (_, provider, host, before, advice, after) => {
+    const world = await createProviderWorld(provider, { host });
+    const failure = await world
+      .session(before)
+      .signIn(world.person)
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ message: expect.stringContaining(advice) });
+    expect(await world.call(world.session(after))).toBe(200);
+  });
+
+  test("AADSTS901002, for a request with a resource and without scopes", () => {
+    const said = "invalid_request: AADSTS901002: The 'resource' request parameter is not supported.";
+    expect(providerHint(said)).toMatchObject({ code: "resource-rejected", write: '"oauth": {"resource": false}' });
+  });
+
+  test("a token of Auth0 without an audience is rejected by the server", async () => {
+    const world = await createProviderWorld("auth0");
+    expect(await world.call(world.session(publicClient))).toBe(401);
   });
 });
 

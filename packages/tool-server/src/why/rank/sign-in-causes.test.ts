@@ -340,6 +340,50 @@ describe("a sign-in that failed before", () => {
     ]);
   });
 
+  test.each([
+    [
+      "AADSTS9010010: The resource parameter doesn't match.",
+      undefined,
+      "resource-rejected",
+      '"oauth": {"resource": false}',
+    ],
+    ["AADSTS901002: 'resource' is not supported.", undefined, "resource-rejected", '"oauth": {"resource": false}'],
+    ["AADSTS650053: asked for a scope", undefined, "scope-unknown", '"oauth": {"scopes": ["api://…/…"]}'],
+    ["AADSTS65001: not consented", undefined, "approval-needed", '"oauth": {"prompt": "consent"}'],
+    ["AADSTS90094: admin permission", undefined, "approval-needed", undefined],
+    [
+      "access_denied",
+      "https://accounts.google.com",
+      "approval-needed",
+      '"oauth": {"clientId": "…", "clientSecret": "${…}"}',
+    ],
+    [
+      "access_denied: Service not found: https://x",
+      undefined,
+      "audience-unknown",
+      '"oauth": {"authorizeParameters": {"audience": "…"}}',
+    ],
+  ])("[TS-D-OAUTH-11] explains %s of the issuer %s as %s, with what to write", (said, from, code, write) => {
+    const earlier = { code: "SIGN_IN_FAILED", message: "It failed.", said, issuer: from } as const;
+    expect(signInFailureCauses({ ...base, earlier })).toMatchObject([
+      { code, weight: 0.95, fix: { position: { file: ".mcp.json", line: 3, column: 5 } } },
+    ]);
+    expect(signInFailureCauses({ ...base, earlier })[0]?.fix.write).toBe(write);
+  });
+
+  test("[TS-D-OAUTH-11] explains a new token of Auth0 that is rejected by its missing audience", () => {
+    const auth0 = { ...before, issuer: "https://acme.us.auth0.com/", obtainedAt: now - 1000 };
+    expect(causesOf({ before: auth0 })).toMatchObject([
+      { code: "wrong-audience", fix: { write: '"oauth": {"authorizeParameters": {"audience": "…"}}' } },
+    ]);
+  });
+
+  test("[TS-D-OAUTH-11] reports no missing PKCE if it is assumed", () => {
+    expect(codes(causesOf({ authorization: { ...authorization, pkce: undefined, assumesPkce: true } }))).not.toContain(
+      "pkce-missing",
+    );
+  });
+
   test("considers a failed token request during the walk, if the walk used OAuth", () => {
     const attempt = { failure: { code: "TOKEN_REFUSED", message: "No." } } as const;
     const during = [{ code: "token-refused", evidence: ["The token request failed with this error."] }];

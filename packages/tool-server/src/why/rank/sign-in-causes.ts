@@ -1,7 +1,9 @@
+import { knownIssuer } from "../../auth/oauth/discovery/known-issuers.js";
 import type { Cause, Fix } from "../../causes/cause.js";
 import type { CauseCode } from "../../causes/cause-table.js";
 import { fixByCommand, fixByRegistration, fixField } from "../../causes/fixes.js";
 import { approvalHint } from "../../causes/hints.js";
+import { providerHint } from "../../causes/provider-codes.js";
 import { asksForToken, describeRefusal, type RefusalEvidence } from "../../causes/refusal-evidence.js";
 import { isoTime, roundedDuration } from "../../duration.js";
 import type { ToolServerErrorCode } from "../../errors.js";
@@ -93,6 +95,14 @@ function rejectedTokenCauses(seen: WalkEvidence, oauth: OAuthEvidence, refusal: 
   const signIns = events.filter(({ kind }) => kind === "sign-in-done").length;
   const isRenewed = events.some(({ kind }) => kind === "refreshed");
   const ageMs = refusal.now - (before.obtainedAt ?? 0);
+  if (knownIssuer(before.issuer ?? "")?.name === "Auth0" && (signIns > 0 || ageMs < newTokenMs)) {
+    const problem =
+      "The server rejects a new token of Auth0. Without an audience, Auth0 issues tokens that no API accepts.";
+    const advice =
+      "Set audience in authorizeParameters in the oauth object of the entry to the identifier of the API, and sign in again.";
+    const fix = fixField(seen, "oauth", advice, '"oauth": {"authorizeParameters": {"audience": "…"}}');
+    return [{ code: "wrong-audience", weight: 0.9, problem, evidence, fix }];
+  }
   if (isRenewed || signIns > 1 || ageMs < newTokenMs) {
     const how = isRenewed ? "was just refreshed" : `was obtained ${roundedDuration(ageMs)} ago`;
     const again = signIns > 1 ? ` There were ${signIns} sign-ins.` : "";
@@ -160,8 +170,10 @@ export function signInFailureCauses(seen: WalkEvidence): Cause[] {
 function failureCauses(seen: WalkEvidence, failure: FailureEvidence | undefined, when: string): Cause[] {
   const code = failure === undefined ? undefined : failureCodes[failure.code];
   if (failure === undefined || code === undefined) return [];
-  const { message, said = "" } = failure;
+  const { message, said = "", issuer } = failure;
   const base = { weight: 0.95, problem: message, evidence: [when] };
+  const hint = providerHint(said, issuer);
+  if (hint !== undefined) return [{ ...base, code: hint.code, fix: fixField(seen, "oauth", hint.advice, hint.write) }];
   if (approvalHint.test(said)) {
     const advice = "Ask an administrator of the server, or of your organization there, to approve this client.";
     return [{ ...base, code: "approval-needed", fix: { advice } }];
@@ -233,11 +245,12 @@ function authorizationCauses(seen: WalkEvidence, authorization: AuthorizationSer
   } else if (outcome === "invalid") {
     causes.push(found("metadata-invalid", `The metadata of ${expectedIssuer} is invalid.`));
   }
-  if (outcome === "found" && !pkce?.includes("S256")) {
+  if (outcome === "found" && !pkce?.includes("S256") && !authorization.assumesPkce) {
     const methods = pkce === undefined ? "lists no PKCE methods" : `supports only PKCE ${pkce.join(", ") || "nothing"}`;
     const problem = `The authorization server ${expectedIssuer} ${methods}. Without S256 a stolen code could be used, so sign-in is refused.`;
-    const advice = "Ask its operator to enable PKCE with S256 (code_challenge_methods_supported).";
-    causes.push(found("pkce-missing", problem, { advice }));
+    const advice =
+      "Ask its operator to enable PKCE with S256 (code_challenge_methods_supported). If it supports PKCE and does not say so, set assumePkce in the oauth object of the entry.";
+    causes.push(found("pkce-missing", problem, fixField(seen, "oauth", advice, '"oauth": {"assumePkce": true}')));
   }
   return causes;
 }

@@ -38,11 +38,12 @@ export async function checkSignIn(
       pinnedIssuer: options.issuer,
       signal: walk.signal,
     });
-    const found = { ...stored(), resource, authorization };
+    const name = resource.resource ?? session.context.url.href;
+    const assumesPkce = server !== undefined && !server.offersPkce && requestRules(server, name, options).usesPkce;
+    const found = { ...stored(), resource, authorization: { ...authorization, assumesPkce } };
     for (const line of [...resource.evidence, ...authorization.evidence]) walk.report(info, "info", line);
     // A server that works has a known client.
     if (server === undefined || attempt.failure === undefined) return found;
-    const name = resource.resource ?? session.context.url.href;
     const client = await checkClient(session.context, { options, server, resource: name, signal: walk.signal });
     for (const line of client.evidence) walk.report(info, "info", line);
     return { ...found, events: [...events], client };

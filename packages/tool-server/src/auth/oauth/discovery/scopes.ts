@@ -1,9 +1,11 @@
 import type { AuthorizationServer } from "./authorization-server.js";
 
 export interface ScopeChoice {
-  /** The scope of the challenge: authoritative for the refused request. */
+  /** The scope of the challenge. */
   readonly challenged: readonly string[];
-  /** The configured scopes. */
+  /** Whether the challenge asks for more than a token had: then its scopes are requested in any case. Default false. */
+  readonly isStepUp?: boolean | undefined;
+  /** The configured scopes: the user knows better than the server which ones its authorization server accepts. */
   readonly configured: readonly string[];
   /** The scopes for basic use in the tool server's metadata. */
   readonly resourceScopes: readonly string[] | undefined;
@@ -17,14 +19,14 @@ export const maxScopes = 64;
 const maxScopeLength = 256;
 
 /**
- * The scopes to request: those of the challenge; otherwise the configured ones; otherwise those for basic use of the tool server; plus those
- * requested before. Never all scopes that the authorization server supports. Plus `offline_access`, if it is supported, to get
+ * The scopes to request: the configured ones; otherwise those of the challenge; otherwise those for basic use of the tool server; plus those
+ * requested before, and those of the challenge if the server asked for more. Never all scopes that the authorization server supports. Plus `offline_access`, if it is supported, to get
  * a refresh token. Empty if there are none.
  */
 export function selectScopes(choice: ScopeChoice): string[] {
-  const { challenged, configured, resourceScopes = [], previous, server } = choice;
-  const wanted = [challenged, configured, resourceScopes].find((scopes) => scopes.length > 0) ?? [];
-  const union = unionOf(previous, wanted);
+  const { challenged, configured, resourceScopes = [], previous, server, isStepUp = false } = choice;
+  const wanted = [configured, challenged, resourceScopes].find((scopes) => scopes.length > 0) ?? [];
+  const union = unionOf(unionOf(previous, wanted), isStepUp ? challenged : []);
   if (union.length === 0) return [];
   return server.scopes?.includes("offline_access") ? unionOf(union, ["offline_access"]) : union;
 }

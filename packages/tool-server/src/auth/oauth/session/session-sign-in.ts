@@ -125,6 +125,7 @@ async function signInLocked(
   await manager.assertSpace();
   const selected = selectScopes({
     challenged: challenge.scopes,
+    isStepUp: reason === "step-up",
     configured: options.scopes ?? [],
     resourceScopes: discovery.resourceScopes,
     previous: discovery.changedFrom === undefined ? previousScopes : [],

@@ -169,11 +169,16 @@ describe("[TS-OAUTH-9] scopes", () => {
 
   test.each([
     [
-      "those of the challenge before all others",
+      "those of the configuration before all others",
       { challenged: ["c"], configured: ["k"], resourceScopes: ["r"] },
-      ["c"],
+      ["k"],
     ],
-    ["those of the configuration before those of the metadata", { configured: ["k"], resourceScopes: ["r"] }, ["k"]],
+    [
+      "those of the challenge in any case if it asks for more",
+      { challenged: ["c"], configured: ["k"], isStepUp: true },
+      ["k", "c"],
+    ],
+    ["those of the challenge before those of the metadata", { challenged: ["c"], resourceScopes: ["r"] }, ["c"]],
     ["those of the metadata", { resourceScopes: ["r", "s"] }, ["r", "s"]],
     ["previous ones are kept", { challenged: ["c"], previous: ["p", "c"] }, ["p", "c"]],
     ["none without a source", { server: { scopes: ["a", "b", "offline_access"] } }, []],

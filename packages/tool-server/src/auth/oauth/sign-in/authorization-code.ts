@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { providerHint } from "../../../causes/provider-codes.js";
 import type { ToolServerError } from "../../../errors.js";
 import { parseUrl } from "../../../url.js";
 import type { OAuthClient } from "../clients/oauth-client.js";
@@ -108,8 +109,11 @@ export function processAuthorizationResponse(
   if (error !== null) {
     const words = [error, parameters.get("error_description")].filter((part) => part !== null);
     const said = words.map((part) => peerText(context, part)).join(": ");
-    const parts = { problem: `the sign-in was refused: "${said}".`, advice: adviceOf(error) };
-    throw oauthFailure(context, "SIGN_IN_FAILED", parts, { details: { said } });
+    const parts = {
+      problem: `the sign-in was refused: "${said}".`,
+      advice: providerHint(said, expected.issuer)?.advice ?? adviceOf(error),
+    };
+    throw oauthFailure(context, "SIGN_IN_FAILED", parts, { details: { said, issuer: expected.issuer } });
   }
   if (code === null || code === "") throw failed("the sign-in response contains neither a code nor an error.");
   return code;

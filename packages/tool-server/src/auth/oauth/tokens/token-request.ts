@@ -1,3 +1,4 @@
+import { providerHint } from "../../../causes/provider-codes.js";
 import type { ToolServerError } from "../../../errors.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import { deviceGrant } from "../clients/register-client.js";
@@ -57,8 +58,13 @@ export async function requestTokens(context: OAuthContext, request: TokenRequest
     throw oauthFailure(context, "SERVER_FAILED", parts, { details: { status, said: peer.said } });
   }
   // What to do depends on the grant, which the caller knows.
-  const parts = { problem: `the token endpoint ${at} issued no token: ${tokens}.`, advice: "" };
-  const failure = oauthFailure(context, "TOKEN_REFUSED", parts, { details: { status, said: peer.said } });
+  const parts = {
+    problem: `the token endpoint ${at} issued no token: ${tokens}.`,
+    advice: providerHint(peer.said, server.issuer)?.advice ?? "",
+  };
+  const failure = oauthFailure(context, "TOKEN_REFUSED", parts, {
+    details: { status, said: peer.said, issuer: server.issuer },
+  });
   return { kind: "refused", error: peer.code, failure };
 }
 
