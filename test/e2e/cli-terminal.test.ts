@@ -1,20 +1,9 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
 import { program } from "./command.test.helper.js";
 import { createLoginWorld, type LoginWorld, urlPrintedIn } from "./login-world.test.helper.js";
-
-// The one of util-linux, which is everywhere on Linux, gives a program a terminal of its own.
-const hasTerminals = isUtilLinux();
-if (!hasTerminals) console.warn("The terminal is not tested here: there is no `script` of util-linux.");
-
-function isUtilLinux(): boolean {
-  try {
-    return execFileSync("script", ["--version"], { encoding: "utf8", stdio: "pipe" }).includes("util-linux");
-  } catch {
-    return false;
-  }
-}
+import { hasTerminals } from "./terminal.test.helper.js";
 
 interface Typing {
   /** What the terminal shows by now. */

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,11 +7,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createUserFolder, program, startCommand, type UserFolder } from "./command.test.helper.js";
 import { everything } from "./real-servers.test.helper.js";
 import { type RunningProcess, startProcess } from "./running-process.test.helper.js";
+import { hasTerminals } from "./terminal.test.helper.js";
 
 const patience = { timeout: 30_000, interval: 50 };
-
-// The one of util-linux, which is everywhere on Linux, gives a program a terminal of its own.
-const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
 
 /** A process that has tools and nothing else. */
 const toolsOnly = `

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
@@ -10,18 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
 import { program, startGateway } from "./command.test.helper.js";
 import { createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
-
-// The one of util-linux, which is everywhere on Linux, gives a program a terminal of its own.
-const hasTerminals = isUtilLinux();
-if (!hasTerminals) console.warn("The terminal is not tested here: there is no `script` of util-linux.");
-
-function isUtilLinux(): boolean {
-  try {
-    return execFileSync("script", ["--version"], { encoding: "utf8", stdio: "pipe" }).includes("util-linux");
-  } catch {
-    return false;
-  }
-}
+import { hasTerminals } from "./terminal.test.helper.js";
 
 const patience = { timeout: 30_000, interval: 50 };
 const readNote = { name: "notes__read", arguments: {} };

@@ -6,9 +6,8 @@ import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@mode
 import type { Gateway } from "@wirescope/gateway/internal";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createSecretRegistry } from "@wirescope/tool-server";
-import { createMemoryVault } from "@wirescope/tool-server/auth";
-import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
+import { signInConfiguration } from "./gateway-sign-in.test.helper.js";
 import { createLeapingClock } from "./oauth-world.test.helper.js";
 
 const patience = { timeout: 30_000, interval: 20 };
@@ -100,21 +99,8 @@ async function createWorld(servers: Readonly<Record<string, string>>): Promise<W
   const secrets = createSecretRegistry();
   const clock = createLeapingClock();
   const opened: string[] = [];
-  const entries = Object.entries(servers).map(([name, url]) => [name, { type: "http", url }]);
   const gateway = await runGateway({
-    configurations: [
-      {
-        configuration: parseConfiguration(JSON.stringify(Object.fromEntries(entries)), {
-          allowInsecureLoopback: true,
-          secrets,
-        }),
-        variables: {},
-        pluginRoot: process.cwd(),
-        assertTrusted: async () => {},
-        oauth: { vault: createMemoryVault(), allowInsecureLoopback: true },
-        clock,
-      },
-    ],
+    configurations: [signInConfiguration(servers, secrets, clock)],
     secrets,
     clock,
     signIn: {
@@ -129,7 +115,7 @@ async function createWorld(servers: Readonly<Record<string, string>>): Promise<W
   onTestFinished(() => gateway.close({ graceMs: 0 }));
   await expect
     .poll(() => gateway.servers().map(({ failure }) => failure?.code), patience)
-    .toEqual(entries.map(() => "SIGN_IN_NEEDED"));
+    .toEqual(Object.keys(servers).map(() => "SIGN_IN_NEEDED"));
   return {
     gateway,
     opened,

@@ -2,7 +2,7 @@ import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@mode
 import type { GatewayEvent, GatewaySignIn } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
-import { createSecretRegistry } from "@wirescope/tool-server";
+import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished } from "vitest";
@@ -25,6 +25,26 @@ export interface SignInWorld {
   connect(mode: "legacy" | "modern", options?: ClientOptions): Promise<Client>;
 }
 
+/** The configuration of servers that nobody has signed in to, by their names and URLs. */
+export function signInConfiguration(
+  urls: Readonly<Record<string, string>>,
+  secrets: SecretRegistry,
+  clock: ReturnType<typeof createLeapingClock>,
+): Parameters<typeof runGateway>[0]["configurations"][number] {
+  const entries = Object.entries(urls).map(([name, url]) => [name, { type: "http", url }]);
+  return {
+    configuration: parseConfiguration(JSON.stringify(Object.fromEntries(entries)), {
+      allowInsecureLoopback: true,
+      secrets,
+    }),
+    variables: {},
+    pluginRoot: process.cwd(),
+    assertTrusted: async () => {},
+    oauth: { vault: createMemoryVault(), allowInsecureLoopback: true },
+    clock,
+  };
+}
+
 /** `onOpened` is what the person does when the browser opens; its default is to sign in. Without a browser: null. */
 export async function createSignInWorld(
   onOpened: ((url: string) => unknown) | null = signIn,
@@ -37,19 +57,7 @@ export async function createSignInWorld(
   const events: GatewayEvent[] = [];
   const opened: string[] = [];
   const gateway = await runGateway({
-    configurations: [
-      {
-        configuration: parseConfiguration(JSON.stringify({ notes: { type: "http", url: tool.url } }), {
-          allowInsecureLoopback: true,
-          secrets,
-        }),
-        variables: {},
-        pluginRoot: process.cwd(),
-        assertTrusted: async () => {},
-        oauth: { vault: createMemoryVault(), allowInsecureLoopback: true },
-        clock,
-      },
-    ],
+    configurations: [signInConfiguration({ notes: tool.url }, secrets, clock)],
     secrets,
     clock,
     onEvent: (event) => void events.push(event),

@@ -61,3 +61,4 @@ export { type LoadedToolServers, loadToolServers } from "./load-tool-servers.js"
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";
 export { ownFolders } from "./process/sandbox.js";
+export { trustReason } from "./trust/evaluate-trust.js";

@@ -8,7 +8,7 @@ import {
   type TrustDecision,
 } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
-import { oauthSummary, parseResourceChallenge } from "@wirescope/tool-server/internal";
+import { oauthSummary, parseResourceChallenge, trustReason } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
@@ -208,18 +208,6 @@ async function openTrustEvaluation(values: ServerValues, io: Io): Promise<TrustE
   };
 }
 
-const reasons = {
-  approval: "approved",
-  policy: "allowed by the policy",
-  flag: "allowed by --trust",
-  new: "pending approval",
-  changed: "changed since approval",
-  denied: "denied by the policy",
-} as const;
-
 function trustOf(decision: TrustDecision): Pick<TrustRow, "state" | "reason"> {
-  return {
-    state: decision.state,
-    reason: reasons[decision.state === "trusted" ? decision.by : decision.state],
-  };
+  return { state: decision.state, reason: trustReason(decision) };
 }

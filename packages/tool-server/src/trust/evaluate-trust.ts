@@ -95,6 +95,20 @@ async function applyPolicy(policy: TrustPolicy, subject: RuleSubject): Promise<D
 /** The decision of an entry that is not trusted. */
 export type Distrust = Exclude<TrustDecision, { readonly state: "trusted" }>;
 
+const trustReasons = {
+  approval: "approved",
+  policy: "allowed by the policy",
+  flag: "allowed by --trust",
+  new: "pending approval",
+  changed: "changed since approval",
+  denied: "denied by the policy",
+} as const;
+
+/** Why an entry is trusted or not, in a few words. */
+export function trustReason(decision: TrustDecision): string {
+  return trustReasons[decision.state === "trusted" ? decision.by : decision.state];
+}
+
 /** The decision as lines of plain ASCII: what to approve, what changed, or which policy denies it. */
 export function renderDistrust(server: string, decision: Distrust): string[] {
   switch (decision.state) {

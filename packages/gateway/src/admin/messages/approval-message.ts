@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type ApprovalChange, type FileFingerprint, renderDistrust, type TrustDecision } from "@wirescope/tool-server";
+import { trustReason } from "@wirescope/tool-server/internal";
 import {
   type ApprovalChangeSchema,
   type GetApprovalResponse,
@@ -15,21 +16,12 @@ const states = {
   denied: TrustState.DENIED,
 } as const;
 
-const reasons = {
-  approval: "approved",
-  policy: "allowed by the policy",
-  flag: "allowed by --trust",
-  new: "pending approval",
-  changed: "changed since approval",
-  denied: "denied by the policy",
-} as const;
-
 /** What has to be approved, as a message. */
 export function approvalToMessage(server: string, decision: TrustDecision): GetApprovalResponse {
   const isTrusted = decision.state === "trusted";
   return create(GetApprovalResponseSchema, {
     state: states[decision.state],
-    reason: reasons[isTrusted ? decision.by : decision.state],
+    reason: trustReason(decision),
     fingerprint: fingerprintOf(decision),
     description: isTrusted ? [] : renderDistrust(server, decision),
     thisRunOnly: isTrusted && decision.by === "flag",

@@ -5,6 +5,7 @@ import { parseConfiguration } from "../../config/parse-configuration.js";
 import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import type { SandboxRule } from "../../trust/policy.js";
+import type { Connection } from "../connection.js";
 import { prepareEntrySandbox, type SandboxedProgram, type SandboxSettings } from "./entry-sandbox.js";
 import { createToolServers } from "./tool-servers.js";
 
@@ -49,22 +50,27 @@ test.skipIf(available === undefined)(
   },
 );
 
-test("[TS-D-HELPER-7] does not run a helper if the policy requires a sandbox and it is not available", async () => {
-  const { path, sh } = await createScriptFolder();
-  await sh(`echo started > ${path}/started`, "helper.sh");
+/** Opens an entry where the policy requires a sandbox and none is available. */
+async function openWithoutSandbox(entry: object, pluginRoot: string): Promise<Connection> {
   const secrets = createSecretRegistry();
-  const entry = { type: "http", url: "https://127.0.0.1:1/mcp", headersHelper: "./helper.sh", sandbox: false };
   const servers = createToolServers({
     configuration: parseConfiguration(JSON.stringify({ notes: entry }), { secrets }),
     variables: { PATH: process.env.PATH },
-    pluginRoot: path,
+    pluginRoot,
     secrets,
     assertTrusted: async () => {},
     sandbox: settingsOf("required", nowhere),
     settings: { info: { name: "test", version: "0" } },
   });
   onTestFinished(() => servers.close());
-  const connection = await servers.open("notes");
+  return servers.open("notes");
+}
+
+test("[TS-D-HELPER-7] does not run a helper if the policy requires a sandbox and it is not available", async () => {
+  const { path, sh } = await createScriptFolder();
+  await sh(`echo started > ${path}/started`, "helper.sh");
+  const entry = { type: "http", url: "https://127.0.0.1:1/mcp", headersHelper: "./helper.sh", sandbox: false };
+  const connection = await openWithoutSandbox(entry, path);
   await expect(connection.connect()).rejects.toMatchObject({
     code: "HELPER_NOT_RUNNABLE",
     message: expect.stringContaining('The helper of the server "notes" cannot be started: the policy requires the'),
@@ -75,18 +81,7 @@ test("[TS-D-HELPER-7] does not run a helper if the policy requires a sandbox and
 test("[TS-D-STDIO-2] does not start a server if the policy requires a sandbox and it is not available", async () => {
   const { path, sh } = await createScriptFolder();
   const command = await sh(`echo started > ${path}/started`);
-  const secrets = createSecretRegistry();
-  const servers = createToolServers({
-    configuration: parseConfiguration(JSON.stringify({ notes: { command, sandbox: false } }), { secrets }),
-    variables: { PATH: process.env.PATH },
-    pluginRoot: path,
-    secrets,
-    assertTrusted: async () => {},
-    sandbox: settingsOf("required", nowhere),
-    settings: { info: { name: "test", version: "0" } },
-  });
-  onTestFinished(() => servers.close());
-  const connection = await servers.open("notes");
+  const connection = await openWithoutSandbox({ command, sandbox: false }, path);
   await expect(connection.connect()).rejects.toMatchObject({
     code: "CHILD_NOT_RUNNABLE",
     message: expect.stringContaining('The server "notes" cannot be started: the policy requires the sandbox. '),
