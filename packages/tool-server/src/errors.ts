@@ -26,6 +26,10 @@ export type ToolServerErrorCode =
   | "SERVER_UNKNOWN"
   /** The entry of a server has errors, so it is not used. */
   | "ENTRY_INVALID"
+  /** The file turns the server off. */
+  | "SERVER_DISABLED"
+  /** The entry does not offer the tool. */
+  | "TOOL_EXCLUDED"
   /** The entry was not approved, was changed since, or is forbidden by a policy. */
   | "NOT_TRUSTED"
   /** The file of approvals cannot be read, or is not one. */

@@ -25,8 +25,8 @@ export interface OpenToolServersOptions
 /** A server of a configuration, as of now. */
 export interface ToolServerStatus {
   readonly name: string;
-  /** The state of its connection; IDLE before it is opened. Or why it cannot be opened: its entry has errors, or is not trusted. */
-  readonly state: ConnectivityState | "INVALID" | "NOT_TRUSTED";
+  /** The state of its connection; IDLE before it is opened. Or why it cannot be opened: its entry has errors, is turned off, or is not trusted. */
+  readonly state: ConnectivityState | "INVALID" | "DISABLED" | "NOT_TRUSTED";
   /** What is wrong and what to do, for INVALID and NOT_TRUSTED. */
   readonly reason?: string | undefined;
 }
@@ -80,6 +80,7 @@ export async function openToolServers(
     if (entry === undefined || broken !== undefined) {
       return { name, state: "INVALID", reason: broken && `${broken.message} ${broken.fix}` };
     }
+    if (entry.isDisabled) return { name, state: "DISABLED" };
     const connection = servers.connections.find(({ info }) => info.name === name);
     if (connection !== undefined) return { name, state: connection.state };
     const decision = await loaded.trust.evaluate(entry);

@@ -87,7 +87,8 @@ export async function openConfiguredServers(
   });
   // Entries that cannot be understood fail as the others do, and are not passed over.
   const lost = lostEntries(configuration).map(({ server }) => server);
-  const all = [...configuration.entries.map((entry) => entry.name), ...lost];
+  const used = configuration.entries.filter(({ isDisabled }) => !isDisabled);
+  const all = [...used.map((entry) => entry.name), ...lost];
   if (all.length === 0) {
     io.stderr.write(`wirescope: ${file} has no servers. Add one, or use another file: --config <file>.\n`);
   }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
-import type { Entry } from "@wirescope/tool-server/config";
+import { type Entry, variableUses } from "@wirescope/tool-server/config";
 import type { Implementation } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { GatewayEvents } from "../events.js";
@@ -113,6 +113,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     for (const configured of configurations) {
       for (const entry of configured.configuration.entries) {
         const { name } = entry;
+        if (entry.isDisabled) continue;
         if (next.some(({ server }) => server.name === name)) {
           const reason = `Two configurations define a server ${JSON.stringify(name)}. The first is used. Rename the other.`;
           events.emit({ kind: "defect", reason });
@@ -185,7 +186,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
 function digestOf(entry: Entry, configured: GatewayConfiguration, settings: ServerSettings = {}): string {
   const { pluginRoot, variables, configuration } = configured;
   const written = JSON.stringify(entry.written);
-  const names = [...written.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name]) => name ?? "");
+  const names = variableUses(entry).map(({ variable }) => variable);
   const values = [...new Set(names)].sort().map((name) => [name, variables[name] ?? null]);
   const errors = configuration.findings.filter(({ server, severity }) => severity === "error" && server === entry.name);
   const parts = [written, pluginRoot, values, errors.map(({ message }) => message), settings];

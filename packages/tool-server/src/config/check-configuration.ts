@@ -53,11 +53,14 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
   const { findings: more, report } = collectFindings();
   const context = { pluginRoot, path: variables?.PATH ?? "" };
   for (const entry of entries) {
-    if (variables !== undefined) more.push(...substituteEntry(entry, { variables, pluginRoot, secrets }).findings);
+    const values = variables && substituteEntry(entry, { variables, pluginRoot, secrets });
+    if (values !== undefined) more.push(...values.findings);
+    const workingDirectory = values?.entry?.type === "stdio" ? values.entry.cwd : pluginRoot;
     const program = programOf(entry, variables ?? {}, pluginRoot);
     if (program === undefined) continue;
     if (entry.type !== "stdio") await checkHelper(entry, program, context, report);
-    else if (variables !== undefined) await checkCommand(entry, program, context, report);
+    else if (variables !== undefined)
+      await checkCommand(entry, program, { ...context, pluginRoot: workingDirectory }, report);
   }
   const permissions = neededPermissions(entries);
   const documents = await readDocuments(pluginRoot);

@@ -85,11 +85,9 @@ export function checkOrigin(
   } else if (!isSurelyLoopback(host) && host !== variableMark) {
     const message = `The url uses ${insecure}://, so anyone on the network path could read and change the traffic, including credentials.`;
     report("url-insecure", "error", field, message, `${start}.`);
-  } else if (!allowsInsecureLoopback) {
-    const message = `${insecure}:// URLs are allowed only for localhost, and only with --allow-insecure-loopback.`;
-    report("url-loopback", "error", field, message, `${start}, or allow it with --allow-insecure-loopback.`);
   } else if (host !== variableMark) {
-    const message = `${insecure}:// to localhost is allowed by --allow-insecure-loopback.`;
+    const condition = allowsInsecureLoopback ? "--allow-insecure-loopback" : "the approval of its entry";
+    const message = `${insecure}:// to localhost is not encrypted. It is allowed by ${condition}.`;
     report("url-loopback", "note", field, message, `Use ${secure}:// in files that you share.`);
   }
 }

@@ -261,9 +261,9 @@ describe("the url", () => {
     ["sse", "http://127.0.0.1/sse"],
     ["ws", "ws://[::1]:80/"],
     ["http", "http://127.1.2.3"],
-  ])("[TS-D-URL-3] allows an insecure url with type %s for localhost if that is enabled: %s", (type, url) => {
+  ])("[TS-D-URL-3] notes an insecure url with type %s for localhost, which an approval allows: %s", (type, url) => {
     const text = withEntry({ type, url });
-    expect(codesOf(text)).toEqual(["error url-loopback"]);
+    expect(codesOf(text)).toEqual(["note url-loopback"]);
     expect(codesOf(text, { allowInsecureLoopback: true })).toEqual(["note url-loopback"]);
   });
 
@@ -313,7 +313,7 @@ describe("the url", () => {
 
   test("[TS-SEC-3] rejects a url with http, whatever the variables are", () => {
     expect(ofUrl("http://${TENANT}.example.com")).toEqual(["error url-insecure"]);
-    expect(ofUrl("http://${HOST}/mcp")).toEqual(["error url-loopback"]);
+    expect(ofUrl("http://${HOST}/mcp")).toEqual([]);
     expect(codesOf(withEntry({ type: "http", url: "http://${HOST}/mcp" }), { allowInsecureLoopback: true })).toEqual(
       [],
     );

@@ -21,17 +21,37 @@ const separators = /[\0\s"'`=,;:|&<>()@]+/;
  * and `env` that could be a path is a candidate, because a program may run it as a script. Reads no variables.
  */
 export function filesOf(entry: Entry, pluginRoot: string): NamedFile[] {
-  const files = templateFieldsOf(entry).flatMap((field) => {
-    if (field.field === "url" || field.field.startsWith("headers.")) return [];
-    const isProgram = field.field === "command" || field.field === "headersHelper";
-    return isProgram ? programOf(field, pluginRoot) : candidatesOf(field, pluginRoot);
-  });
   const unique = new Map<string, NamedFile>();
-  for (const file of [...files, ...searchedFiles(entry, pluginRoot), ...launcherFiles(entry, pluginRoot)]) {
+  const folder = workingDirectoryOf(entry, pluginRoot);
+  // A program can find files from its working directory and from the root that its arguments name.
+  const found = [...new Set([folder ?? pluginRoot, pluginRoot])].flatMap((base) => filesFrom(entry, pluginRoot, base));
+  // If a user's variable decides the folder, it decides which program a relative command is.
+  const isUnknown = folder === undefined && entry.type === "stdio" && /^[^/]+\//.test(entry.command.template.text);
+  const unknown: NamedFile[] = isUnknown ? [{ field: "command", path: undefined, isCertain: true }] : [];
+  for (const file of [...unknown, ...found]) {
     const key = JSON.stringify([file.field, file.path]);
     if (file.isCertain || !unique.has(key)) unique.set(key, file);
   }
   return [...unique.values()];
+}
+
+/** The working directory of a server; undefined if a user's variable decides it. */
+function workingDirectoryOf(entry: Entry, pluginRoot: string): string | undefined {
+  if (entry.type !== "stdio" || entry.cwd === undefined) return pluginRoot;
+  const text = markedText(entry.cwd.template, pluginRoot, () => userMark);
+  return text.includes(userMark) ? undefined : resolve(pluginRoot, text);
+}
+
+/** The files that an entry names, if it runs in the folder `base`. */
+function filesFrom(entry: Entry, pluginRoot: string, base: string): NamedFile[] {
+  const files = templateFieldsOf(entry).flatMap((field) => {
+    const [group = ""] = field.field.split(".");
+    if (group === "url" || group === "headers" || group === "oauth" || group === "cwd") return [];
+    if (group === "envFile") return programOf(field, pluginRoot, pluginRoot);
+    const isProgram = group === "command" || group === "headersHelper";
+    return isProgram ? programOf(field, pluginRoot, base) : candidatesOf(field, pluginRoot, base);
+  });
+  return [...files, ...searchedFiles(entry, pluginRoot, base), ...launcherFiles(entry, base)];
 }
 
 /** The path relative to the root, with slashes; undefined if the file is not below the root. */
@@ -41,13 +61,14 @@ export function pathWithin(root: string, path: string): string | undefined {
   return isInside ? inner.split(sep).join("/") : undefined;
 }
 
-function programOf({ field, template }: TemplateField, pluginRoot: string): NamedFile[] {
-  const isHelper = field === "headersHelper";
+function programOf({ field, template }: TemplateField, pluginRoot: string, base: string): NamedFile[] {
+  // A name without a slash is a path too.
+  const isHelper = field === "headersHelper" || field === "envFile";
   const text = markedText(template, pluginRoot, (fallback) => fallback ?? userMark);
   // If the path is only a variable, the user decides. If the entry adds to it, `${PWD}/x` may be inside the plugin root.
   if (hasUserVariables(template) && template.parts.length > 1) return [{ field, path: undefined, isCertain: true }];
   if (text.includes(userMark)) return [];
-  const path = resolve(pluginRoot, text);
+  const path = resolve(base, text);
   // A helper is a path even without a slash. A command without a slash is searched in PATH.
   if (!isHelper && !text.includes("/")) return [];
   const isOfPlugin = isHelper || !isAbsolute(text) || pathWithin(pluginRoot, path) !== undefined;
@@ -58,6 +79,7 @@ function programOf({ field, template }: TemplateField, pluginRoot: string): Name
 function candidatesOf(
   { field, template }: TemplateField,
   pluginRoot: string,
+  base: string,
 ): (NamedFile & { readonly path: string })[] {
   const rootMark = unusedMark(template.text);
   const text = markedText(template, rootMark, (fallback) => fallback ?? userMark);
@@ -71,21 +93,21 @@ function candidatesOf(
   const files = [...words].filter(isUsable).map((word) => ({
     field,
     path: resolve(
-      pluginRoot,
+      base,
       word.replaceAll(rootMark, () => pluginRoot),
     ),
     isCertain: (word.startsWith(`${rootMark}/`) || /^\.\.?\//.test(word)) && !/\s/.test(word),
   }));
-  return [...files, ...endsOf(template, pluginRoot).map((path) => ({ field, path, isCertain: false }))];
+  return [...files, ...endsOf(template, base).map((path) => ({ field, path, isCertain: false }))];
 }
 
 /** The candidates for a command without a slash if the entry sets PATH. */
-function searchedFiles(entry: Entry, pluginRoot: string): NamedFile[] {
+function searchedFiles(entry: Entry, pluginRoot: string, base: string): NamedFile[] {
   if (entry.type !== "stdio" || entry.command.template.text.includes("/")) return [];
   const name = entry.command.template.text;
   return entry.env
     .filter((variable) => variable.name === "PATH")
-    .flatMap((variable) => candidatesOf(variable, pluginRoot))
+    .flatMap((variable) => candidatesOf(variable, pluginRoot, base))
     .map(({ path }) => ({ field: "command", path: join(path, name), isCertain: false }));
 }
 

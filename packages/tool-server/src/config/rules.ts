@@ -18,7 +18,7 @@ export const rules = {
   "url-invalid": "The url is an absolute URL.",
   "url-scheme": "http and sse entries have an https url; ws entries have a wss url.",
   "url-insecure": "Only https and wss are used.",
-  "url-loopback": "http:// and ws:// URLs are allowed only for localhost, and only with --allow-insecure-loopback.",
+  "url-loopback": "http:// and ws:// URLs are allowed only for localhost, in entries that were approved.",
   "url-credentials": "The url contains no user name or password.",
   "url-fragment": "The url has no fragment, because fragments are never sent.",
   "url-secret": "Secrets are sent in headers, not in the url.",

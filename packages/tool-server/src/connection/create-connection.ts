@@ -2,6 +2,7 @@ import type { Client, RequestOptions } from "@modelcontextprotocol/client";
 import type { BackOffLimits } from "../back-off.js";
 import { type Cancellation, Canceller } from "../cancellation.js";
 import type { Clock } from "../clock.js";
+import type { ToolSelection } from "../config/entry.js";
 import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
@@ -17,6 +18,7 @@ import { createEraMemory } from "./negotiate-era.js";
 import { Call } from "./rpc/call.js";
 import type { RpcObject } from "./rpc/json-rpc.js";
 import { abortable, connectivityOf, createSessionKeeper } from "./session-keeper.js";
+import { createSelection } from "./tool-selection.js";
 import type { ToolTransport } from "./transports/transport.js";
 
 /** What a connection is made of. */
@@ -28,6 +30,10 @@ export interface ConnectionOptions {
   readonly openTransport: () => { readonly transport: ToolTransport; readonly info: TransportInfo };
   /** Called when a handshake failed. Returns whether the next transport is of another kind and worth a try; may throw another error. */
   readonly changeTransport?: ((failure: unknown) => boolean) | undefined;
+  /** The tools that are listed and can be called. Default: all. */
+  readonly tools?: ToolSelection | undefined;
+  /** The time limit of a forwarded request, in milliseconds. Default: none. */
+  readonly forwardTimeoutMs?: number | undefined;
   readonly settings: ClientSettings;
   readonly report: Reporter;
   readonly redact: (text: string) => string;
@@ -207,8 +213,28 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   };
 
-  const send = (forwarded: Call, request: ForwardedRequest): Promise<RpcObject> =>
+  const selection = createSelection(options.tools, info.name);
+  const sendPlain = (forwarded: Call, request: ForwardedRequest): Promise<RpcObject> =>
     runCall(request.method, forwarded, idleTimeoutMs, (session) => session.send(forwarded, request));
+
+  const { forwardTimeoutMs } = options;
+  /** With the limits of the entry. Most entries have none, and their calls pay nothing for it. */
+  const sendLimited = async (forwarded: Call, request: ForwardedRequest): Promise<RpcObject> => {
+    const stop =
+      forwardTimeoutMs === undefined || request.method !== "tools/call"
+        ? undefined
+        : clock.after(timerMs(forwardTimeoutMs), () =>
+            forwarded.cancel(tooLong(request.method, info.name, forwardTimeoutMs)),
+          );
+    try {
+      return selection === undefined
+        ? await sendPlain(forwarded, request)
+        : selection.applyTo(request.method, await sendPlain(forwarded, selection.checked(request)));
+    } finally {
+      stop?.();
+    }
+  };
+  const send = selection === undefined && forwardTimeoutMs === undefined ? sendPlain : sendLimited;
 
   publish("connection:opened", info);
   if (isEager) keeper.begin();
@@ -245,8 +271,14 @@ export function createConnection(options: ConnectionOptions): Connection {
       );
     },
     ...listMethods(call),
-    callTool: (params, callOptions) =>
-      call("tools/call", (client, request) => client.callTool(params, request), callOptions),
+    ...(selection !== undefined && {
+      listTools: async (callOptions?: CallOptions) =>
+        selection.applyTo("tools/list", await listMethods(call).listTools(callOptions)),
+    }),
+    async callTool(params, callOptions) {
+      selection?.assertOffered(params.name);
+      return call("tools/call", (client, request) => client.callTool(params, request), callOptions);
+    },
     readResource: (params, callOptions) =>
       call("resources/read", (client, request) => client.readResource(params, request), callOptions),
     getPrompt: (params, callOptions) =>

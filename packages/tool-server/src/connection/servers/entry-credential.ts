@@ -48,7 +48,7 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
   const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun, track } = options;
   const server = entry.name;
   if (entry.type === "stdio" && resolved.type === "stdio") {
-    return createEnvironmentCredential({ server, secrets, env: sourcesOf(entry.env, resolved.env) });
+    return createEnvironmentCredential({ server, secrets, env: environmentOf(entry.env, resolved.env) });
   }
   if (entry.type === "stdio" || resolved.type === "stdio") {
     throw new TypeError("The two entries are of different kinds of servers.");
@@ -83,6 +83,17 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
   }
   if (options.oauth !== undefined) return createOAuthCredential({ ...options.oauth, headers });
   return headers.length === 0 ? createNoCredential({ server }) : createHeaderCredential({ server, secrets, headers });
+}
+
+/** The variables of `env`, and those of a file, which the entry does not name. */
+function environmentOf(fields: readonly NamedField[], values: Readonly<Record<string, string>>): HeaderSource[] {
+  const given = sourcesOf(
+    fields.filter(({ name }) => Object.hasOwn(values, name)),
+    values,
+  );
+  const names = new Set(given.map(({ name }) => name));
+  const others = Object.entries(values).filter(([name]) => !names.has(name));
+  return [...given, ...others.map(([name, value]) => ({ name, value, variables: [] }))];
 }
 
 function sourcesOf(fields: readonly NamedField[], values: Readonly<Record<string, string>>): HeaderSource[] {

@@ -72,7 +72,9 @@ export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
 /** The options of a server's OAuth session, which also identify its tokens in the vault. */
 export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
   const { settings, info, server, url, http, secrets, clock, report } = options;
-  const { vault, profile = "default", allowInsecureLoopback } = settings;
+  const { vault, profile = "default" } = settings;
+  // Whoever approved the entry allowed http to this machine.
+  const allowInsecureLoopback = settings.allowInsecureLoopback || new URL(url).protocol === "http:";
   // Tokens, codes and verifiers are replaced as long as the process runs; a refresh adds up to four.
   const { add } = secrets.rotating(64);
   return {

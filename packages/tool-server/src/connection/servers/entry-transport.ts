@@ -30,12 +30,12 @@ export function createEntryTransport(options: EntryTransportOptions): {
   readonly transport: ToolTransport;
   readonly info: TransportInfo;
 } {
-  const { resolved, connection, credential, http, variables, pluginRoot, sandbox } = options;
+  const { resolved, connection, credential, http, variables, sandbox } = options;
   const server = resolved.name;
   if (resolved.type === "stdio") {
     const info: TransportInfo = { connection, target: connection.target };
-    const { command, args } = resolved;
-    const context = { ...options.context, server, info, credential, command, args, cwd: pluginRoot };
+    const { command, args, cwd } = resolved;
+    const context = { ...options.context, server, info, credential, command, args, cwd };
     const onAbsent = (reason: string): void => context.report(info, "warning", `It runs without a sandbox. ${reason}`);
     const prepareSandbox = sandbox
       ? () =>
@@ -44,7 +44,7 @@ export function createEntryTransport(options: EntryTransportOptions): {
             server,
             program: "server",
             isWanted: resolved.sandbox,
-            cwd: pluginRoot,
+            cwd,
             onAbsent,
           })
       : undefined;

@@ -1,7 +1,7 @@
 import type { OAuthSession, TokenChange } from "../../auth/oauth/session/oauth-session.js";
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry } from "../../config/entry.js";
-import { resolveEntry, type Variables } from "../../config/substitute-entry.js";
+import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
 import { usesOAuth } from "../../config/variable-uses.js";
 import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
 import { createOperationTracker, createReporter } from "../../diagnostics.js";
@@ -49,6 +49,8 @@ export interface OpenedToolServer {
 /** What a connection to one entry is made of. */
 export interface OpenToolServerOptions extends ToolServerSettings {
   readonly entry: Entry;
+  /** The same entry with its variables substituted. */
+  readonly resolved: ResolvedEntry;
   /** Awaited before each start, connection and run of a helper. */
   readonly assertTrusted: AssertTrusted;
   /** All entries of the configuration: a helper does not get the secrets that only others use. */
@@ -62,11 +64,10 @@ export interface OpenToolServerOptions extends ToolServerSettings {
 
 /**
  * Opens a connection for an entry, with its credential and, for a network server, its own HTTP client. Nothing is started or
- * connected before it is used. Throws VARIABLE_UNUSABLE, CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT.
+ * connected before it is used. Throws CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT.
  */
 export function openToolServer(options: OpenToolServerOptions): OpenedToolServer {
-  const { entry, variables, pluginRoot, sandbox = {}, clock = systemClock } = options;
-  const resolved = resolveEntry(entry, { variables, pluginRoot, secrets: options.secrets });
+  const { entry, resolved, variables, pluginRoot, sandbox = {}, clock = systemClock } = options;
   const secrets = createServerSecrets(entry, options.secrets);
   const report = createReporter(secrets);
   const limits = { ...defaultLimits, ...options.limits };
@@ -134,8 +135,15 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
     report,
     redact: secrets.redact,
     clock,
+    tools: entry.tools,
+    idleTimeoutMs: options.idleTimeoutMs ?? entry.callTimeoutMs,
+    forwardTimeoutMs: entry.callTimeoutMs,
+    connectTimeoutMs: options.connectTimeoutMs ?? entry.connectTimeoutMs,
     firstConnectTimeoutMs:
-      options.connectTimeoutMs === undefined && resolved.type === "stdio" && isLauncher(resolved.command)
+      options.connectTimeoutMs === undefined &&
+      entry.connectTimeoutMs === undefined &&
+      resolved.type === "stdio" &&
+      isLauncher(resolved.command)
         ? launcherConnectMs
         : undefined,
     isPersonAsked: oauth && options.oauth?.signIn ? () => oauth.isSigningIn : undefined,

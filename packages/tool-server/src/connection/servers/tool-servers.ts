@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import type { OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { Entry } from "../../config/entry.js";
+import { withEnvFile } from "../../config/entry-env-file.js";
 import { partsOfFindings } from "../../config/finding.js";
 import { type Configuration, unknownServer } from "../../config/parse-configuration.js";
-import { resolveOrigin, unusable, type Variables } from "../../config/substitute-entry.js";
+import { resolveEntry, resolveOrigin, unusable, type Variables } from "../../config/substitute-entry.js";
 import { variableUses } from "../../config/variable-uses.js";
 import { ToolServerError } from "../../errors.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
@@ -103,13 +104,18 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
 /** Opens one server of a configuration, if its entry has no errors and is trusted. Rejects as `ToolServers.open` does. */
 export async function openEntry(options: ToolServersOptions, entry: Entry): Promise<OpenedToolServer> {
   assertValid(entry.name, options.configuration);
-  const resolved = resolveOrigin(entry, options.variables);
+  if (entry.isDisabled) {
+    const problem = `The configuration turns the server ${JSON.stringify(entry.name)} off.`;
+    throw new ToolServerError("SERVER_DISABLED", { problem, advice: "Remove disabled from its entry to use it." });
+  }
+  const origin = resolveOrigin(entry, options.variables);
   // Checked before the approval, because the user would have to approve it again after the fix.
-  if (resolved !== undefined && "problem" in resolved) {
-    throw unusable(entry, options.variables, { problem: resolved.problem, advice: "" });
+  if (origin !== undefined && "problem" in origin) {
+    throw unusable(entry, options.variables, { problem: origin.problem, advice: "" });
   }
   await options.assertTrusted(entry, options.variables);
-  return openToolServer({ ...options, entry, entries: options.configuration.entries });
+  const resolved = await withEnvFile(resolveEntry(entry, options), options.secrets);
+  return openToolServer({ ...options, entry, resolved, entries: options.configuration.entries });
 }
 
 /** Differs if any variable of the entry differs: two users may share a tenant. */

@@ -16,7 +16,7 @@ export async function checkChild(
   const { entry, options, variables, pluginRoot, secrets, clock, say, redact } = walk;
   const { command, args, env } = resolved;
   const environment = childEnvironment(variables, command, env);
-  const found = await resolveCommand(command, pluginRoot, environment.PATH ?? "");
+  const found = await resolveCommand(command, resolved.cwd, environment.PATH ?? "");
   const base = {
     command: say(command, 200),
     args: args.map((each) => say(each, 500)),

@@ -1,6 +1,7 @@
 import { createNoCredential } from "../../auth/credentials/fixed-credential.js";
 import { credentialHeaders } from "../../auth/credentials/refusal-evidence.js";
 import { systemClock } from "../../clock.js";
+import { withEnvFile } from "../../config/entry-env-file.js";
 import { isAuthorizationName, parseAuthorization } from "../../config/headers.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import type { CredentialDescription, TransportInfo } from "../../connection-info.js";
@@ -35,7 +36,8 @@ export async function walkServer(options: ExplainOptions): Promise<WalkEvidence>
     const known = { ...seen, trust };
     if (resolved === undefined || trust.state !== "trusted") return known;
     try {
-      if (resolved.type === "stdio") return { ...known, ...(await checkChild(walk, resolved)) };
+      if (resolved.type === "stdio")
+        return { ...known, ...(await checkChild(walk, await withEnvFile(resolved, walk.secrets))) };
       const more = await walkNetwork(walk, resolved);
       // The connection falls back too, if the same url serves the older transport.
       const isOlder =

@@ -1,0 +1,46 @@
+import type { ToolSelection } from "../config/entry.js";
+import { ToolServerError } from "../errors.js";
+import type { ForwardedRequest } from "./connection.js";
+
+/** Enforces which tools of a server are listed and can be called. */
+export interface Selection {
+  /** Throws TOOL_EXCLUDED. */
+  assertOffered(name: unknown): void;
+  /** The request, which throws TOOL_EXCLUDED if it calls another tool. */
+  checked(request: ForwardedRequest): ForwardedRequest;
+  /** The result of a request, without the other tools. */
+  applyTo<Result extends object>(method: string, result: Result): Result;
+}
+
+/** Creates the selection of a server; undefined if all of its tools are offered. */
+export function createSelection(selection: ToolSelection | undefined, server: string): Selection | undefined {
+  if (selection === undefined || (selection.include === undefined && selection.exclude.length === 0)) return undefined;
+  const include = selection.include && new Set(selection.include);
+  const exclude = new Set(selection.exclude);
+  const isOffered = (name: unknown): boolean =>
+    typeof name === "string" && (include?.has(name) ?? true) && !exclude.has(name);
+  const assertOffered = (name: unknown): void => {
+    if (isOffered(name)) return;
+    const problem = `The configuration of server ${JSON.stringify(server)} does not offer the tool ${JSON.stringify(name)}.`;
+    const advice = "Change includeTools or excludeTools in its entry.";
+    throw new ToolServerError("TOOL_EXCLUDED", { problem, advice }, { details: { wasSent: false } });
+  };
+  return {
+    assertOffered,
+    checked(request) {
+      if (request.method !== "tools/call") return request;
+      return {
+        ...request,
+        paramsFor(description) {
+          const params = request.paramsFor(description);
+          assertOffered(params.name);
+          return params;
+        },
+      };
+    },
+    applyTo(method, result) {
+      if (method !== "tools/list" || !("tools" in result) || !Array.isArray(result.tools)) return result;
+      return { ...result, tools: result.tools.filter((tool) => isOffered(Object(tool).name)) };
+    },
+  };
+}

@@ -1,0 +1,217 @@
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { dialectFiles, dialectFixture, type FixtureServers } from "./config/dialects.test.helper.js";
+import { everything, freePort, runServer } from "./connection/transports/published-server.test.helper.js";
+import { failureOf } from "./failure-of.test.helper.js";
+import { loadToolServers } from "./load-tool-servers.js";
+import { type OpenToolServers, openToolServers } from "./open-tool-servers.js";
+import { createSecretRegistry } from "./secrets/redactor.js";
+import { approvals } from "./trust/trust.js";
+
+let root: string;
+let environment: Record<string, string | undefined>;
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), "dialects-")));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  environment = {
+    PATH: process.env.PATH,
+    HOME: root,
+    XDG_CONFIG_HOME: join(root, "config"),
+    XDG_DATA_HOME: join(root, "data"),
+    WIRESCOPE_VAULT: "memory",
+    API_KEY: "key-of-the-dialects-test",
+    DB_CONNECTION_STRING: "postgres://localhost/db",
+    FIGMA_OAUTH_TOKEN: "figma-token-of-the-test",
+    MCP_CLIENT_ID: "client",
+    MCP_CLIENT_SECRET: "secret-of-the-mcp-client",
+  };
+  writeFileSync(join(root, ".env"), "FROM_FILE=value-of-the-file\n");
+  writeFileSync(join(root, "server.mjs"), stdioServer);
+  mkdirSync(join(root, "mcp-servers", "python"), { recursive: true });
+  writeFileSync(join(root, "mcp-servers", "python", "server.mjs"), stdioServer);
+});
+
+/** A real stdio server that returns where and how it runs. */
+const stdioServer = `
+import { McpServer } from ${JSON.stringify(import.meta.resolve("@modelcontextprotocol/server"))};
+import { StdioServerTransport } from ${JSON.stringify(import.meta.resolve("@modelcontextprotocol/server/stdio"))};
+const server = new McpServer({ name: "local", version: "1.0.0" });
+const text = () => ({ content: [{ type: "text", text: JSON.stringify({ cwd: process.cwd(), env: process.env }) }] });
+server.registerTool("add", {}, text);
+server.registerTool("file_deleter", {}, text);
+await server.connect(new StdioServerTransport());
+`;
+
+/** A real server over Streamable HTTP, at any path. */
+async function startHttp(): Promise<string> {
+  const handler = toNodeHandler(
+    createMcpHandler(() => {
+      const server = new McpServer({ name: "remote", version: "1.0.0" });
+      server.registerTool("add", {}, async () => ({ content: [{ type: "text", text: "added" }] }));
+      server.registerTool("screenshot", {}, async () => ({ content: [{ type: "text", text: "taken" }] }));
+      return server;
+    }),
+  );
+  const server = createServer(handler as RequestListener);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+function write(path: string, text: string): string {
+  const file = join(root, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+/** Approves every entry of a file, as a person does with `wirescope trust`. */
+async function approveAll(file: string): Promise<void> {
+  const trust = approvals({ environment });
+  const loaded = await loadToolServers(file, createSecretRegistry(), { environment });
+  const { configuration, pluginRoot, variables } = loaded;
+  for (const entry of configuration.entries) {
+    const decision = await trust.evaluate({ entry, configurationPath: file, pluginRoot, variables });
+    if (decision.state === "new" || decision.state === "changed") await trust.approve(decision.subject);
+  }
+  await loaded.dispose();
+}
+
+async function open(file: string): Promise<OpenToolServers> {
+  const servers = await openToolServers(file, { environment });
+  onTestFinished(() => servers.close());
+  return servers;
+}
+
+/** An entry in a file of a program, approved and opened. */
+async function openOne(entry: object, path = ".mcp.json"): Promise<OpenToolServers> {
+  const file = write(path, JSON.stringify({ mcpServers: { s: entry } }));
+  await approveAll(file);
+  return open(file);
+}
+
+async function processOf(servers: OpenToolServers): Promise<{ cwd: string; env: Record<string, string> }> {
+  const { content } = await (await servers.open("s")).callTool({ name: "add" });
+  return JSON.parse((content[0] as { text: string }).text);
+}
+
+test("[TS-D-DIALECT-1, TS-D-TYPE-3, TS-D-URL-3] connects to every usable server of the file of each program, once it is approved", async () => {
+  const port = await freePort();
+  await runServer([everything, "sse"], port);
+  const servers: FixtureServers = {
+    command: process.execPath,
+    server: join(root, "server.mjs"),
+    http: await startHttp(),
+    sse: `http://127.0.0.1:${port}/sse`,
+  };
+  const reached: string[] = [];
+  environment["input:perplexity-key"] = "key-that-a-person-entered";
+  for (const [dialect, fixture, path] of dialectFiles) {
+    const file = write(path, dialectFixture(fixture, servers));
+    await approveAll(file);
+    const opened = await open(file);
+    expect(opened.findings.filter(({ severity }) => severity === "error")).toEqual([]);
+    for (const { name, state } of await opened.status()) {
+      if (state === "DISABLED") continue;
+      const connection = await opened.open(name);
+      const { tools } = await connection.listTools();
+      expect(tools.length, `${dialect}: ${name}`).toBeGreaterThan(0);
+      reached.push(`${dialect}: ${name}`);
+    }
+    await opened.close();
+  }
+  expect(reached.length).toBeGreaterThan(2 * dialectFiles.length);
+}, 180_000);
+
+describe("an entry", () => {
+  const command = process.execPath;
+
+  test("[TS-D-DIALECT-4] runs in its cwd, with the variables of its envFile, which env overrides", async () => {
+    write("more.env", "A=of-the-file\nB=of-the-file\nAPI_TOKEN=token-of-the-env-file\nWIRESCOPE_X=never\n");
+    const entry = { command, args: ["server.mjs"], cwd: "mcp-servers/python", envFile: "more.env", env: { B: "own" } };
+    const servers = await openOne(entry);
+    const { cwd, env } = await processOf(servers);
+    expect(cwd).toBe(join(root, "mcp-servers", "python"));
+    expect(env).toMatchObject({ A: "of-the-file", B: "own", API_TOKEN: "token-of-the-env-file" });
+    expect(env.WIRESCOPE_X).toBeUndefined();
+    expect(servers.secrets.redact("token-of-the-env-file")).not.toContain("token-of-the-env-file");
+  });
+
+  test("[TS-D-DIALECT-4] whose envFile is missing fails with its path", async () => {
+    const servers = await openOne({ command, args: ["server.mjs"], envFile: "missing.env" });
+    const error = await failureOf(servers.open("s"));
+    expect(error).toMatchObject({ code: "VARIABLE_UNUSABLE" });
+    expect(error.message).toContain(join(root, "missing.env"));
+  });
+
+  test("[TS-D-DIALECT-5] is not approved any more after its envFile, or a file that its cwd makes it run, has changed", async () => {
+    write("more.env", "A=1\n");
+    const entry = { command, args: ["./server.mjs"], cwd: "mcp-servers/python", envFile: "more.env" };
+    const servers = await openOne(entry);
+    expect(await servers.status()).toMatchObject([{ state: "IDLE" }]);
+    write("more.env", "A=1\nNODE_OPTIONS=--import=./evil.mjs\n");
+    expect(await servers.status()).toMatchObject([{ state: "NOT_TRUSTED" }]);
+    write("more.env", "A=1\n");
+    expect(await servers.status()).toMatchObject([{ state: "IDLE" }]);
+    write("mcp-servers/python/server.mjs", "process.exit(1)");
+    expect(await servers.status()).toMatchObject([{ state: "NOT_TRUSTED" }]);
+  });
+
+  test("[TS-D-DIALECT-4] lists only the tools that it selects, and sends no call of another", async () => {
+    const url = await startHttp();
+    for (const entry of [
+      { url, excludeTools: ["screenshot"] },
+      { url, includeTools: ["add"] },
+      { url, enabled_tools: ["add", "screenshot"], disabled_tools: ["screenshot"] },
+      { command, args: ["server.mjs"], disabledTools: ["file_deleter"] },
+    ]) {
+      const servers = await openOne(entry);
+      const connection = await servers.open("s");
+      expect((await connection.listTools()).tools.map(({ name }) => name)).toEqual(["add"]);
+      expect((await connection.request("tools/list", {})).tools).toMatchObject([{ name: "add" }]);
+      {
+        const name = "url" in entry ? "screenshot" : "file_deleter";
+        expect(await failureOf(connection.callTool({ name }))).toMatchObject({ code: "TOOL_EXCLUDED" });
+        expect(await failureOf(connection.request("tools/call", { name }))).toMatchObject({ code: "TOOL_EXCLUDED" });
+      }
+      expect(await connection.callTool({ name: "add" })).toMatchObject({ content: [{ type: "text" }] });
+      await servers.close();
+    }
+  });
+
+  test("[TS-D-DIALECT-4] that is disabled is not opened", async () => {
+    const servers = await openOne({ command, args: ["server.mjs"], disabled: true });
+    expect(await servers.status()).toEqual([{ name: "s", state: "DISABLED" }]);
+    expect(await failureOf(servers.open("s"))).toMatchObject({ code: "SERVER_DISABLED" });
+  });
+
+  test("[TS-D-DIALECT-4] ends a call after its timeout", async () => {
+    const silent = `${stdioServer.replace("const text = () =>", "const text = () => new Promise(() => {}) ||")}`;
+    write("silent.mjs", silent);
+    const servers = await openOne({ command, args: ["silent.mjs"], tool_timeout_sec: 0.2 });
+    const connection = await servers.open("s");
+    expect(await failureOf(connection.callTool({ name: "add" }))).toMatchObject({ code: "CALL_TIMEOUT" });
+    expect(
+      await failureOf(connection.request("tools/call", { name: "add" }, { totalTimeoutMs: 60_000 })),
+    ).toMatchObject({
+      code: "CALL_TIMEOUT",
+    });
+  });
+
+  test("[TS-D-URL-3] over http to another host than this machine is an error", async () => {
+    const servers = await openOne({ url: "http://mcp.example.com/mcp" });
+    expect(await failureOf(servers.open("s"))).toMatchObject({ code: "ENTRY_INVALID" });
+  });
+});
