@@ -265,12 +265,12 @@ describe("a url", () => {
     ],
     ...["https://a.example.com:0", "https://a.example.com:99999", "https://a..example.com", "https://%61.example.com"],
     ...["ftp://a.example.com", "file:///etc/passwd", "javascript://a.example.com", "wss://a.example.com"],
-    ...["http://a.example.com", "http://localhost.evil.example", "http://localhost"],
+    ...["http://a.example.com", "http://localhost.evil.example"],
   ])("[TS-D-URL-1, TS-SEC-3] rejects a value that is not an https origin: %j", (value) => {
     expect(urlOf("${API_URL}/mcp", { API_URL: value })).toBeUndefined();
   });
 
-  test("[TS-D-URL-3, TS-SEC-3] accepts http from a variable only for a loopback host, and only if that is allowed", () => {
+  test("[TS-D-URL-3, TS-SEC-3] accepts http from a variable only for a loopback host", () => {
     const resolved = (url: string, variables: Variables, allowInsecureLoopback: boolean): string | undefined => {
       const { entries, findings } = parseConfiguration(withEntry({ type: "http", url }), { allowInsecureLoopback });
       if (entries[0] === undefined || findings.some(({ severity }) => severity === "error")) return undefined;
@@ -282,7 +282,7 @@ describe("a url", () => {
       ["http://${API_HOST}/mcp", { API_HOST: "127.0.0.1:3000" }],
       ["${SCHEME}://[::1]:3000/mcp", { SCHEME: "http" }],
     ] as const) {
-      expect(resolved(url, variables, false), url).toBeUndefined();
+      expect(resolved(url, variables, false), url).toMatch(/^http:/);
       expect(resolved(url, variables, true), url).toMatch(/^http:.*:3000\/mcp$/);
     }
     for (const [url, variables] of [

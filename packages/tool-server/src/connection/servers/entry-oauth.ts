@@ -73,7 +73,7 @@ export function createEntryOAuth(options: EntryOAuthOptions): OAuthSession {
 export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptions {
   const { settings, info, server, url, http, secrets, clock, report } = options;
   const { vault, profile = "default" } = settings;
-  // Whoever approved the entry allowed http to this machine.
+  // The approval of the entry allows http to this machine.
   const allowInsecureLoopback = settings.allowInsecureLoopback || new URL(url).protocol === "http:";
   // Tokens, codes and verifiers are replaced as long as the process runs; a refresh adds up to four.
   const { add } = secrets.rotating(64);
