@@ -2,7 +2,6 @@ import type { Client, RequestOptions } from "@modelcontextprotocol/client";
 import type { BackOffLimits } from "../back-off.js";
 import { type Cancellation, Canceller } from "../cancellation.js";
 import type { Clock } from "../clock.js";
-import type { ToolSelection } from "../config/entry.js";
 import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
@@ -18,7 +17,7 @@ import { createEraMemory } from "./negotiate-era.js";
 import { Call } from "./rpc/call.js";
 import type { RpcObject } from "./rpc/json-rpc.js";
 import { abortable, connectivityOf, createSessionKeeper } from "./session-keeper.js";
-import { createSelection } from "./tool-selection.js";
+import { createSelection, type OfferedTools } from "./tool-selection.js";
 import type { ToolTransport } from "./transports/transport.js";
 
 /** What a connection is made of. */
@@ -31,7 +30,7 @@ export interface ConnectionOptions {
   /** Called when a handshake failed. Returns whether the next transport is of another kind and worth a try; may throw another error. */
   readonly changeTransport?: ((failure: unknown) => boolean) | undefined;
   /** The tools that are listed and can be called. Default: all. */
-  readonly tools?: ToolSelection | undefined;
+  readonly tools?: OfferedTools | undefined;
   /** The time limit of a forwarded request, in milliseconds. Default: none. */
   readonly forwardTimeoutMs?: number | undefined;
   readonly settings: ClientSettings;

@@ -1,6 +1,13 @@
-import type { ToolSelection } from "../config/entry.js";
 import { ToolServerError } from "../errors.js";
 import type { ForwardedRequest } from "./connection.js";
+
+/** The tools of a server that are offered. */
+export interface OfferedTools {
+  /** Only these; undefined: all. */
+  readonly include: readonly string[] | undefined;
+  /** Not these, even if they are included. */
+  readonly exclude: readonly string[];
+}
 
 /** Enforces which tools of a server are listed and can be called. */
 export interface Selection {
@@ -13,7 +20,7 @@ export interface Selection {
 }
 
 /** Creates the selection of a server; undefined if all of its tools are offered. */
-export function createSelection(selection: ToolSelection | undefined, server: string): Selection | undefined {
+export function createSelection(selection: OfferedTools | undefined, server: string): Selection | undefined {
   if (selection === undefined || (selection.include === undefined && selection.exclude.length === 0)) return undefined;
   const include = selection.include && new Set(selection.include);
   const exclude = new Set(selection.exclude);
