@@ -17,6 +17,14 @@ test("[TS-STDIO-2] reads names and values, and skips comments and export", () =>
   });
 });
 
+test("reads every kind of line break, and a byte-order mark only at the start", () => {
+  expect(read("\ufeffA=1\rB=2\r\nC=3\nD=a\ufeffb")).toEqual({ A: "1", B: "2", C: "3", D: "a\ufeffb" });
+});
+
+test("reads a comment in place of a value, several spaces after export, and a backslash before a single quote", () => {
+  expect(read("A= # nothing\nexport   B=2\nC='x\\'\nD=1")).toEqual({ A: "", B: "2", C: "x\\", D: "1" });
+});
+
 test("preserves white space and symbols in quotes, across several lines", () => {
   expect(read(`A=" a # b "\nB='x\\ny $C'\nC="1\\n2\\t\\"\\\\\\$"\nD="one\ntwo" # end\nE=last`)).toEqual({
     A: " a # b ",

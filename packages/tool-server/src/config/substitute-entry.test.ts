@@ -5,7 +5,13 @@ import { createSecretRegistry } from "../secrets/redactor.js";
 import type { Entry } from "./entry.js";
 import { example, networkEntry, withEntry } from "./examples.test.helper.js";
 import { parseConfiguration } from "./parse-configuration.js";
-import { resolveEntry, type SubstitutionContext, substituteEntry, type Variables } from "./substitute-entry.js";
+import {
+  resolveEntry,
+  resolveOrigin,
+  type SubstitutionContext,
+  substituteEntry,
+  type Variables,
+} from "./substitute-entry.js";
 
 function entryOf(text: string): Entry {
   const [entry] = parseConfiguration(text).entries;
@@ -159,6 +165,32 @@ describe("unusable values", () => {
         expect(JSON.stringify(resolved ?? "")).not.toContain("${");
       }),
       { numRuns: 500 },
+    );
+  });
+
+  test("[TS-D-SUB-4] never sends a ${ that a value and the text after it make together", () => {
+    expect(codesOf({ command: "x", args: ["${A}{B}"] }, { A: "a$" })).toEqual(["error variable-nested"]);
+    expect(codesOf({ command: "x", args: ["${A}{B}"] }, { A: "a" })).toEqual([]);
+  });
+
+  test("[TS-D-SUB-3] lists the variables that are not set in the details of the error, each once", () => {
+    const headers = { "X-A": "${A}${A}", "X-B": "${B:-b}", "X-C": "${C}", "X-D": "${D}", "X-E": "${toString}" };
+    const unsetOf = (variables: Variables): unknown => {
+      try {
+        return resolveEntry(entryOf(withEntry(networkEntry({ headers }))), context(variables));
+      } catch (error) {
+        return ToolServerError.is(error) ? error.details.unsetVariables : error;
+      }
+    };
+    expect(unsetOf({ C: "c", D: undefined })).toEqual(["A", "D", "toString"]);
+    expect(unsetOf({ A: "\n", C: "c", D: "d", toString: "e" })).toEqual([]);
+  });
+
+  test("reports only the errors of an entry that also has warnings", () => {
+    const headers = { "X-A": "${A}", "X-Note": "${NOTE}" };
+    const entry = entryOf(withEntry(networkEntry({ headers })));
+    expect(() => resolveEntry(entry, context({ NOTE: "" }))).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining("NOTE is empty") }),
     );
   });
 
@@ -401,7 +433,48 @@ describe("a url", () => {
   });
 });
 
+describe("the origin of a url", () => {
+  const originOf = (entry: unknown, variables: Variables = {}): unknown =>
+    resolveOrigin(entryOf(withEntry(entry)), variables);
+
+  test("the origin of a url depends only on the variables in the origin", () => {
+    expect(originOf(networkEntry({ url: "https://${H}:8443/${P}?${Q}" }), { H: "api.example.com" })).toEqual({
+      origin: "https://api.example.com:8443",
+    });
+    expect(originOf(networkEntry({ url: "${U}/${P}" }), { U: "https://api.example.com/v1" })).toEqual({
+      origin: "https://api.example.com",
+    });
+  });
+
+  test("the origin of a url is not resolved if it contains no variable, or if the entry has no url", () => {
+    expect(originOf(networkEntry({ url: "https://api.example.com/${P}" }))).toBeUndefined();
+    expect(originOf({ command: "x", args: ["${H}"] })).toBeUndefined();
+  });
+
+  test("the origin of a url has a problem if a variable of it cannot be used", () => {
+    expect(originOf(networkEntry({ url: "https://${H}/" }))).toEqual({
+      problem: expect.stringMatching(/^H is not set, .* Export H before wirescope starts/),
+    });
+    expect(originOf(networkEntry({ url: "https://${H}/" }), { H: "a/b" })).toEqual({
+      problem: expect.stringContaining("not valid in the host of the url"),
+    });
+  });
+
+  test("[TS-D-URL-6] accepts a path that looks like a credential from a variable, but not such a host", () => {
+    const value = "q7Zp2LxV9bTn4RkW8sYd3Hf6";
+    expect(urlOf("${U}", { U: `https://api.example.com/${value}` })).toBe(`https://api.example.com/${value}`);
+    expect(urlOf("${U}", { U: `https://${value}.example.com/` })).toBeUndefined();
+  });
+});
+
 describe("secrets", () => {
+  test("registers the decoded password of Basic credentials only", () => {
+    const secrets = createSecretRegistry();
+    const value = Buffer.from("user:the-password").toString("base64");
+    resolveEntry(entryOf(example("bearer")), { variables: { API_TOKEN: value }, pluginRoot: "/", secrets });
+    expect(secrets.redact(`${value} the-password`)).toBe("[redacted] the-password");
+  });
+
   test("[TS-D-SEC-2, TS-SEC-2] registers secrets by value, from headers and from the environment of a process", () => {
     const secrets = createSecretRegistry();
     const variables = {

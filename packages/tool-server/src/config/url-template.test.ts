@@ -92,6 +92,8 @@ describe("a value", () => {
     ["${O}?a=1", "https://a.example/p?q", "it contains a query"],
     ["${O}#f", "https://a.example/p?q", "it contains a query"],
     ["${O}/mcp", "https://a.example/p/../q", "a . or .. segment"],
+    ["${O}/mcp", " https://a.example", "does not start with a scheme"],
+    ["https://a.example:${P}/", "80a", "not a number from 1 to 65535"],
   ])("[TS-D-URL-1] rejects a value in %s without quoting it: %j", (url, value, reason) => {
     const refused = render(url, value);
     expect(refused).toContain(reason);
@@ -114,6 +116,7 @@ describe("a value", () => {
     ["https://a.example/x/${A}", [""], "https://a.example/x/"],
     ["https://a.example:${P}/", ["8443"], "https://a.example:8443/"],
     ["https://${H}/", ["a".repeat(63)], `https://${"a".repeat(63)}/`],
+    ["https://${H}/", [`${"a.".repeat(126)}b`], `https://${"a.".repeat(126)}b/`],
     ["https://${H}/", ["a.example."], "https://a.example./"],
     ["https://${H}/", ["127.0.0.1"], "https://127.0.0.1/"],
     ["https://${H}/", ["[::1]:65535"], "https://[::1]:65535/"],
