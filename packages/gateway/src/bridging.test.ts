@@ -291,7 +291,7 @@ describe("a server of both eras whose tool sends requests to its client", () => 
     },
   );
 
-  test("is used in the newer era by default", async () => {
+  test("uses a server of both eras in the newer era by default", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveBoth(makeSampling) } });
     await expect.poll(() => gateway.gateway.servers()[0]?.protocolVersion, patience).toBe("2026-07-28");
   });

@@ -15,7 +15,7 @@ export interface ProviderServer extends LocalServer {
   /** The url of the tool server. It exists behind a proxy only, which connects every host to `origin`. */
   readonly toolUrl: string;
   readonly issuer: string;
-  /** Every host that it stands for. */
+  /** Every host that it serves. */
   readonly hosts: readonly string[];
   /** Ends all access tokens, as their expiry would. */
   endAllAccess(): void;
