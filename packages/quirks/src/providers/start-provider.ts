@@ -21,6 +21,7 @@ export interface ProviderServer extends LocalServer {
   endAllAccess(): void;
 }
 
+/** Which provider to imitate, and how. */
 export interface ProviderOptions extends LocalServerOptions {
   readonly provider: Provider;
   /** The certificate for all hosts. */
