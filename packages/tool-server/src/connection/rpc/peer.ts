@@ -79,8 +79,8 @@ export class Peer<Transport extends MessageTransport> {
       call.throwIfAborted();
       this.#lastId += 1;
       const id = this.#lastId;
-      // Set, not spread with the rest: on Node 20 an object made by a spread and a property after it has a shape of its own.
-      const params: Record<string, unknown> = { ...given };
+      // Adding a key to a copy costs more than the copy, and on Node 20 a property after a spread has a shape of its own.
+      const params: Record<string, unknown> = { _meta: undefined, ...given };
       params._meta = meta === undefined ? { progressToken: id } : { ...meta, progressToken: id };
       const request = new PendingRequest(call, resolve, reject, () => {
         // A server need not respond to what was cancelled, so nothing waits for that.
