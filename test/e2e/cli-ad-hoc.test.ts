@@ -51,6 +51,16 @@ describe("a server that is given by its url", () => {
     expect((await run(["call", url, "get-sun"])).stderr).toContain("Did you mean get-sum?");
   });
 
+  test("tries HTTP with SSE if the server has no Streamable HTTP", async () => {
+    const older = await startEverything("sse");
+    try {
+      const { code, stdout } = await run(["call", `http://127.0.0.1:${older.port}/sse`, "get-sum", "a=2", "b=40"]);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: "The sum of 2 and 40 is 42.\n" });
+    } finally {
+      await older.stop();
+    }
+  });
+
   test("shows how to call a tool by the url of its server", async () => {
     const { stdout } = await run([url, "get-sum", "--header", "X-Team: a b"]);
     expect(stdout).toContain(`\n  wirescope call ${url} get-sum a=1 b=1 --header 'X-Team: a b'\n`);
@@ -91,6 +101,8 @@ describe("a server that is given by its url", () => {
     [["https://a.example/mcp", "--endpoint"], "--endpoint has no effect on a server that is given by url"],
     [["https://a.example/mcp", "--config", "a.json"], "--config has no effect on a server that is given by url"],
     [["tools", "name", "--header", "a: b"], "--header requires a url."],
+    [["tools", "name", "--oauth-client-id", "a"], "--oauth-client-id requires a url."],
+    [["https://a.example/mcp", "--oauth-callback-port", "x"], "callbackPort"],
     [["https://a.example/mcp", "--env", "A"], "--env requires a command after --."],
     [["https://a.example/mcp", "--header", "no colon"], "--header must be 'name: value'."],
     [["call", "--"], "A command is missing after --."],

@@ -51,6 +51,13 @@ describe("add", () => {
     });
   });
 
+  test("writes the registered client and the scopes of a sign-in", async () => {
+    const more = ["--oauth-client-id", "wirescope-1", "--oauth-scope", "read", "--oauth-callback-port", "3118"];
+    expect((await run(["add", "notes", "https://notes.example/mcp", ...more])).code).toBe(0);
+    const oauth = { clientId: "wirescope-1", scopes: ["read"], callbackPort: 3118 };
+    expect(written()).toEqual({ notes: { type: "http", url: "https://notes.example/mcp", oauth } });
+  });
+
   test("keeps the comments, the order and the indentation of the file", async () => {
     writeFileSync(user.file, '{\n\t// ours\n\t"mcpServers": {\n\t\t"a": { "command": "a" } // first\n\t}\n}\n');
     expect((await run(["add", "b", "https://b.example/mcp", "--type", "sse"])).code).toBe(0);

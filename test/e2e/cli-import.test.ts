@@ -99,6 +99,26 @@ test("[TS-D-CLI-7] import copies no secret: a variable takes its place, and what
   expect(stdout + stderr + readFileSync(user.file, "utf8")).not.toContain(secret);
 });
 
+test("import writes what VS Code, Windsurf and Gemini CLI spell differently in the format of .mcp.json", async () => {
+  const input = { id: "key", type: "promptString", description: "The key", password: true };
+  write(".config/Code/User/mcp.json", {
+    inputs: [input],
+    servers: { asked: { command: "asked", env: { KEY: "${input:key}", HOME_OF: "${env:USER}" } } },
+  });
+  write(".codeium/windsurf/mcp_config.json", { mcpServers: { wind: { serverUrl: "https://wind.example/mcp" } } });
+  write(".gemini/settings.json", {
+    mcpServers: { gem: { httpUrl: "https://gem.example/mcp", headers: { "X-Team": "$TEAM" } } },
+  });
+  const { code, stdout } = await run(["import", "--yes"]);
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("Added ") });
+  expect(written()).toEqual({
+    asked: { command: "asked", args: [], env: { KEY: "${input:key}", HOME_OF: "${USER}" } },
+    wind: { type: "http", url: "https://wind.example/mcp" },
+    gem: { type: "http", url: "https://gem.example/mcp", headers: { "X-Team": "${TEAM}" } },
+  });
+  expect(JSON.parse(readFileSync(user.file, "utf8")).inputs).toEqual([input]);
+});
+
 test("[TS-D-CLI-7] import writes nothing without a yes, nor with --dry-run", async () => {
   write(".cursor/mcp.json", { mcpServers: { everything: { type: "http", url } } });
   expect(await run(["import"], { person: async () => "" })).toMatchObject({ code: 1 });

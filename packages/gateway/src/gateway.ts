@@ -5,7 +5,7 @@ import { observeListener } from "@wirescope/instrument/internal";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
 import { ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession, SignInRequest } from "@wirescope/tool-server/auth";
-import { RpcError, rpcCodes, systemClock } from "@wirescope/tool-server/internal";
+import { defaultClientInfo, RpcError, rpcCodes, systemClock } from "@wirescope/tool-server/internal";
 import type { Admin } from "./admin/admin.js";
 import { adminHeader } from "./admin/client/admin-header.js";
 import { joinObservers } from "./call-observer.js";
@@ -94,7 +94,7 @@ export interface Gateway extends AsyncDisposable {
  * invalid limit.
  */
 export async function runGateway(options: GatewayOptions): Promise<Gateway> {
-  const { secrets, clock = systemClock, info = { name: "wirescope", version: "0.1.0" } } = options;
+  const { secrets, clock = systemClock, info = defaultClientInfo } = options;
   const registry = options.registry ?? createRegistry();
   const limits = completeLimits(options.limits);
   const events = createEvents({ onEvent: options.onEvent, redact: secrets.redact });

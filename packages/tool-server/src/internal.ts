@@ -3,6 +3,7 @@ export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
 export { userVaultKey, vaultKeyPath } from "./auth/vault/choose-vault.js";
 export { createBackOff } from "./back-off.js";
 export type { Cancellation } from "./cancellation.js";
+export { defaultClientInfo } from "./client-info.js";
 export { systemClock } from "./clock.js";
 export { readReadme } from "./config/documentation.js";
 export { decodeHeaderText, encodeHeaderText } from "./config/headers.js";

@@ -15,7 +15,14 @@ import { UsageError } from "../usage-error.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";
 
-const { header: _header, env: _env, ...shared } = serverOptions;
+const {
+  header: _header,
+  env: _env,
+  "oauth-client-id": _clientId,
+  "oauth-scope": _scope,
+  "oauth-callback-port": _port,
+  ...shared
+} = serverOptions;
 const clearScreen = "\u001b[H\u001b[2J\u001b[3J";
 
 /** Shows whether each server works. */

@@ -66,7 +66,8 @@ async function readSource({ container, ...source }: ClientSource): Promise<Clien
     const options = { file: source.file, allowInsecureLoopback: true, secrets };
     const configuration: Configuration & Partial<Pick<ClientServers, "inputs">> = parseConfiguration(part, options);
     const { entries, findings, inputs = [] } = configuration;
-    return { ...source, entries, findings, inputs, secrets };
+    const broken = findings.find(({ severity, server }) => severity === "error" && server === undefined);
+    return { ...source, entries, findings, inputs, secrets, problem: broken?.message };
   } catch (error) {
     if (!(error instanceof JsoncError) && !(error instanceof ClientFileError)) throw error;
     return { ...none, problem: error.message };

@@ -69,7 +69,8 @@ function entryOf({ entry }: AdHocServer, { type }: AddValues): Readonly<Record<s
     if (type !== undefined) throw new UsageError("--type requires a url.");
     return { ...entry };
   }
-  return { ...entry, type: type ?? entry.type };
+  // Some programs that read the same file require it.
+  return { type: type ?? (/^ws/i.test(entry.url) ? "ws" : "http"), ...entry };
 }
 
 /** A literal secret is the usual mistake: in single quotes, the shell leaves the variable to us. */

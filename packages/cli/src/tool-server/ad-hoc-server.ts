@@ -16,7 +16,11 @@ export interface AdHocServer {
 
 /** An entry of a configuration file. Its strings may contain `${NAME}`. */
 export type AdHocEntry =
-  | { readonly type: string; readonly url: string; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly url: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly oauth?: Readonly<Record<string, unknown>>;
+    }
   | { readonly command: string; readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> };
 
 /** Options that describe a server which the command line names. */
@@ -26,6 +30,17 @@ export const adHocOptions = {
     multiple: true,
     placeholder: "'name: value'",
     help: "with a url: send this header; ${NAME}, in single quotes, is replaced by the variable",
+  },
+  "oauth-client-id": {
+    type: "string",
+    placeholder: "id",
+    help: "with a url: sign in as this client, which is registered with the authorization server",
+  },
+  "oauth-scope": { type: "string", multiple: true, placeholder: "name", help: "with a url: request this scope" },
+  "oauth-callback-port": {
+    type: "string",
+    placeholder: "number",
+    help: "with a url: port of the redirect to this machine, if the client is registered with one",
   },
   env: {
     type: "string",
@@ -38,6 +53,9 @@ export const adHocOptions = {
 interface AdHocValues {
   readonly header?: readonly string[] | undefined;
   readonly env?: readonly string[] | undefined;
+  readonly "oauth-client-id"?: string | undefined;
+  readonly "oauth-scope"?: readonly string[] | undefined;
+  readonly "oauth-callback-port"?: string | undefined;
 }
 
 /** Whether a word is the url of a server and not the name of one. */
@@ -59,26 +77,30 @@ export function splitServerCommand(args: readonly string[]): {
 export function adHocServerOf(
   first: string | undefined,
   command: readonly string[] | undefined,
-  { header = [], env = [] }: AdHocValues,
+  values: AdHocValues,
 ): AdHocServer | undefined {
+  const { header = [], env = [] } = values;
+  const oauthWords = oauthOptions.flatMap((name) => [values[name] ?? []].flat().flatMap((each) => [`--${name}`, each]));
+  const given = oauthWords[0]?.slice(2);
   if (command !== undefined) {
     const [program, ...args] = command;
     if (program === undefined || program === "") throw new UsageError("A command is missing after --.");
     if (isServerUrl(first)) throw new UsageError("Give a url or a command after --, not both.");
     assertNone("header", header, "a url");
+    if (given !== undefined) throw new UsageError(`--${given} requires a url.`);
     const entry = { command: program, args, ...fields("env", env.map(parseVariable)) };
     return { name: basename(program) || program, entry, options: env.flatMap((each) => ["--env", each]) };
   }
   assertNone("env", env, "a command after --");
   if (!isServerUrl(first)) {
     assertNone("header", header, "a url");
+    if (given !== undefined) throw new UsageError(`--${given} requires a url.`);
     return undefined;
   }
   const url = parseUrl(first);
   if (url === undefined) throw new UsageError(`"${printableText(first)}" is not a valid url.`);
-  const type = /^ws/i.test(first) ? "ws" : "http";
-  const entry = { type, url: first, ...fields("headers", header.map(parseHeader)) };
-  return { name: first, entry, options: header.flatMap((each) => ["--header", each]) };
+  const entry = { url: first, ...fields("headers", header.map(parseHeader)), ...oauthOf(values) };
+  return { name: first, entry, options: [...header.flatMap((each) => ["--header", each]), ...oauthWords] };
 }
 
 /** A command of ours about this server, for people to paste. */
@@ -92,6 +114,21 @@ export function adHocCommandLine(verb: string, { name, entry, options }: AdHocSe
 export function reportStart({ entry }: AdHocServer, { stderr }: Pick<Io, "stderr">): void {
   if (!("command" in entry)) return;
   stderr.write(`Starting ${printableText([entry.command, ...entry.args].map(shellWord).join(" "))}\n`);
+}
+
+const oauthOptions = ["oauth-client-id", "oauth-scope", "oauth-callback-port"] as const;
+
+/** The settings of the sign-in, as an entry has them. */
+function oauthOf(values: AdHocValues): { readonly oauth?: Readonly<Record<string, unknown>> } {
+  const { "oauth-client-id": clientId, "oauth-scope": scopes = [], "oauth-callback-port": port } = values;
+  if (clientId === undefined && scopes.length === 0 && port === undefined) return {};
+  return {
+    oauth: {
+      ...(clientId === undefined ? {} : { clientId }),
+      ...(scopes.length === 0 ? {} : { scopes }),
+      ...(port === undefined ? {} : { callbackPort: Number(port) }),
+    },
+  };
 }
 
 function assertNone(option: string, given: readonly string[], what: string): void {

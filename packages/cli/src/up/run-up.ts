@@ -125,7 +125,7 @@ async function serve(
   });
   const isPiped = values.stdio;
   if (isPiped) assertNoListenOptions(values);
-  const form = logForm(values);
+  const form = logForm(values, io);
   const settings = createSettingsReader(values, io, demo !== undefined);
   const { limits, ...read } = settings.read();
   let { tools } = read;
@@ -264,13 +264,13 @@ async function filesOf(named: readonly string[]): Promise<string[]> {
   }
 }
 
-function logForm(values: OptionValues<typeof upOptions>): "pretty" | "json" | "off" {
+function logForm(values: OptionValues<typeof upOptions>, { stderr }: Io): "pretty" | "json" | "off" {
   if (values.log === "json" || values.log === "off" || values.log === "pretty") return values.log;
-  return values.json ? "json" : "pretty";
+  return values.json && !stderr.isTTY ? "json" : "pretty";
 }
 
 function createStdioLog(values: OptionValues<typeof upOptions>, io: Io): StdioLog {
-  const form = logForm(values);
+  const form = logForm(values, io);
   const silent = (): void => {};
   if (form === "off") return { note: silent, problem: silent };
   if (form === "json") {

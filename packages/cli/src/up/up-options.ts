@@ -67,7 +67,7 @@ const ownOptions = {
   log: {
     type: "string",
     choices: ["pretty", "json", "off"],
-    help: "log format on standard error; default: pretty, or json with --json",
+    help: "log format on standard error; default: pretty, or json with --json and no terminal",
   },
   debug: {
     type: "boolean",

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { defaultClientInfo } from "../../client-info.js";
 import { createConfiguration, type ToolServerLocation } from "../../config/create-configuration.js";
 import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
 import { parseUrl } from "../../url.js";
@@ -48,7 +49,7 @@ export async function connectToolServer(
       pluginRoot: cwd,
       secrets,
       assertTrusted: async () => {},
-      settings: options.client ?? { info: { name: "wirescope", version: "0.1.0" } },
+      settings: options.client ?? { info: defaultClientInfo },
     },
     entry,
   );
