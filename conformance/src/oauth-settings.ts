@@ -44,5 +44,5 @@ function grantOf(scenario: string, context: Context): MachineGrant | undefined {
   if (assertion !== undefined) return { kind: "workload", assertion: async () => assertion };
   if (idToken === undefined || tokenEndpoint === undefined) return undefined;
   const provider = { tokenEndpoint, issuer, client: { clientId: context.idp_client_id ?? "" } };
-  return { kind: "enterprise", provider, idToken: async () => idToken };
+  return { kind: "enterprise", url: tokenEndpoint, identity: async () => ({ provider, idToken }) };
 }

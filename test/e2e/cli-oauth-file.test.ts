@@ -235,7 +235,7 @@ describe("an invalid OAuth file", () => {
     ],
     ["a grant has no client", { notes: { url: "URL", grant: "client-credentials" } }, "requires clientId and a secret"],
     ["a grant has no file", { notes: { url: "URL", grant: "workload" } }, "the grant workload requires assertionFile"],
-    ["a grant has no provider", { notes: { url: "URL", grant: "enterprise" } }, "requires identityTokenEndpoint and"],
+    ["a grant has no provider", { notes: { url: "URL", grant: "enterprise" } }, "requires identityProvider, or"],
     [
       "a key is not there",
       { notes: { url: "URL", clientId: "x", privateKeyFile: "none.pem" } },

@@ -38,7 +38,21 @@ declare module "oidc-provider" {
       find(id: string): Promise<Grant | undefined>;
     };
     readonly AccessToken: { find(token: string): Promise<StoredToken | undefined> };
-    readonly ClientCredentials: { find(token: string): Promise<StoredToken | undefined> };
+    readonly ClientCredentials: (new (of: {
+      readonly client: object;
+      readonly scope: string;
+    }) => { save(): Promise<string> }) & {
+      find(token: string): Promise<StoredToken | undefined>;
+    };
+    registerGrantType(
+      name: string,
+      handler: (context: {
+        readonly oidc: { readonly client: object; readonly params: Readonly<Record<string, string | undefined>> };
+        body: object;
+      }) => Promise<void>,
+      parameters: readonly string[],
+      repeatable: readonly string[],
+    ): void;
     callback(): (request: IncomingMessage, response: ServerResponse) => void;
     on(event: string, listener: (...args: never[]) => void): void;
     interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<InteractionDetails>;

@@ -36,12 +36,23 @@ export interface RealServerOptions {
   readonly hasForms?: boolean;
   /** Whether a refresh token requires a new consent (prompt=consent), as it comes. Default false. */
   readonly needsConsent?: boolean;
+  /** How long identity tokens live, in seconds. Default 600. */
+  readonly idTokenS?: number;
+  /** Further grant types, by name: the token response for a request's parameters. */
+  readonly grantTypes?: Readonly<Record<string, CustomGrant>>;
 }
+
+/** Creates a token response; `issue` gives a new access token with these scopes. */
+export type CustomGrant = (
+  parameters: Readonly<Record<string, string | undefined>>,
+  issue: (scope: string) => Promise<string>,
+) => Promise<object>;
 
 const account = "ada";
 
 export async function startRealAuthorizationServer(options: RealServerOptions = {}): Promise<RealAuthorizationServer> {
   const { clients = [], lifetimeS = 3600, requiresNonce = false, hasForms = false, needsConsent = false } = options;
+  const { idTokenS = 600, grantTypes = {} } = options;
   muteProvider();
   const { Provider } = await import("oidc-provider");
   const paths: string[] = [];
@@ -73,7 +84,7 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
       Session: 86_400,
       Interaction: 600,
       RefreshToken: 86_400,
-      IdToken: 600,
+      IdToken: idTokenS,
     },
     clientAuthMethods: ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
     features: {
@@ -95,6 +106,18 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
       },
     },
   });
+  for (const [name, grant] of Object.entries(grantTypes)) {
+    const parameters = ["assertion", "audience", "requested_token_type", "resource", "scope", "subject_token"];
+    provider.registerGrantType(
+      name,
+      async (context) => {
+        const { client, params } = context.oidc;
+        context.body = await grant(params, (scope) => new provider.ClientCredentials({ client, scope }).save());
+      },
+      [...parameters, "subject_token_type"],
+      ["resource"],
+    );
+  }
   for (const event of ["access_token.saved", "refresh_token.saved", "client_credentials.saved"]) {
     provider.on(event, ({ jti, grantId }: { readonly jti: string; readonly grantId?: string }) => {
       issued.push(jti);

@@ -1,5 +1,5 @@
 import { parseUrl, printableText } from "@wirescope/channelz/internal";
-import type { SignOutReport, WipedTokens } from "@wirescope/tool-server/auth";
+import type { IdentityStatus, SignOutReport, WipedTokens } from "@wirescope/tool-server/auth";
 import { formatJson, jsonOf } from "../output/json.js";
 import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
@@ -10,9 +10,19 @@ import { defineAdminCommand } from "./define-admin-command.js";
 export const loginCommand: Command = defineAdminCommand({
   name: "login",
   summary: "sign in to a server with OAuth",
-  parameters: ["<server|url>"],
+  parameters: ["[server|url]"],
   serverAt: 0,
   options: {
+    idp: {
+      type: "string",
+      placeholder: "issuer",
+      help: "sign in to the identity provider of your organization, whose token is exchanged for access to servers",
+    },
+    "client-id": {
+      type: "string",
+      placeholder: "id",
+      help: "with --idp: the client that is registered there; default: that of the last sign-in",
+    },
     scope: { type: "string", multiple: true, placeholder: "name", help: "also request this scope" },
     device: {
       type: "boolean",
@@ -35,15 +45,20 @@ export const loginCommand: Command = defineAdminCommand({
     "If a gateway is running with the same configuration, the gateway is signed in and offers the tools at once.",
     "Over SSH, paste the address of the page that the browser shows last, or use --device.",
     "To use a pre-registered client, or fixed scopes, edit wirescope/oauth.json in your configuration folder.",
+    "A server uses the sign-in of --idp if its settings in that file have the grant enterprise and this identityProvider.",
   ],
   keyCreation: (values) => (values["create-vault-key"] ? "always" : "ask"),
   isChange: () => true,
-  check(values) {
+  isLocal: (values) => values.idp !== undefined,
+  check(values, positionals) {
+    assertOneTarget("login", values.idp, positionals);
+    if (values["client-id"] !== undefined && values.idp === undefined)
+      throw new UsageError("--client-id requires --idp.");
     assertScopes(values.scope);
     readOrigin(values["authorization-origin"]);
   },
   async use({ admin, screen, values, positionals }) {
-    const [name = ""] = positionals;
+    const [name = values.idp ?? ""] = positionals;
     const confirmedOrigin = readOrigin(values["authorization-origin"]);
     const { ToolServerError } = await import("@wirescope/tool-server");
     const { personAtTerminal } = await import("../tool-server/person-at-terminal.js");
@@ -53,6 +68,17 @@ export const loginCommand: Command = defineAdminCommand({
       interruption.abort(new ToolServerError("SIGN_IN_FAILED", { problem, advice: "" }));
     };
     process.once("SIGINT", onInterrupt);
+    if (values.idp !== undefined) {
+      const { openIdentity } = await import("../tool-server/identity-provider.js");
+      const creation = values["create-vault-key"] ? "always" : "ask";
+      await using identity = await openIdentity(values.idp, values["client-id"], values, admin.io, creation);
+      const status = await identity.session
+        .signIn(personAtTerminal(admin.io), interruption.signal)
+        .finally(() => process.removeListener("SIGINT", onInterrupt));
+      if (values.json) screen.print(formatJson(jsonOf(status)));
+      else screen.print(printableText(identityText(status)));
+      return 0;
+    }
     const { oauth, connect } = await admin
       .signIn(name, {
         person: personAtTerminal(admin.io, confirmedOrigin),
@@ -81,6 +107,19 @@ export const loginCommand: Command = defineAdminCommand({
   },
 });
 
+function identityText({ issuer, account, expiresAt, isRenewable }: IdentityStatus): string {
+  const who = account === undefined ? "" : ` as ${account}`;
+  const until = new Date(expiresAt).toISOString();
+  return `Signed in to ${issuer}${who}. ${isRenewable ? "It is renewed automatically." : `It expires at ${until}: the identity provider gave no refresh token.`}`;
+}
+
+/** Throws a UsageError unless there is either a server or an identity provider. */
+function assertOneTarget(command: string, idp: string | undefined, positionals: readonly string[]): void {
+  if ((idp === undefined) === (positionals.length === 0)) {
+    throw new UsageError(`${command} requires <server|url>, or --idp <issuer>.`);
+  }
+}
+
 function readOrigin(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const origin = parseUrl(text)?.origin ?? "null";
@@ -93,15 +132,34 @@ function readOrigin(text: string | undefined): string | undefined {
 export const logoutCommand: Command = defineAdminCommand({
   name: "logout",
   summary: "sign out: revoke and delete the tokens, then check that the server rejects the old one",
-  parameters: ["<server|url>"],
+  parameters: ["[server|url]"],
   serverAt: 0,
-  options: { ...serverOptions, ...adminOptions },
+  options: {
+    idp: { type: "string", placeholder: "issuer", help: "delete the tokens of this identity provider" },
+    ...serverOptions,
+    ...adminOptions,
+  },
   notes: [
     "If a gateway is running with the same configuration, the gateway is signed out and removes the tools at once.",
   ],
   isChange: () => true,
+  isLocal: (values) => values.idp !== undefined,
+  check: (values, positionals) => assertOneTarget("logout", values.idp, positionals),
   async use({ admin, screen, values, positionals }) {
     const [name = ""] = positionals;
+    if (values.idp !== undefined) {
+      const { openIdentity } = await import("../tool-server/identity-provider.js");
+      await using identity = await openIdentity(values.idp, undefined, values, admin.io, "never");
+      const isDeleted = await identity.session.signOut();
+      if (values.json) screen.print(formatJson(jsonOf({ issuer: values.idp, isDeleted })));
+      else
+        screen.print(
+          printableText(
+            isDeleted ? `Deleted the tokens issued by ${values.idp}.` : `You were not signed in to ${values.idp}.`,
+          ),
+        );
+      return 0;
+    }
     const report = await admin.signOut(name);
     if (values.json) screen.print(formatJson(jsonOf(report)));
     else for (const line of linesOf(report)) screen.print(printableText(line));

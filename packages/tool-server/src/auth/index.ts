@@ -29,6 +29,12 @@ export type { ClientAuthentication, ConfiguredClient } from "./oauth/clients/oau
 export type { AuthorizationServer } from "./oauth/discovery/authorization-server.js";
 export { type Discovery, type DiscoveryRequest, discover } from "./oauth/discovery/discover.js";
 export type { ResourceChallenge } from "./oauth/discovery/resource-challenge.js";
+export {
+  createIdentitySession,
+  type IdentitySession,
+  type IdentitySessionOptions,
+  type IdentityStatus,
+} from "./oauth/identity/identity-session.js";
 export type { OAuthContext, OAuthEvent, OAuthEventKind, OAuthLimits } from "./oauth/oauth-context.js";
 export { createOAuthCredential, type OAuthCredentialOptions } from "./oauth/session/oauth-credential.js";
 export {
@@ -50,7 +56,7 @@ export type {
   SignInRequest,
   SignInWay,
 } from "./oauth/sign-in/sign-in.js";
-export type { IdentityProvider, MachineGrant } from "./oauth/tokens/machine-grant.js";
+export type { Identity, IdentityProvider, MachineGrant } from "./oauth/tokens/machine-grant.js";
 export type { TokenManager } from "./oauth/tokens/token-manager.js";
 export type { HeldToken } from "./oauth/tokens/token-store.js";
 export {

@@ -23,6 +23,7 @@ export interface OAuthSettingsOf<Text> {
   readonly prompt?: Text | undefined;
   readonly grant?: Text | undefined;
   readonly assertionFile?: Text | undefined;
+  readonly identityProvider?: Text | undefined;
   readonly identityTokenFile?: Text | undefined;
   readonly identityTokenEndpoint?: Text | undefined;
   readonly identityClientId?: Text | undefined;
@@ -107,6 +108,11 @@ export const oauthFieldTable: Readonly<Record<OAuthSettingName, OAuthFieldSpec>>
     help: "`client-credentials`, `workload` or `enterprise`; default a person signs in",
   },
   assertionFile: { kind: "string", inEntry: false, help: "file of the platform token for `workload`" },
+  identityProvider: {
+    kind: "string",
+    inEntry: false,
+    help: "issuer of the identity provider for `enterprise`; sign in with `wirescope login --idp`",
+  },
   identityTokenFile: { kind: "string", inEntry: false, help: "file of the identity token for `enterprise`" },
   identityTokenEndpoint: {
     kind: "string",
@@ -144,6 +150,7 @@ const valueRules: Partial<Record<OAuthSettingName, readonly [isValid: (value: st
     (value) => ["client-credentials", "workload", "enterprise"].includes(value),
     "must be client-credentials, workload or enterprise",
   ],
+  identityProvider: [isWebUrl, "must be an https:// URL"],
   identityTokenEndpoint: [isWebUrl, "must be an https:// URL"],
 };
 

@@ -1,4 +1,4 @@
-import { Client, SdkError, SdkErrorCode, type Transport } from "@modelcontextprotocol/client";
+import { Client, type ClientCapabilities, SdkError, SdkErrorCode, type Transport } from "@modelcontextprotocol/client";
 import type { Clock } from "../clock.js";
 import type { ConnectivityState, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
@@ -103,7 +103,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   };
   const times = handshakeTimes(transport, options.era, requestMs);
   const client = new Client(settings.info, {
-    capabilities: settings.capabilities ?? {},
+    capabilities: capabilitiesOf(settings),
     listChanged: listChangeHandlers(options.onListChanged),
     jsonSchemaValidator: createSchemaValidator(),
     versionNegotiation: { mode: "auto", probe: { timeoutMs: times.probeMs } },
@@ -218,12 +218,23 @@ function slowHandshake(server: string, timeoutMs: number, strays = ""): ToolServ
   return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: true } });
 }
 
+/** The capabilities of the program, and the extensions that connections implement themselves. */
+function capabilitiesOf({ capabilities = {} }: ClientSettings): ClientCapabilities {
+  return { ...capabilities, extensions: { ...ownExtensions, ...capabilities.extensions } };
+}
+
+/** How tokens can be obtained: https://modelcontextprotocol.io/extensions/auth/overview. */
+const ownExtensions: NonNullable<ClientCapabilities["extensions"]> = {
+  "io.modelcontextprotocol/enterprise-managed-authorization": {},
+  "io.modelcontextprotocol/oauth-client-credentials": {},
+};
+
 /** The keys about this side in every request of the newer era. */
 function envelopeOf(settings: ClientSettings, { protocolVersion }: ServerDescription): RpcObject {
   return {
     [metaKeys.protocolVersion]: protocolVersion,
     [metaKeys.clientInfo]: settings.info,
-    [metaKeys.clientCapabilities]: settings.capabilities ?? {},
+    [metaKeys.clientCapabilities]: capabilitiesOf(settings),
   };
 }
 

@@ -1,7 +1,9 @@
 import type { RequestSettings } from "../../auth/oauth/discovery/request-rules.js";
+import { createIdentitySession, type IdentitySessionOptions } from "../../auth/oauth/identity/identity-session.js";
 import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
+import type { MachineGrant } from "../../auth/oauth/tokens/machine-grant.js";
 import type { Vault } from "../../auth/vault/vault.js";
 import type { Clock } from "../../clock.js";
 import type { OAuthSettingsOf } from "../../config/oauth-settings.js";
@@ -15,7 +17,10 @@ import type { SecretRegistry } from "../../secrets/redactor.js";
 export type OAuthOverrides = Pick<
   OAuthSessionOptions,
   keyof RequestSettings | "issuer" | "client" | "clientMetadataUrl" | "scopes" | "redirect" | "grant" | "bindsTokens"
->;
+> & {
+  /** The identity provider whose stored sign-in is exchanged for access to this server (enterprise-managed authorization). */
+  readonly identityProvider?: Pick<IdentitySessionOptions, "issuer" | "clientId"> | undefined;
+};
 
 /** The overrides that settings of an entry mean, without those that are not set. */
 export function overridesOf(settings: OAuthSettingsOf<string>): OAuthOverrides {
@@ -77,18 +82,21 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptio
   const allowInsecureLoopback = settings.allowInsecureLoopback || new URL(url).protocol === "http:";
   // Tokens, codes and verifiers are replaced as long as the process runs; a refresh adds up to four.
   const { add } = secrets.rotating(64);
+  const shared = { profile, vault, http, secrets: { add, redact: secrets.redact }, clock, allowInsecureLoopback };
+  const { identityProvider, ...overrides } = settings.overrides?.(server, url) ?? {};
   return {
     ...overridesOf(options.oauth ?? {}),
-    ...settings.overrides?.(server, url),
+    ...overrides,
+    ...(identityProvider === undefined ? {} : { grant: enterpriseGrant({ ...identityProvider, ...shared }) }),
+    ...shared,
     server,
     url,
-    profile,
     tenant: JSON.stringify(Object.entries(info.tenant).sort()),
-    vault,
-    http,
-    secrets: { add, redact: secrets.redact },
-    clock,
-    allowInsecureLoopback,
     onEvent: ({ severity, text }) => report(info, severity, text),
   };
+}
+
+function enterpriseGrant(options: IdentitySessionOptions): MachineGrant {
+  const session = createIdentitySession(options);
+  return { kind: "enterprise", url: options.issuer, identity: () => session.identity() };
 }

@@ -1,7 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { MachineGrant } from "../../auth/oauth/tokens/machine-grant.js";
 import {
   mapOAuthSettings,
   type OAuthSettingsOf,
@@ -61,7 +60,10 @@ export function overridesOfFile(context: OAuthFileContext, parsed: OAuthSettings
   };
 }
 
-function grantOf(context: OAuthFileContext, settings: OAuthSettingsOf<string>): { readonly grant?: MachineGrant } {
+function grantOf(
+  context: OAuthFileContext,
+  settings: OAuthSettingsOf<string>,
+): Pick<OAuthOverrides, "grant" | "identityProvider"> {
   const { grant } = settings;
   const requires = (names: string): ToolServerError =>
     unusable(context, `the grant ${grant} requires ${names}.`, "Add what is missing.");
@@ -78,12 +80,20 @@ function grantOf(context: OAuthFileContext, settings: OAuthSettingsOf<string>): 
     case "workload":
       return { grant: { kind: "workload", assertion: file("assertionFile") } };
     case "enterprise": {
-      const { identityTokenEndpoint: tokenEndpoint, identityClientId: clientId } = settings;
+      const { identityProvider, identityTokenEndpoint: tokenEndpoint, identityClientId: clientId } = settings;
+      if (identityProvider !== undefined) return { identityProvider: { issuer: identityProvider, clientId } };
       if (tokenEndpoint === undefined || clientId === undefined) {
-        throw requires("identityTokenEndpoint and identityClientId");
+        throw requires("identityProvider, or identityTokenEndpoint and identityClientId");
       }
       const provider = { tokenEndpoint, client: { clientId } };
-      return { grant: { kind: "enterprise", provider, idToken: file("identityTokenFile") } };
+      const idToken = file("identityTokenFile");
+      return {
+        grant: {
+          kind: "enterprise",
+          url: tokenEndpoint,
+          identity: async () => ({ provider, idToken: await idToken() }),
+        },
+      };
     }
     default:
       return {};

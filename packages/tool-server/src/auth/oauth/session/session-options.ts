@@ -54,7 +54,7 @@ export function contextOf(options: Omit<OAuthSessionOptions, "profile" | "vault"
   const url = new URL(options.url);
   url.hash = "";
   // Configured urls are trusted; the guard restricts the urls of others.
-  const named = [issuer, grant?.kind === "enterprise" ? grant.provider.tokenEndpoint : undefined];
+  const named = [issuer, grant?.kind === "enterprise" ? grant.url : undefined];
   const trusted = named.flatMap((text) => parseUrl(text ?? "") ?? []);
   return {
     server,

@@ -74,7 +74,7 @@ function parametersOf({ rules, scopes, key }: SignInContext, redirectUri: string
 }
 
 /** The first to arrive: the response of the browser, or the address that the person pasted. */
-async function waitForRedirect(
+export async function waitForRedirect(
   signIn: SignIn,
   request: SignInRequest,
   receiver: CallbackReceiver,

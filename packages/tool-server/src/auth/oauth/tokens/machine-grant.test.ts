@@ -78,8 +78,11 @@ test("an organization's identity provider grants access for a person who signed 
     client: { clientId: "us", clientSecret: "our-secret" },
     grant: {
       kind: "enterprise",
-      provider: { tokenEndpoint: `${provider.issuer}/token`, client: { clientId: "us-there" } },
-      idToken: async () => "identity-of-ada",
+      url: provider.issuer,
+      identity: async () => ({
+        provider: { tokenEndpoint: `${provider.issuer}/token`, client: { clientId: "us-there" } },
+        idToken: "identity-of-ada",
+      }),
     },
   });
   expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
@@ -107,8 +110,11 @@ test.each([
   const world = await worldWith(issuer, new Set(["e-1"]));
   const grant = {
     kind: "enterprise",
-    provider: { tokenEndpoint: `${provider.issuer}/token`, client: { clientId: "us" } },
-    idToken: async () => "identity-of-ada",
+    url: provider.issuer,
+    identity: async () => ({
+      provider: { tokenEndpoint: `${provider.issuer}/token`, client: { clientId: "us" } },
+      idToken: "identity-of-ada",
+    }),
   } as const;
   const { credential } = world.credential({ client: { clientId: "us" }, grant });
   expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code });

@@ -20,7 +20,19 @@ export type MachineGrant =
   /** A workload proves its identity with an assertion of its platform (RFC 7523); requested for each token. */
   | { readonly kind: "workload"; readonly assertion: () => Promise<string> }
   /** An organization's identity provider grants access for a person who signed in with it (ID-JAG). */
-  | { readonly kind: "enterprise"; readonly provider: IdentityProvider; readonly idToken: () => Promise<string> };
+  | {
+      readonly kind: "enterprise";
+      /** The url of the provider, as configured. */
+      readonly url: string;
+      /** A valid identity token of the person; requested for each access token. */
+      readonly identity: () => Promise<Identity>;
+    };
+
+/** A person's identity token, and the provider that exchanges it. */
+export interface Identity {
+  readonly provider: IdentityProvider;
+  readonly idToken: string;
+}
 
 /** An identity provider that exchanges tokens, and the client that it knows. */
 export interface IdentityProvider {
@@ -42,7 +54,7 @@ export async function machineGrantForm(
   const assertion =
     grant.kind === "workload"
       ? await grant.assertion()
-      : await requestAssertion(context, grant.provider, await grant.idToken(), {
+      : await requestAssertion(context, await grant.identity(), {
           audience: server.issuer,
           resource,
           scopes,
@@ -62,8 +74,7 @@ const tokenType = "urn:ietf:params:oauth:token-type:";
 /** Exchanges a person's identity token for an assertion that another authorization server accepts (RFC 8693). */
 async function requestAssertion(
   context: OAuthContext,
-  { tokenEndpoint, issuer, client: configured }: IdentityProvider,
-  idToken: string,
+  { provider: { tokenEndpoint, issuer, client: configured }, idToken }: Identity,
   { audience, resource, scopes }: AssertionParameters,
 ): Promise<string> {
   context.secrets.add(idToken);

@@ -1,0 +1,309 @@
+import { randomBytes } from "node:crypto";
+import type { Configuration, CustomFetch, TokenEndpointResponse, TokenEndpointResponseHelpers } from "openid-client";
+import { ToolServerError } from "../../../errors.js";
+import { type JsonObject, stringOf } from "../../../json-object.js";
+import type { VaultKey } from "../../vault/vault.js";
+import { type OAuthContext, reportEvent } from "../oauth-context.js";
+import { oauthFailure, peerText } from "../oauth-errors.js";
+import { parseEndpoint } from "../requests/endpoint-rules.js";
+import { sendOAuthRequest } from "../requests/oauth-request.js";
+import { contextOf, type OAuthSessionOptions } from "../session/session-options.js";
+import { parsePastedRedirect } from "../sign-in/authorization-code.js";
+import { waitForRedirect } from "../sign-in/browser-sign-in.js";
+import { openCallbackReceiver, type RedirectOptions } from "../sign-in/callback-receiver.js";
+import type { SignIn, SignInRequest } from "../sign-in/sign-in.js";
+import type { Identity } from "../tokens/machine-grant.js";
+
+/** The identity provider of an organization, and where a person's sign-in with it is stored. */
+export interface IdentitySessionOptions
+  extends Pick<
+    OAuthSessionOptions,
+    "vault" | "http" | "secrets" | "clock" | "limits" | "allowInsecureLoopback" | "onEvent" | "profile"
+  > {
+  /** Its issuer, exactly as published. */
+  readonly issuer: string;
+  /** The client that is registered there. Default: that of the stored sign-in. */
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly redirect?: RedirectOptions | undefined;
+}
+
+/** A person's sign-in with an identity provider, without a token. */
+export interface IdentityStatus {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** The e-mail address or name of the person, if the provider says it. */
+  readonly account: string | undefined;
+  /** When the identity token expires, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Whether the token is renewed without the person. */
+  readonly isRenewable: boolean;
+}
+
+/** A person's sign-in with the identity provider of an organization (OpenID Connect). All processes of the user share it. */
+export interface IdentitySession {
+  /** Lets a person sign in, and stores the identity token. Rejects with SIGN_IN_FAILED, SERVER_UNREACHABLE and vault errors. */
+  signIn(person: SignIn, signal: AbortSignal): Promise<IdentityStatus>;
+  /** A valid identity token, renewed if required. Rejects with SIGN_IN_NEEDED if a person has to sign in. */
+  identity(): Promise<Identity>;
+  /** What is stored; undefined if nobody signed in. */
+  status(): Promise<IdentityStatus | undefined>;
+  /** Deletes the stored tokens; resolves with whether there were any. */
+  signOut(): Promise<boolean>;
+}
+
+interface IdentityRecord extends IdentityStatus {
+  readonly idToken: string;
+  readonly refreshToken: string | undefined;
+  readonly tokenEndpoint: string;
+}
+
+/** Tokens are renewed this long before they expire, because requests take time and clocks differ. */
+const renewBeforeMs = 60_000;
+/** `offline_access` requests a refresh token: without one, a person has to sign in again when the identity token expires. */
+const scopes = ["openid", "email", "offline_access"];
+
+/** Opens the sign-in of a person with an identity provider. Sends nothing yet. Throws a TypeError if the issuer is invalid. */
+export function createIdentitySession(options: IdentitySessionOptions): IdentitySession {
+  const { issuer, vault, clientSecret, profile } = options;
+  const context = contextOf({ ...options, server: issuer, url: issuer, issuer });
+  const { clock, secrets } = context;
+  if (clientSecret !== undefined) secrets.add(clientSecret);
+  const url = parseEndpoint(issuer, context);
+  if (typeof url === "string") throw new TypeError(`The issuer of the identity provider is invalid: ${url}.`);
+  const key: VaultKey = { profile, server: "", resource: url.href, issuer, tenant: "", item: "identity" };
+
+  const read = async (): Promise<{ record: IdentityRecord; revision: string } | undefined> => {
+    const entry = await vault.get(key);
+    const record = entry === undefined ? undefined : recordOf(entry.value);
+    if (entry === undefined || record === undefined) return undefined;
+    for (const secret of [record.idToken, record.refreshToken]) if (secret !== undefined) secrets.add(secret);
+    return { record, revision: entry.revision };
+  };
+  const write = async (record: IdentityRecord): Promise<IdentityRecord> => {
+    for (const secret of [record.idToken, record.refreshToken]) if (secret !== undefined) secrets.add(secret);
+    await vault.put(key, { ...record, account: record.account ?? null, refreshToken: record.refreshToken ?? null });
+    return record;
+  };
+  const isValid = ({ expiresAt }: IdentityRecord): boolean => expiresAt - renewBeforeMs > clock.now();
+  const signInNeeded = (problem: string): ToolServerError =>
+    oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: `Run wirescope login --idp ${issuer}.` });
+
+  const renew = async (record: IdentityRecord): Promise<IdentityRecord> => {
+    if (record.refreshToken === undefined) throw signInNeeded("the identity token expired.");
+    const refreshToken = record.refreshToken;
+    const { client, config } = await configure(context, url, record.clientId, clientSecret);
+    const tokens = await explained(context, () => client.refreshTokenGrant(config, refreshToken));
+    return write(recordFrom(tokens, { ...record, refreshToken: tokens.refresh_token ?? refreshToken }));
+  };
+
+  return {
+    async signIn(person, signal) {
+      const clientId = options.clientId ?? (await read())?.record.clientId;
+      if (clientId === undefined) {
+        const advice = "Register a client for Wirescope with the identity provider, and pass its id with --client-id.";
+        throw oauthFailure(context, "SIGN_IN_FAILED", { problem: "no client id is known for it.", advice });
+      }
+      const { client, config } = await configure(context, url, clientId, clientSecret);
+      const receiver = await openCallbackReceiver(context, options.redirect ?? {});
+      try {
+        const verifier = client.randomPKCECodeVerifier();
+        const [state, nonce] = [randomBytes(32).toString("base64url"), randomBytes(32).toString("base64url")];
+        secrets.add(verifier);
+        const page = client.buildAuthorizationUrl(config, {
+          redirect_uri: receiver.redirectUri,
+          scope: scopes.join(" "),
+          code_challenge: await client.calculatePKCECodeChallenge(verifier),
+          code_challenge_method: "S256",
+          state,
+          nonce,
+        });
+        const request: SignInRequest = {
+          server: issuer,
+          issuer,
+          reason: "asked",
+          scopes,
+          newScopes: [],
+          way: { kind: "browser", url: page.href, redirectUri: receiver.redirectUri },
+          vault: vault.describe(),
+        };
+        const limited = AbortSignal.any([signal, AbortSignal.timeout(context.limits.signInMs)]);
+        const response = await cancelled(
+          context,
+          () => waitForRedirect(person, request, receiver, state, limited),
+          signal,
+        );
+        const parameters =
+          typeof response === "string" ? parsePastedRedirect(context, response, receiver.redirectUri) : response;
+        const redirected = new URL(receiver.redirectUri);
+        redirected.search = parameters.toString();
+        const code = parameters.get("code");
+        if (code !== null) secrets.add(code);
+        const tokens = await explained(context, () =>
+          client.authorizationCodeGrant(config, redirected, {
+            pkceCodeVerifier: verifier,
+            expectedState: state,
+            expectedNonce: nonce,
+            idTokenExpected: true,
+          }),
+        );
+        const { token_endpoint: tokenEndpoint = "" } = config.serverMetadata();
+        const record = await write(
+          recordFrom(tokens, { issuer, clientId, tokenEndpoint, refreshToken: tokens.refresh_token }),
+        );
+        reportEvent(context, "sign-in-done", "Signed in to the identity provider.");
+        return statusOf(record);
+      } finally {
+        await receiver.close();
+      }
+    },
+    async identity() {
+      const stored = await read();
+      if (stored === undefined) throw signInNeeded("nobody is signed in to this identity provider.");
+      const record = isValid(stored.record)
+        ? stored.record
+        : await vault.withLock(key, async () => {
+            const latest = await read();
+            if (latest === undefined) throw signInNeeded("nobody is signed in to this identity provider.");
+            return isValid(latest.record) ? latest.record : renew(latest.record);
+          });
+      const { tokenEndpoint, clientId, idToken } = record;
+      return { provider: { tokenEndpoint, issuer, client: { clientId, clientSecret } }, idToken };
+    },
+    async status() {
+      const stored = await read();
+      return stored && statusOf(stored.record);
+    },
+    async signOut() {
+      const stored = await read();
+      return stored !== undefined && vault.deleteIf(key, stored.revision);
+    },
+  };
+}
+
+interface Configured {
+  readonly client: typeof import("openid-client");
+  readonly config: Configuration;
+}
+
+/** Reads the provider's metadata. openid-client is loaded only for people who use it. */
+async function configure(
+  context: OAuthContext,
+  issuer: URL,
+  clientId: string,
+  clientSecret: string | undefined,
+): Promise<Configured> {
+  const client = await import("openid-client");
+  const authentication = clientSecret === undefined ? client.None() : client.ClientSecretPost(clientSecret);
+  const config = await explained(context, () =>
+    client.discovery(issuer, clientId, undefined, authentication, {
+      [client.customFetch]: fetchThrough(context),
+      execute: context.allowInsecureLoopback ? [client.allowInsecureRequests] : [],
+    }),
+  );
+  return { client, config };
+}
+
+/** Sends the requests of openid-client with our client: with its proxy, certificates and limits, visible in Channelz. */
+function fetchThrough(context: OAuthContext): CustomFetch {
+  return async (url, { method, headers, body }) => {
+    const {
+      status,
+      headers: received,
+      body: text,
+    } = await sendOAuthRequest(context, {
+      method: method === "POST" ? "POST" : "GET",
+      url: new URL(url),
+      headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)),
+      body: body === undefined || body === null ? undefined : String(body),
+      asked: "a sign-in with the identity provider",
+    });
+    const hasBody = status !== 204 && status !== 304;
+    return new Response(hasBody ? text : null, { status, headers: received });
+  };
+}
+
+/** Runs a step of openid-client, and turns its errors into ours. */
+async function explained<T>(context: OAuthContext, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (ToolServerError.is(error) || !(error instanceof Error)) throw error;
+    // Our own errors come back as the cause of openid-client's.
+    for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
+      if (ToolServerError.is(cause)) throw cause;
+    const { error: code, error_description: description } = error as { error?: unknown; error_description?: unknown };
+    const said = [code, description].filter((part) => typeof part === "string").join(": ");
+    const isDead = code === "invalid_grant" || code === "interaction_required" || code === "login_required";
+    throw oauthFailure(
+      context,
+      isDead ? "SIGN_IN_NEEDED" : "SIGN_IN_FAILED",
+      {
+        problem: `the identity provider refused: ${peerText(context, said || error.message)}.`,
+        advice: isDead
+          ? `Run wirescope login --idp ${context.server}.`
+          : "Check the issuer and the client id, and that the redirect http://127.0.0.1/callback is registered for it.",
+      },
+      { cause: error },
+    );
+  }
+}
+
+/** Waits for a person; errors of a person or a program in between become SIGN_IN_FAILED. */
+async function cancelled<T>(context: OAuthContext, wait: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  try {
+    return await wait();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (ToolServerError.is(error)) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    const parts = { problem: `the sign-in was cancelled: ${why}`, advice: "Sign in again." };
+    throw oauthFailure(context, "SIGN_IN_FAILED", parts, { cause: error });
+  }
+}
+
+type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
+
+function recordFrom(
+  tokens: Tokens,
+  known: Pick<IdentityRecord, "issuer" | "clientId" | "tokenEndpoint" | "refreshToken"> & Partial<IdentityRecord>,
+): IdentityRecord {
+  const claims = tokens.claims();
+  const idToken = tokens.id_token ?? known.idToken;
+  if (idToken === undefined || (claims === undefined && known.idToken === undefined)) {
+    throw new TypeError("The token response has no identity token.");
+  }
+  return {
+    issuer: known.issuer,
+    clientId: known.clientId,
+    tokenEndpoint: known.tokenEndpoint,
+    refreshToken: known.refreshToken,
+    idToken,
+    account: [claims?.email, claims?.name, claims?.sub].find((each) => typeof each === "string") ?? known.account,
+    expiresAt: claims === undefined ? (known.expiresAt ?? 0) : claims.exp * 1000,
+    isRenewable: known.refreshToken !== undefined,
+  };
+}
+
+function recordOf(value: JsonObject): IdentityRecord | undefined {
+  const [issuer, clientId, idToken, tokenEndpoint] = ["issuer", "clientId", "idToken", "tokenEndpoint"].map((name) =>
+    stringOf(value[name]),
+  );
+  const refreshToken = stringOf(value.refreshToken);
+  if (issuer === undefined || clientId === undefined || idToken === undefined || tokenEndpoint === undefined)
+    return undefined;
+  return {
+    issuer,
+    clientId,
+    idToken,
+    tokenEndpoint,
+    refreshToken,
+    account: stringOf(value.account),
+    expiresAt: typeof value.expiresAt === "number" ? value.expiresAt : 0,
+    isRenewable: refreshToken !== undefined,
+  };
+}
+
+function statusOf({ issuer, clientId, account, expiresAt, isRenewable }: IdentityRecord): IdentityStatus {
+  return { issuer, clientId, account, expiresAt, isRenewable };
+}
