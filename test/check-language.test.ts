@@ -52,11 +52,7 @@ test.each([
 
 test.each([
   ["a fragment", 'test("is used again where it does not", () => {});', "is used again where it does not"],
-  [
-    "a fragment after a requirement",
-    "it('[TS-A-1] (2) that returns headers is no cause', () => {});",
-    "[TS-A-1] (2) that",
-  ],
+  ["a fragment after a requirement", "it('[id] (2) that returns headers is no cause', () => {});", "[id] (2) that"],
   ["fewer than four words", 'test("many calls", () => {});', "many calls"],
   [
     "a parametrised title",
@@ -71,7 +67,7 @@ test.each([
 
 test.each([
   'test("reports an expired certificate at once", () => {});',
-  'test("[TS-A-1] reports an expired certificate", () => {});',
+  'test("[id] reports an expired certificate", () => {});',
   'test.each([["is", "of"]])("takes %s for %s", () => {});',
   'expect(it.is("of"), "is").toBe(latest("has", 1));',
 ])("accepts the test title in %s", (line) => {

@@ -149,14 +149,14 @@ describe("an entry", () => {
     expect(servers.secrets.redact("token-of-the-env-file")).not.toContain("token-of-the-env-file");
   });
 
-  test("[TS-D-DIALECT-4] whose envFile is missing fails with its path", async () => {
+  test("[TS-D-DIALECT-4] fails with the path of an envFile that is missing", async () => {
     const servers = await openOne({ command, args: ["server.mjs"], envFile: "missing.env" });
     const error = await failureOf(servers.open("s"));
     expect(error).toMatchObject({ code: "VARIABLE_UNUSABLE" });
     expect(error.message).toContain(join(root, "missing.env"));
   });
 
-  test("[TS-D-DIALECT-5] is not approved any more after its envFile, or a file that its cwd makes it run, has changed", async () => {
+  test("[TS-D-DIALECT-5] asks for approval again after the envFile, or a file that the cwd makes an entry run, has changed", async () => {
     write("more.env", "A=1\n");
     const entry = { command, args: ["./server.mjs"], cwd: "mcp-servers/python", envFile: "more.env" };
     const servers = await openOne(entry);
@@ -191,7 +191,7 @@ describe("an entry", () => {
     }
   });
 
-  test("[TS-D-DIALECT-4] that is disabled is not opened", async () => {
+  test("[TS-D-DIALECT-4] does not open an entry that is disabled", async () => {
     const servers = await openOne({ command, args: ["server.mjs"], disabled: true });
     expect(await servers.status()).toEqual([{ name: "s", state: "DISABLED" }]);
     expect(await failureOf(servers.open("s"))).toMatchObject({ code: "SERVER_DISABLED" });
@@ -210,7 +210,7 @@ describe("an entry", () => {
     });
   });
 
-  test("[TS-D-URL-3] over http to another host than this machine is an error", async () => {
+  test("[TS-D-URL-3] rejects http to another host than this machine", async () => {
     const servers = await openOne({ url: "http://mcp.example.com/mcp" });
     expect(await failureOf(servers.open("s"))).toMatchObject({ code: "ENTRY_INVALID" });
   });

@@ -134,15 +134,18 @@ describe("[TS-D-OAUTH-11] the error of a sign-in names the setting to change, an
         { ...publicClient, authorizeParameters: { audience } },
       ],
     ],
-  )("%s", async (_, provider, host, before, advice, after) => {
-    const world = await createProviderWorld(provider, { host });
-    const failure = await world
-      .session(before)
-      .signIn(world.person)
-      .catch((error: unknown) => error);
-    expect(failure).toMatchObject({ message: expect.stringContaining(advice) });
-    expect(await world.call(world.session(after))).toBe(200);
-  });
+  )(
+    "names the setting to change, and signs in after it is followed: %s",
+    async (_, provider, host, before, advice, after) => {
+      const world = await createProviderWorld(provider, { host });
+      const failure = await world
+        .session(before)
+        .signIn(world.person)
+        .catch((error: unknown) => error);
+      expect(failure).toMatchObject({ message: expect.stringContaining(advice) });
+      expect(await world.call(world.session(after))).toBe(200);
+    },
+  );
 
   test("AADSTS901002, for a request with a resource and without scopes", () => {
     const said = "invalid_request: AADSTS901002: The 'resource' request parameter is not supported.";
