@@ -103,7 +103,7 @@ test("import writes what VS Code, Windsurf and Gemini CLI spell differently in t
   const input = { id: "key", type: "promptString", description: "The key", password: true };
   write(".config/Code/User/mcp.json", {
     inputs: [input],
-    servers: { asked: { command: "asked", env: { KEY: "${input:key}", HOME_OF: "${env:USER}" } } },
+    servers: { asked: { command: "asked", cwd: "tools", env: { KEY: "${input:key}", HOME_OF: "${env:USER}" } } },
   });
   write(".codeium/windsurf/mcp_config.json", { mcpServers: { wind: { serverUrl: "https://wind.example/mcp" } } });
   write(".gemini/settings.json", {
@@ -112,11 +112,24 @@ test("import writes what VS Code, Windsurf and Gemini CLI spell differently in t
   const { code, stdout } = await run(["import", "--yes"]);
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("Added ") });
   expect(written()).toEqual({
-    asked: { command: "asked", args: [], env: { KEY: "${input:key}", HOME_OF: "${USER}" } },
+    asked: { command: "asked", args: [], env: { KEY: "${input:key}", HOME_OF: "${USER}" }, cwd: "tools" },
     wind: { type: "http", url: "https://wind.example/mcp" },
     gem: { type: "http", url: "https://gem.example/mcp", headers: { "X-Team": "${TEAM}" } },
   });
   expect(JSON.parse(readFileSync(user.file, "utf8")).inputs).toEqual([input]);
+});
+
+test("import keeps the settings of a server that clients share with our format", async () => {
+  const gem = { httpUrl: "https://gem.example/mcp", excludeTools: ["delete"], timeout: 5000, description: "Gems" };
+  write(".gemini/settings.json", { mcpServers: { gem } });
+  write(".cline/data/settings/cline_mcp_settings.json", {
+    mcpServers: { line: { command: "line", disabled: true, timeout: 7 } },
+  });
+  expect((await run(["import", "--yes"])).code).toBe(0);
+  expect(written()).toEqual({
+    gem: { type: "http", url: "https://gem.example/mcp", timeout: 5000, excludeTools: ["delete"], description: "Gems" },
+    line: { command: "line", args: [], timeout: 7000, disabled: true },
+  });
 });
 
 test("[TS-D-CLI-7] import writes nothing without a yes, nor with --dry-run", async () => {

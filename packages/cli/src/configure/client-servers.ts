@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
-import { type Configuration, type Entry, type Finding, parseConfiguration } from "@wirescope/tool-server/config";
+import { type Entry, type Finding, parseConfiguration } from "@wirescope/tool-server/config";
 import { ClientFileError, readClientFile } from "../install/client-file.js";
 import { mcpClients, type Scope, type UserEnvironment } from "../install/clients.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
@@ -64,8 +64,7 @@ async function readSource({ container, ...source }: ClientSource): Promise<Clien
     const part = container === undefined ? text : partOf(text, container);
     if (part === undefined) return none;
     const options = { file: source.file, allowInsecureLoopback: true, secrets };
-    const configuration: Configuration & Partial<Pick<ClientServers, "inputs">> = parseConfiguration(part, options);
-    const { entries, findings, inputs = [] } = configuration;
+    const { entries, findings, inputs } = parseConfiguration(part, options);
     const broken = findings.find(({ severity, server }) => severity === "error" && server === undefined);
     return { ...source, entries, findings, inputs, secrets, problem: broken?.message };
   } catch (error) {

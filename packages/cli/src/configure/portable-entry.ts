@@ -11,9 +11,6 @@ export type PortableEntry =
   | { readonly entry: Readonly<Record<string, unknown>>; readonly variables: readonly string[] }
   | { readonly problem: string };
 
-/** Fields of the format that say the same in every dialect that has them. */
-const plainFields = ["description", "includeTools", "excludeTools"] as const;
-
 /**
  * Writes an entry of a client's file in the format of `.mcp.json`. A secret is not copied: a header or variable that contains one gets
  * a reference to a variable instead, which is among `variables`. `findings` are those of the entry.
@@ -61,17 +58,20 @@ function helperOf(entry: Exclude<Entry, { readonly type: "stdio" }>): Record<str
 }
 
 function moreOf(entry: Entry): Record<string, unknown> {
-  const written = entry.written as Readonly<Record<string, unknown>>;
-  const plain = plainFields.filter((name) => written[name] !== undefined).map((name) => [name, written[name]] as const);
-  const { isDisabled, cwd, envFile, callTimeoutMs } = entry as Entry & Readonly<Record<string, unknown>>;
-  return {
-    ...(cwd === undefined ? {} : { cwd: textOf(cwd as TemplateField) }),
-    ...(envFile === undefined ? {} : { envFile: textOf(envFile as TemplateField) }),
-    ...(isOAuth(written.oauth) ? { oauth: written.oauth } : {}),
-    ...(callTimeoutMs === undefined ? {} : { timeout: callTimeoutMs }),
-    ...(isDisabled === true ? { disabled: true } : {}),
-    ...Object.fromEntries(plain),
+  const { description, isDisabled, tools, callTimeoutMs, connectTimeoutMs } = entry;
+  const { oauth } = entry.written as Readonly<Record<string, unknown>>;
+  const fields = {
+    cwd: entry.type === "stdio" && entry.cwd ? textOf(entry.cwd) : undefined,
+    envFile: entry.type === "stdio" && entry.envFile ? textOf(entry.envFile) : undefined,
+    oauth: isOAuth(oauth) ? oauth : undefined,
+    timeout: callTimeoutMs,
+    connectTimeout: connectTimeoutMs,
+    includeTools: tools.include,
+    excludeTools: tools.exclude.length === 0 ? undefined : tools.exclude,
+    description,
+    disabled: isDisabled || undefined,
   };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /** A client secret stays where it is. */
