@@ -1,4 +1,6 @@
+import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { McpServer } from "@modelcontextprotocol/server";
+import { memorySkillFiles, SkillsExtension } from "@modelcontextprotocol/server/ext/skills";
 import { metaKeys } from "@wirescope/tool-server/internal";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -10,7 +12,14 @@ function makeExtended(extensions: Record<string, Record<string, unknown>>): Make
   return () => {
     const server = new McpServer(
       { name: "extended", version: "1.0.0" },
-      { capabilities: { tools: {}, extensions: extensions as Record<string, Record<string, never>> } },
+      {
+        capabilities: {
+          tools: {},
+          ...(Object.keys(extensions).length === 0
+            ? {}
+            : { extensions: extensions as Record<string, Record<string, never>> }),
+        },
+      },
     );
     server.registerTool("declared", { inputSchema: z.object({}) }, (_, { mcpReq: { envelope } }) => {
       const capabilities = (envelope as Record<string, unknown> | undefined)?.[metaKeys.clientCapabilities];
@@ -45,5 +54,180 @@ describe("extensions in capabilities [TS-D-EXT-1]", () => {
     const client = await connect(gateway, mode, { capabilities: { roots: {}, extensions } });
     const result = await client.callTool({ name: "one__declared", arguments: {} });
     expect(JSON.parse(textOf(result))).toEqual({ roots: {}, extensions });
+  });
+});
+
+const ui = "io.modelcontextprotocol/ui";
+const showing = { capabilities: { extensions: { [ui]: { mimeTypes: ["text/html;profile=mcp-app"] } } } };
+
+/** A server with an app that is in no list, and a tool for the app only. */
+function makeApp(mark: string): MakeServer {
+  return () => {
+    const server = new McpServer({ name: mark, version: "1.0.0" }, { capabilities: { tools: {}, resources: {} } });
+    const _meta = { ui: { resourceUri: "ui://view/main.html" } };
+    const reply = { content: [{ type: "text" as const, text: mark }] };
+    server.registerTool("show", { inputSchema: z.object({}), _meta }, () => reply);
+    server.registerTool(
+      `refresh_${mark}`,
+      { inputSchema: z.object({}), _meta: { ui: { ..._meta.ui, visibility: ["app"] } } },
+      () => reply,
+    );
+    server.server.setRequestHandler("resources/list", () => ({ resources: [] }));
+    server.server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
+    server.server.setRequestHandler("resources/read", ({ params: { uri } }) => ({
+      contents: [{ uri, mimeType: "text/html;profile=mcp-app", text: `<p>${mark}</p>` }],
+    }));
+    return server;
+  };
+}
+
+function appOf(tool: { readonly _meta?: Record<string, unknown> | undefined } | undefined): string {
+  const { resourceUri = "" } = (tool?._meta?.ui ?? {}) as { readonly resourceUri?: string };
+  return resourceUri;
+}
+
+describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]", (mode) => {
+  test("reads apps of two servers with the same URI, which no server lists", async () => {
+    const [one, two] = [await serveModern(makeApp("one")), await serveLegacy(makeApp("two"))];
+    const gateway = await startTestGateway({ one: { type: "http", url: one }, two: { type: "http", url: two } });
+    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([2, 2]);
+    const client = await connect(gateway, mode, showing);
+    const { tools } = await client.listTools();
+    for (const mark of ["one", "two"]) {
+      const tool = tools.find(({ name }) => name === `${mark}__show`);
+      const uri = appOf(tool);
+      expect(uri).toBe(`ui://${mark}+view/main.html`);
+      expect((await client.readResource({ uri })).contents).toMatchObject([{ uri, text: `<p>${mark}</p>` }]);
+    }
+  });
+
+  test("an app calls a tool by the name that its server gives it, and keeps its URI if no other server has it", async () => {
+    const gateway = await startTestGateway({ one: { type: "http", url: await serveModern(makeApp("one")) } });
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(2);
+    const client = await connect(gateway, mode, showing);
+    const { tools } = await client.listTools();
+    expect(tools.map(appOf)).toEqual(["ui://view/main.html", "ui://view/main.html"]);
+    expect(textOf(await client.callTool({ name: "refresh_one", arguments: {} }))).toBe("one");
+    const { contents } = await client.readResource({ uri: "ui://view/main.html" });
+    expect(contents).toMatchObject([{ text: "<p>one</p>" }]);
+  });
+
+  test("a client that shows no apps is not offered tools for apps only, and cannot omit the prefix", async () => {
+    const gateway = await startTestGateway({ one: { type: "http", url: await serveModern(makeApp("one")) } });
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(2);
+    const client = await connect(gateway, mode);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["one__show"]);
+    await expect(client.callTool({ name: "show", arguments: {} })).rejects.toThrow("does not exist");
+  });
+
+  test("tools keep their names if the prefix of the server is never used", async () => {
+    const gateway = await startTestGateway(
+      {
+        one: { type: "http", url: await serveModern(makeApp("one")) },
+        two: { type: "http", url: await serveModern(makeApp("two")) },
+      },
+      { servers: { one: { prefix: "never" } } },
+    );
+    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([2, 2]);
+    const client = await connect(gateway, mode, showing);
+    const names = (await client.listTools()).tools.map(({ name }) => name);
+    expect(names).toEqual(["show", "refresh_one", "two__show", "two__refresh_two"]);
+    expect(textOf(await client.callTool({ name: "show", arguments: {} }))).toBe("one");
+  });
+});
+
+/** A server with a skill. */
+async function makeSkilled(name: string, words: string): Promise<MakeServer> {
+  const catalog = await SkillsExtension.load(
+    memorySkillFiles({
+      [`${name}/SKILL.md`]: `---\nname: ${name}\ndescription: ${words}\n---\n${words}\n`,
+      [`${name}/more/GUIDE.md`]: `Guide: ${words}`,
+    }),
+  );
+  return () => {
+    const server = new McpServer({ name: "skilled", version: "1.0.0" }, { capabilities: { resources: {} } });
+    catalog.attach(server);
+    return server;
+  };
+}
+
+describe.each(["modern", "legacy"] as const)("skills with a %s client [TS-D-EXT-6]", (mode) => {
+  test("lists, gets and reads skills of servers of either era, also if two have the same URI", async () => {
+    const urls = {
+      one: await serveModern(await makeSkilled("pdf", "from one")),
+      two: await serveLegacy(await makeSkilled("pdf", "from two")),
+      three: await serveModern(await makeSkilled("mail", "from three")),
+    };
+    const entries = Object.entries(urls).map(([name, url]) => [name, { type: "http", url }]);
+    const gateway = await startTestGateway(Object.fromEntries(entries));
+    await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+    const skills = new SkillsClient(await connect(gateway, mode));
+    expect(skills.supported).toBe(true);
+    const list = await skills.list();
+    expect(list.skills.map(({ uri }) => uri).sort()).toEqual([
+      "skill://mail/SKILL.md",
+      "skill://one+/pdf/SKILL.md",
+      "skill://two+/pdf/SKILL.md",
+    ]);
+    for (const { uri, frontmatter } of list.skills) {
+      const { skill } = await skills.get(uri);
+      expect(skill.frontmatter).toEqual(frontmatter);
+      expect((await skills.read(skill)).text).toContain(frontmatter.description);
+      const guide = await skills.read(skill, "more/GUIDE.md");
+      expect(guide).toMatchObject({ text: `Guide: ${frontmatter.description}`, verified: true });
+    }
+  });
+});
+
+describe("methods of extensions that the gateway does not know [TS-D-EXT-7]", () => {
+  const id = "example.com/notes";
+  const params = z.looseObject({});
+  const makeNotes =
+    (mark: string): MakeServer =>
+    () => {
+      const server = new McpServer(
+        { name: mark, version: "1.0.0" },
+        { capabilities: { tools: {}, extensions: { [id]: {} } } },
+      );
+      server.registerTool("note", { inputSchema: z.object({}) }, () => ({ content: [] }));
+      server.server.setRequestHandler("example/notes", { params }, ({ name }) => ({ mark, name }));
+      return server;
+    };
+  const result = z.looseObject({ mark: z.string() });
+
+  test.each(["modern", "legacy"] as const)(
+    "forwards an unknown method of a %s client to the only server that declares extensions",
+    async (mode) => {
+      const gateway = await startTestGateway({
+        one: { type: "http", url: await serveModern(makeNotes("one")) },
+        plain: { type: "http", url: await serveModern(makeExtended({})) },
+      });
+      await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+      const client = await connect(gateway, mode);
+      expect(await client.request({ method: "example/notes", params: {} }, result)).toMatchObject({ mark: "one" });
+    },
+  );
+
+  test.each(["modern", "legacy"] as const)(
+    "forwards an unknown method of a %s client to the server of the tool that it names",
+    async (mode) => {
+      const gateway = await startTestGateway({
+        one: { type: "http", url: await serveModern(makeNotes("one")) },
+        two: { type: "http", url: await serveModern(makeNotes("two")) },
+      });
+      await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([1, 1]);
+      const client = await connect(gateway, mode);
+      const named = client.request({ method: "example/notes", params: { name: "two__note" } }, result);
+      expect(await named).toMatchObject({ mark: "two", name: "note" });
+      await expect(client.request({ method: "example/notes", params: {} }, result)).rejects.toThrow("does not exist");
+    },
+  );
+
+  test("refuses an unknown method if no server declares an extension", async () => {
+    const url = await serveModern(makeExtended({}));
+    const gateway = await startTestGateway({ plain: { type: "http", url } });
+    await expect.poll(() => gateway.gateway.servers()[0]?.state, patience).toBe("READY");
+    const client = await connect(gateway, "legacy");
+    await expect(client.request({ method: "example/notes", params: {} }, result)).rejects.toThrow("does not exist");
   });
 });

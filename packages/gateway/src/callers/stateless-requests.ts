@@ -48,6 +48,9 @@ const cacheable: ReadonlySet<string> = new Set([
   "resources/templates/list",
   "resources/read",
   "server/discover",
+  "skills/list",
+  "skills/get",
+  "resources/directory/read",
 ]);
 
 // Prefixes of `requestState`: of a call that is parked in the gateway, and of a state that a server returned.
@@ -111,7 +114,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
       }
       let call: StatelessCall;
       try {
-        if (!hub.has(method, "modern")) throw methodNotFound(method);
+        if (!hub.mayHave(method, "modern")) throw methodNotFound(method);
         call = callOf(received);
       } catch (error) {
         const status = error instanceof RpcError ? error.status : 200;

@@ -10,6 +10,7 @@ import {
 import type { ClientCall } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
 import { tasksExtension } from "../task-states.js";
+import { declaresExtensions, findMethodRoute } from "./extension-methods.js";
 import { mergeExtensions } from "./merge-capabilities.js";
 import { complete, getPrompt, listPrompts } from "./prompts.js";
 import {
@@ -19,6 +20,7 @@ import {
   subscribeResource,
   unsubscribeResource,
 } from "./resources.js";
+import { getSkill, listSkills, readDirectory } from "./skills.js";
 import { readStatus, statusResource, statusUri, unavailableText } from "./status.js";
 import { supportsTasks, type Tasks } from "./tasks.js";
 import { callTool, listTools } from "./tools.js";
@@ -35,6 +37,8 @@ export interface Hub {
   instructions(): string;
   /** Whether a method exists in an era, other than those that the endpoint handles itself. */
   has(method: string, era: Era): boolean;
+  /** The same, or whether a server may have it as a method of an extension. */
+  mayHave(method: string, era: Era): boolean;
   /** Handles a call. Throws or rejects with an RpcError or a ToolServerError. */
   handle(call: ClientCall): Promise<RpcObject>;
 }
@@ -64,7 +68,7 @@ export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): H
   const routes = createResourceRoutes(servers);
   const callOptions = { offersSignIn, tasks };
   const common: Readonly<Record<string, Method>> = {
-    "tools/list": onePage(({ era }) => listTools(servers(), era, offersSignIn)),
+    "tools/list": onePage((call) => listTools(servers(), routes, call, offersSignIn)),
     "tools/call": (call) => callTool(servers(), routes, call, callOptions),
     "prompts/list": onePage(() => listPrompts(servers())),
     "prompts/get": (call) => getPrompt(servers(), routes, call),
@@ -72,6 +76,9 @@ export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): H
     "resources/templates/list": onePage(async () => ({ resourceTemplates: await routes.listTemplates() })),
     "resources/read": async (call) =>
       call.params.uri === statusUri ? readStatus(servers()) : readResource(routes, call),
+    "resources/directory/read": (call) => readDirectory(routes, call),
+    "skills/list": onePage(() => listSkills(routes)),
+    "skills/get": (call) => getSkill(routes, call),
     "completion/complete": (call) => complete(servers(), routes, call),
   };
   const legacy: Readonly<Record<string, Method>> = {
@@ -88,6 +95,18 @@ export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): H
   const tables: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
     legacy: { ...common, ...legacy, ...tasks.legacy },
     modern: { ...common, ...tasks.modern },
+  };
+
+  /** Whether a method can belong to an extension: it exists in neither era, and a server declares extensions. */
+  const mayBeExtension = (method: string): boolean =>
+    !coreMethods.has(method) &&
+    !Object.values(tables).some((table) => Object.hasOwn(table, method)) &&
+    servers().some(declaresExtensions);
+  const forwardExtension: Method = async (call) => {
+    const route = mayBeExtension(call.method) ? await findMethodRoute(servers(), routes, call) : undefined;
+    if (route === undefined) throw methodNotFound(call.method);
+    call.setRoute(route.server.name, route.name);
+    return route.server.forward(call, { method: call.method, params: route.params });
   };
 
   return {
@@ -114,14 +133,17 @@ export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): H
       return [intro, unavailableText(servers()) ?? [], ...parts].flat().join("\n\n");
     },
     has: (method, era) => Object.hasOwn(tables[era], method),
+    mayHave: (method, era) => Object.hasOwn(tables[era], method) || mayBeExtension(method),
     handle(call) {
       const table = tables[call.era];
       const method = Object.hasOwn(table, call.method) ? table[call.method] : undefined;
-      if (method === undefined) throw methodNotFound(call.method);
-      return method(call);
+      return method === undefined ? forwardExtension(call) : method(call);
     },
   };
 }
+
+/** Methods of the protocol that the gateway handles elsewhere. */
+const coreMethods: ReadonlySet<string> = new Set(["initialize", "server/discover", "subscriptions/listen"]);
 
 /** The maximum length of the instructions of one server, in characters: a client receives those of all servers at once. */
 const maxInstructionsLength = 16_384;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { parsePrefixedUri, prefixedUri, templateFit } from "./resources.js";
+import { parsePrefixedUri, prefixedUri } from "./prefixed-uri.js";
+import { templateFit } from "./resources.js";
 
 test.each([
   ["plain", "file:///a/b"],

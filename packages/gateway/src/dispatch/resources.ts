@@ -2,6 +2,8 @@ import { isObject, quoted, RpcError, type RpcObject, rpcCodes } from "@wirescope
 import type { ClientCall, WatchedResource } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
 import { literalFit } from "../servers/tool-filter.js";
+import { hasApp } from "./app-resources.js";
+import { parsePrefixedUri, prefixedSkill, prefixedUri, skillFolder } from "./prefixed-uri.js";
 
 /** Reads a resource from the server that has it. */
 export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
@@ -37,7 +39,8 @@ export async function unsubscribeResource(call: ClientCall): Promise<RpcObject> 
   return {};
 }
 
-function uriOf({ method, params: { uri } }: ClientCall): string {
+/** The URI that a request names. Throws an RpcError if it names none. */
+export function uriOf({ method, params: { uri } }: ClientCall): string {
   if (typeof uri === "string") return uri;
   throw new RpcError(rpcCodes.invalidParams, `${method} requires a string \`uri\`.`);
 }
@@ -67,6 +70,10 @@ export interface ResourceRoutes {
   /** The resources of all servers, each with a URI that identifies its server. */
   list(): Promise<readonly RpcObject[]>;
   listTemplates(): Promise<readonly RpcObject[]>;
+  /** The skills of all servers, as `list` does. */
+  listSkills(): Promise<readonly RpcObject[]>;
+  /** The URI of the app of a tool of a server: it identifies the server if another has the same. */
+  appUri(server: GatewayServer, uri: string): string;
 }
 
 const maxLearned = 10_000;
@@ -81,6 +88,10 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     const all = servers();
     const listed = all.find(({ resources }) => resources.known?.some((resource) => resource.uri === uri));
     if (listed !== undefined) return listed;
+    const extended = all.find(
+      (server) => hasApp(server, uri) || server.skills.known?.some((skill) => uri.startsWith(skillFolder(skill))),
+    );
+    if (extended !== undefined) return extended;
     const source = learned.get(uri);
     return all.find(({ name }) => name === source) ?? bestFit(all, uri);
   };
@@ -111,7 +122,9 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       const known = lookUp(text);
       if (known !== undefined) return { server: known, uri: text };
       const all = servers();
-      await Promise.all(all.flatMap(({ resources, templates }) => [resources.get(), templates.get()]));
+      await Promise.all(
+        all.flatMap(({ resources, templates, skills }) => [resources.get(), templates.get(), skills.get()]),
+      );
       const late = lookUp(text);
       if (late !== undefined) return { server: late, uri: text };
       const able = all.filter(({ description }) => description?.capabilities.resources !== undefined);
@@ -138,6 +151,23 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       const all = servers();
       return distinguish(await Promise.all(all.map(({ resources }) => resources.get())), all, "uri");
     },
+    async listSkills() {
+      const all = servers();
+      const lists = await Promise.all(all.map(({ skills }) => skills.get()));
+      const owners = ownersOf(lists.map((list) => list?.map(({ uri }) => uri)));
+      return lists.flatMap((list, index) =>
+        (list ?? []).map((skill) =>
+          (owners.get(skill.uri) ?? 0) > 1 ? prefixedSkill(all[index]?.name ?? "", skill) : skill,
+        ),
+      );
+    },
+    appUri(server, uri) {
+      const isShared = servers().some(
+        (other) =>
+          other !== server && (hasApp(other, uri) || other.resources.known?.some((resource) => resource.uri === uri)),
+      );
+      return isShared ? prefixedUri(server.name, uri) : uri;
+    },
     async listTemplates() {
       const all = servers();
       return distinguish(await Promise.all(all.map(({ templates }) => templates.get())), all, "uriTemplate");
@@ -161,23 +191,11 @@ function bestFit(all: readonly GatewayServer[], uri: string): GatewayServer | un
   return best;
 }
 
-const scheme = "wirescope://";
-
-/** A URI that identifies a resource of a server, even if another server has one with the same URI. */
-export function prefixedUri(server: string, uri: string): string {
-  return `${scheme}${encodeURIComponent(server)}/${uri}`;
-}
-
-/** The parts of a prefixed URI; undefined if it is not prefixed. */
-export function parsePrefixedUri(text: string): { readonly server: string; readonly uri: string } | undefined {
-  if (!text.startsWith(scheme)) return undefined;
-  const end = text.indexOf("/", scheme.length);
-  if (end < 0) return undefined;
-  try {
-    return { server: decodeURIComponent(text.slice(scheme.length, end)), uri: text.slice(end + 1) };
-  } catch {
-    return undefined;
-  }
+/** How many lists contain each value. */
+function ownersOf(lists: readonly (readonly unknown[] | undefined)[]): ReadonlyMap<unknown, number> {
+  const counts = new Map<unknown, number>();
+  for (const value of lists.flatMap((list) => [...new Set(list)])) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
 }
 
 /** How well a URI fits a template (RFC 6570): the number of literal characters; undefined if it does not fit. */

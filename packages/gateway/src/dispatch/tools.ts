@@ -1,19 +1,27 @@
-import { type Era, isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
+import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { definitionsOf, exposedName, type Offered, type OfferedTool } from "../servers/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.js";
 import type { GatewayServer } from "../servers/server.js";
-import { findKnown, findOffered } from "./find-offered.js";
+import { appUriOf, isForAppsOnly, showsApps, withOwnApps } from "./app-resources.js";
+import { type Found, findKnown, findOffered } from "./find-offered.js";
 import type { ResourceRoutes } from "./resources.js";
 import { type Tasks, taskSupportOf } from "./tasks.js";
 
 /** The tools of all servers that responded in time. */
 export async function listTools(
   servers: readonly GatewayServer[],
-  era: Era,
+  routes: ResourceRoutes,
+  { era, capabilities }: Pick<ClientCall, "era" | "capabilities">,
   offersSignIn: boolean,
 ): Promise<RpcObject> {
-  const lists = await Promise.all(servers.map((server) => server.tools.get()));
+  const all = await Promise.all(servers.map((server) => server.tools.get()));
+  const lists = all.map((list, index) => {
+    const server = servers[index];
+    if (server === undefined || !list?.some(({ definition }) => appUriOf(definition) !== undefined)) return list;
+    const shown = showsApps(capabilities) ? list : list.filter(({ definition }) => !isForAppsOnly(definition));
+    return withOwnApps(shown, (uri) => routes.appUri(server, uri)) as readonly OfferedTool[];
+  });
   const offered = era === "legacy" ? lists.map((list, index) => asLegacyTools(list, servers[index])) : lists;
   return { tools: definitionsOf([...offered, offersSignIn ? signInTools(servers) : undefined]) };
 }
@@ -30,7 +38,7 @@ export async function callTool(
   const known = findKnown(servers, "tools", name);
   const signedIn = known === undefined && offersSignIn ? callSignInTool(servers, name, call) : undefined;
   if (signedIn !== undefined) return signedIn;
-  const { server, item } = known ?? (await findOffered(servers, "tools", name));
+  const { server, item } = known ?? findForApp(servers, call, name) ?? (await findOffered(servers, "tools", name));
   const { paramHeaders, original } = item;
   call.setRoute(server.name, original);
   if (call.era === "modern" && call.headers !== undefined) assertParamHeaders(paramHeaders, args, call.headers);
@@ -42,6 +50,22 @@ export async function callTool(
   routes.learn(server, result.content);
   const own = mayBeTask || result.resultType === "task" ? tasks.resultOf(server, call, result) : result;
   return call.era === "legacy" ? asLegacyResult(own) : own;
+}
+
+/**
+ * The tool that an app calls by the name that its server gives it: an app does not know the prefix. Undefined if no server with apps has
+ * it, or several have.
+ */
+function findForApp(servers: readonly GatewayServer[], call: ClientCall, name: string): Found<OfferedTool> | undefined {
+  if (!showsApps(call.capabilities)) return undefined;
+  const found = servers.flatMap((server) => {
+    const tools = server.tools.known ?? [];
+    const item = tools.find(({ original }) => original === name);
+    return item !== undefined && tools.some(({ definition }) => appUriOf(definition) !== undefined)
+      ? [{ server, item }]
+      : [];
+  });
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /** The tools of a server as legacy clients accept them. */

@@ -11,6 +11,7 @@ const listKinds = {
   prompts: { method: "prompts/list", field: "prompts", capability: "prompts" },
   resources: { method: "resources/list", field: "resources", capability: "resources" },
   templates: { method: "resources/templates/list", field: "resourceTemplates", capability: "resources" },
+  skills: { method: "skills/list", field: "skills", capability: "io.modelcontextprotocol/skills" },
 } as const;
 
 export type ListKind = keyof typeof listKinds;
@@ -21,6 +22,8 @@ export interface ServerLists {
   readonly prompts: CachedList<Offered>;
   readonly resources: CachedList<RpcObject>;
   readonly templates: CachedList<RpcObject>;
+  /** Of the skills extension. */
+  readonly skills: CachedList<RpcObject>;
   /** Patterns of the filter that matched no tool when the tools were last listed. */
   readonly idlePatterns: readonly string[];
   /** Offers other tools from now on. */
@@ -59,7 +62,7 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
   let idlePatterns: readonly string[] = [];
 
   const onChanged = (kind: ListKind): void =>
-    events.emit({ kind: "list-changed", list: kind === "templates" ? "resources" : kind });
+    events.emit({ kind: "list-changed", list: kind === "templates" || kind === "skills" ? "resources" : kind });
 
   const checkPatterns = (names: readonly string[]): void => {
     const before = idlePatterns;
@@ -119,7 +122,8 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
   const prompts = listOf("prompts", (prompt) => offerPrompt(server, prompt, isUnprefixed));
   const resources = listOf("resources", (resource) => (typeof resource.uri === "string" ? resource : undefined));
   const templates = listOf("templates", (item) => (typeof item.uriTemplate === "string" ? item : undefined));
-  const lists = { tools, prompts, resources, templates };
+  const skills = listOf("skills", (skill) => (typeof skill.uri === "string" ? skill : undefined));
+  const lists = { tools, prompts, resources, templates, skills };
 
   return {
     ...lists,
@@ -160,9 +164,10 @@ async function fetchList(connection: Connection, kind: ListKind, timeoutMs: numb
   const { method, field, capability } = listKinds[kind];
   const deadline = Date.now() + timeoutMs;
   const server = connection.server ?? (await connection.connect({ signal: AbortSignal.timeout(timeoutMs) }));
-  const offered = server.capabilities[capability];
+  const { extensions, ...core } = server.capabilities;
+  const offered = (core as RpcObject)[capability] ?? extensions?.[capability];
   if (offered === undefined) return { items: [], ttlMs: Number.POSITIVE_INFINITY };
-  const ttlMs = offered.listChanged === true ? Number.POSITIVE_INFINITY : unwatchedTtlMs;
+  const ttlMs = isObject(offered) && offered.listChanged === true ? Number.POSITIVE_INFINITY : unwatchedTtlMs;
   const items: RpcObject[] = [];
   let cursor: string | undefined;
   let characters = 0;

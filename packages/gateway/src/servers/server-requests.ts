@@ -16,6 +16,10 @@ export const offeredCapabilities = {
   elicitation: { form: {}, url: {} },
   sampling: { context: {}, tools: {} },
   roots: {},
+  extensions: {
+    // Servers offer apps only to a client that declares this, and legacy servers learn it once.
+    "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] as string[] },
+  },
 } as const;
 
 const forwardedMethods: ReadonlySet<string> = new Set(["elicitation/create", "sampling/createMessage", "roots/list"]);

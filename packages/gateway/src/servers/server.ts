@@ -58,7 +58,7 @@ export interface ServerFailure {
 }
 
 /** One server behind the gateway: its connection, its lists and its calls. */
-export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "resources" | "templates"> {
+export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "resources" | "templates" | "skills"> {
   readonly name: string;
   readonly entry: Entry;
   /** The prefix of the names of its tools and prompts. */
@@ -233,6 +233,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     prompts: lists.prompts,
     resources: lists.resources,
     templates: lists.templates,
+    skills: lists.skills,
     subscriptions,
     get description() {
       return connection?.server;

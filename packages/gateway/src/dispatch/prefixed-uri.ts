@@ -1,0 +1,53 @@
+import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
+
+const scheme = "wirescope://";
+/**
+ * Clients recognize apps and skills by their schemes, which are kept: `ui://server+rest` and `skill://server+/rest`, because the folder
+ * of a skill has the name of the skill.
+ */
+const keptSchemes: Readonly<Record<string, string>> = { "ui://": "+", "skill://": "+/" };
+
+/** A URI that identifies a resource of a server, even if another server has one with the same URI. */
+export function prefixedUri(server: string, uri: string): string {
+  const kept = Object.keys(keptSchemes).find((one) => uri.startsWith(one));
+  if (kept !== undefined) return `${kept}${encodeURIComponent(server)}${keptSchemes[kept]}${uri.slice(kept.length)}`;
+  return `${scheme}${encodeURIComponent(server)}/${uri}`;
+}
+
+/** The parts of a prefixed URI; undefined if it is not prefixed. */
+export function parsePrefixedUri(text: string): { readonly server: string; readonly uri: string } | undefined {
+  const start = [scheme, ...Object.keys(keptSchemes)].find((one) => text.startsWith(one));
+  if (start === undefined) return undefined;
+  const separator = keptSchemes[start] ?? "/";
+  const end = text.indexOf(separator, start.length);
+  if (end < 0) return undefined;
+  const rest = text.slice(end + separator.length);
+  try {
+    return {
+      server: decodeURIComponent(text.slice(start.length, end)),
+      uri: `${start === scheme ? "" : start}${rest}`,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A skill whose URIs identify its server. */
+export function prefixedSkill(server: string, skill: RpcObject): RpcObject {
+  const { resources } = skill;
+  const own = Array.isArray(resources)
+    ? { resources: resources.map((item: unknown) => prefixedItem(server, item)) }
+    : {};
+  return { ...skill, uri: prefixedUri(server, String(skill.uri)), ...own };
+}
+
+/** An item whose URI identifies its server. */
+export function prefixedItem(server: string, item: unknown): unknown {
+  return isObject(item) && typeof item.uri === "string" ? { ...item, uri: prefixedUri(server, item.uri) } : item;
+}
+
+/** The folder of a skill: everything in it belongs to the skill. */
+export function skillFolder({ uri }: RpcObject): string {
+  const text = String(uri);
+  return text.slice(0, text.lastIndexOf("/") + 1);
+}
