@@ -62,6 +62,8 @@ export type InternalEvent =
   /** A log message of a server that relates to no call. */
   | { readonly kind: "server-log"; readonly level: LogLevel; readonly params: RpcObject }
   | { readonly kind: "elicitation-completed"; readonly elicitationId: string; readonly params: RpcObject }
+  /** The state of a task for the legacy session that used it last, with the id that the client uses. */
+  | { readonly kind: "task-status"; readonly session: string; readonly params: RpcObject }
   /** A sign-in to a server has started or ended. */
   | { readonly kind: "sign-in-changed"; readonly server: string };
 

@@ -108,17 +108,19 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const observers = joinObservers([metrics, eventLog, ...(telemetry ? [telemetry] : [])], onDefect);
   const observation = observeToolServers({ registry });
   const sessions: Sessions = createSessions({ limits, events, onLogLevel: () => setLogLevel() });
+  const table = createTaskTable({ max: limits.tasks, clock });
   const servers = createGatewayServers({
     secrets,
     info,
     isUnprefixed: options.isUnprefixed ?? false,
     limits,
+    tasks: table,
     clock,
     events,
     observers,
   });
   const tasks = createTasks({
-    table: createTaskTable({ max: limits.tasks, clock }),
+    table,
     servers: () => servers.all,
     maxWaiting: limits.parkedCalls,
     inputMs: limits.inputMs,

@@ -1,4 +1,9 @@
-import { CallToolResultSchema, ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  CallToolResultSchema,
+  CreateTaskResultSchema,
+  ElicitRequestSchema,
+  TaskStatusNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test } from "vitest";
 import { connectOld, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
@@ -181,6 +186,43 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
     expect(textOf(state.result as object)).toContain("python");
     expect(JSON.stringify(state.result)).not.toContain("related-task");
   }, 60_000);
+
+  test("notifies only the session that has a task of its status, with the id that it uses", async () => {
+    const state =
+      '"status":"working","createdAt":"2026-11-16T12:00:00Z","lastUpdatedAt":"2026-11-16T12:00:00Z","ttl":60000';
+    const server = await serveRaw({
+      initialize: () =>
+        '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"raw","version":"1"}}',
+      "tools/list": () =>
+        '{"tools":[{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}',
+      "tools/call": () => `{"content":[],"task":{"taskId":"t1",${state}}}`,
+    });
+    const gateway = await startTestGateway({ raw: server.entry });
+    await offered(gateway, "raw__job");
+    const heard: { readonly who: string; readonly taskId: string; readonly status: string }[] = [];
+    const listen =
+      (who: string) =>
+      (client: Awaited<ReturnType<typeof connectOld>>): void =>
+        client.setNotificationHandler(TaskStatusNotificationSchema, ({ params: { taskId, status } }) => {
+          heard.push({ who, taskId, status });
+        });
+    const owner = await connectOld(gateway, {}, listen("owner"));
+    await connectOld(gateway, {}, listen("other"));
+    await owner.listTools();
+    const created = await owner.request(
+      { method: "tools/call", params: { name: "raw__job", task: {} } },
+      CreateTaskResultSchema,
+    );
+    const notification = `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t1",${state.replace("working", "completed")}}}`;
+    await expect
+      .poll(() => {
+        server.say(notification);
+        return heard.length;
+      }, patience)
+      .toBeGreaterThan(0);
+    expect(heard[0]).toEqual({ who: "owner", taskId: created.task.taskId, status: "completed" });
+    expect(heard.some(({ who }) => who === "other")).toBe(false);
+  });
 
   test("a tool that must be a task is refused to a modern client without the extension", async () => {
     const server = await serveRaw({

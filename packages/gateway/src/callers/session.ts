@@ -201,6 +201,9 @@ export function createSession(init: SessionInit): Session {
       "server-log"({ level, params }) {
         if (logLevel === undefined || isLevelAtLeast(level, logLevel)) notify("notifications/message", params);
       },
+      "task-status"({ session: owner, params }) {
+        if (owner === id) notify("notifications/tasks/status", params);
+      },
       "elicitation-completed"({ elicitationId, params }) {
         if (elicitations.delete(elicitationId)) notify("notifications/elicitation/complete", params);
       },

@@ -8,7 +8,14 @@ test("limits the rate of log messages to all clients, and reports how many messa
   const events = createEvents();
   events.subscribe({ "server-log": ({ params }) => received.push(String(params.data)) });
   const create = (server: string) => {
-    const notify = createServerNotifications({ server, events, calls: new Set(), onListChanged() {}, now: () => now });
+    const notify = createServerNotifications({
+      server,
+      events,
+      calls: new Set(),
+      tasks: { named: () => undefined, update() {} },
+      onListChanged() {},
+      now: () => now,
+    });
     return (data: string) => notify("notifications/message", { level: "info", data }, { call: undefined });
   };
   const [flooding, quiet] = [create("flooding"), create("quiet")];

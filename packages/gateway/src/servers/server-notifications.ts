@@ -3,8 +3,10 @@ import { isLevelAtLeast, isLogLevel, type RpcObject } from "@wirescope/tool-serv
 import { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import { createRates } from "../limits.js";
+import { legacyTask } from "../task-states.js";
 import type { CallsInFlight } from "./server-calls.js";
 import type { ListKind } from "./server-lists.js";
+import type { TaskTable } from "./task-table.js";
 
 /** Log messages per second that relate to no call, as an average: each is written once for every client. */
 const maxLogRate = 200;
@@ -20,6 +22,8 @@ export interface ServerNotificationsOptions {
   readonly events: Pick<GatewayEvents, "emit">;
   readonly calls: CallsInFlight;
   readonly onListChanged: (kind: ListKind) => void;
+  /** The tasks of all servers. */
+  readonly tasks: Pick<TaskTable, "named" | "update">;
   /** In milliseconds. Default: the system clock. */
   readonly now?: () => number;
 }
@@ -28,7 +32,7 @@ export interface ServerNotificationsOptions {
 export function createServerNotifications(
   options: ServerNotificationsOptions,
 ): (method: string, params: RpcObject, origin: Pick<MessageOrigin, "call">) => void {
-  const { server, events, calls, onListChanged } = options;
+  const { server, events, calls, onListChanged, tasks } = options;
   const rates = createRates(maxLogRate, options.now ?? Date.now);
   let dropped = 0;
 
@@ -61,10 +65,20 @@ export function createServerNotifications(
     if (minLevel !== undefined && isLevelAtLeast(level, minLevel)) call.notify("notifications/message", named);
   };
 
+  /** Only the client that has the task is notified. Modern clients ask for the state. */
+  const reportTask = (params: RpcObject): void => {
+    const task = tasks.named(server, params.taskId);
+    if (task === undefined) return;
+    tasks.update(task, params);
+    const { session, id } = task;
+    if (session !== undefined) events.emit({ kind: "task-status", session, params: legacyTask(params, id) });
+  };
+
   return (method, params, origin) => {
     const changed = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined;
     if (changed !== undefined) for (const kind of changed) onListChanged(kind);
     else if (method === "notifications/message") log(params, origin);
+    else if (method === "notifications/tasks/status") reportTask(params);
     else if (method === "notifications/resources/updated" && typeof params.uri === "string") {
       events.emit({ kind: "resource-updated", server, uri: params.uri });
     } else if (method === "notifications/elicitation/complete" && typeof params.elicitationId === "string") {

@@ -22,6 +22,7 @@ import { createServerLists, type ServerLists } from "./server-lists.js";
 import { createServerNotifications } from "./server-notifications.js";
 import { forwardServerRequest, offeredCapabilities } from "./server-requests.js";
 import { createServerSubscriptions, type ServerSubscriptions } from "./server-subscriptions.js";
+import type { TaskTable } from "./task-table.js";
 import type { ToolFilter } from "./tool-filter.js";
 
 /** The state of a server behind the gateway; a snapshot. */
@@ -104,6 +105,8 @@ export interface GatewayServerOptions {
   readonly subscriptions: ServerSubscriptions | undefined;
   readonly isUnprefixed: boolean;
   readonly era: "auto" | "legacy";
+  /** The tasks of all servers. */
+  readonly tasks: Pick<TaskTable, "named" | "update">;
   readonly clock: Clock;
   readonly events: GatewayEvents;
   readonly observers: Pick<Required<CallObserver>, "forwarding">;
@@ -206,6 +209,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     events,
     calls: calls.all,
     onListChanged: lists.refresh,
+    tasks: options.tasks,
   });
   const subscriptions = options.subscriptions ?? createServerSubscriptions();
   subscriptions.attach(() => connection);

@@ -10,6 +10,7 @@ import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { createGatewayServer, type GatewayServer, type ServerStatus } from "./server.js";
 import type { Departure } from "./server-calls.js";
 import type { ServerSettings, SettingsByServer } from "./server-settings.js";
+import type { TaskTable } from "./task-table.js";
 import type { ToolFilter } from "./tool-filter.js";
 
 /** All servers behind the gateway. */
@@ -42,6 +43,7 @@ export interface GatewayServersOptions {
   /** Whether tools and prompts keep the names that their servers give them. */
   readonly isUnprefixed: boolean;
   readonly limits: GatewayLimits;
+  readonly tasks: Pick<TaskTable, "named" | "update">;
   readonly clock: Clock;
   readonly events: GatewayEvents;
   readonly observers: Pick<Required<CallObserver>, "forwarding">;
@@ -89,6 +91,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
       subscriptions: before?.subscriptions,
       isUnprefixed: isUnprefixed || settings?.prefix === "never",
       era: settings?.era ?? "auto",
+      tasks: options.tasks,
       clock,
       events,
       observers: options.observers,
