@@ -7,11 +7,16 @@ export interface ClientBook {
   register(request: LoggedRequest): QuirkResponse;
   /** The redirect URIs of a known client, or `any` if they are not checked; undefined for an unknown client. */
   find(clientId: string): { readonly redirectUris: readonly string[] | "any" } | undefined;
+  /** Reads the document of a client id that is a url, for a redirect URI, and adds the client if the document is valid. */
+  readDocument(clientId: string, redirectUri: string): Promise<void>;
   forget(clientId: string): void;
   forgetAll(): void;
 }
 
-export function createClientBook(quirks: ReadonlySet<Quirk>): ClientBook {
+/** Fetches a client-id metadata document. Rejects if it cannot be read. */
+export type FetchDocument = (url: string) => Promise<Readonly<Record<string, unknown>>>;
+
+export function createClientBook(quirks: ReadonlySet<Quirk>, fetchDocument?: FetchDocument): ClientBook {
   const clients = new Map<string, { readonly redirectUris: readonly string[] }>();
   return {
     register({ json }) {
@@ -35,8 +40,24 @@ export function createClientBook(quirks: ReadonlySet<Quirk>): ClientBook {
       ];
     },
     find(clientId) {
-      if (quirks.has("takes-metadata-documents") && clientId.startsWith("https://")) return { redirectUris: "any" };
+      const isDocument = quirks.has("takes-metadata-documents") && clientId.startsWith("https://");
+      if (isDocument && fetchDocument === undefined) return { redirectUris: "any" };
       return clients.get(clientId);
+    },
+    async readDocument(clientId, redirectUri) {
+      if (!quirks.has("takes-metadata-documents") || !clientId.startsWith("https://")) return;
+      try {
+        const {
+          client_id: id,
+          redirect_uris: uris,
+          token_endpoint_auth_method: method,
+        } = (await fetchDocument?.(clientId)) ?? {};
+        // RFC 8252 (section 7.3): the port of a loopback redirect may be any.
+        const isKnown = Array.isArray(uris) && uris.includes(redirectUri.replace(/:\d+(?=\/)/, ""));
+        if (id === clientId && method === "none" && isKnown) clients.set(clientId, { redirectUris: [redirectUri] });
+      } catch {
+        clients.delete(clientId);
+      }
     },
     forget: (clientId) => void clients.delete(clientId),
     forgetAll: () => clients.clear(),

@@ -8,7 +8,7 @@ import {
 } from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
 import { authorize, type ConsentPage } from "./authorize.js";
-import { clientIdOf, createClientBook } from "./client-book.js";
+import { clientIdOf, createClientBook, type FetchDocument } from "./client-book.js";
 import { createTokenBook } from "./token-book.js";
 
 /** An authorization server with a switch per deviation. It rotates refresh tokens and detects their reuse. */
@@ -46,6 +46,8 @@ export interface HostileAuthorizationServerOptions extends LocalServerOptions {
   readonly consentPage?: ConsentPage | undefined;
   /** The target of redirects to another origin. Default: an address where nothing listens. */
   readonly elsewhere?: string | undefined;
+  /** Fetches the client-id metadata documents that it accepts. Default: they are accepted without reading them. */
+  readonly fetchDocument?: FetchDocument | undefined;
 }
 
 /** Starts an authorization server on 127.0.0.1. Rejects if the port is in use. */
@@ -54,7 +56,7 @@ export async function startHostileAuthorizationServer(
 ): Promise<HostileAuthorizationServer> {
   const { path: base = "", elsewhere = nowhere, consentPage } = options;
   const quirks = new Set(options.quirks);
-  const clients = createClientBook(quirks);
+  const clients = createClientBook(quirks, options.fetchDocument);
   const tokens = createTokenBook(quirks, () => self.lifetimeS);
 
   const token = (request: LoggedRequest): QuirkResponse => {
@@ -76,6 +78,7 @@ export async function startHostileAuthorizationServer(
       case "/moved":
         return [200, serverMetadata(input)];
       case "/authorize":
+        await clients.readDocument(request.query.get("client_id") ?? "", request.query.get("redirect_uri") ?? "");
         return authorize({ quirks, issuer, clients, tokens, consentPage }, request);
       case "/token":
         if (quirks.has("token-redirects-away")) return [307, "", { location: elsewhere }];

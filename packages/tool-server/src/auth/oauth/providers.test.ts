@@ -90,7 +90,7 @@ describe("[TS-D-OAUTH-10] a known provider", () => {
   });
 });
 
-describe("[TS-D-OAUTH-11] the error of a sign-in names the setting to change, and following it signs in:", () => {
+describe("[TS-D-OAUTH-11] the error of a sign-in", () => {
   const local = { redirect: { host: "localhost" as const } };
   const contoso = { ...publicClient, ...local, assumePkce: true };
   const newClient = { client: { clientId: "new-client", clientSecret: "registered-secret" } };
@@ -135,7 +135,7 @@ describe("[TS-D-OAUTH-11] the error of a sign-in names the setting to change, an
       ],
     ],
   )(
-    "names the setting to change, and signs in after it is followed: %s",
+    "names the setting to change for %s, and following it signs in",
     async (_, provider, host, before, advice, after) => {
       const world = await createProviderWorld(provider, { host });
       const failure = await world
@@ -147,12 +147,12 @@ describe("[TS-D-OAUTH-11] the error of a sign-in names the setting to change, an
     },
   );
 
-  test("AADSTS901002, for a request with a resource and without scopes", () => {
+  test("names the setting to change for AADSTS901002, for a request with a resource and without scopes", () => {
     const said = "invalid_request: AADSTS901002: The 'resource' request parameter is not supported.";
     expect(providerHint(said)).toMatchObject({ code: "resource-rejected", write: '"oauth": {"resource": false}' });
   });
 
-  test("a token of Auth0 without an audience is rejected by the server", async () => {
+  test("reports nothing for a token of Auth0 without an audience, which only the tool server rejects", async () => {
     const world = await createProviderWorld("auth0");
     expect(await world.call(world.session(publicClient))).toBe(401);
   });

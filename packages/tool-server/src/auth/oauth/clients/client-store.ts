@@ -6,6 +6,7 @@ import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { sendOAuthRequest } from "../requests/oauth-request.js";
+import { defaultClientMetadataUrl } from "./client-metadata.js";
 import {
   type ClientAuthentication,
   type ConfiguredClient,
@@ -36,7 +37,10 @@ export interface ClientStore {
   register(server: AuthorizationServer, redirectUri: string, signal?: AbortSignal): Promise<KnownClient>;
   /** Stores the redirect URI of a client, so that its port stays the same. */
   keepRedirect(server: AuthorizationServer, client: OAuthClient, redirectUri: string): Promise<void>;
-  /** Deletes a dead registration, unless it was replaced; resolves with whether it did. */
+  /**
+   * Deletes a dead registration, unless it was replaced; or stops using a metadata document, if a client can be registered instead.
+   * Resolves with whether it did.
+   */
   drop(server: AuthorizationServer, client: OAuthClient): Promise<boolean>;
 }
 
@@ -46,19 +50,21 @@ export interface ClientStoreOptions {
   readonly keyOf: (issuer: string) => VaultKey;
   /** A client that was registered manually. Its secrets are added to the registry at once. */
   readonly configured?: ConfiguredClient | undefined;
-  /** The url of a client-id metadata document. https, with a path. */
+  /** The url of a client-id metadata document: https, with a path. Default: the document of this project. */
   readonly metadataUrl?: string | undefined;
 }
 
 /** Throws a TypeError if the configured client is invalid. */
 export function createClientStore(context: OAuthContext, options: ClientStoreOptions): ClientStore {
-  const { vault, keyOf, configured, metadataUrl } = options;
+  const { vault, keyOf, configured, metadataUrl = defaultClientMetadataUrl } = options;
+  /** Issuers that could not use the document. */
+  const refusedDocument = new Set<string>();
   const { track = untracked } = context;
   const key = configured === undefined ? undefined : readClientKey(configured);
   for (const secret of [configured?.clientSecret, configured?.privateKey]) {
     if (secret !== undefined) context.secrets.add(secret);
   }
-  if (metadataUrl !== undefined && !isMetadataUrl(metadataUrl)) {
+  if (!isMetadataUrl(metadataUrl)) {
     throw new TypeError("The url of a client-id metadata document must be https and have a path.");
   }
 
@@ -69,7 +75,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
         configured.authentication ?? chooseAuthentication({ clientSecret, key }, server.authenticationMethods);
       return { kind: "configured", clientId, clientSecret, key, authentication };
     }
-    if (metadataUrl === undefined || !server.takesMetadataDocuments) return undefined;
+    if (!server.takesMetadataDocuments || refusedDocument.has(server.issuer)) return undefined;
     return { kind: "metadata-document", clientId: metadataUrl, authentication: "none" };
   };
 
@@ -131,6 +137,13 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
       await vault.put(keyOf(server.issuer), clientRecordToJson({ clientId: client.clientId, redirectUri }));
     },
     async drop(server, client) {
+      if (client.kind === "metadata-document") {
+        if (server.registrationEndpoint === undefined || refusedDocument.has(server.issuer)) return false;
+        refusedDocument.add(server.issuer);
+        const text = `${server.issuer} does not accept the client-id metadata document ${client.clientId}; it may be unable to read it. A client is registered instead.`;
+        reportEvent(context, "client-dropped", text, "warning");
+        return true;
+      }
       const kept = await read(server.issuer);
       if (client.kind !== "registered" || kept?.record.clientId !== client.clientId) return false;
       const isDropped = await vault.deleteIf(keyOf(server.issuer), kept.entry.revision);

@@ -1,4 +1,5 @@
 import { stringOf } from "../../../json-object.js";
+import { parseUrl } from "../../../url.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
@@ -86,10 +87,10 @@ function authenticationGiven(method: string | undefined, clientSecret: string | 
 }
 
 const complaint =
-  /invalid[_ ]client|unauthorized[_ ]client|unknown[_ ]client|client[^.<]{0,40}(?:not found|does not exist|not registered|unknown|invalid)|redirect[_ ]uri/i;
+  /client[^.<]{0,20}metadata|invalid[_ ]client|unauthorized[_ ]client|unknown[_ ]client|client[^.<]{0,40}(?:not found|does not exist|not registered|unknown|invalid)|redirect[_ ]uri/i;
 
 /**
- * Whether the authorization server no longer knows a registration. A browser would show that to a person and send no
+ * Whether the authorization server does not know a client: a registration that it deleted, or a document that it cannot read. A browser would show that to a person and send no
  * response, so we check first. Only an error that names the client or its redirect counts; the browser shows all
  * others.
  */
@@ -104,11 +105,13 @@ export async function isClientDead(
       url: authorizationUrl,
       headers: { accept: "text/html, application/json" },
     } as const;
-    const { status, body } = await sendOAuthRequest(
+    const { status, body, headers } = await sendOAuthRequest(
       context,
       { ...request, asked: "a check of the registration" },
       signal,
     );
+    const error = parseUrl(headers.location ?? "")?.searchParams.get("error");
+    if (error === "invalid_client" || error === "unauthorized_client") return true;
     return [400, 401, 403, 404].includes(status) && complaint.test(body);
   } catch {
     signal?.throwIfAborted();

@@ -33,7 +33,7 @@ export interface OAuthSessionOptions extends RequestSettings {
   readonly issuer?: string | undefined;
   /** A client that was registered manually. Default: a metadata document, or a registration. */
   readonly client?: ConfiguredClient | undefined;
-  /** The url of a client-id metadata document, for servers that support it. */
+  /** The url of a client-id metadata document, for servers that support it. Default: that of this project. */
   readonly clientMetadataUrl?: string | undefined;
   /** The scopes to request if the tool server's challenge names none. Default: those of its metadata. */
   readonly scopes?: readonly string[] | undefined;

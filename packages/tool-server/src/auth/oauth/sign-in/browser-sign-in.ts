@@ -1,6 +1,9 @@
+import type { ToolServerError } from "../../../errors.js";
 import type { KnownClient } from "../clients/client-store.js";
 import { isClientDead } from "../clients/register-client.js";
 import { knownIssuer } from "../discovery/known-issuers.js";
+import type { OAuthContext } from "../oauth-context.js";
+import { oauthFailure } from "../oauth-errors.js";
 import { codeGrant, requestTokens } from "../tokens/token-request.js";
 import {
   type AuthorizationParameters,
@@ -57,16 +60,30 @@ async function clientFor(
   const { server } = discovery;
   if (known === undefined) return clients.register(server, redirectUri, signal);
   const { client } = known;
-  if (client.kind !== "registered") {
+  if (client.kind === "configured") {
     await clients.keepRedirect(server, client, redirectUri);
     return known;
   }
   // The configured redirect differs from the registered one.
-  if (known.redirectUri !== redirectUri) return clients.register(server, redirectUri, signal);
+  if (client.kind === "registered" && known.redirectUri !== redirectUri) {
+    return clients.register(server, redirectUri, signal);
+  }
   const probe = createAuthorizationAttempt(context, server, client, parametersOf(flow, redirectUri));
-  if (!(await isClientDead(context, probe.url, signal))) return known;
-  await clients.drop(server, client);
-  return clients.register(server, redirectUri, signal);
+  if (await isClientDead(context, probe.url, signal)) {
+    if (client.kind === "registered") await clients.drop(server, client);
+    else if (!(await clients.drop(server, client))) throw documentRefused(context, server.issuer, client.clientId);
+    return clients.register(server, redirectUri, signal);
+  }
+  await clients.keepRedirect(server, client, redirectUri);
+  return known;
+}
+
+function documentRefused(context: OAuthContext, issuer: string, url: string): ToolServerError {
+  return oauthFailure(context, "REGISTRATION_REFUSED", {
+    problem: `its authorization server ${issuer} does not accept the client-id metadata document ${url}, and registers no clients.`,
+    advice:
+      "Check that it can read the document at that address. Otherwise set clientMetadataUrl, or clientId, in the oauth object of the entry.",
+  });
 }
 
 function parametersOf({ rules, scopes, key }: SignInContext, redirectUri: string): AuthorizationParameters {

@@ -101,7 +101,7 @@ export function createTokenRenewer(
     const { error, failure } = outcome;
     if (error === "invalid_grant") return { kind: "dead", failure };
     // The tokens of a deleted client are invalid too.
-    if (error === "invalid_client" && client !== undefined && (await clients.drop(server, client)))
+    if (error === "invalid_client" && client?.kind === "registered" && (await clients.drop(server, client)))
       return { kind: "dead", failure };
     return { kind: "refused", failure };
   };

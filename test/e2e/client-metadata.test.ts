@@ -1,0 +1,124 @@
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { startHostileAuthorizationServer, startHostileToolServer } from "@wirescope/quirks";
+import { createSecretRegistry, createToolServers } from "@wirescope/tool-server";
+import { createMemoryVault } from "@wirescope/tool-server/auth";
+import { createConfiguration } from "@wirescope/tool-server/config";
+import { defaultClientMetadataUrl } from "@wirescope/tool-server/internal";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createDocumentServer } from "../../deploy/client-metadata/serve.mjs";
+
+const document = JSON.parse(
+  readFileSync(new URL("../../deploy/client-metadata/client-metadata.json", import.meta.url), "utf8"),
+);
+
+/** The server of the document, on this machine; resolves with its origin. */
+async function startDocumentServer(): Promise<string> {
+  const server = createDocumentServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A server whose authorization server fetches documents from `origin`, and a call of its tool by a person who signs in. */
+async function signInAndCall(quirks: Parameters<typeof startHostileAuthorizationServer>[0], origin: string) {
+  const fetched: string[] = [];
+  const authorization = await startHostileAuthorizationServer({
+    ...quirks,
+    async fetchDocument(url) {
+      fetched.push(url);
+      const response = await fetch(`${origin}${new URL(url).pathname}`, { redirect: "error" });
+      if (response.headers.get("content-type") !== "application/json") throw new Error("It is no JSON.");
+      return (await response.json()) as Record<string, unknown>;
+    },
+  });
+  const tool = await startHostileToolServer({
+    authorizationServers: [authorization.issuer],
+    scopesOf: (token) => authorization.scopesOf(token),
+  });
+  const clientIds: (string | null)[] = [];
+  const secrets = createSecretRegistry();
+  const servers = createToolServers({
+    configuration: createConfiguration({ notes: { url: tool.url } }, { secrets }),
+    variables: {},
+    pluginRoot: "/",
+    secrets,
+    assertTrusted: async () => {},
+    settings: { info: { name: "test", version: "1" } },
+    oauth: {
+      vault: createMemoryVault(),
+      allowInsecureLoopback: true,
+      signIn: {
+        async begin({ way }) {
+          clientIds.push(new URL(way.url).searchParams.get("client_id"));
+          await fetch(way.url);
+          return undefined;
+        },
+      },
+    },
+  });
+  onTestFinished(async () => {
+    await servers.close();
+    await Promise.all([authorization.close(), tool.close()]);
+  });
+  const call = async (): Promise<unknown> => (await servers.open("notes")).callTool({ name: "scopes" });
+  return { authorization, fetched, clientIds, call };
+}
+
+describe("[TS-D-OAUTH-12] the client-id metadata document of the project", () => {
+  test("describes a public native client at its own address", () => {
+    expect(document).toMatchObject({
+      client_id: defaultClientMetadataUrl,
+      redirect_uris: ["http://127.0.0.1/callback", "http://localhost/callback"],
+      token_endpoint_auth_method: "none",
+      application_type: "native",
+    });
+  });
+
+  test("is served as application/json at its path, next to a page that says what it is", async () => {
+    const origin = await startDocumentServer();
+    const response = await fetch(`${origin}${new URL(defaultClientMetadataUrl).pathname}`);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.json()).toEqual(document);
+    expect(await (await fetch(origin)).text()).toContain(defaultClientMetadataUrl);
+    expect((await fetch(`${origin}/other`)).status).toBe(404);
+  });
+
+  test("signs in to a server that accepts nothing else", async () => {
+    const quirks = ["takes-metadata-documents", "registration-absent"] as const;
+    const { call, clientIds, fetched, authorization } = await signInAndCall({ quirks }, await startDocumentServer());
+    expect(await call()).toMatchObject({ content: [{ text: expect.stringContaining("notes:read") }] });
+    expect(clientIds).toEqual([defaultClientMetadataUrl]);
+    expect(fetched).toContain(defaultClientMetadataUrl);
+    expect(authorization.count("/register")).toBe(0);
+  });
+
+  test("is preferred to a registration", async () => {
+    const { call, authorization } = await signInAndCall(
+      { quirks: ["takes-metadata-documents"] },
+      await startDocumentServer(),
+    );
+    await call();
+    expect(authorization.count("/register")).toBe(0);
+  });
+
+  test("gives way to a registration if the server cannot read it, before a browser opens", async () => {
+    const { call, clientIds, authorization } = await signInAndCall(
+      { quirks: ["takes-metadata-documents"] },
+      "http://127.0.0.1:9",
+    );
+    expect(await call()).toMatchObject({ content: [{ text: expect.stringContaining("notes:read") }] });
+    expect(clientIds).toEqual([expect.stringMatching(/^client-/)]);
+    expect(authorization.count("/register")).toBe(1);
+  });
+
+  test("is named in the error if the server can neither read it nor register a client", async () => {
+    const quirks = ["takes-metadata-documents", "registration-absent"] as const;
+    const { call, clientIds } = await signInAndCall({ quirks }, "http://127.0.0.1:9");
+    await expect(call()).rejects.toMatchObject({
+      code: "REGISTRATION_REFUSED",
+      message: expect.stringContaining(`does not accept the client-id metadata document ${defaultClientMetadataUrl}`),
+    });
+    expect(clientIds).toEqual([]);
+  });
+});
