@@ -117,7 +117,11 @@ test("[TS-D-DIALECT-1, TS-D-TYPE-3, TS-D-URL-3] connects to every usable server 
     sse: `http://127.0.0.1:${port}/sse`,
   };
   const reached: string[] = [];
-  environment["input:perplexity-key"] = "key-that-a-person-entered";
+  Object.assign(environment, {
+    INPUT_PERPLEXITY_KEY: "key-that-a-person-entered",
+    INPUT_TENANT: "mcp",
+    INPUT_X_API_KEY: "another-key-that-was-entered",
+  });
   for (const [dialect, fixture, path] of dialectFiles) {
     const file = write(path, dialectFixture(fixture, servers));
     await approveAll(file);
@@ -138,7 +142,7 @@ test("[TS-D-DIALECT-1, TS-D-TYPE-3, TS-D-URL-3] connects to every usable server 
 describe("an entry", () => {
   const command = process.execPath;
 
-  test("[TS-D-DIALECT-4] runs in its cwd, with the variables of its envFile, which env overrides", async () => {
+  test("[TS-D-DIALECT-4] runs a server in its cwd, with the variables of its envFile, which env overrides", async () => {
     write("more.env", "A=of-the-file\nB=of-the-file\nAPI_TOKEN=token-of-the-env-file\nWIRESCOPE_X=never\n");
     const entry = { command, args: ["server.mjs"], cwd: "mcp-servers/python", envFile: "more.env", env: { B: "own" } };
     const servers = await openOne(entry);
@@ -169,7 +173,7 @@ describe("an entry", () => {
     expect(await servers.status()).toMatchObject([{ state: "NOT_TRUSTED" }]);
   });
 
-  test("[TS-D-DIALECT-4] lists only the tools that it selects, and sends no call of another", async () => {
+  test("[TS-D-DIALECT-4] lists only the tools that an entry selects, and sends no call of another", async () => {
     const url = await startHttp();
     for (const entry of [
       { url, excludeTools: ["screenshot"] },
@@ -197,7 +201,7 @@ describe("an entry", () => {
     expect(await failureOf(servers.open("s"))).toMatchObject({ code: "SERVER_DISABLED" });
   });
 
-  test("[TS-D-DIALECT-4] ends a call after its timeout", async () => {
+  test("[TS-D-DIALECT-4] ends a call after the timeout of its entry", async () => {
     const silent = `${stdioServer.replace("const text = () =>", "const text = () => new Promise(() => {}) ||")}`;
     write("silent.mjs", silent);
     const servers = await openOne({ command, args: ["silent.mjs"], tool_timeout_sec: 0.2 });

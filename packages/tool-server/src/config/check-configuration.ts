@@ -9,8 +9,8 @@ import {
 } from "./check-credentials.js";
 import { checkDocumentation, type NeededPermissions, neededPermissions, readDocuments } from "./documentation.js";
 import type { Entry } from "./entry.js";
+import { parseText } from "./find-servers.js";
 import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
-import { parseJsonWithPositions } from "./json-with-positions.js";
 import { parseConfiguration } from "./parse-configuration.js";
 import { substituteEntry, type Variables } from "./substitute-entry.js";
 import { pluginRootVariable } from "./template.js";
@@ -66,7 +66,7 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
   const documents = await readDocuments(pluginRoot);
   checkDocumentation(entries, uses, permissions, documents, report);
   const search = createCredentialSearch(credentialsOf(uses, variables ?? {}));
-  checkComments(text, search, report);
+  checkComments(text, options.file, search, report);
   more.push(...checkDocuments(documents, search));
   more.push(...(await checkFiles(entries, pluginRoot, envFiles, search)));
   const all = sortFindings([...findings, ...more]).map((finding) => redactFinding(finding, secrets));
@@ -88,8 +88,8 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
 }
 
 /** Finds credentials in the comments of the file; those in its fields are found by the rules of the fields. */
-function checkComments(text: string, search: CredentialSearch, report: Report): void {
-  const { comments } = parseJsonWithPositions(text, { allowComments: true });
+function checkComments(text: string, file: string | undefined, search: CredentialSearch, report: Report): void {
+  const { comments } = parseText(text, file);
   // Everything else becomes blanks, so that lines and columns stay those of the file.
   const pieces: string[] = [];
   let at = 0;

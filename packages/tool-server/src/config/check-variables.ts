@@ -97,7 +97,8 @@ const invisible = /(?! )[\p{Zs}\p{Zl}\p{Zp}\p{Cf}]/u;
 /** Whether the value of a variable in a field is a secret, based on the field, the preceding text and the variable's name. */
 export function isSecretPosition(field: TemplateField, variable: string): boolean {
   if (variable === notSecretVariable) return false;
-  if (isSecretName(variable)) return true;
+  if (isSecretName(variable) || variablesOf(field.template).some((one) => one.name === variable && one.isSecret))
+    return true;
   // In an address, only the password is secret: the database name must not be redacted everywhere.
   if (field.field.startsWith("env.") && isAddress(literalOf(field.template)))
     return isPasswordOfAddress(field, variable);

@@ -11,6 +11,8 @@ export const dialectFiles: readonly (readonly [dialect: DialectName, fixture: st
   ["roo", "roo.json", ".roo/mcp.json"],
   ["windsurf", "windsurf.json", "windsurf/mcp_config.json"],
   ["gemini", "gemini.json", ".gemini/settings.json"],
+  ["codex", "codex.toml", ".codex/config.toml"],
+  ["server-json", "server-json.json", "server.json"],
   ["zed", "zed.json", "zed/settings.json"],
   ["mcp-json", "mcp-json.json", "mcp.json"],
 ];

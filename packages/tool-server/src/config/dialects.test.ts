@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { createSecretRegistry } from "../secrets/redactor.js";
 import { foreignFields } from "./dialect-fields.js";
 import { dialectOfFile, dialects } from "./dialects.js";
 import { dialectFiles, dialectFixture } from "./dialects.test.helper.js";
 import type { Entry, NetworkEntry, StdioEntry } from "./entry.js";
 import { type Configuration, parseConfiguration } from "./parse-configuration.js";
+import { resolveEntry, substituteEntry } from "./substitute-entry.js";
 
 /** All fields of both kinds of entries. */
 type AnyEntry = Omit<NetworkEntry, "type"> & Omit<StdioEntry, "type"> & Pick<Entry, "type">;
@@ -127,5 +129,95 @@ describe("the fields of a program", () => {
       const titles = names.map((each) => dialects.find((dialect) => dialect.name === each)?.title);
       expect(page).toContain(`\n| \`${name}\` | ${titles.join(", ")} | `);
     }
+  });
+});
+
+describe("a TOML file", () => {
+  test("[TS-D-DIALECT-1] reports the positions of tables and keys in TOML", () => {
+    const text = dialectFixture("codex.toml").replace("https://mcp.example.com/mcp", "http://mcp.example.com/mcp");
+    const { entries, findings } = parseConfiguration(text, { file: "config.toml" });
+    expect(entries.map(({ name, line }) => [name, line])).toEqual([
+      ["context7", 3],
+      ["figma", 13],
+      ["chrome_devtools", 18],
+      ["switched_off", 29],
+    ]);
+    expect(findings.filter(({ severity }) => severity === "error")).toMatchObject([
+      { server: "figma", code: "url-insecure", line: 14, column: 1 },
+    ]);
+    expect(entries).toMatchObject([
+      { callTimeoutMs: 45_000, connectTimeoutMs: 20_000, env: [{ name: "MY_ENV_VAR" }, { isOptional: true }] },
+      { headers: [{ name: "Authorization" }, { name: "X-Figma-Region" }] },
+      { tools: { include: ["open", "screenshot", "add"], exclude: ["screenshot"] } },
+      { isDisabled: true },
+    ]);
+  });
+
+  test("[TS-D-DIALECT-1] reports invalid TOML at its position, without its content", () => {
+    const { findings } = parseConfiguration('[mcp_servers.a]\ntoken = "very-secret-token\n', { file: "config.toml" });
+    expect(findings).toMatchObject([{ code: "json-syntax", severity: "error", line: 2 }]);
+    expect(JSON.stringify(findings)).not.toContain("very-secret");
+  });
+});
+
+describe("a server.json", () => {
+  test("[TS-D-DIALECT-1] makes an entry of each package and remote of a server.json, and inputs of what a person has to choose", () => {
+    const { entries, inputs } = parseConfiguration(dialectFixture("server-json.json"));
+    expect(entries.map(({ name, type }) => [name, type])).toEqual([
+      ["hybrid-mcp-npm", "stdio"],
+      ["hybrid-mcp-streamable-http", "http"],
+      ["hybrid-mcp-sse", "sse"],
+    ]);
+    expect(inputs.map(({ id, isSecret }) => [id, isSecret])).toEqual([
+      ["X-API-Key", true],
+      ["tenant", false],
+    ]);
+  });
+
+  test("[TS-D-DIALECT-1] runs a package of a server.json by the program of its registry, with its version", () => {
+    const packages = [
+      { registryType: "npm", identifier: "@example/server", version: "1.0.2", transport: { type: "stdio" } },
+      { registry_type: "pypi", identifier: "weather", version: "0.5.0", runtime_hint: "uvx" },
+      { registryType: "oci", identifier: "mcp/files", version: "2", environmentVariables: [{ name: "A" }] },
+      { registryType: "mcpb", identifier: "https://example.com/x.mcpb" },
+    ];
+    const { entries, findings } = parseConfiguration(JSON.stringify({ name: "io.example/x", packages }));
+    const lines = entries.map((entry) =>
+      entry.type === "stdio" ? [entry.command, ...entry.args].map(({ template }) => template.text).join(" ") : "",
+    );
+    expect(lines).toEqual([
+      "npx -y @example/server@1.0.2",
+      "uvx weather==0.5.0",
+      "docker run -i --rm -e A mcp/files:2",
+    ]);
+    expect(findings).toMatchObject([{ severity: "warning", server: "x-mcpb" }]);
+  });
+});
+
+describe("an input", () => {
+  const text = dialectFixture("vscode.json");
+  const [entry] = parseConfiguration(text).entries;
+  if (entry === undefined) throw new Error("The fixture has no entry.");
+
+  test("[TS-D-DIALECT-6] takes an input from the variable with its name, and treats a password as a secret", () => {
+    const secrets = createSecretRegistry();
+    const variables = { HOME: "/home/me", INPUT_PERPLEXITY_KEY: "entered-by-a-person" };
+    const resolved = resolveEntry(entry, { variables, pluginRoot: "/srv", secrets });
+    expect(resolved).toMatchObject({ env: { PERPLEXITY_API_KEY: "entered-by-a-person" } });
+    expect(secrets.redact("entered-by-a-person")).not.toContain("entered");
+  });
+
+  test("[TS-D-DIALECT-6] reports an input that is not set, and names its variable", () => {
+    const { entry: resolved, findings } = substituteEntry(entry, {
+      variables: {},
+      pluginRoot: "/srv",
+      secrets: createSecretRegistry(),
+    });
+    expect(resolved).toBeUndefined();
+    expect(findings).toMatchObject([{ code: "variable-unset", fix: expect.stringContaining("INPUT_PERPLEXITY_KEY") }]);
+  });
+
+  test("[TS-D-DIALECT-6] includes the definition of an input in what an approval covers", () => {
+    expect(entry.written).toMatchObject({ $inputs: [{ id: "perplexity-key", password: true }] });
   });
 });

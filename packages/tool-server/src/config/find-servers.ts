@@ -1,4 +1,4 @@
-import { type DialectName, dialectOfEntry, dialectOfFile, dialects } from "./dialects.js";
+import { type DialectName, dialectOfEntry, dialectOfFile, dialects, isServerJson, looksLikeToml } from "./dialects.js";
 import { type JsonPath, quoteName, type Report } from "./finding.js";
 import { type InputDefinition, parseInputs } from "./inputs.js";
 import {
@@ -9,9 +9,12 @@ import {
   type ParsedJson,
   parseJsonWithPositions,
 } from "./json-with-positions.js";
+import { registryServers } from "./registry-server.js";
+import { parseTomlWithPositions } from "./toml-with-positions.js";
 
-/** Parses the text of a file, as JSON with comments. */
-export function parseText(text: string): ParsedJson {
+/** Parses the text of a file, as JSON with comments or as TOML. */
+export function parseText(text: string, file?: string): ParsedJson {
+  if (dialectOfFile(file) === "codex" || looksLikeToml(text)) return parseTomlWithPositions(text);
   return parseJsonWithPositions(text, { allowComments: true });
 }
 
@@ -39,6 +42,11 @@ const otherKeys: ReadonlySet<string> = new Set(["$schema", "inputs"]);
 /** Finds the entries of a file: in the objects that programs have them in, or else at the top level. */
 export function findServers(root: JsonObjectNode, file: string | undefined, report: Report): FoundServers {
   const position = { line: root.line, column: root.column, path: [] };
+  if (isServerJson(root.members)) {
+    const { members, inputs } = registryServers(root, report);
+    const all = members.map((member) => ({ member, path: [] }));
+    return { dialect: "server-json", entryDialect: "server-json", members: all, inputs };
+  }
   const inputs = parseInputs(memberOf(root, "inputs"), report, jsonNodeToValue);
   const found = containers.flatMap((path) => {
     const value = path.reduce<JsonNode | undefined>(

@@ -43,7 +43,7 @@ export interface ParseConfigurationOptions {
 export function parseConfiguration(text: string, options: ParseConfigurationOptions = {}): Configuration {
   const { file, allowInsecureLoopback = false, secrets = createSecretRegistry() } = options;
   const { findings, report } = collectFindings();
-  const { root, problems } = parseText(text);
+  const { root, problems } = parseText(text, file);
   for (const problem of problems) {
     report(problemCodes[problem.kind], "error", { ...problem, path: [] }, problem.message, problem.fix);
   }

@@ -32,7 +32,8 @@ import {
 } from "./entry-values.js";
 import { type JsonPath, quoteName, type Report, type SourcePosition } from "./finding.js";
 import { isReservedHeader } from "./headers.js";
-import { type JsonMember, jsonNodeToValue } from "./json-with-positions.js";
+import type { InputDefinition } from "./inputs.js";
+import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
 import type { EntryOAuth } from "./oauth-settings.js";
 import { parseOAuthSettings } from "./parse-oauth-settings.js";
 import { variablesOf } from "./template.js";
@@ -41,6 +42,7 @@ import { parseUrlTemplate, variableMark } from "./url-template.js";
 /** How the entries of a file are parsed. */
 export interface ParseEntryContext {
   readonly dialect: DialectName;
+  readonly inputs: readonly InputDefinition[];
   readonly allowsInsecureLoopback: boolean;
   readonly report: Report;
 }
@@ -68,7 +70,7 @@ export function parseEntry(member: JsonMember, parent: JsonPath, context: ParseE
   const type = typeOf(reader);
   if (type === undefined) return undefined;
   checkPlacement(reader, type);
-  const common = { dialect, written: jsonNodeToValue(value), ...settingsOf(reader) };
+  const common = { dialect, written: writtenForm(value, context.inputs), ...settingsOf(reader) };
   if (type === "stdio") {
     const parsed = parseStdio(reader, name);
     return parsed && { ...common, ...parsed };
@@ -79,10 +81,21 @@ export function parseEntry(member: JsonMember, parent: JsonPath, context: ParseE
   return parsed && { ...common, ...parsed, fallsBackToSse, allowsInsecureLoopback };
 }
 
+/** The entry as written, with the definitions of the inputs that it uses: an approval covers them too. */
+function writtenForm(value: JsonNode, inputs: readonly InputDefinition[]): unknown {
+  const written = jsonNodeToValue(value);
+  const text = JSON.stringify(written);
+  const used = inputs.filter(({ id }) => text.includes(`\${input:${id}}`));
+  return used.length === 0 ? written : { ...Object(written), $inputs: used.map((input) => input.written) };
+}
+
 function readFields(members: readonly JsonMember[], entry: SourcePosition, context: ParseEntryContext): EntryReader {
-  const { dialect, report } = context;
+  const { dialect, inputs, report } = context;
   const { fields, unused, wrong, unknown } = translateEntry(members, dialect);
-  const syntax = { hasShellVariables: dialectOf(dialect).hasShellVariables };
+  const syntax = {
+    hasShellVariables: dialectOf(dialect).hasShellVariables,
+    secretInputs: new Set(inputs.filter(({ isSecret }) => isSecret).map(({ id }) => id)),
+  };
   const reader: EntryReader = { entry, fields, syntax, report };
   for (const field of unused) {
     const message = `${field.key} has no effect here: ${field.effect}.`;

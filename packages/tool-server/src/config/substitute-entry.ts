@@ -15,6 +15,8 @@ import {
 import { collectFindings, type Finding, partsOfFindings, type Report, redactFinding } from "./finding.js";
 import { mapOAuthSettings, type OAuthSettingsOf, type OAuthText, oauthValueProblem } from "./oauth-settings.js";
 import {
+  inputPrefix,
+  inputVariable,
   notSecretVariable,
   pluginRootVariable,
   type Template,
@@ -290,12 +292,14 @@ function lookUp(
   if (name === notSecretVariable && fallback !== undefined) return fallback;
   const isSecret = isSecretPosition(field, name);
   const source = name === "userHome" ? (variables.HOME === undefined ? "USERPROFILE" : "HOME") : name;
-  const set = Object.hasOwn(variables, source) ? variables[source] : undefined;
+  const stored = Object.hasOwn(variables, source) ? variables[source] : undefined;
+  const set = name.startsWith(inputPrefix) ? (stored ?? variables[inputVariable(name)]) : stored;
   const value = set === undefined || set === "" ? (fallback ?? set) : set;
   const who = `${field.field} of server ${JSON.stringify(field.server ?? "")}`;
   if (value === undefined) {
     const message = `${name} is not set, but ${who} needs it.`;
-    report("variable-unset", "error", { ...field, variable: name }, message, howToSet(name));
+    const fix = name.startsWith(inputPrefix) ? howToEnter(name) : howToSet(name);
+    report("variable-unset", "error", { ...field, variable: name }, message, fix);
     return undefined;
   }
   if (isSecret && value !== fallback) registerSecret(value, field, secrets);
@@ -312,6 +316,12 @@ function lookUp(
 /** Advice for commands and for a running gateway: exporting a variable does not change a process that already runs. */
 function howToSet(name: string): string {
   return `Export ${name} before wirescope starts, or set it in a file that you pass with --env-file; a running gateway reloads that file when it changes.`;
+}
+
+/** Advice for a value that a person enters. */
+function howToEnter(name: string): string {
+  const id = name.slice(inputPrefix.length);
+  return `Set ${inputVariable(name)} to the value of the input ${id}, in the environment or in a file that you pass with --env-file.`;
 }
 
 /** Registers a value, and the password in it if it is a URL or Basic credentials. */

@@ -23,12 +23,16 @@ export interface VariableReference {
   readonly fallback: string | undefined;
   /** What other programs call the plugin root, if the reference is written like that: it is then available in every field. */
   readonly spelling?: string | undefined;
+  /** Whether the file says that the value is a secret. Default: the field and the name decide. */
+  readonly isSecret?: boolean | undefined;
 }
 
 /** How variables are written. */
 export interface TemplateSyntax {
   /** Whether `$NAME` is a variable. Default false. */
   readonly hasShellVariables?: boolean | undefined;
+  /** The ids of inputs whose values are secrets. Default: none. */
+  readonly secretInputs?: ReadonlySet<string> | undefined;
 }
 
 /** The variable with the root directory of the plugin or project. */
@@ -42,6 +46,14 @@ export const knownVariables: ReadonlySet<string> = new Set(["userHome", "workspa
 
 /** Begins the name of a variable whose value a person is asked for. */
 export const inputPrefix = "input:";
+
+/** The variable that sets an input without a person, such as `INPUT_API_KEY` for `${input:api-key}`. */
+export function inputVariable(name: string): string {
+  return `INPUT_${name
+    .slice(inputPrefix.length)
+    .replace(/[^A-Za-z0-9]+/g, "_")
+    .toUpperCase()}`;
+}
 
 /**
  * Marks a literal that is not a secret although its field or its shape suggests one: `${NOT_SECRET:-value}` is always `value`.
@@ -57,7 +69,10 @@ const shellReference =
  * Parses the variable references of a string. A default ends at the first `}` and is literal. A `${` that does not start a reference is
  * malformed: there is no escape for it, so that a `${` is never sent.
  */
-export function parseTemplate(text: string, { hasShellVariables = false }: TemplateSyntax = {}): Template {
+export function parseTemplate(
+  text: string,
+  { hasShellVariables = false, secretInputs }: TemplateSyntax = {},
+): Template {
   const parts: TemplatePart[] = [];
   const malformed: string[] = [];
   const addText = (piece: string): void => {
@@ -76,6 +91,8 @@ export function parseTemplate(text: string, { hasShellVariables = false }: Templ
     }
     const name = input === undefined ? (braced ?? bare ?? "") : `${inputPrefix}${input}`;
     if (rootSpellings.has(name)) parts.push({ kind: "variable", name: pluginRootVariable, fallback, spelling: name });
+    else if (input !== undefined && secretInputs?.has(input))
+      parts.push({ kind: "variable", name, fallback, isSecret: true });
     else parts.push({ kind: "variable", name, fallback });
     if (fallback?.includes("${")) malformed.push("a default contains a variable");
   }

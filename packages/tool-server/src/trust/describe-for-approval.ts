@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { foreignFields } from "../config/dialect-fields.js";
 import {
   type Entry,
   type FieldName,
@@ -110,7 +111,9 @@ export function describeForApproval(
         }),
     inherited: isStdio ? inheritedVariables(commandOf(entry)) : entry.headersHelper === undefined ? [] : "all",
     variables: describeVariables(entry),
-    otherFields: Object.keys(Object(entry.written)).filter((key) => !Object.hasOwn(fieldTable, key as FieldName)),
+    otherFields: Object.keys(Object(entry.written)).filter(
+      (key) => !Object.hasOwn(fieldTable, key as FieldName) && !Object.hasOwn(foreignFields, key),
+    ),
     files: fingerprint?.files ?? [],
     notices: [
       ...noticesOf(entry),

@@ -1,0 +1,207 @@
+import type { Report } from "./finding.js";
+import type { InputDefinition } from "./inputs.js";
+import { type JsonMember, type JsonNode, type JsonObjectNode, jsonNodeToValue } from "./json-with-positions.js";
+
+/** The servers that a `server.json` of a registry describes, in our format. */
+export interface RegistryServers {
+  readonly members: readonly JsonMember[];
+  readonly inputs: readonly InputDefinition[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** How packages of each registry are run: the program, its arguments, and how a version is written. */
+const runners: Readonly<Record<string, readonly [command: string, args: readonly string[], version: string]>> = {
+  npm: ["npx", ["-y"], "@"],
+  pypi: ["uvx", [], "=="],
+  oci: ["docker", ["run", "-i", "--rm"], ":"],
+  nuget: ["dnx", ["--yes"], "@"],
+};
+
+/** No file needs more. */
+const maxServers = 64;
+
+/** Converts each package and each remote of a `server.json` into an entry. Values that a person chooses become inputs. */
+export function registryServers(root: JsonObjectNode, report: Report): RegistryServers {
+  const all = camel(jsonNodeToValue(root)) as Fields;
+  const base = textOf(all.name)?.split("/").at(-1) || "server";
+  const about = { title: all.title, description: all.description };
+  const inputs = new Map<string, InputDefinition>();
+  const nodes = (name: string): readonly JsonNode[] => {
+    const found = root.members.find(({ key }) => key === name)?.value;
+    return found?.kind === "array" ? found.items.slice(0, maxServers) : [];
+  };
+  const found = [
+    ...nodes("packages").map((node) => ({ node, make: packageEntry })),
+    ...nodes("remotes").map((node) => ({ node, make: remoteEntry })),
+  ];
+  const taken = new Set<string>();
+  const members = found.flatMap(({ node, make }): JsonMember[] => {
+    const fields = objectOf(camel(jsonNodeToValue(node)));
+    const kind = textOf(fields.registryType) ?? textOf(fields.type) ?? textOf(fields.transportType) ?? "http";
+    let name = found.length === 1 ? base : `${base}-${kind}`;
+    for (let count = 2; taken.has(name); count += 1) name = `${base}-${kind}-${count}`;
+    taken.add(name);
+    const { line, column, start, end } = node;
+    const at = { line, column, start, end };
+    const entry = make(fields, inputs);
+    if (entry === undefined) {
+      const message = `A package of the type ${JSON.stringify(kind.slice(0, 64))} cannot be started here.`;
+      report(
+        "file-shape",
+        "warning",
+        { line, column, path: [], server: name },
+        message,
+        "Use another package or remote.",
+      );
+      return [];
+    }
+    const described = Object.fromEntries(
+      Object.entries({ ...about, ...entry }).filter(([, value]) => value !== undefined),
+    );
+    return [{ key: name, keyAt: at, value: nodeOf(described, at), isRepeated: false }];
+  });
+  return { members, inputs: [...inputs.values()] };
+}
+
+function packageEntry(fields: Fields, inputs: Map<string, InputDefinition>): Fields | undefined {
+  const transport = objectOf(fields.transport);
+  const url = textOf(transport.url);
+  if (url !== undefined) return remoteEntry({ ...transport, variables: transport.variables ?? {} }, inputs);
+  const [standard, leading, mark] = runners[textOf(fields.registryType) ?? ""] ?? [];
+  const identifier = textOf(fields.identifier);
+  const command = textOf(fields.runtimeHint) ?? standard;
+  if (command === undefined || standard === undefined || identifier === undefined) return undefined;
+  const version = textOf(fields.version);
+  const isKnown = command === standard;
+  const variables = listOf(fields.environmentVariables);
+  const names = variables.flatMap(({ name }) => textOf(name) ?? []);
+  const passed = command === "docker" ? names.flatMap((name) => ["-e", name]) : [];
+  const reference = isKnown && version !== undefined ? `${identifier}${mark}${version}` : identifier;
+  return {
+    command,
+    args: [
+      ...(isKnown ? (leading ?? []) : []),
+      ...passed,
+      ...argumentsOf(fields.runtimeArguments, inputs),
+      reference,
+      ...argumentsOf(fields.packageArguments, inputs),
+    ],
+    env: Object.fromEntries(
+      variables.flatMap((variable): [string, string][] => {
+        const name = textOf(variable.name);
+        const value = name === undefined ? undefined : environmentValue(name, variable, inputs);
+        return name === undefined || value === undefined ? [] : [[name, value]];
+      }),
+    ),
+    // Optional ones are passed on if they are set.
+    env_vars: variables.flatMap((variable) => {
+      const name = textOf(variable.name);
+      return name === undefined || environmentValue(name, variable, inputs) !== undefined ? [] : [name];
+    }),
+  };
+}
+
+function environmentValue(name: string, variable: Fields, inputs: Map<string, InputDefinition>): string | undefined {
+  const value = textOf(variable.value);
+  if (value !== undefined) return withInputs(value, variable.variables, inputs);
+  const standard = textOf(variable.default);
+  if (standard !== undefined) return `\${${name}:-${standard.replaceAll("}", "")}}`;
+  return variable.isRequired === true ? `\${${name}}` : undefined;
+}
+
+function remoteEntry(fields: Fields, inputs: Map<string, InputDefinition>): Fields | undefined {
+  const url = textOf(fields.url);
+  if (url === undefined) return undefined;
+  const headers = listOf(fields.headers).flatMap((header): [string, string][] => {
+    const name = textOf(header.name);
+    const value = name === undefined ? undefined : givenValue(name, header, inputs);
+    return name === undefined || value === undefined ? [] : [[name, value]];
+  });
+  return {
+    type: textOf(fields.type) ?? textOf(fields.transportType),
+    url: withInputs(url, fields.variables, inputs),
+    headers: Object.fromEntries(headers),
+  };
+}
+
+function argumentsOf(list: unknown, inputs: Map<string, InputDefinition>): string[] {
+  return listOf(list).flatMap((argument) => {
+    const name = textOf(argument.name);
+    const value = givenValue(name?.replace(/^-+/, "") ?? textOf(argument.valueHint) ?? "argument", argument, inputs);
+    const hasValue = ["value", "default", "valueHint", "format", "choices"].some((key) => argument[key] !== undefined);
+    if (name === undefined) return value === undefined ? [] : [value];
+    if (value !== undefined) return [name, value];
+    return hasValue ? [] : [name];
+  });
+}
+
+/** The value of a header or argument: the one that is given, the default, or an input if it is required. */
+function givenValue(name: string, fields: Fields, inputs: Map<string, InputDefinition>): string | undefined {
+  const value = textOf(fields.value);
+  if (value !== undefined) return withInputs(value, fields.variables, inputs);
+  const standard = textOf(fields.default);
+  if (standard !== undefined) return standard;
+  return fields.isRequired === true ? inputOf(name, fields, inputs) : undefined;
+}
+
+/** A string in which each `{name}` is an input, or the default of its variable. */
+function withInputs(value: string, variables: unknown, inputs: Map<string, InputDefinition>): string {
+  const known = objectOf(variables);
+  return value.replace(/\{([\w.-]+)\}/g, (whole, name: string) => {
+    if (!Object.hasOwn(known, name)) return whole;
+    const fields = objectOf(known[name]);
+    return textOf(fields.value) ?? textOf(fields.default) ?? inputOf(name, fields, inputs);
+  });
+}
+
+function inputOf(name: string, fields: Fields, inputs: Map<string, InputDefinition>): string {
+  const id = name.replace(/[^\w.-]+/g, "-").replace(/^[^A-Za-z0-9_]+/, "") || "value";
+  const choices = Array.isArray(fields.choices) ? fields.choices.filter((each) => typeof each === "string") : [];
+  const isSecret = fields.isSecret === true;
+  const description = textOf(fields.description);
+  const written = { id, description, password: isSecret, choices };
+  inputs.set(id, { id, description, isSecret, suggestion: textOf(fields.placeholder), choices, written });
+  return `\${input:${id}}`;
+}
+
+function nodeOf(value: unknown, at: Pick<JsonNode, "line" | "column" | "start" | "end">): JsonNode {
+  if (Array.isArray(value)) return { kind: "array", items: value.map((item) => nodeOf(item, at)), ...at };
+  if (typeof value === "string") return { kind: "string", value, ...at };
+  if (typeof value === "number") return { kind: "number", value, ...at };
+  if (typeof value === "boolean") return { kind: "boolean", value, ...at };
+  if (value === null || value === undefined) return { kind: "null", ...at };
+  const members = Object.entries(value).map(([key, inner]) => ({
+    key,
+    keyAt: at,
+    value: nodeOf(inner, at),
+    isRepeated: false,
+  }));
+  return { kind: "object", members, replaced: [], ...at };
+}
+
+/** The value with `snake_case` keys, which older files have, as `camelCase`; the keys of `variables` stay. */
+function camel(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(camel);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      key === "variables"
+        ? Object.fromEntries(Object.entries(Object(inner)).map(([name, fields]) => [name, camel(fields)]))
+        : camel(inner),
+    ]),
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function objectOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+function listOf(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}

@@ -1,0 +1,97 @@
+import { parse, TomlError } from "smol-toml";
+import type { JsonNode, JsonObjectNode, ParsedJson, Position, SourceRange } from "./json-with-positions.js";
+
+const maxLength = 1_048_576;
+const maxDepth = 64;
+
+/**
+ * Parses TOML into the same nodes as JSON. The library reports positions of errors alone, so those of keys are looked for in the lines:
+ * a key that is written in an unusual way has the position of its table. Dates become strings.
+ */
+export function parseTomlWithPositions(text: string): ParsedJson {
+  const comments = commentsOf(text);
+  const failed = (kind: "syntax" | "too-large", at: Position, message: string, fix: string): ParsedJson => ({
+    root: undefined,
+    problems: [{ kind, ...at, message, fix }],
+    comments,
+  });
+  if (text.length > maxLength) {
+    const message = `The file has ${text.length} characters; the maximum is ${maxLength}.`;
+    return failed("too-large", { line: 1, column: 1 }, message, "Make it smaller.");
+  }
+  try {
+    const value = parse(text.replace(/^\ufeff/, ""), { maxDepth });
+    return { root: nodeOf(value, [], positionsOf(text)), problems: [], comments };
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    // The first line of the message only: the others quote the file, which may contain secrets.
+    const [first = "it is not valid"] = error.message.replace(/^Invalid TOML document:\s*/, "").split("\n");
+    return failed("syntax", { line: error.line, column: error.column }, `Invalid TOML: ${first}.`, "Correct the line.");
+  }
+}
+
+const start: Position & SourceRange = { line: 1, column: 1, start: 0, end: 0 };
+
+type Positions = ReadonlyMap<string, Position & SourceRange>;
+
+function nodeOf(value: unknown, path: readonly string[], positions: Positions): JsonNode {
+  const at = positionAt(path, positions);
+  if (Array.isArray(value)) {
+    return {
+      kind: "array",
+      items: value.map((item, index) => nodeOf(item, [...path, String(index)], positions)),
+      ...at,
+    };
+  }
+  if (typeof value === "string") return { kind: "string", value, ...at };
+  if (typeof value === "number" || typeof value === "bigint") return { kind: "number", value: Number(value), ...at };
+  if (typeof value === "boolean") return { kind: "boolean", value, ...at };
+  if (value instanceof Date) return { kind: "string", value: value.toISOString(), ...at };
+  const members = Object.entries(value ?? {}).map(([key, inner]) => {
+    const inside = [...path, key];
+    return { key, keyAt: positionAt(inside, positions), value: nodeOf(inner, inside, positions), isRepeated: false };
+  });
+  return { kind: "object", members, replaced: [], ...at } satisfies JsonObjectNode;
+}
+
+/** The position of a path, or of the innermost table around it that was found. */
+function positionAt(path: readonly string[], positions: Positions): Position & SourceRange {
+  for (let length = path.length; length > 0; length -= 1) {
+    const found = positions.get(JSON.stringify(path.slice(0, length)));
+    if (found !== undefined) return found;
+  }
+  return start;
+}
+
+/** The positions of tables and keys that are at the start of a line. */
+function positionsOf(text: string): Positions {
+  const positions = new Map<string, Position & SourceRange>();
+  let table: string[] = [];
+  let offset = 0;
+  text.split("\n").forEach((content, index) => {
+    const [, header] = /^\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?$/.exec(content) ?? [];
+    const [, key] = /^\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=/.exec(content) ?? [];
+    const written = header ?? key;
+    if (written !== undefined) {
+      const column = content.search(/\S/) + 1;
+      const names = [...written.matchAll(/[\w-]+|"[^"]*"|'[^']*'/g)].map(([name]) => name.replace(/^["']|["']$/g, ""));
+      const path = header === undefined ? [...table, ...names] : names;
+      if (header !== undefined) table = names;
+      const at = { line: index + 1, column, start: offset, end: offset + content.length };
+      path.forEach((_, end) => {
+        const prefix = JSON.stringify(path.slice(0, end + 1));
+        if (!positions.has(prefix)) positions.set(prefix, at);
+      });
+    }
+    offset += content.length + 1;
+  });
+  return positions;
+}
+
+/** Comments of whole lines, and those after a value without a quote in them. */
+function commentsOf(text: string): SourceRange[] {
+  return [...text.matchAll(/(?:^|[ \t])#[^\n"']*$/gm)].map(({ index, 0: whole }) => ({
+    start: index,
+    end: index + whole.length,
+  }));
+}
