@@ -51,7 +51,7 @@ describe("the exit code", () => {
 
   test("[TS-D-CHECK-1] exits with 0 for notes, even with --strict", async () => {
     const file = configure({ a: { type: "http", url: "http://localhost:3000/mcp" } });
-    expect((await check([file])).code).toBe(1);
+    expect((await check([file])).code).toBe(0);
     expect(await check([file, "--allow-insecure-loopback", "--strict"])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("1 note"),
