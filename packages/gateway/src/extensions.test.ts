@@ -205,6 +205,8 @@ describe("methods of extensions that the gateway does not know [TS-D-EXT-7]", ()
       await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
       const client = await connect(gateway, mode);
       expect(await client.request({ method: "example/notes", params: {} }, result)).toMatchObject({ mark: "one" });
+      const unknown = client.request({ method: "example/other", params: {} }, result);
+      await expect(unknown).rejects.toThrow(/example\/other.* does not exist/);
     },
   );
 

@@ -84,6 +84,9 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
       status: 400,
       error: { code: -32_021, data: { requiredCapabilities: { extensions: { [tasksExtension]: {} } } } },
     });
+    const filter = { notifications: { taskIds: ["t"] } };
+    const unheard = await request(gateway, "subscriptions/listen", filter, { capabilities: {} });
+    expect(unheard).toMatchObject({ status: 400, error: { code: -32_021 } });
     const { error } = await request(gateway, "tools/call", { name: "one__work" }, { capabilities: {} });
     expect(error?.message).toContain("which the client does not support");
   });

@@ -1,6 +1,8 @@
 import {
+  faultOf,
   isObject,
   metaKeys,
+  metaOf,
   RpcError,
   type RpcObject,
   type RpcRequest,
@@ -9,6 +11,7 @@ import {
 import type { Hub } from "../dispatch/hub.js";
 import { maxUriLength, type ResourceRoute } from "../dispatch/resources.js";
 import type { ChangingList, GatewayEvents } from "../events.js";
+import { declaresTasks, tasksMissing } from "../task-states.js";
 import type { Outlet } from "./outlet.js";
 
 /** Subscriptions of modern clients, each a request that gets its response when it ends. */
@@ -112,9 +115,8 @@ export function createClientSubscriptions({
       let isGone = false;
       let end: (() => void) | undefined;
       const refuse = (error: unknown): void => {
-        const { code, message } =
-          error instanceof RpcError ? error : { code: rpcCodes.internalError, message: "Internal error." };
-        outlet.respond({ jsonrpc: "2.0", id: request.id, error: { code, message } }, 200);
+        const known = error instanceof RpcError ? error : new RpcError(rpcCodes.internalError, "Internal error.");
+        outlet.respond({ jsonrpc: "2.0", id: request.id, error: faultOf(known) }, known.status);
       };
       listen(request, outlet, () => isGone)
         .then((stop) => {
@@ -149,6 +151,9 @@ function readFilter(params: RpcObject | undefined): {
     const message = `A subscription can have at most ${maxResources} resources, with URIs of at most ${maxUriLength} characters.`;
     throw new RpcError(rpcCodes.invalidParams, message);
   }
+  // The gateway acknowledges no tasks, but the protocol requires the capability first.
+  const capabilities = metaOf(params)?.[metaKeys.clientCapabilities];
+  if (filter.taskIds !== undefined && !declaresTasks(isObject(capabilities) ? capabilities : {})) throw tasksMissing();
   const lists = (Object.keys(listFields) as ChangingList[]).filter((list) => filter[listFields[list]] === true);
   return { lists: new Set(lists), uris };
 }

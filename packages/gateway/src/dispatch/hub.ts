@@ -1,3 +1,4 @@
+import { ToolServerError } from "@wirescope/tool-server";
 import {
   type Era,
   type Implementation,
@@ -106,7 +107,12 @@ export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): H
     const route = mayBeExtension(call.method) ? await findMethodRoute(servers(), routes, call) : undefined;
     if (route === undefined) throw methodNotFound(call.method);
     call.setRoute(route.server.name, route.name);
-    return route.server.forward(call, { method: call.method, params: route.params });
+    try {
+      return await route.server.forward(call, { method: call.method, params: route.params });
+    } catch (error) {
+      const isUnknown = ToolServerError.is(error) && error.details.rpcCode === rpcCodes.methodNotFound;
+      throw isUnknown ? methodNotFound(call.method) : error;
+    }
   };
 
   return {
