@@ -98,6 +98,8 @@ function createEntry(name: string, server: ToolServerLocation): Entry {
     url: field("url", url),
     headers: fields("headers", server.headers),
     headersHelper: undefined,
+    helperTimeoutMs: undefined,
+    helperTtlMs: undefined,
     sandbox: true,
     tenants: [],
     oauth: undefined,

@@ -96,11 +96,13 @@ export function flagOf(reader: EntryReader, name: FieldName, standard: boolean):
   return standard;
 }
 
+type TimeField = "timeout" | "connectTimeout" | "headersHelperTimeout" | "headersHelperTtl";
+
 /** More than any timer can wait. */
 const maxTimeoutMs = 86_400_000;
 
 /** A time in milliseconds, at most a day; undefined if the entry does not have it. */
-export function timeOf(reader: EntryReader, name: "timeout" | "connectTimeout"): number | undefined {
+export function timeOf(reader: EntryReader, name: TimeField): number | undefined {
   const field = firstOf(reader, name);
   if (field === undefined) return undefined;
   if (field.value.kind === "number" && field.value.value > 0)
@@ -135,7 +137,14 @@ function templateOf(
 }
 
 /** Fields without which an entry still works. */
-const optional: ReadonlySet<FieldName> = new Set(["timeout", "connectTimeout", "title", "description"]);
+const optional: ReadonlySet<FieldName> = new Set([
+  "timeout",
+  "connectTimeout",
+  "headersHelperTimeout",
+  "headersHelperTtl",
+  "title",
+  "description",
+]);
 
 /** Reports a value of the wrong JSON type. It makes the entry unusable only if the field decides what runs, or what may be called. */
 export function reportWrongType(reader: EntryReader, field: EntryField, name: FieldName): void {

@@ -62,6 +62,10 @@ export interface NetworkEntry extends CommonEntry {
   readonly url: TemplateField;
   readonly headers: readonly NamedField[];
   readonly headersHelper: TemplateField | undefined;
+  /** The time limit of a run of the helper. Default 10,000. */
+  readonly helperTimeoutMs: number | undefined;
+  /** How long headers without an expiry are used. Default 300,000. */
+  readonly helperTtlMs: number | undefined;
   /** How to sign in with OAuth, if the server requires it. */
   readonly oauth: EntryOAuth | undefined;
   /** Whether the helper runs in the sandbox, if a sandbox is available. Default true. */
@@ -109,6 +113,8 @@ export const fieldTable = {
   url: { appliesTo: "network", json: "string" },
   headers: { appliesTo: "network", json: "object of strings" },
   headersHelper: { appliesTo: "network", json: "string" },
+  headersHelperTimeout: { appliesTo: "network", json: "number" },
+  headersHelperTtl: { appliesTo: "network", json: "number" },
   command: { appliesTo: "stdio", json: "string" },
   args: { appliesTo: "stdio", json: "array of strings" },
   env: { appliesTo: "stdio", json: "object of strings" },

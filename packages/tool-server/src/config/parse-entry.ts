@@ -220,7 +220,19 @@ function parseNetwork(
       report("field-missing", "error", entry, "The entry has no url.", 'Add "url": "https://…".');
     return undefined;
   }
-  return { ...entry, type, name, url, headers, headersHelper, sandbox, oauth, tenants: tenantsOf(url, headers) };
+  return {
+    ...entry,
+    type,
+    name,
+    url,
+    headers,
+    headersHelper,
+    helperTimeoutMs: timeOf(reader, "headersHelperTimeout"),
+    helperTtlMs: timeOf(reader, "headersHelperTtl"),
+    sandbox,
+    oauth,
+    tenants: tenantsOf(url, headers),
+  };
 }
 
 type ParsedStdio = Omit<StdioEntry, keyof Settings | "written" | "dialect">;

@@ -86,6 +86,22 @@ describeCredentialContract("a helper", async (registry) => {
   };
 });
 
+test("[TS-D-HELPER-8] uses headers until the expiry that the helper states, or until that of a token if it is earlier", async () => {
+  const world = await createWorld();
+  const credential = world.credential();
+  const seconds = (ms: number): number => (world.clock.now() + ms) / 1000;
+  await world.write(JSON.stringify({ headers: { "X-Key": "key-1" }, expiresAt: seconds(3_600_000) }));
+  await credential.headers();
+  const [first] = world.reports;
+  expect(first?.expiresAt).toBe(world.clock.now() + 3_595_000);
+  const token = tokenUntil(world.clock.now() + 7_200_000);
+  await world.write(JSON.stringify({ headers: { Authorization: `Bearer ${token}` }, expiresAt: seconds(9_000_000) }));
+  world.clock.advance(3_600_000);
+  await credential.headers();
+  expect(world.runs()).toBe(2);
+  expect(world.reports[1]?.expiresAt).toBe(world.clock.now() + 3_595_000);
+});
+
 describe("the input of a helper", () => {
   test("[TS-D-HELPER-2] a helper gets the server, the url, the plugin root, and the user's variables without credentials of other servers", async () => {
     const world = await createWorld();

@@ -29,7 +29,7 @@ import {
   secretsOfHeader,
 } from "./header-fields.js";
 import { tokenTimesOfHeader } from "./json-web-token.js";
-import { runHelper } from "./run-helper.js";
+import { type HelperOutput, runHelper } from "./run-helper.js";
 
 /** The helper whose output is the headers, and how it is run. */
 export interface HelperCredentialOptions extends CredentialOwner {
@@ -46,11 +46,11 @@ export interface HelperCredentialOptions extends CredentialOwner {
   /** The variables that it does not get: those with credentials of other servers. */
   readonly scrubbed?: Iterable<string>;
   /** The time limit of a run, in milliseconds. Default 10,000. */
-  readonly timeLimitMs?: number;
+  readonly timeLimitMs?: number | undefined;
   /** The maximum output of a run. Default 64 KiB. */
   readonly maxOutputBytes?: number;
-  /** How long to use headers without a token that has an expiry, in milliseconds. Default 300,000. */
-  readonly ttlMs?: number;
+  /** How long to use headers without an expiry, in milliseconds. Default 300,000. */
+  readonly ttlMs?: number | undefined;
   readonly clock?: Clock;
   /** Awaited before each run; if it rejects with a ToolServerError, the helper is not run. */
   readonly beforeRun?: (() => Promise<void>) | undefined;
@@ -101,8 +101,8 @@ const firstRefusalPauseMs = 5000;
 const maxRefusalPauseMs = 300_000;
 
 /**
- * Authenticates with headers from a script. It runs when headers are first needed. Its output is used until the earliest expiry of a
- * JSON Web Token in it, otherwise for `ttlMs`. In the last fifth of that time, at most one minute, it runs in the background while
+ * Authenticates with headers from a script. It runs when headers are first needed. Its output is used until its `expiresAt` or the
+ * earliest expiry of a JSON Web Token in it, otherwise for `ttlMs`. In the last fifth of that time, at most one minute, it runs in the background while
  * the old headers are used. Concurrent callers share one run. A refusal runs it again, once; if the new headers are
  * refused too, it pauses with exponential back-off, as it does after a failure.
  *
@@ -258,11 +258,17 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
   };
 }
 
-function createGeneration(configured: HeaderFields, fromHelper: HeaderFields, now: number, ttlMs: number): Generation {
-  const expiries = Object.entries(fromHelper).flatMap(([name, value]) => {
+function createGeneration(
+  configured: HeaderFields,
+  { headers: fromHelper, expiresAt: stated }: HelperOutput,
+  now: number,
+  ttlMs: number,
+): Generation {
+  const tokenExpiries = Object.entries(fromHelper).flatMap(([name, value]) => {
     const expiry = tokenTimesOfHeader(name, value)?.expiresAt;
-    return expiry === undefined ? [] : [expiry - expiryMarginMs];
+    return expiry === undefined ? [] : [expiry];
   });
+  const expiries = [...tokenExpiries, ...(stated === undefined ? [] : [stated])].map((time) => time - expiryMarginMs);
   const expiresAt = Math.max(expiries.length === 0 ? now + ttlMs : Math.min(...expiries), now + minKeptMs);
   return {
     fromHelper,

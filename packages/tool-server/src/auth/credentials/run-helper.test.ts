@@ -33,12 +33,15 @@ async function run(script: string, more: Partial<HelperTask> = {}): Promise<Help
 test("redacts the values of secret variables in the message of a failed helper, but not short settings", async () => {
   const environment = { PATH: process.env.PATH, AUTH: "none", REGION: "eu-west-1", API_KEY: "12345678" };
   const { result } = await run('echo "auth $AUTH, region $REGION, key $API_KEY" >&2; exit 1', { environment });
-  expect(result.message).toContain('"auth none, region eu-west-1, key [redacted]"');
+  expect(result).toHaveProperty("message", expect.stringContaining('"auth none, region eu-west-1, key [redacted]"'));
 });
 
 test("redacts what follows Bearer or Basic in the message of a failed helper, however it is separated", async () => {
   const { result } = await run(`echo "Bearer  abc, basic%20def; 'bearer ghi'" >&2; exit 1`);
-  expect(result.message).toContain(`"Bearer [redacted], basic [redacted]; 'bearer [redacted]'"`);
+  expect(result).toHaveProperty(
+    "message",
+    expect.stringContaining(`"Bearer [redacted], basic [redacted]; 'bearer [redacted]'"`),
+  );
 });
 
 test("reports a helper without output on standard error by its exit code alone", async () => {
@@ -95,3 +98,30 @@ test.skipIf("reason" in probe)("advises moving a helper out of a folder that the
     message: expect.stringContaining(sandboxAdvice.hidden),
   });
 });
+
+const until = 1_800_000_000_000;
+
+test.each([
+  ["a time", `"${new Date(until).toISOString()}"`],
+  ["a time with an offset", '"2027-01-15T09:00:00+01:00"'],
+  ["seconds", `${until / 1000}`],
+])("[TS-D-HELPER-8] takes the expiry of the headers from a helper that writes %s", async (_, expiresAt) => {
+  const { result } = await run(`echo '{"headers": {"X-Key": "key-1"}, "expiresAt": ${expiresAt}}'`);
+  expect(result).toEqual({ headers: { "X-Key": "key-1" }, expiresAt: until });
+});
+
+test("[TS-D-HELPER-8] sends headers that are named headers and expiresAt, because a header is a string", async () => {
+  const { result } = await run(`echo '{"headers": "a", "expiresAt": "b"}'`);
+  expect(result).toEqual({ headers: { headers: "a", expiresAt: "b" }, expiresAt: undefined });
+});
+
+test.each(['"tomorrow"', '"2026-01-31T12:00:00"', "-1", "true", "1800000000000"])(
+  "[TS-D-HELPER-8] rejects the expiry %s of a helper, with its position",
+  async (expiresAt) => {
+    const { result } = await run(`echo '{"headers": {"X-Key": "key-1"}, "expiresAt": ${expiresAt}}'`);
+    expect(result).toMatchObject({
+      code: "HELPER_OUTPUT_INVALID",
+      message: expect.stringContaining("wrote an invalid expiresAt, at line 1, column 46"),
+    });
+  },
+);

@@ -40,7 +40,14 @@ export interface HelperTask {
 /** The result of a run: headers or an error, and how the process ended. */
 export interface HelperRun {
   readonly outcome: ProcessOutcome;
-  readonly result: HeaderFields | ToolServerError;
+  readonly result: HelperOutput | ToolServerError;
+}
+
+/** What a helper wrote. */
+export interface HelperOutput {
+  readonly headers: HeaderFields;
+  /** When the headers expire, in milliseconds since the epoch; undefined if the helper does not state it. */
+  readonly expiresAt: number | undefined;
 }
 
 /** Runs a helper once. Never rejects; if the signal aborted, the outcome is `aborted`. */
@@ -73,10 +80,10 @@ function resultOf(
   outcome: ProcessOutcome,
   { server, path, secrets, tokens, sandbox }: HelperTask,
   isFromWindows: boolean,
-): HeaderFields | ToolServerError {
+): HelperOutput | ToolServerError {
   const helper = `The helper of server ${JSON.stringify(server)} (${printableText(path, 500)})`;
   // Parsed whatever the outcome is: the output of a failed run may also appear in its standard error.
-  const headers = "stdout" in outcome ? readOutput(outcome.stdout, helper, tokens) : undefined;
+  const output = "stdout" in outcome ? readOutput(outcome.stdout, helper, tokens) : undefined;
   const fail = (code: ToolServerError["code"], advice: string): ToolServerError => {
     const stderr = "stderr" in outcome ? outcome.stderr : [];
     const lastLines =
@@ -87,7 +94,7 @@ function resultOf(
   if (isFromWindows) return fail("HELPER_NOT_RUNNABLE", carriageReturnAdvice(printableText(path, 500)));
   switch (outcome.kind) {
     case "exited":
-      return outcome.code === 0 && headers !== undefined ? headers : fail("HELPER_FAILED", byHand);
+      return outcome.code === 0 && output !== undefined ? output : fail("HELPER_FAILED", byHand);
     case "timed-out":
       return fail("HELPER_TIMEOUT", "Find out what it waits for; it must not prompt the user.");
     case "too-much-output":
@@ -111,13 +118,13 @@ function resultOf(
 }
 
 /** The headers in the output of a helper, with their secrets added to `tokens`; or what is wrong with the output. */
-function readOutput(stdout: Uint8Array, helper: string, tokens: HelperTask["tokens"]): HeaderFields | ToolServerError {
+function readOutput(stdout: Uint8Array, helper: string, tokens: HelperTask["tokens"]): HelperOutput | ToolServerError {
   try {
-    const headers = parseHelperOutput(stdout, helper);
-    for (const [name, value] of Object.entries(headers)) {
+    const output = parseHelperOutput(stdout, helper);
+    for (const [name, value] of Object.entries(output.headers)) {
       for (const secret of secretsOfHeader(name, value)) tokens.add(secret);
     }
-    return headers;
+    return output;
   } catch (error) {
     if (ToolServerError.is(error)) return error;
     throw error;
@@ -134,10 +141,11 @@ function hideTokens(text: string): string {
 const maxHeaders = 64;
 
 /**
- * Parses the output of a helper: one JSON object of header names to strings. Throws HELPER_OUTPUT_INVALID, with the position of
- * the defect and never with its content; `helper` starts the message.
+ * Parses the output of a helper: one JSON object of header names to strings, or `{"headers": {…}, "expiresAt": …}`. The value of a
+ * header is a string, so an object in `headers` cannot be a header. Throws HELPER_OUTPUT_INVALID, with the position of the defect and
+ * never with its content; `helper` starts the message.
  */
-export function parseHelperOutput(output: Uint8Array, helper: string): HeaderFields {
+export function parseHelperOutput(output: Uint8Array, helper: string): HelperOutput {
   const invalid = (defect: string, advice: string): ToolServerError =>
     new ToolServerError("HELPER_OUTPUT_INVALID", { problem: `${helper} ${defect}.`, advice });
 
@@ -161,16 +169,26 @@ export function parseHelperOutput(output: Uint8Array, helper: string): HeaderFie
   if (root.kind !== "object") {
     throw invalid(`wrote ${withArticle(root.kind)}, not an object`, 'It must write {"Header-Name": "value"}.');
   }
-  if (root.members.length === 0) {
+  const envelope = root.members.find(({ key, value }) => key === "headers" && value.kind === "object")?.value;
+  const expiry = envelope && root.members.find(({ key }) => key === "expiresAt")?.value;
+  const expiresAt = expiry && timeOf(expiry);
+  if (expiry !== undefined && expiresAt === undefined) {
+    throw invalid(
+      `wrote an invalid expiresAt, at line ${expiry.line}, column ${expiry.column}`,
+      'Write a time such as "2026-01-31T12:00:00Z", or seconds since 1970 as a number.',
+    );
+  }
+  const members = envelope?.kind === "object" ? envelope.members : root.members;
+  if (members.length === 0) {
     throw invalid(
       "wrote an empty object",
       'Let it write {"Header-Name": "value"}, or end with another code than 0 if it has no credential.',
     );
   }
-  if (root.members.length > maxHeaders) {
-    throw invalid(`wrote ${root.members.length} headers`, `The maximum is ${maxHeaders}.`);
+  if (members.length > maxHeaders) {
+    throw invalid(`wrote ${members.length} headers`, `The maximum is ${maxHeaders}.`);
   }
-  const sources = root.members.map(({ key, keyAt, value }): HeaderSource => {
+  const sources = members.map(({ key, keyAt, value }): HeaderSource => {
     // A name is shown only once it is known to be one: a helper may have mixed up names and values.
     const nameDefect = headerNameDefect(key);
     if (nameDefect !== undefined) {
@@ -185,11 +203,24 @@ export function parseHelperOutput(output: Uint8Array, helper: string): HeaderFie
     );
   });
   try {
-    return createHeaderFields(sources, helper);
+    return { headers: createHeaderFields(sources, helper), expiresAt };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
     throw new ToolServerError("HELPER_OUTPUT_INVALID", error);
   }
+}
+
+/** A time with its zone, or seconds since the epoch, in milliseconds. */
+function timeOf(node: JsonNode): number | undefined {
+  if (node.kind === "number") return node.value > 0 && node.value < 1e11 ? node.value * 1000 : undefined;
+  if (
+    node.kind !== "string" ||
+    !/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/.test(node.value)
+  ) {
+    return undefined;
+  }
+  const time = Date.parse(node.value);
+  return Number.isNaN(time) ? undefined : time;
 }
 
 function withArticle(kind: JsonNode["kind"]): string {

@@ -61,3 +61,18 @@ test("[TS-D-HELPER-2] gives a helper the secrets that its own entry uses, and no
   );
   expect((await credential.headers())["X-Seen"]).toBe("none shared-secret-1");
 });
+
+test("[TS-D-HELPER-9] runs a helper with the time limit and the life of its headers that the entry sets", async () => {
+  const folder = await createScriptFolder();
+  await folder.sh('echo \'{"X-Key": "key-1"}\'', "helper.sh");
+  await folder.sh("sleep 30", "hangs.sh");
+  const helper = { type: "http", url, headersHelper: "helper.sh", headersHelperTtl: 7_200_000 };
+  const credential = credentialOf("a", { a: helper }, folder.path);
+  await credential.headers();
+  const { obtainedAt = 0, expiresAt = 0 } = credential.describe().helper ?? {};
+  expect(expiresAt - obtainedAt).toBe(7_200_000);
+  const hanging = { ...helper, headersHelper: "hangs.sh", headersHelperTimeout: 50 };
+  await expect(credentialOf("a", { a: hanging }, folder.path).headers()).rejects.toMatchObject({
+    code: "HELPER_TIMEOUT",
+  });
+});

@@ -71,6 +71,8 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
       environment: variables,
       scrubbed: secretsOfOthers(entry, entries),
       secrets,
+      timeLimitMs: entry.helperTimeoutMs,
+      ttlMs: entry.helperTtlMs,
       ...(clock === undefined ? {} : { clock }),
       beforeRun,
       prepareSandbox: sandbox
