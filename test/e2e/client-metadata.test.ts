@@ -75,7 +75,7 @@ describe("[TS-D-OAUTH-12] the client-id metadata document of the project", () =>
     });
   });
 
-  test("is served as application/json at its path, next to a page that says what it is", async () => {
+  test("serves the document as application/json at its path, next to a page that explains it", async () => {
     const origin = await startDocumentServer();
     const response = await fetch(`${origin}${new URL(defaultClientMetadataUrl).pathname}`);
     expect(response.headers.get("content-type")).toBe("application/json");
@@ -93,7 +93,7 @@ describe("[TS-D-OAUTH-12] the client-id metadata document of the project", () =>
     expect(authorization.count("/register")).toBe(0);
   });
 
-  test("is preferred to a registration", async () => {
+  test("prefers the document to a registration", async () => {
     const { call, authorization } = await signInAndCall(
       { quirks: ["takes-metadata-documents"] },
       await startDocumentServer(),
@@ -102,7 +102,7 @@ describe("[TS-D-OAUTH-12] the client-id metadata document of the project", () =>
     expect(authorization.count("/register")).toBe(0);
   });
 
-  test("gives way to a registration if the server cannot read it, before a browser opens", async () => {
+  test("registers a client if the server cannot read the document, before a browser opens", async () => {
     const { call, clientIds, authorization } = await signInAndCall(
       { quirks: ["takes-metadata-documents"] },
       "http://127.0.0.1:9",
@@ -112,7 +112,7 @@ describe("[TS-D-OAUTH-12] the client-id metadata document of the project", () =>
     expect(authorization.count("/register")).toBe(1);
   });
 
-  test("is named in the error if the server can neither read it nor register a client", async () => {
+  test("names the document in the error if the server can neither read it nor register a client", async () => {
     const quirks = ["takes-metadata-documents", "registration-absent"] as const;
     const { call, clientIds } = await signInAndCall({ quirks }, "http://127.0.0.1:9");
     await expect(call()).rejects.toMatchObject({
