@@ -16,6 +16,9 @@ export interface InputDefinition {
   readonly written: unknown;
 }
 
+/** The key of the definitions in the written form of an entry that uses them. No program has such a field. */
+export const inputsKey = "$inputs";
+
 /** No file needs more. */
 const maxInputs = 256;
 

@@ -32,7 +32,7 @@ import {
 } from "./entry-values.js";
 import { type JsonPath, quoteName, type Report, type SourcePosition } from "./finding.js";
 import { isReservedHeader } from "./headers.js";
-import type { InputDefinition } from "./inputs.js";
+import { type InputDefinition, inputsKey } from "./inputs.js";
 import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
 import type { EntryOAuth } from "./oauth-settings.js";
 import { parseOAuthSettings } from "./parse-oauth-settings.js";
@@ -86,7 +86,7 @@ function writtenForm(value: JsonNode, inputs: readonly InputDefinition[]): unkno
   const written = jsonNodeToValue(value);
   const text = JSON.stringify(written);
   const used = inputs.filter(({ id }) => text.includes(`\${input:${id}}`));
-  return used.length === 0 ? written : { ...Object(written), $inputs: used.map((input) => input.written) };
+  return used.length === 0 ? written : { ...Object(written), [inputsKey]: used.map((input) => input.written) };
 }
 
 function readFields(members: readonly JsonMember[], entry: SourcePosition, context: ParseEntryContext): EntryReader {

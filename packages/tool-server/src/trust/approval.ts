@@ -74,7 +74,12 @@ export function secretFieldsOf(entry: Entry): ReadonlySet<string> {
 /** The entry in a form that can be stored and shown: without substitution, and without written secrets. */
 export function entryForm(entry: Entry): unknown {
   const secrets = secretFieldsOf(entry);
-  return mapTexts(entry.written, [], (text, path) => (secrets.has(formatPath(path)) ? secretNotShown : text));
+  const written = flattenForm(entry.written);
+  // A field of another program may be parsed into other paths than it is written with. Then all of the field is hidden.
+  const hidden = new Set([...secrets].filter((path) => !written.has(path)).map((path) => path.split(/[.[]/, 1)[0]));
+  return mapTexts(entry.written, [], (text, path) => {
+    return secrets.has(formatPath(path)) || hidden.has(String(path[0])) ? secretNotShown : text;
+  });
 }
 
 /** Each value of an entry by its path, such as `args[0]` or `headers.Accept`; values other than strings are JSON. */

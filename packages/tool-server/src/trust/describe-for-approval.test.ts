@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import { foreignFields } from "../config/dialect-fields.js";
+import { fieldNames } from "../config/entry.js";
 import { inheritedVariables } from "../process/child-environment.js";
+import { entryForm } from "./approval.js";
 import { describeForApproval } from "./describe-for-approval.js";
 import { renderApproval } from "./render-approval.js";
 import { entryOf, entryOfText } from "./trust.test.helper.js";
@@ -44,6 +47,104 @@ test("[TS-D-TRUST-2] [TS-D-STDIO-2] an entry that turns the sandbox off gets a w
   const helperNotice = notice.replace("The server", "The helper");
   expect(renderApproval(describeForApproval(entryOf({ ...network, sandbox: false })))).toContain(helperNotice);
   expect(renderApproval(describeForApproval(entryOf(network)))).not.toContain("sandbox");
+});
+
+test("[TS-D-TRUST-2] the working directory, the environment file and the selection of tools are shown", () => {
+  const entry = entryOf({
+    command: "node",
+    args: ["server.js"],
+    cwd: "${HOST_PLUGIN_ROOT}/sub",
+    envFile: "${userHome}/.aws/credentials",
+    includeTools: ["read"],
+    excludeTools: ["delete"],
+    timeout: 5_000,
+    disabled: false,
+    title: "Notes",
+    description: "Reads notes",
+  });
+  const lines = renderApproval(describeForApproval(entry));
+  expect(lines.filter((line) => line.startsWith("  setting"))).toEqual([
+    '  setting   cwd = "${HOST_PLUGIN_ROOT}/sub"',
+    '  setting   envFile = "${userHome}/.aws/credentials"',
+    '  setting   includeTools[0] = "read"',
+    '  setting   excludeTools[0] = "delete"',
+    '  setting   timeout = "5000"',
+    '  setting   disabled = "false"',
+  ]);
+  expect(lines).toContain(
+    "  ! The variables in the envFile can make the process load or run something else. Read that file.",
+  );
+});
+
+test("[TS-D-TRUST-2] fields of other programs that have an effect are shown by their names, and others are not", () => {
+  const network = entryOf({
+    url: "https://notes.example.com/mcp",
+    bearer_token_env_var: "NOTES_TOKEN",
+    env_http_headers: { "X-Team": "TEAM" },
+    scopes: ["notes.read"],
+    oauth_resource: "https://api.example.com",
+    auth: { CLIENT_ID: "3f0c" },
+    disabled_tools: ["delete"],
+    alwaysAllow: ["read"],
+    cwd: "/nowhere",
+  });
+  const lines = renderApproval(describeForApproval(network));
+  expect(lines.filter((line) => line.startsWith("  setting"))).toEqual([
+    '  setting   bearer_token_env_var = "NOTES_TOKEN"',
+    '  setting   env_http_headers.X-Team = "TEAM"',
+    '  setting   scopes[0] = "notes.read"',
+    '  setting   oauth_resource = "https://api.example.com"',
+    '  setting   auth.CLIENT_ID = "3f0c"',
+    '  setting   disabled_tools[0] = "delete"',
+  ]);
+  expect(lines).toContain('  header    Authorization = "Bearer ${NOTES_TOKEN}"');
+  const program = renderApproval(describeForApproval(entryOf({ command: "x", env_vars: ["TEAM"] })));
+  expect(program).toContain('  setting   env_vars[0] = "TEAM"');
+  expect(program).toContain('  env       TEAM = "${TEAM}"');
+});
+
+test("[TS-D-TRUST-2] every field of every dialect that has an effect is shown, and every unknown field", () => {
+  const shownInLines = ["type", "url", "headers", "headersHelper", "command", "args", "env", "oauth", "sandbox"];
+  const forPeople = ["title", "description", "name"];
+  const effective = Object.entries(foreignFields).filter(([, each]) => each.field ?? each.translate);
+  const known = [...fieldNames, ...effective.map(([name]) => name)];
+  const rest = known.filter((name) => !shownInLines.includes(name) && !forPeople.includes(name));
+  const valuesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `value of ${name}`]));
+  const ofProgram = valuesOf(
+    rest.filter((name) => !["serverUrl", "httpUrl", "transport", "transportType"].includes(name)),
+  );
+  const entries = [
+    { command: "x", ...ofProgram },
+    { url: "https://a.example.com", ...valuesOf(rest) },
+  ];
+  const shown = entries.flatMap((entry) => {
+    const { settings, otherFields } = describeForApproval(entryOf({ ...entry, x: 1 }));
+    expect(otherFields).toEqual(["x"]);
+    return settings.map(({ name }) => name);
+  });
+  expect(rest.filter((name) => !shown.includes(name))).toEqual([]);
+});
+
+test("[TS-D-TRUST-2] the inputs that an entry uses are shown with their definitions", () => {
+  const inputs = [{ id: "key", type: "promptString", description: "The key", password: true }];
+  const servers = { s: { type: "http", url: "https://a.example.com", headers: { "X-Api-Key": "${input:key}" } } };
+  const description = describeForApproval(entryOfText(JSON.stringify({ inputs, servers })));
+  expect(description.otherFields).toEqual([]);
+  expect(renderApproval(description)).toEqual(
+    expect.arrayContaining(['  setting   inputs[0].id = "key"', '  setting   inputs[0].description = "The key"']),
+  );
+});
+
+test("[TS-D-TRUST-2] a secret in a field of another program is not shown", () => {
+  const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+  const url = "https://a.example.com";
+  for (const entry of [
+    { url, http_headers: { Authorization: `Bearer ${token}` } },
+    { url, auth: { CLIENT_ID: "3f0c", CLIENT_SECRET: token } },
+    { command: { path: "x", args: ["--token", token], env: { API_KEY: token } } },
+  ]) {
+    expect(JSON.stringify([describeForApproval(entryOf(entry)), entryForm(entryOf(entry))])).not.toContain(token);
+  }
 });
 
 test("[TS-D-OAUTH-8] OAuth settings are described as written, with a warning for each that leaves out a protection", () => {

@@ -3,6 +3,7 @@ import { foreignFields } from "../config/dialect-fields.js";
 import {
   type Entry,
   type FieldName,
+  type FieldSpec,
   fieldTable,
   type NamedField,
   type NetworkEntry,
@@ -10,6 +11,7 @@ import {
   type TemplateField,
 } from "../config/entry.js";
 import { formatPath } from "../config/finding.js";
+import { inputsKey } from "../config/inputs.js";
 import { weakenedBy } from "../config/oauth-settings.js";
 import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
 import { literalOf, pluginRootVariable, variablesOf } from "../config/template.js";
@@ -53,6 +55,11 @@ export interface ApprovalDescription {
   readonly helper?: string | undefined;
   /** OAuth settings, such as `clientId`; values other than strings are JSON. */
   readonly oauth: readonly DescribedField[];
+  /**
+   * All other fields that have an effect, such as `cwd`, `envFile` and the selection of tools, and the fields of other programs: by the path in
+   * the file, such as `disabled_tools[0]`. The definitions of inputs are named `inputs`. Values other than strings are JSON.
+   */
+  readonly settings: readonly DescribedField[];
   readonly command?: string | undefined;
   readonly args: readonly string[];
   readonly environment: readonly DescribedField[];
@@ -109,10 +116,11 @@ export function describeForApproval(
           args: [],
           environment: [],
         }),
+    settings: describeSettings(entry),
     inherited: isStdio ? inheritedVariables(commandOf(entry)) : entry.headersHelper === undefined ? [] : "all",
     variables: describeVariables(entry),
     otherFields: Object.keys(Object(entry.written)).filter(
-      (key) => !Object.hasOwn(fieldTable, key as FieldName) && !Object.hasOwn(foreignFields, key),
+      (key) => !Object.hasOwn(fieldTable, key) && !Object.hasOwn(foreignFields, key) && key !== inputsKey,
     ),
     files: fingerprint?.files ?? [],
     notices: [
@@ -128,6 +136,33 @@ export function describeForApproval(
 function describeOAuth(entry: NetworkEntry): DescribedField[] {
   const { oauth } = Object(entryForm(entry)) as { readonly oauth?: unknown };
   return [...flattenForm(oauth)].map(([name, text]) => ({ name, text }));
+}
+
+/** Fields that the description shows in lines of their own, or that are only for people. */
+const shownElsewhere: ReadonlySet<string> = new Set([
+  ...["type", "url", "headers", "headersHelper", "args", "env", "oauth", "sandbox"],
+  ...["title", "description"],
+]);
+
+/** The fields as written that have an effect and that no other line shows. */
+function describeSettings(entry: Entry): DescribedField[] {
+  return Object.entries(Object(entryForm(entry))).flatMap(([key, value]): DescribedField[] => {
+    const isInputs = key === inputsKey;
+    // A command that is an object is the spelling of an older version of Zed.
+    const isShown = shownElsewhere.has(key) || (key === "command" && typeof value === "string");
+    if (!isInputs && (isShown || !hasEffect(key, entry.type))) return [];
+    return [...flattenForm({ [isInputs ? "inputs" : key]: value })].map(([name, text]) => ({ name, text }));
+  });
+}
+
+function hasEffect(key: string, type: Entry["type"]): boolean {
+  if (Object.hasOwn(fieldTable, key)) {
+    const { appliesTo }: FieldSpec = fieldTable[key as FieldName];
+    return appliesTo === "both" || appliesTo === (type === "stdio" ? "stdio" : "network");
+  }
+  const foreign = Object.hasOwn(foreignFields, key) ? foreignFields[key] : undefined;
+  if (foreign === undefined || foreign.field === "title") return false;
+  return foreign.field !== undefined || foreign.translate !== undefined;
 }
 
 /** The command of an entry; undefined if a user's variable decides which it is. */
@@ -182,6 +217,9 @@ function stdioNotices(entry: StdioEntry): string[] {
   }
   if (isLauncher(program)) {
     notices.push("It may download the program that it runs. An approval does not cover downloads.");
+  }
+  if (entry.envFile !== undefined) {
+    notices.push("The variables in the envFile can make the process load or run something else. Read that file.");
   }
   for (const { name } of entry.env.filter((variable) => loaders.test(variable.name))) {
     notices.push(`The variable ${quoteUnlessPlain(name)} can make the process load or run something else.`);

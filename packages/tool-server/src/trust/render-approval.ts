@@ -25,6 +25,7 @@ export function renderApproval(description: ApprovalDescription): string[] {
   if (helper !== undefined) rows.push(["helper", `${quoteText(helper)}, a local program`]);
   rows.push(...description.oauth.map((setting): [string, string] => ["oauth", describeField(setting)]));
   rows.push(...environment.map((variable): [string, string] => ["env", describeField(variable)]));
+  rows.push(...description.settings.map((setting): [string, string] => ["setting", describeField(setting)]));
   if (inherited === "all")
     rows.push(["inherits", "all your environment variables except the credentials of other servers"]);
   else if (inherited.length > 0) rows.push(["inherits", `${inherited.join(", ")}, if set and not a credential`]);
