@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, createRouterTransport, type ServiceImpl } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
@@ -5,6 +6,8 @@ import type { ChannelzPackage } from "../channelz-package.js";
 import { type Channelz, GetServersResponseSchema, ServerSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import { channelzService } from "../schema.js";
 import { createChannelzClient } from "./client.js";
+import { createPackageFinder } from "./find-package.js";
+import { peerError } from "./peer-error.js";
 
 type Handlers = Partial<ServiceImpl<typeof Channelz>>;
 
@@ -135,6 +138,106 @@ describe("package detection", () => {
     expect(calls).toEqual(["grpc.channelz.v1.Channelz/GetServers"]);
   });
 
+  test("returns the given package without a call, and a detected one after the same calls as a read", async () => {
+    const { transport, calls } = peerServing("rpc.channelz.v1");
+    expect(await createChannelzClient(transport, { package: "grpc.channelz.v1" }).findPackage()).toBe(
+      "grpc.channelz.v1",
+    );
+    expect(calls).toEqual([]);
+    const client = createChannelzClient(transport);
+    expect(await client.findPackage()).toBe("rpc.channelz.v1");
+    expect(await client.findPackage()).toBe("rpc.channelz.v1");
+    expect(calls).toEqual(["grpc.channelz.v1.Channelz/GetServers", "rpc.channelz.v1.Channelz/GetServers"]);
+  });
+
+  test("rejects findPackage with an error of this package if the peer fails or the caller cancels", async () => {
+    const failing = createRouterTransport(({ service }) => {
+      service(channelzService("grpc.channelz.v1"), {
+        getServers: () => {
+          throw new ConnectError("starting", Code.Unavailable);
+        },
+      });
+    });
+    await expect(createChannelzClient(failing).findPackage()).rejects.toMatchObject({ code: "PEER_UNAVAILABLE" });
+    const { transport } = peerServing("grpc.channelz.v1", { getServers: () => new Promise(() => {}) });
+    const controller = new AbortController();
+    const finding = createChannelzClient(transport).findPackage({ signal: controller.signal });
+    controller.abort();
+    await expect(finding).rejects.toMatchObject({ code: "PEER_TIMEOUT", message: expect.stringMatching(/gave up/) });
+  });
+
+  test("leaves no listener on the signal of a caller", async () => {
+    const { transport } = peerServing("rpc.channelz.v1");
+    const { signal } = new AbortController();
+    const client = createChannelzClient(transport);
+    await client.findPackage({ signal });
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  test("keeps the given package after the peer reports that it does not serve a method", async () => {
+    const { transport, calls } = peerServing("rpc.channelz.v1");
+    const client = createChannelzClient(transport, { package: "grpc.channelz.v1" });
+    for (let i = 0; i < 2; i += 1) {
+      await expect(client.getServers()).rejects.toMatchObject({ code: "PEER_WITHOUT_CHANNELZ" });
+    }
+    expect(calls).toEqual(Array(2).fill("grpc.channelz.v1.Channelz/GetServers"));
+  });
+
+  test("keeps the detected package after a call failed for another reason", async () => {
+    const { transport, calls } = peerServing("rpc.channelz.v1", {
+      getServer: () => {
+        throw new ConnectError("overloaded", Code.Unavailable);
+      },
+    });
+    const client = createChannelzClient(transport);
+    await expect(client.getServer(1)).rejects.toMatchObject({ code: "PEER_UNAVAILABLE" });
+    await expect(client.getServer(1)).rejects.toMatchObject({ code: "PEER_UNAVAILABLE" });
+    expect(calls.filter((call) => call.endsWith("/GetServers"))).toHaveLength(2);
+  });
+
+  test.each([
+    ["HTTP 404", "PEER_WITHOUT_CHANNELZ", 2],
+    ["HTTP 415", "PEER_WITHOUT_CHANNELZ", 2],
+    ["unsupported content type text/html", "PEER_WITHOUT_CHANNELZ", 2],
+    ["HTTP 4040", "PEER_FAILED", 1],
+    ["HTTP 502", "PEER_FAILED", 1],
+    ["the page says HTTP 404", "PEER_FAILED", 1],
+    ["it has an unsupported content type", "PEER_FAILED", 1],
+  ])("reports a web server that responds with %j as %s, after %i probes", async (message, code, probes) => {
+    let count = 0;
+    const finder = createPackageFinder(async () => {
+      count += 1;
+      throw new ConnectError(message, Code.Unknown);
+    }, undefined);
+    const reason = await finder.find().catch((error: unknown) => error);
+    expect(peerError(reason, { method: "GetServers" }).code).toBe(code);
+    expect(count).toBe(probes);
+  });
+
+  test("does not take a failure below the call for a peer without Channelz", async () => {
+    const refused = Object.assign(new Error("HTTP 404"), { code: Code.Unimplemented });
+    const finder = createPackageFinder(() => Promise.reject(refused), undefined);
+    await expect(finder.find()).rejects.toBe(refused);
+  });
+
+  test("keeps a newer detection when an older one fails", async () => {
+    const older = deferred();
+    let probes = 0;
+    const finder = createPackageFinder(async () => {
+      probes += 1;
+      if (probes > 1) return;
+      await older.promise;
+      throw new Error("the older one");
+    }, undefined);
+    const first = finder.find();
+    finder.forget();
+    expect(await finder.find()).toBe("grpc.channelz.v1");
+    older.resolve();
+    await expect(first).rejects.toThrow("the older one");
+    await finder.find();
+    expect(probes).toBe(2);
+  });
+
   test("detects the package again after the peer was replaced by one that serves the other package", async () => {
     let now: ChannelzPackage = "rpc.channelz.v1";
     const router = createRouterTransport(({ service }) => {
@@ -235,10 +338,86 @@ describe("ChannelzClient", () => {
   });
 
   test("treats an id that a number cannot hold exactly as misuse, and an id beyond 64 bits as an invalid argument", async () => {
-    const client = createChannelzClient(peerServing("rpc.channelz.v1").transport);
+    const { transport, calls } = peerServing("rpc.channelz.v1");
+    const client = createChannelzClient(transport);
     await expect(client.getSocket(2 ** 53)).rejects.toThrow(TypeError);
     await expect(client.getSocket(1.5)).rejects.toThrow(TypeError);
-    await expect(client.getSocket(2n ** 63n)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    for (const id of [2n ** 63n, -(2n ** 63n) - 1n]) {
+      await expect(client.getSocket(id)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+      await expect(client.getServers({ startId: id })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+    expect(calls).toEqual([]);
+  });
+
+  test("sends the lowest and highest id of 64 bits, and requests a socket in full by default", async () => {
+    const asked: unknown[] = [];
+    const { transport } = peerServing("rpc.channelz.v1", {
+      getSocket: ({ socketId, summary }) => {
+        asked.push([socketId, summary]);
+        return {};
+      },
+    });
+    const client = createChannelzClient(transport);
+    await client.getSocket(-(2n ** 63n));
+    await client.getSocket(2n ** 63n - 1n, { summary: false });
+    expect(asked).toEqual([
+      [-(2n ** 63n), false],
+      [2n ** 63n - 1n, false],
+    ]);
+  });
+
+  test("allows a peer 10 seconds for each call by default, as long as configured otherwise, and any time for 0", async () => {
+    const timeouts: (number | undefined)[] = [];
+    const { transport } = peerServing("rpc.channelz.v1", {
+      getServers: (_, context) => {
+        timeouts.push(context.timeoutMs());
+        return { end: true };
+      },
+    });
+    for (const timeoutMs of [undefined, 90_000, 0]) {
+      await createChannelzClient(transport, { package: "rpc.channelz.v1", timeoutMs }).getServers();
+    }
+    const [byDefault, configured, unlimited] = timeouts;
+    expect(byDefault).toBeGreaterThan(5000);
+    expect(byDefault).toBeLessThanOrEqual(10_000);
+    expect(configured).toBeGreaterThan(80_000);
+    expect(unlimited).toBeUndefined();
+  });
+
+  test("cancels a call in progress when its signal is aborted", async () => {
+    const started = deferred();
+    let atPeer: AbortSignal | undefined;
+    const { transport } = peerServing("rpc.channelz.v1", {
+      getServer: (_, context) => {
+        atPeer = context.signal;
+        started.resolve();
+        return new Promise(() => {});
+      },
+    });
+    const controller = new AbortController();
+    const reading = createChannelzClient(transport).getServer(1, { signal: controller.signal });
+    await started.promise;
+    controller.abort();
+    await expect(reading).rejects.toMatchObject({ code: "PEER_TIMEOUT", message: expect.stringMatching(/gave up/) });
+    expect(atPeer?.aborted).toBe(true);
+  });
+
+  test.each([
+    ["getServer", "server 7"],
+    ["getServerSockets", "server 7"],
+    ["getChannel", "channel 7"],
+    ["getSubchannel", "subchannel 7"],
+    ["getSocket", "socket 7"],
+  ] as const)("names the object that %s does not find: %s", async (method, subject) => {
+    const { transport } = peerServing("rpc.channelz.v1", {
+      [method]: () => {
+        throw new ConnectError("", Code.NotFound);
+      },
+    });
+    await expect(createChannelzClient(transport)[method](7)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      message: `The peer has no ${subject}.`,
+    });
   });
 
   test("sends its headers with every call, including the detection of the package", async () => {
@@ -263,9 +442,10 @@ describe("ChannelzClient", () => {
 
   test("sends nothing for a call whose signal is already aborted", async () => {
     const { transport, calls } = peerServing("rpc.channelz.v1");
-    await expect(createChannelzClient(transport).getServers({}, { signal: AbortSignal.abort() })).rejects.toMatchObject(
-      { code: "PEER_TIMEOUT" },
-    );
+    const client = createChannelzClient(transport);
+    const signal = AbortSignal.abort();
+    await expect(client.getServers({}, { signal })).rejects.toMatchObject({ code: "PEER_TIMEOUT" });
+    await expect(client.findPackage({ signal })).rejects.toMatchObject({ code: "PEER_TIMEOUT" });
     expect(calls).toEqual([]);
   });
 

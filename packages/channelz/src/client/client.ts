@@ -70,14 +70,29 @@ export function createChannelzClient(transport: Transport, options: ChannelzClie
     let channelzPackage = options.package;
     try {
       signal?.throwIfAborted();
-      // All callers wait for the same detection, so the signal of one must not end it for the others.
-      channelzPackage ??= await unlessAborted(finder.find(), signal);
+      channelzPackage ??= await findUnlessAborted(signal);
       return await call(clients[channelzPackage], callOptions(signal));
     } catch (reason) {
       // The peer was replaced by another since the detection.
       if (options.package === undefined && reason instanceof ConnectError && reason.code === Code.Unimplemented)
         finder.forget();
       throw peerError(reason, { ...describeCall(method, channelzPackage), subject, abandoned: signal?.aborted });
+    }
+  }
+
+  /** All callers wait for the same detection, so the signal of one must not end it for the others. */
+  async function findUnlessAborted(signal: AbortSignal | undefined): Promise<ChannelzPackage> {
+    if (signal === undefined) return await finder.find();
+    signal.throwIfAborted();
+    let onAbort = (): void => {};
+    const aborted = new Promise<never>((_, reject) => {
+      onAbort = () => reject(signal.reason);
+      signal.addEventListener("abort", onAbort);
+    });
+    try {
+      return await Promise.race([finder.find(), aborted]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
     }
   }
 
@@ -90,7 +105,7 @@ export function createChannelzClient(transport: Transport, options: ChannelzClie
     async findPackage(readOptions) {
       if (options.package !== undefined) return options.package;
       try {
-        return await unlessAborted(finder.find(), readOptions?.signal);
+        return await findUnlessAborted(readOptions?.signal);
       } catch (reason) {
         throw peerError(reason, { ...describeCall("GetServers", undefined), abandoned: readOptions?.signal?.aborted });
       }
@@ -164,19 +179,4 @@ function int64(value: Int64, what: string): bigint {
     throw new ChannelzError("INVALID_ARGUMENT", `The ${what} ${wide} does not fit into 64 bits.`);
   }
   return wide;
-}
-
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return await promise;
-  let onAbort: (() => void) | undefined;
-  try {
-    const aborted = new Promise<never>((_, reject) => {
-      onAbort = () => reject(signal.reason);
-      if (signal.aborted) onAbort();
-      else signal.addEventListener("abort", onAbort, { once: true });
-    });
-    return await Promise.race([promise, aborted]);
-  } finally {
-    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
-  }
 }
