@@ -334,6 +334,17 @@ describe("sockets", () => {
     });
   });
 
+  test("[CZ-ADDR-5] [CZ-SEC-2] [CZ-SEC-3] omits the optional fields of an address and of security that are not given", async () => {
+    const read = async (init: SocketInit) => (await registry.getSocket(registry.addSocket(init).id)).socket;
+    const named = await read({ remote: { name: "pid 7" }, security: { other: { name: "alts" } } });
+    expect(named?.remote?.address.value).toMatchObject({ name: "pid 7" });
+    expect(named?.remote?.address.value).not.toHaveProperty("value");
+    expect(named?.security?.model.value).toMatchObject({ name: "alts" });
+    expect(named?.security?.model.value).not.toHaveProperty("value");
+    const { security } = (await read({ security: { tls: {} } }))!;
+    expect(security?.model).toMatchObject({ case: "tls", value: { cipherSuite: { case: undefined } } });
+  });
+
   test("[CZ-OP-9] [CZ-D-SUMMARY-1] [CZ-SOCKET-13] [CZ-SOCKET-14] [CZ-SOCKET-15] calls the describer for each read of details, and never for a summary", async () => {
     let asked = 0;
     const subject = { window: 0 };

@@ -160,6 +160,40 @@ describe("traces", () => {
     ]);
   });
 
+  test("[CZ-D-TRACE-6] counts repetitions of the first event of a trace", async () => {
+    const registry = createRegistry();
+    const channel = registry.addChannel();
+    for (let i = 0; i < 3; i += 1) channel.trace("Created");
+    expect((await eventsOf(registry, channel.id)).map(({ description }) => description)).toEqual([
+      "Created",
+      "Created (repeated 3 times)",
+    ]);
+  });
+
+  test("[CZ-D-TRACE-6] shows the number of repetitions of a description that is cut, within the maximum length", async () => {
+    const registry = createRegistry();
+    const channel = registry.addChannel();
+    for (let i = 0; i < 4; i += 1) channel.trace("x".repeat(5000));
+    const { description } = (await eventsOf(registry, channel.id)).at(-1)!;
+    expect(description).toMatch(/^x+… \(repeated 3 times\)$/);
+    expect(description).toHaveLength(1024);
+  });
+
+  test("[CZ-D-TRACE-2] counts the target of a child once in the event and once more for finding its repetitions", () => {
+    const registry = createRegistry();
+    const channel = registry.addChannel();
+    const bytes = (target: string): number => {
+      const before = registry.size.traceBytes;
+      registry.addSubchannel({ parent: channel, target });
+      return registry.size.traceBytes - before;
+    };
+    expect(bytes("t".repeat(500)) - bytes("t".repeat(300))).toBe(2 * 200);
+    channel.trace("short");
+    const before = registry.size.traceBytes;
+    channel.trace("x".repeat(100_000));
+    expect(registry.size.traceBytes - before, "no more than is shown is kept of a long description").toBeLessThan(2000);
+  });
+
   test("refuses unknown severities and states", () => {
     const channel = createRegistry().addChannel();
     expect(() => channel.trace("loud", { severity: "fatal" as never })).toThrow(/A severity is one of/);
