@@ -16,6 +16,8 @@ import { command, root, run, SetupError } from "./setup.mjs";
 /** Each part is a folder, the files of it that are changed, and the tests that they are held against: by default all of both. */
 const parts = {
   registry: ["packages/channelz/src/registry"],
+  // All tests of the folder run this code, but only these are about it.
+  tables: ["packages/channelz/src/registry", "{id-index,ordered-table}.ts", "{id-index,ordered-table}.test.ts"],
   client: ["packages/channelz/src/client"],
   substitution: [
     "packages/tool-server/src/config",
