@@ -33,6 +33,9 @@ describe("a url with variables", () => {
     ["https://${U}@a.example/", "user"],
     ["${A}/${B}", "origin path"],
     ["${A}${B}:${C}?${D}", "origin host port query"],
+    ["${A}/to?url=https://b.example", "origin"],
+    ["${A}${B}://a.example", "scheme scheme"],
+    ["${A}s://a.example", "scheme"],
   ])("[TS-D-URL-1] finds the variables of %s in %s", (url, regions) => {
     expect(split(url)?.regions).toEqual(regions.split(" "));
   });
@@ -51,6 +54,9 @@ describe("a url with variables", () => {
     "https://a:b/",
     "${A}@b.example",
     "https://a.example:99999/",
+    "view-source:https://a.example/",
+    "/https://${A}/",
+    "https://[::1]a/",
   ])("[TS-D-URL-1] rejects %j because it is not an absolute URL", (url) => {
     expect(split(url)).toBeUndefined();
   });
@@ -93,7 +99,12 @@ describe("a value", () => {
     ["${O}#f", "https://a.example/p?q", "it contains a query"],
     ["${O}/mcp", "https://a.example/p/../q", "a . or .. segment"],
     ["${O}/mcp", " https://a.example", "does not start with a scheme"],
+    ["${O}/mcp", "view-source:https://a.example", "does not start with a scheme"],
+    ["${O}/mcp", "b.example/https://a.example", "does not start with a scheme"],
     ["https://a.example:${P}/", "80a", "not a number from 1 to 65535"],
+    ["https://a.example:${P}/", "8e1", "not a number from 1 to 65535"],
+    ["https://a.example:${P}/", "+80", "not a number from 1 to 65535"],
+    ["https://a.example:${P}/", "000080", "not a number from 1 to 65535"],
   ])("[TS-D-URL-1] rejects a value in %s without quoting it: %j", (url, value, reason) => {
     const refused = render(url, value);
     expect(refused).toContain(reason);
@@ -106,6 +117,8 @@ describe("a value", () => {
     ["https://${H}/", [`${"a.".repeat(126)}bc`], "empty or too long"],
     ["https://${H}/", ["2130706433"], "not written as four decimal numbers"],
     ["https://${A}${B}/", ["0x7f", ".1"], "not written as four decimal numbers"],
+    ["https://${A}${B}/", ["a:80", "80"], 'it contains ":"'],
+    ["https://a.example:${A}${B}/", ["6553", "65"], "not a URL after substitution"],
     ["https://a.example/${A}${B}/x", [".", "."], "change the structure"],
     ["https://a.example/.${A}", ["."], "change the structure"],
     ["https://a.example/x/${A}", ["."], "change the structure"],
@@ -119,6 +132,8 @@ describe("a value", () => {
     ["https://${H}/", [`${"a.".repeat(126)}b`], `https://${"a.".repeat(126)}b/`],
     ["https://${H}/", ["a.example."], "https://a.example./"],
     ["https://${H}/", ["127.0.0.1"], "https://127.0.0.1/"],
+    ["https://${H}/", ["1A.Example"], "https://1A.Example/"],
+    ["https://${H}/", ["A1"], "https://A1/"],
     ["https://${H}/", ["[::1]:65535"], "https://[::1]:65535/"],
     ["https://${A}.${B}/", ["a", "b:1"], "https://a.b:1/"],
     [
