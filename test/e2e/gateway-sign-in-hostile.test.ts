@@ -19,11 +19,13 @@ interface HostileOptions {
   readonly onCall?: () => object;
   /** For how many calls of tools a token is good. */
   readonly callsPerToken?: number;
+  /** Whether it speaks the modern protocol, in which a result can ask for input. Default false. */
+  readonly isModern?: boolean;
 }
 
 /** A tool server and its authorization server in one, which lets everybody in. Ends with the test. */
 async function startHostileServer(options: HostileOptions = {}): Promise<string> {
-  const { scope = "notes:read", callsPerToken = 1 } = options;
+  const { scope = "notes:read", callsPerToken = 1, isModern = false } = options;
   const onCall = options.onCall ?? (() => ({ result: { content: [{ type: "text", text: "milk" }] } }));
   const used = new Map<string, number>();
   const server = createServer((request, response) => void respond(request, response));
@@ -77,9 +79,13 @@ async function startHostileServer(options: HostileOptions = {}): Promise<string>
     if (isCall) used.set(token, calls + 1);
     if (id === undefined) return send(response, 202);
     const serverInfo = { name: "hostile", version: "1" };
+    const modern = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
+    const tools = { tools: [{ name: "read", inputSchema: { type: "object" } }] };
+    const discovered = { ...modern, supportedVersions: ["2026-07-28"], capabilities: { tools: {} } };
     const results: Readonly<Record<string, object>> = {
+      ...(isModern ? { "server/discover": { result: discovered } } : {}),
       initialize: { result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo } },
-      "tools/list": { result: { tools: [{ name: "read", inputSchema: { type: "object" } }] } },
+      "tools/list": { result: isModern ? { ...modern, ...tools } : tools },
     };
     const error = { code: -32_601, message: "There is no such method." };
     const reply = isCall ? onCall() : (results[method] ?? { error });
@@ -185,7 +191,7 @@ test("[TS-D-SIGNIN-1] starts no sign-in to another server for an error that a cl
     { result: { resultType: "input_required", inputRequests: { a: question } } },
   ];
   const { connect, opened } = await createWorld({
-    evil: await startHostileServer({ callsPerToken: 100, onCall: () => replies.shift() ?? {} }),
+    evil: await startHostileServer({ callsPerToken: 100, isModern: true, onCall: () => replies.shift() ?? {} }),
     victim: await startHostileServer({ callsPerToken: 100 }),
   });
   const client = await connect({ capabilities: { elicitation: { form: {} } } });
