@@ -5,6 +5,7 @@ import { metaKeys } from "@wirescope/tool-server/internal";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { tasksExtension } from "./task-servers.test.helper.js";
 import { type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 /** A server that declares these extensions, and whose tool returns those that the client declared. */
@@ -43,6 +44,7 @@ describe("extensions in capabilities [TS-D-EXT-1]", () => {
       expect(client.getServerCapabilities()?.extensions).toEqual({
         "example.com/a": { modes: ["x", "y"], nested: { first: 1, second: 2 } },
         "example.com/b": {},
+        ...(mode === "modern" ? { [tasksExtension]: {} } : {}),
       });
     },
   );

@@ -23,7 +23,7 @@ import {
 } from "./resources.js";
 import { getSkill, listSkills, readDirectory } from "./skills.js";
 import { readStatus, statusResource, statusUri, unavailableText } from "./status.js";
-import { supportsTasks, type Tasks } from "./tasks.js";
+import type { Tasks } from "./tasks.js";
 import { callTool, listTools } from "./tools.js";
 
 /** All servers as one: a call is forwarded to the server that has the tool, prompt or resource. */
@@ -54,7 +54,7 @@ export interface HubOptions {
 
 type Method = (call: ClientCall) => Promise<RpcObject>;
 
-/** Always all capabilities, because servers come and go. */
+/** Always all capabilities, tasks included, because servers come and go, and a client may learn them once. */
 const capabilities: RpcObject = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
@@ -120,16 +120,10 @@ export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): H
     routes,
     tasks,
     capabilities(era) {
-      const all = servers();
-      const { [tasksExtension]: _, ...extensions } = mergeExtensions(all);
-      // A server that has not connected yet may support them, and a legacy client learns this once.
-      const hasTasks = all.some((server) => !server.isSettled || supportsTasks(server));
-      const declared = hasTasks && era === "modern" ? { ...extensions, [tasksExtension]: {} } : extensions;
-      return {
-        ...capabilities,
-        ...(hasTasks && era === "legacy" ? { tasks: legacyTaskCapability } : {}),
-        ...(Object.keys(declared).length === 0 ? {} : { extensions: declared }),
-      };
+      const { [tasksExtension]: _, ...extensions } = mergeExtensions(servers());
+      if (era === "modern") return { ...capabilities, extensions: { ...extensions, [tasksExtension]: {} } };
+      const declared = Object.keys(extensions).length === 0 ? {} : { extensions };
+      return { ...capabilities, tasks: legacyTaskCapability, ...declared };
     },
     instructions() {
       const parts = servers().flatMap(({ name, description }) =>

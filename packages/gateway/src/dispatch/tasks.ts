@@ -45,6 +45,8 @@ export interface TasksOptions {
 const pageSize = 20;
 /** Characters of results that are kept because their server did not create the task that its client asked for. */
 const maxKeptLength = 64 * 1024 * 1024;
+/** What a kept result counts in addition to its own length: many short ones need memory too. */
+const keptOverhead = 1024;
 /** The bounds of the time between two requests for the state of a task, in milliseconds. */
 const pollMs = { min: 250, usual: 1000, max: 5000 };
 
@@ -226,7 +228,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
 
   /** A task that has ended, for a legacy client that asked for one and whose server responded at once. */
   const finish = (server: GatewayServer, call: ClientCall, result: RpcObject): RpcObject => {
-    const length = jsonLengthOf(result) ?? Number.POSITIVE_INFINITY;
+    const length = (jsonLengthOf(result) ?? Number.POSITIVE_INFINITY) + keptOverhead;
     if (length > maxKeptLength) {
       const message = `The result exceeds ${maxKeptLength} characters, and cannot be kept as a task. Call the tool without \`task\`.`;
       throw new RpcError(rpcCodes.failed, message);
@@ -298,7 +300,7 @@ function isLegacy({ description }: GatewayServer): boolean {
 }
 
 /** Whether a server can create tasks for calls of tools. */
-export function supportsTasks({ description }: GatewayServer): boolean {
+function supportsTasks({ description }: GatewayServer): boolean {
   if (description === undefined) return false;
   const { tasks, extensions } = description.capabilities as RpcObject;
   if (description.era === "modern") return isObject(extensions) && isObject(extensions[tasksExtension]);
