@@ -38,16 +38,20 @@ export interface ChangedText {
   readonly configuration: Configuration;
 }
 
-/** Puts entries into the text of a configuration, next to those that it has. Everything else stays. Throws a JsoncError. */
+/**
+ * Puts entries into the text of a configuration, next to those that it has. Everything else stays. The path of the file can decide what
+ * the entries mean. Throws a JsoncError.
+ */
 export function withEntries(
   text: string,
   entries: Readonly<Record<string, unknown>>,
+  file?: string,
   inputs: readonly { readonly id: string; readonly written: unknown }[] = [],
 ): ChangedText {
   const container = containerOf(text);
   let changed = withInputs(text, inputs);
   for (const [name, entry] of Object.entries(entries)) changed = setJsoncMember(changed, [...container, name], entry);
-  return { text: changed, configuration: parse(changed) };
+  return { text: changed, configuration: parse(changed, file) };
 }
 
 /** Adds the definitions of values that a person is asked for, unless there is one of the same id. */
@@ -75,7 +79,7 @@ function containerOf(text: string): readonly string[] {
   return first === undefined ? ["mcpServers"] : first.path.slice(0, -1).map(String);
 }
 
-function parse(text: string): Configuration {
+function parse(text: string, file?: string): Configuration {
   // A person adds the entry, so one of this machine is meant.
-  return parseConfiguration(text, { allowInsecureLoopback: true });
+  return parseConfiguration(text, { file, allowInsecureLoopback: true });
 }

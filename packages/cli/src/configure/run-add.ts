@@ -33,7 +33,7 @@ export async function runAdd(name: string, server: AdHocServer, values: AddValue
           next: "Choose another name, or use --replace.",
         });
       }
-      const { text, configuration } = withEntries(file.text, { [name]: entry });
+      const { text, configuration } = withEntries(file.text, { [name]: entry }, file.path);
       const problems = problemsOf(configuration, name);
       const wrong = problems.find(({ severity }) => severity === "error");
       if (wrong !== undefined) {

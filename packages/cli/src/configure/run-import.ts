@@ -85,6 +85,7 @@ export async function runImport(
       const { text } = withEntries(
         file.text,
         entries,
+        file.path,
         chosen.flatMap(({ inputs }) => inputs),
       );
       if (!(await replaceClientFile(file, text, false))) continue;

@@ -22,12 +22,12 @@ const separators = /[\0\s"'`=,;:|&<>()@]+/;
  */
 export function filesOf(entry: Entry, pluginRoot: string): NamedFile[] {
   const unique = new Map<string, NamedFile>();
-  const folder = workingDirectoryOf(entry, pluginRoot);
+  const { folders, isUnknown } = workingDirectoriesOf(entry, pluginRoot);
   // A program can find files from its working directory and from the root that its arguments name.
-  const found = [...new Set([folder ?? pluginRoot, pluginRoot])].flatMap((base) => filesFrom(entry, pluginRoot, base));
+  const found = [...new Set([...folders, pluginRoot])].flatMap((base) => filesFrom(entry, pluginRoot, base));
   // If a user's variable decides the folder, it decides which program a relative command is.
-  const isUnknown = folder === undefined && entry.type === "stdio" && /^[^/]+\//.test(entry.command.template.text);
-  const unknown: NamedFile[] = isUnknown ? [{ field: "command", path: undefined, isCertain: true }] : [];
+  const isRelative = entry.type === "stdio" && /^[^/]+\//.test(entry.command.template.text);
+  const unknown: NamedFile[] = isUnknown && isRelative ? [{ field: "command", path: undefined, isCertain: true }] : [];
   for (const file of [...unknown, ...found]) {
     const key = JSON.stringify([file.field, file.path]);
     if (file.isCertain || !unique.has(key)) unique.set(key, file);
@@ -35,11 +35,16 @@ export function filesOf(entry: Entry, pluginRoot: string): NamedFile[] {
   return [...unique.values()];
 }
 
-/** The working directory of a server; undefined if a user's variable decides it. */
-function workingDirectoryOf(entry: Entry, pluginRoot: string): string | undefined {
-  if (entry.type !== "stdio" || entry.cwd === undefined) return pluginRoot;
-  const text = markedText(entry.cwd.template, pluginRoot, () => userMark);
-  return text.includes(userMark) ? undefined : resolve(pluginRoot, text);
+/** The folders that a server may run in, as far as they are known. `isUnknown`: a user's variable decides which it is. */
+function workingDirectoriesOf(
+  entry: Entry,
+  pluginRoot: string,
+): { readonly folders: readonly string[]; readonly isUnknown: boolean } {
+  if (entry.type !== "stdio" || entry.cwd === undefined) return { folders: [pluginRoot], isUnknown: false };
+  const { template } = entry.cwd;
+  const text = markedText(template, pluginRoot, (fallback) => fallback ?? userMark);
+  const known = text.includes(userMark) ? [] : [resolve(pluginRoot, text)];
+  return { folders: [...known, ...endsOf(template, pluginRoot)], isUnknown: hasUserVariables(template) };
 }
 
 /** The files that an entry names, if it runs in the folder `base`. */

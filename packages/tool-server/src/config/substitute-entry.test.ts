@@ -524,3 +524,17 @@ test("lists the fields of each variable, and whether it is secret or has a defau
     { variable: "DB_PASSWORD", server: "database", field: "env.DB_PASSWORD", isSecret: true, hasDefault: false },
   ]);
 });
+
+test.each([
+  "https://api.example.com${workspaceFolderBasename}/mcp",
+  "https://${workspaceFolderBasename}.example.com/mcp",
+])("[TS-D-TRUST-1] the name of a folder does not decide the host of %s", (url) => {
+  const entry = entryOf(withEntry({ type: "http", url }));
+  expect(resolveOrigin(entry, {})).toEqual({ problem: expect.stringContaining("workspaceFolderBasename") });
+  const { findings } = substituteEntry(entry, {
+    variables: {},
+    pluginRoot: "/home/user/.evil.example",
+    secrets: createSecretRegistry(),
+  });
+  expect(findings).toMatchObject([{ code: "variable-misplaced", severity: "error" }]);
+});

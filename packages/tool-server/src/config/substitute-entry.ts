@@ -198,6 +198,18 @@ function renderUrlField(
     const region = url.regions[index] ?? "user";
     if (isOriginOnly && !decidesOrigin(region)) return "a";
     const position = { ...field, variable: variable.name };
+    if (decidesOrigin(region) && isOfRoot(variable)) {
+      // Whoever writes the file may also choose the name of the folder, which neither an approval nor a policy shows as an origin.
+      const message = `${variable.spelling ?? variable.name} cannot be in the ${region} of the url.`;
+      report(
+        "variable-misplaced",
+        "error",
+        position,
+        message,
+        "Write the host, or use a variable of your environment.",
+      );
+      return undefined;
+    }
     const value = lookUp(field, variable, context, report);
     if (value === undefined) return undefined;
     const refused = refuseInUrl(url, index, value);
@@ -238,6 +250,11 @@ function renderUrlField(
     );
   }
   return rendered.url;
+}
+
+/** Whether the value of a variable is the plugin root or a part of it. */
+function isOfRoot({ name }: VariableReference): boolean {
+  return name === pluginRootVariable || name === "workspaceFolderBasename";
 }
 
 /** A registry of the credentials that an entry uses in any field. */

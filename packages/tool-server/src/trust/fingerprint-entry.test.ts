@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonNodeToValue, parseJsonWithPositions } from "../config/json-with-positions.js";
+import { parseConfiguration } from "../config/parse-configuration.js";
 import { canonicalJson, type EntryFingerprint, fingerprintEntry } from "./fingerprint-entry.js";
 import { createFolder, entryOf, entryOfText } from "./trust.test.helper.js";
 
@@ -301,4 +302,25 @@ test("[TS-D-TRUST-3] the order of a list, a key named __proto__ and every kind o
 test("values that JSON cannot represent are rejected", () => {
   expect(() => canonicalJson(undefined)).toThrow(TypeError);
   expect(() => canonicalJson({ a: Number.NaN })).toThrow(TypeError);
+});
+
+test("[TS-D-TRUST-1] files in a working directory that a variable with a default decides are part of the fingerprint", async () => {
+  const { path, write } = await createFolder();
+  await write("sub/server.js", "1");
+  await write("deep/sub/other.js", "1");
+  const entry = { command: "node", args: ["server.js"] };
+  expect(await filesOf({ ...entry, cwd: "${FOLDER:-sub}" }, path)).toEqual(["args[0] sub/server.js content"]);
+  const named = { command: "node", args: ["other.js"], cwd: "${HOME}/project/deep/sub" };
+  expect(await filesOf(named, path)).toEqual(["args[0] deep/sub/other.js content"]);
+});
+
+test("[TS-D-TRUST-3] an entry in which $NAME is a variable has another fingerprint than one in which it is text", async () => {
+  const text = JSON.stringify({ mcpServers: { s: { command: "a", args: ["x$TOKEN"] } } });
+  const digests = ["/r/mcp.json", "/r/.gemini/settings.json"].map(async (file) => {
+    const [entry] = parseConfiguration(text, { file }).entries;
+    if (entry === undefined) throw new Error("No entry.");
+    return (await fingerprintEntry(entry, { pluginRoot: "/nowhere" })).digest;
+  });
+  const [plain, shell] = await Promise.all(digests);
+  expect(plain).not.toBe(shell);
 });

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { dialectOf } from "../config/dialects.js";
 import type { Entry } from "../config/entry.js";
 import { filesOf, type NamedFile, pathWithin } from "../config/plugin-files.js";
 import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
@@ -76,7 +77,9 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
   const entryHash = sha256(canonicalJson(entry.written));
   const resolved = resolveOrigin(entry, options.variables ?? {});
   const origin = resolved !== undefined && "origin" in resolved ? { origin: resolved.origin } : {};
-  const parts = { format: "wirescope-entry-1", entry: entryHash, files, ...origin };
+  // The path of the file can decide whether $NAME is a variable, so the same entry can mean two things.
+  const syntax = dialectOf(entry.dialect).hasShellVariables ? { syntax: "shell" } : {};
+  const parts = { format: "wirescope-entry-1", entry: entryHash, files, ...origin, ...syntax };
   return {
     digest: `sha256:${sha256(canonicalJson(parts))}`,
     entry: entryHash,
