@@ -356,6 +356,8 @@ describe("a policy", () => {
     ["other arguments", npx, { ...npxRule, args: ["-y", "@acme/other"] }],
     ["fewer arguments", entryOf({ command: "npx", args: ["-y"] }), npxRule],
     ["a variable of the process that the rule does not name", npx, { ...npxRule, env: [] }],
+    ["a file with variables of the process", entryOf({ ...Object(npx.written), envFile: ".env" }), npxRule],
+    ["another working directory", entryOf({ ...Object(npx.written), cwd: "sub" }), npxRule],
     ["a path that only ends like the command", entryOf({ command: "./npx", args: ["-y", "@acme/server"] }), npxRule],
     ["a command that a variable decides", entryOf({ command: "${A:-npx}", args: ["-y", "@acme/server"] }), npxRule],
     ["all but one of what a rule names", mail, { url: "https://mail.example.com", configuration: "/nowhere" }],
@@ -461,6 +463,12 @@ describe("a policy", () => {
     ["a command that a variable decides", entryOf({ command: "${A:-npx}" }), { command: "npx" }],
     ["a path that a variable starts", entryOf({ command: "${A}/bin/npx" }), { command: "/usr/bin/npx" }],
     ["a path that a variable ends", entryOf({ command: "/opt/${A}" }), { command: "npx" }],
+    ["a path from the working directory", entryOf({ command: "bin/npx", cwd: "/usr" }), { command: "/usr/bin/npx" }],
+    [
+      "a path from a folder that a variable decides",
+      entryOf({ command: "./npx", cwd: "${A}" }),
+      { command: "/usr/bin/npx" },
+    ],
     ["a command by its first arguments", npx, { command: "npx", args: ["-y", "@acme/server"] }],
     [
       "arguments that a variable may make the denied ones",
@@ -478,6 +486,11 @@ describe("a policy", () => {
   test.each([
     ["another name", npx, { command: "np" }],
     ["another path of that name", entryOf({ command: "/opt/npx" }), { command: "/usr/bin/npx" }],
+    [
+      "a path from another working directory",
+      entryOf({ command: "bin/npx", cwd: "/opt" }),
+      { command: "/usr/bin/npx" },
+    ],
     ["other arguments", npx, { command: "npx", args: ["-y", "@acme/other"] }],
     [
       "arguments that no variable makes the denied ones",

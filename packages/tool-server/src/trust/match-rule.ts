@@ -19,8 +19,8 @@ export interface RuleSubject {
 
 /**
  * Whether a rule allows an entry. Matches narrowly: a value that depends on a variable is not allowed, unless the origin of the url is known,
- * and neither is anything that the rule does not mention and that could run or see more: a helper, a variable of the process, no
- * sandbox, OAuth settings that leave out a protection.
+ * and neither is anything that the rule does not mention and that could run or see more: a helper, a variable of the process, a file of
+ * variables, another working directory, no sandbox, OAuth settings that leave out a protection.
  */
 export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
   const { entry, fingerprint, configurations } = subject;
@@ -39,7 +39,8 @@ export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promi
     entry.type === "stdio" &&
     entry.command.template.text === rule.command &&
     rule.args.every((arg, index) => entry.args[index]?.template.text === arg) &&
-    entry.env.every(({ name }) => rule.env.includes(name))
+    entry.env.every(({ name }) => rule.env.includes(name)) &&
+    ((entry.cwd === undefined && entry.envFile === undefined) || rule.fingerprint !== undefined)
   );
 }
 
@@ -76,10 +77,12 @@ export async function isDeniedBy(rule: PolicyRule, subject: RuleSubject): Promis
 function couldRun(entry: StdioEntry, command: string, pluginRoot: string): boolean {
   const pieces = piecesOf(entry.command.template, pluginRoot);
   if (couldBe(pieces, command) || entry.command.template.text === command) return true;
-  const isOpen = pieces.includes(undefined);
+  // A relative command is started from the working directory.
+  const folder = entry.cwd === undefined ? [pluginRoot] : piecesOf(entry.cwd.template, pluginRoot);
+  const isOpen = pieces.includes(undefined) || (folder.includes(undefined) && !pieces[0]?.startsWith("/"));
   const isBare = !command.includes("/") || !pieces.some((piece) => piece?.includes("/"));
   if (isOpen || isBare) return couldBe(lastNameOf(pieces), basename(command));
-  return isAbsolute(command) && resolve(pluginRoot, pieces.join("")) === normalize(command);
+  return isAbsolute(command) && resolve(pluginRoot, folder.join(""), pieces.join("")) === normalize(command);
 }
 
 /** What follows the last slash; the value of a variable may contain slashes. */
