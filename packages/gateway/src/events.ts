@@ -64,6 +64,13 @@ export type InternalEvent =
   | { readonly kind: "elicitation-completed"; readonly elicitationId: string; readonly params: RpcObject }
   /** The state of a task for the legacy session that used it last, with the id that the client uses. */
   | { readonly kind: "task-status"; readonly session: string; readonly params: RpcObject }
+  /** A notification of an extension, for one legacy session or for all whose clients declare extensions. */
+  | {
+      readonly kind: "extension-notification";
+      readonly session: string | undefined;
+      readonly method: string;
+      readonly params: RpcObject;
+    }
   /** A sign-in to a server has started or ended. */
   | { readonly kind: "sign-in-changed"; readonly server: string };
 

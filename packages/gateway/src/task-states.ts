@@ -39,6 +39,12 @@ export function isTerminal(status: unknown): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
+/** The server's own id of the task that a message belongs to. */
+export function relatedTaskOf(params: RpcObject | undefined): string | undefined {
+  const related = metaOf(params)?.[relatedTaskKey];
+  return isObject(related) && typeof related.taskId === "string" ? related.taskId : undefined;
+}
+
 /** A result without the key that names its task in the server's own words. */
 export function withoutRelatedTask(result: RpcObject): RpcObject {
   const meta = metaOf(result);

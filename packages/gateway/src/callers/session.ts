@@ -15,7 +15,9 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { CallSession, ClientAccount, ClientCall, RequestHeaders, WatchedResource } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
+import type { Hub } from "../dispatch/hub.js";
 import type { EventHandlers } from "../events.js";
+import { hasExtensions, isExtensionNotification } from "../extension-messages.js";
 import type { Outlet } from "./outlet.js";
 import { createQuestions } from "./questions.js";
 import { type CallHost, SessionCall } from "./session-call.js";
@@ -28,6 +30,8 @@ export interface SessionInit {
   readonly clientInfo: Implementation | undefined;
   readonly capabilities: RpcObject;
   readonly dispatch: Dispatch;
+  /** Forwards a notification of an extension to the servers that it concerns. */
+  readonly forwardNotification: Hub["notify"];
   /** Milliseconds for the client to respond to a question. */
   readonly inputMs: number;
   /** The log level that the client set has changed. */
@@ -143,9 +147,12 @@ export function createSession(init: SessionInit): Session {
       }
       dispatch(new SessionCall(host, request, outlet, headers));
     },
-    notified({ method, params }) {
+    notified(notification) {
+      const { method, params } = notification;
       usedAt = Date.now();
       if (method === "notifications/cancelled" && isId(params?.requestId)) find(params.requestId)?.cancel();
+      else if (isExtensionNotification(method) && account.count() === undefined)
+        init.forwardNotification(notification, capabilities);
     },
     responded(response) {
       usedAt = Date.now();
@@ -203,6 +210,9 @@ export function createSession(init: SessionInit): Session {
       },
       "task-status"({ session: owner, params }) {
         if (owner === id) notify("notifications/tasks/status", params);
+      },
+      "extension-notification"({ session: owner, method, params }) {
+        if (owner === undefined ? hasExtensions(capabilities) : owner === id) notify(method, params);
       },
       "elicitation-completed"({ elicitationId, params }) {
         if (elicitations.delete(elicitationId)) notify("notifications/elicitation/complete", params);

@@ -1,5 +1,6 @@
-import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
+import type { RpcNotification, RpcObject } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
+import { extensionParams, hasExtensions, shareExtension } from "../extension-messages.js";
 import type { GatewayServer } from "../servers/server.js";
 import { findKnown } from "./find-offered.js";
 import type { ResourceRoutes } from "./resources.js";
@@ -14,8 +15,7 @@ interface MethodRoute {
 
 /** Whether a server declares extensions: only then it may have methods that the gateway does not know. */
 export function declaresExtensions({ description }: GatewayServer): boolean {
-  const { extensions } = (description?.capabilities ?? {}) as RpcObject;
-  return isObject(extensions) && Object.keys(extensions).length > 0;
+  return hasExtensions((description?.capabilities ?? {}) as RpcObject);
 }
 
 /**
@@ -25,21 +25,58 @@ export function declaresExtensions({ description }: GatewayServer): boolean {
 export async function findMethodRoute(
   servers: readonly GatewayServer[],
   routes: ResourceRoutes,
-  { params }: ClientCall,
+  { params }: Pick<ClientCall, "params">,
 ): Promise<MethodRoute | undefined> {
   const able = servers.filter(declaresExtensions);
-  if (able.length === 0) return undefined;
-  const { name, uri } = params;
-  if (typeof name === "string") {
-    const found = findKnown(able, "tools", name) ?? findKnown(able, "prompts", name);
-    if (found !== undefined) {
-      const { original } = found.item;
-      return { server: found.server, params: { ...params, name: original }, name: original };
-    }
-  }
   const [only] = able;
+  const named = findNamed(able, params);
+  if (named !== undefined) return named;
   if (only !== undefined && able.length === 1) return { server: only, params, name: undefined };
-  if (typeof uri !== "string") return undefined;
+  return findResource(able, routes, params);
+}
+
+/**
+ * Forwards a notification of an extension: to the server whose tool, prompt or resource it names, else to all servers that declare an
+ * extension that the client declares. If its capabilities are not known, to the only server that declares extensions.
+ */
+export async function forwardNotification(
+  servers: readonly GatewayServer[],
+  routes: ResourceRoutes,
+  { method, params = {} }: RpcNotification,
+  capabilities: RpcObject | undefined,
+): Promise<void> {
+  const able = servers.filter(declaresExtensions);
+  const own = extensionParams(params);
+  const route = findNamed(able, own) ?? (await findResource(able, routes, own));
+  if (route !== undefined) {
+    route.server.notify(method, route.params, capabilities);
+    return;
+  }
+  const concerned =
+    capabilities === undefined
+      ? able.slice(0, able.length === 1 ? 1 : 0)
+      : able.filter(({ description }) => shareExtension(capabilities, (description?.capabilities ?? {}) as RpcObject));
+  for (const server of concerned) server.notify(method, own, capabilities);
+}
+
+/** The server whose tool or prompt a message names. */
+function findNamed(able: readonly GatewayServer[], params: RpcObject): MethodRoute | undefined {
+  const { name } = params;
+  const found =
+    typeof name === "string" ? (findKnown(able, "tools", name) ?? findKnown(able, "prompts", name)) : undefined;
+  if (found === undefined) return undefined;
+  const { original } = found.item;
+  return { server: found.server, params: { ...params, name: original }, name: original };
+}
+
+/** The server whose resource a message names. */
+async function findResource(
+  able: readonly GatewayServer[],
+  routes: ResourceRoutes,
+  params: RpcObject,
+): Promise<MethodRoute | undefined> {
+  const { uri } = params;
+  if (typeof uri !== "string" || able.length === 0) return undefined;
   const route = await routes.find(uri).catch(() => undefined);
   if (route === undefined || !able.includes(route.server)) return undefined;
   return { server: route.server, params: { ...params, uri: route.uri }, name: route.uri };

@@ -5,13 +5,14 @@ import {
   isLogLevel,
   quoted,
   RpcError,
+  type RpcNotification,
   type RpcObject,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
 import { tasksExtension } from "../task-states.js";
-import { declaresExtensions, findMethodRoute } from "./extension-methods.js";
+import { declaresExtensions, findMethodRoute, forwardNotification } from "./extension-methods.js";
 import { mergeExtensions } from "./merge-capabilities.js";
 import { complete, getPrompt, listPrompts } from "./prompts.js";
 import {
@@ -42,6 +43,8 @@ export interface Hub {
   mayHave(method: string, era: Era): boolean;
   /** Handles a call. Throws or rejects with an RpcError or a ToolServerError. */
   handle(call: ClientCall): Promise<RpcObject>;
+  /** Forwards a notification of an extension to the servers that it concerns. `capabilities` are those of the client, if known. */
+  notify(notification: RpcNotification, capabilities: RpcObject | undefined): void;
 }
 
 export interface HubOptions {
@@ -138,6 +141,9 @@ export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): H
       const table = tables[call.era];
       const method = Object.hasOwn(table, call.method) ? table[call.method] : undefined;
       return method === undefined ? forwardExtension(call) : method(call);
+    },
+    notify(notification, capabilities) {
+      void forwardNotification(servers(), routes, notification, capabilities);
     },
   };
 }

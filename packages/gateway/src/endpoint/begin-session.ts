@@ -27,7 +27,9 @@ export function beginSession(
   dispatch.count(account);
   const isSupported = legacyVersions.includes(init.requested as (typeof legacyVersions)[number]);
   const protocolVersion = isSupported ? init.requested : legacyVersions[0];
-  const session = sessions.begin({ ...init, id, account, protocolVersion, dispatch, inputMs: limits.inputMs });
+  const { inputMs } = limits;
+  const forwardNotification = hub.notify;
+  const session = sessions.begin({ ...init, id, account, protocolVersion, dispatch, forwardNotification, inputMs });
   if (session === undefined) {
     const message = "Session limit reached. Try again later.";
     throw new RpcError(rpcCodes.failed, message, { status: 503 });

@@ -13,6 +13,7 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import type { RequestHeaders } from "../client-call.js";
+import { isExtensionNotification } from "../extension-messages.js";
 import { headerMismatch } from "../servers/param-headers.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import { type EndpointRequest, type EndpointResponse, headerOf } from "./http-exchange.js";
@@ -28,8 +29,12 @@ export function serveModernPost(
   const { headers } = request;
   try {
     if (kind === "notification") {
-      if (hasEnvelope(message.params)) readEnvelope(message.params);
+      const envelope = hasEnvelope(message.params) ? readEnvelope(message.params) : undefined;
       assertNotificationHeaders(message, headers);
+      if (isExtensionNotification(message.method)) {
+        parts.dispatch.count(parts.accounts.shared(parts.requesterOf(request), envelope?.clientInfo));
+        parts.hub.notify(message, envelope?.capabilities);
+      }
       response.writeHead(202).end();
       return;
     }

@@ -11,6 +11,7 @@ import {
   type RequestId,
   RpcError,
   type RpcMessage,
+  type RpcNotification,
   type RpcRequest,
   readEnvelope,
   rpcCodes,
@@ -18,6 +19,7 @@ import {
 import type { Requester } from "../callers/accounts.js";
 import type { Outlet } from "../callers/outlet.js";
 import type { Session } from "../callers/session.js";
+import { isExtensionNotification } from "../extension-messages.js";
 import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
 import { unsupportedVersion } from "./modern-http.js";
@@ -109,6 +111,16 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     if (running.has(id)) running.set(id, cancel);
   };
 
+  const notifyModern = (message: RpcNotification): void => {
+    try {
+      const envelope = hasEnvelope(message.params) ? readEnvelope(message.params) : undefined;
+      if (accounts.shared(requester, envelope?.clientInfo).count() === undefined)
+        parts.hub.notify(message, envelope?.capabilities);
+    } catch {
+      // A notification has no response that could report what is wrong with it.
+    }
+  };
+
   const receive = ({ kind, message }: ReadMessage): void => {
     if (kind === "response") session?.responded(message);
     else if (kind === "notification") {
@@ -116,7 +128,8 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       if (isId(cancelled) && running.has(cancelled)) {
         running.get(cancelled)?.();
         running.delete(cancelled);
-      } else session?.notified(message);
+      } else if (session !== undefined) session.notified(message);
+      else if (isExtensionNotification(message.method)) notifyModern(message);
     } else {
       try {
         if (hasEnvelope(message.params)) serveModern(message);

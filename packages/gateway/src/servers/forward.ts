@@ -11,8 +11,9 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
+import { ownMetaKeys } from "../extension-messages.js";
 import { capabilityMissing } from "../task-states.js";
-import { type TraceFields, traceKeys } from "../trace-fields.js";
+import type { TraceFields } from "../trace-fields.js";
 import { forwardedCapabilities, requiredCapabilities, supportsRequest, withoutMeta } from "./server-requests.js";
 
 /** A request that is forwarded to a server. */
@@ -114,20 +115,10 @@ export async function askClient(question: unknown, call: ClientCall): Promise<Rp
   return call.ask(method, needsId ? { ...asked, elicitationId: randomUUID() } : asked);
 }
 
-const ownKeys: ReadonlySet<string> = new Set([
-  "progressToken",
-  ...traceKeys,
-  metaKeys.protocolVersion,
-  metaKeys.clientInfo,
-  metaKeys.clientCapabilities,
-  metaKeys.logLevel,
-  metaKeys.subscriptionId,
-]);
-
 /** The parameters with the `_meta` for the server: without the keys that are addressed to the gateway. */
 function withMeta(params: RpcObject, era: Era, call: ClientCall, fields: TraceFields | undefined): RpcObject {
   const given = metaOf(params);
-  const kept = given === undefined ? [] : Object.entries(given).filter(([key]) => !ownKeys.has(key));
+  const kept = given === undefined ? [] : Object.entries(given).filter(([key]) => !ownMetaKeys.has(key));
   if (era === "legacy" && kept.length === 0 && fields === undefined) {
     if (params._meta === undefined) return params;
     const { _meta, ...rest } = params;

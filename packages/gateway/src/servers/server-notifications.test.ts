@@ -12,6 +12,7 @@ test("limits the rate of log messages to all clients, and reports how many messa
       server,
       events,
       calls: new Set(),
+      hasStreamPerCall: () => true,
       tasks: { named: () => undefined, update() {} },
       onListChanged() {},
       now: () => now,
@@ -33,4 +34,24 @@ test("limits the rate of log messages to all clients, and reports how many messa
   flooding("later");
   expect(received).toEqual([expect.stringMatching(/^600 log messages of this server were dropped/), "after", "later"]);
   expect(flood(1000)).toBe(198);
+});
+
+test("limits the rate and the length of notifications of extensions to all clients [TS-D-EXT-10]", () => {
+  const received: unknown[] = [];
+  const events = createEvents();
+  events.subscribe({ "extension-notification": ({ params }) => received.push(params) });
+  const notify = createServerNotifications({
+    server: "one",
+    events,
+    calls: new Set(),
+    hasStreamPerCall: () => true,
+    tasks: { named: () => undefined, update() {} },
+    onListChanged() {},
+    now: () => 0,
+  });
+  const send = (params: object) => notify("notifications/example", { ...params }, { call: undefined });
+  send({ text: "x".repeat(70_000) });
+  expect(received).toEqual([]);
+  for (let sent = 0; sent < 1000; sent += 1) send({});
+  expect(received).toHaveLength(400);
 });

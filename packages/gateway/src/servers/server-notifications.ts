@@ -1,14 +1,15 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
-import { isLevelAtLeast, isLogLevel, type RpcObject } from "@wirescope/tool-server/internal";
+import { isLevelAtLeast, isLogLevel, jsonLengthOf, metaOf, type RpcObject } from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
+import { extensionParams, isExtensionNotification, maxBroadcastLength } from "../extension-messages.js";
 import { createRates } from "../limits.js";
-import { legacyTask } from "../task-states.js";
+import { legacyTask, relatedTaskKey, relatedTaskOf } from "../task-states.js";
 import type { CallsInFlight } from "./server-calls.js";
 import type { ListKind } from "./server-lists.js";
 import type { TaskTable } from "./task-table.js";
 
-/** Log messages per second that relate to no call, as an average: each is written once for every client. */
+/** Log messages, and notifications of extensions, per second that relate to no call, as an average: each is written once for every client. */
 const maxLogRate = 200;
 
 const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
@@ -21,6 +22,8 @@ export interface ServerNotificationsOptions {
   readonly server: string;
   readonly events: Pick<GatewayEvents, "emit">;
   readonly calls: CallsInFlight;
+  /** Whether a message of the server that relates to a call arrives on the stream of that call. */
+  readonly hasStreamPerCall: () => boolean;
   readonly onListChanged: (kind: ListKind) => void;
   /** The tasks of all servers. */
   readonly tasks: Pick<TaskTable, "named" | "update">;
@@ -32,7 +35,7 @@ export interface ServerNotificationsOptions {
 export function createServerNotifications(
   options: ServerNotificationsOptions,
 ): (method: string, params: RpcObject, origin: Pick<MessageOrigin, "call">) => void {
-  const { server, events, calls, onListChanged, tasks } = options;
+  const { server, events, calls, hasStreamPerCall, onListChanged, tasks } = options;
   const rates = createRates(maxLogRate, options.now ?? Date.now);
   let dropped = 0;
 
@@ -74,6 +77,30 @@ export function createServerNotifications(
     if (session !== undefined) events.emit({ kind: "task-status", session, params: legacyTask(params, id) });
   };
 
+  /** Forwards a notification of an extension to the client that it concerns, or to all if it relates to no call. */
+  const forwardExtension = (method: string, params: RpcObject, { call }: Pick<MessageOrigin, "call">): void => {
+    const own = extensionParams(params);
+    if (call !== undefined) {
+      if (call instanceof ClientCall && calls.has(call)) call.notify(method, own);
+      return;
+    }
+    const taskId = relatedTaskOf(params);
+    if (taskId !== undefined) {
+      const { session, id } = tasks.named(server, taskId) ?? {};
+      const related = { ...own, _meta: { ...metaOf(own), [relatedTaskKey]: { taskId: id } } };
+      if (session !== undefined) events.emit({ kind: "extension-notification", session, method, params: related });
+      return;
+    }
+    if (calls.size > 0 && !hasStreamPerCall()) {
+      // It may be about any of the calls in flight, so it is sent only if they are all of one client.
+      const [first, ...others] = calls;
+      if (others.every(({ account }) => account === first?.account)) first?.notify(method, own);
+      return;
+    }
+    if ((jsonLengthOf(own) ?? Number.POSITIVE_INFINITY) > maxBroadcastLength || !rates.take("extensions")) return;
+    events.emit({ kind: "extension-notification", session: undefined, method, params: own });
+  };
+
   return (method, params, origin) => {
     const changed = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined;
     if (changed !== undefined) for (const kind of changed) onListChanged(kind);
@@ -83,6 +110,6 @@ export function createServerNotifications(
       events.emit({ kind: "resource-updated", server, uri: params.uri });
     } else if (method === "notifications/elicitation/complete" && typeof params.elicitationId === "string") {
       events.emit({ kind: "elicitation-completed", elicitationId: params.elicitationId, params });
-    }
+    } else if (isExtensionNotification(method)) forwardExtension(method, params, origin);
   };
 }

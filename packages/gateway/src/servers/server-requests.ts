@@ -1,7 +1,8 @@
 import type { MessageOrigin } from "@wirescope/tool-server";
-import { isObject, metaOf, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
+import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import { ClientCall } from "../client-call.js";
-import { relatedTaskKey, tasksExtension } from "../task-states.js";
+import { extensionParams, hasExtensions, isExtensionRequest } from "../extension-messages.js";
+import { relatedTaskKey, relatedTaskOf, tasksExtension } from "../task-states.js";
 import type { CallsInFlight } from "./server-calls.js";
 
 /** A request of a legacy server to a client, such as an elicitation. */
@@ -35,13 +36,14 @@ export async function forwardServerRequest(
   calls: CallsInFlight,
 ): Promise<RpcObject> {
   const { method, params, origin } = request;
-  if (!forwardedMethods.has(method)) {
+  if (!forwardedMethods.has(method) && !isExtensionRequest(method)) {
     throw new RpcError(rpcCodes.methodNotFound, `The gateway does not forward ${method}.`);
   }
   const call = callOf(server, request, calls);
   call.openQuestions += 1;
   try {
-    return await call.ask(method, params && ownMeta(params, call), origin.signal);
+    const own = params && (isExtensionRequest(method) ? extensionParams(params) : ownMeta(params, call));
+    return await call.ask(method, own, origin.signal);
   } finally {
     call.openQuestions -= 1;
     call.activeAt = Date.now();
@@ -49,7 +51,10 @@ export async function forwardServerRequest(
 }
 
 function callOf(server: string, { method, params, origin }: ServerRequest, calls: CallsInFlight): ClientCall {
-  const isCapable = ({ capabilities }: ClientCall): boolean => supportsRequest(capabilities, method, params);
+  // A modern client gets questions in a result, which can contain only those of the protocol.
+  const isExtension = isExtensionRequest(method);
+  const isCapable = ({ capabilities, era }: ClientCall): boolean =>
+    supportsRequest(capabilities, method, params) && (era === "legacy" || !isExtension);
   const related = origin.call;
   if (related !== undefined) {
     // It must not go to another client that happens to have a call in flight.
@@ -78,12 +83,6 @@ function callOf(server: string, { method, params, origin }: ServerRequest, calls
         `${subject} cannot be forwarded: ${capable.length} calls are in flight, and on this connection nothing identifies ` +
           "the one that it belongs to. Call again when no other call is in flight, or connect the server by HTTP.",
       );
-}
-
-/** The server's own id of the task that a message belongs to. */
-function relatedTaskOf(params: RpcObject | undefined): string | undefined {
-  const related = metaOf(params)?.[relatedTaskKey];
-  return isObject(related) && typeof related.taskId === "string" ? related.taskId : undefined;
 }
 
 /** Whether a call waits for the result of a task: a legacy server asks about the task meanwhile. */
@@ -132,7 +131,8 @@ export function supportsRequest(capabilities: RpcObject, method: string, params:
     case "roots/list":
       return isObject(roots);
     default:
-      return false;
+      // Which extension a method belongs to is not known.
+      return isExtensionRequest(method) && hasExtensions(capabilities);
   }
 }
 

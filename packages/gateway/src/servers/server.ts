@@ -9,7 +9,15 @@ import {
 } from "@wirescope/tool-server";
 import type { CredentialDescription, OAuthSession } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
-import { describeDuration, type Implementation, openEntry, type RpcObject } from "@wirescope/tool-server/internal";
+import {
+  describeDuration,
+  faultOf,
+  type Implementation,
+  metaKeys,
+  metaOf,
+  openEntry,
+  type RpcObject,
+} from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
@@ -74,6 +82,11 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   readonly info: ConnectionInfo | undefined;
   /** Forwards a call. Rejects with an RpcError or a ToolServerError. */
   forward(call: ClientCall, request: Forwarded): Promise<RpcObject>;
+  /**
+   * Forwards a notification of an extension if the server is connected. Dropped if it cannot be sent, or too many wait to be sent.
+   * `capabilities` are those of the client, if they are known.
+   */
+  notify(method: string, params: RpcObject, capabilities: RpcObject | undefined): void;
   /** Cancels calls during which the server has been silent for too long. */
   cancelSilent(): void;
   /** Connects at once if it is not connected. Resolves after the attempt, even if it failed. */
@@ -112,6 +125,9 @@ export interface GatewayServerOptions {
   readonly observers: Pick<Required<CallObserver>, "forwarding">;
 }
 
+/** Notifications of clients that wait to be sent to one server. */
+const maxNotifications = 32;
+
 /** Milliseconds until an entry that could not be opened is tried again. */
 const openPauseMs = 2000;
 
@@ -126,6 +142,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   /** Whether it only waits for its calls in flight. */
   let isDraining = false;
   let isClosed = false;
+  /** Notifications that wait to be sent. */
+  let notifications = 0;
 
   const settings: Parameters<typeof openEntry>[0] = {
     ...configured,
@@ -208,6 +226,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     server: name,
     events,
     calls: calls.all,
+    hasStreamPerCall: () => connection?.info.kind === "http",
     onListChanged: lists.refresh,
     tasks: options.tasks,
   });
@@ -262,6 +281,18 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       } finally {
         calls.remove(call);
       }
+    },
+    notify(method, params, capabilities) {
+      if (connection === undefined || isDraining || notifications >= maxNotifications) return;
+      const isModern = connection.server?.era === "modern" && capabilities !== undefined;
+      const meta = isModern ? { _meta: { ...metaOf(params), [metaKeys.clientCapabilities]: capabilities } } : {};
+      notifications += 1;
+      connection
+        .notify(method, { ...params, ...meta })
+        .catch((error: unknown) => trace("info", `${method} was not sent: ${faultOf(error).message}`))
+        .finally(() => {
+          notifications -= 1;
+        });
     },
     cancelSilent: calls.cancelSilent,
     redact: (text) => (connection ?? secrets).redact(text),

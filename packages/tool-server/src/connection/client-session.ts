@@ -37,6 +37,8 @@ export interface ClientSession {
   endCall(isSuccess: boolean): void;
   /** Sends a request for a call. Settles as `Peer.request` does. */
   send(call: Call, request: ForwardedRequest): Promise<RpcObject>;
+  /** Sends a notification. Rejects as the transport does. */
+  notify(method: string, params: RpcObject): Promise<void>;
   /** Ends it for this reason after the calls in flight have ended, so that each gets its own result. */
   retire(reason: string): void;
   /** Ends it now. */
@@ -190,6 +192,11 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
       const params = paramsFor(description);
       const own = params._meta as RpcObject | undefined;
       return peer.request(call, method, params, envelope === undefined ? own : { ...envelope, ...own }, headers);
+    },
+    notify(method, params) {
+      const own = params._meta as RpcObject | undefined;
+      const whole = envelope === undefined ? params : { ...params, _meta: { ...envelope, ...own } };
+      return peer.notify({ jsonrpc: "2.0", method, params: whole });
     },
     beginCall() {
       callStarted(info);

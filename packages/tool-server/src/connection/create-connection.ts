@@ -295,6 +295,15 @@ export function createConnection(options: ConnectionOptions): Connection {
         stop();
       }
     },
+    async notify(method, params) {
+      const session = keeper.live();
+      if (session === undefined) return;
+      try {
+        await session.notify(method, params);
+      } catch (error) {
+        throw toFailure(session, error, { method, signal: undefined, timeoutMs: idleTimeoutMs });
+      }
+    },
     redact,
     onState: keeper.onState,
     onListChanged(listener) {

@@ -86,7 +86,7 @@ export class Peer<Transport extends MessageTransport> {
         // A server need not respond to what was cancelled, so nothing waits for that.
         if (!this.#pending.delete(id)) return;
         const cancelled = { requestId: id, reason: "The caller gave up." };
-        this.#notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: cancelled });
+        this.notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: cancelled }).catch(() => {});
         reject(call.reason);
       });
       this.#pending.set(id, request);
@@ -95,6 +95,11 @@ export class Peer<Transport extends MessageTransport> {
         if (this.#pending.delete(id)) request.onEnd(error as Error);
       });
     });
+  }
+
+  /** Sends a notification. Rejects as the transport does. */
+  notify(notification: RpcNotification): Promise<void> {
+    return this.#transport.send(notification);
   }
 
   /** No more responses arrive: requests that wait reject with this error. */
@@ -109,10 +114,6 @@ export class Peer<Transport extends MessageTransport> {
     if (request === undefined || !this.#pending.delete(id)) return;
     if (request.call !== undefined) request.onEnd(error);
     else request.onResponse({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message: error.message } });
-  }
-
-  #notify(notification: RpcNotification): void {
-    this.#transport.send(notification).catch(() => {});
   }
 
   #receive(message: RpcMessage, relatedId: RequestId | undefined): void {
