@@ -20,12 +20,15 @@ import type { ServerValues } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openExplainableServers } from "../why/explain-configured.js";
+import { type OAuthFlowOptions, type OAuthFlowResult, runOAuthFlow } from "../why/oauth-flow.js";
 import type { PendingApproval, ServerAdmin, TrustRow } from "./server-admin.js";
 
 /** The servers of a configuration, in this process. */
 export interface LocalAdmin extends ServerAdmin {
   /** Takes an approval back; gives whether there was one. What a gateway has opened by then stays open. */
   revoke(server: string): Promise<boolean>;
+  /** Signs in to a server, and reports each step. */
+  runOAuthFlow(options: Omit<OAuthFlowOptions, "onSecrets">): Promise<OAuthFlowResult>;
 }
 
 /** Reads the configuration that the options name with the first method that needs it. `keyCreation` is for the encrypted file. */
@@ -132,6 +135,13 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
         servers.close();
       }
     },
+    runOAuthFlow: (options) =>
+      runOAuthFlow(values, io, {
+        ...options,
+        onSecrets(known) {
+          secrets = known;
+        },
+      }),
     reconnect: async () => notWithoutGateway("up"),
     // Nothing outlives the command here that could be out of date.
     reload: async () => notWithoutGateway("up"),

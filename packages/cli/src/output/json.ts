@@ -2,7 +2,16 @@ import type { JsonValue } from "@bufbuild/protobuf";
 
 /** JSON as text, indented. Characters that could drive a terminal are written as escapes, which mean the same. */
 export function formatJson(value: JsonValue): string {
-  return JSON.stringify(value, null, 2).replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+  return escaped(JSON.stringify(value, null, 2));
+}
+
+/** The same on one line. */
+export function formatJsonLine(value: JsonValue): string {
+  return escaped(JSON.stringify(value));
+}
+
+function escaped(json: string): string {
+  return json.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     Array.from(
       { length: character.length },
       (_, unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, "0")}`,

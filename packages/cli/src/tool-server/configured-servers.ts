@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type Connection, channelPrefix, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
-import { createMemoryVault, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
+import { createMemoryVault, type OAuthObserver, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
 import type { Entry, Variables } from "@wirescope/tool-server/config";
 import { usesOAuth } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
@@ -40,11 +40,19 @@ export interface ConfiguredServers extends AsyncDisposable {
   namesOf(name: string | undefined): readonly string[];
 }
 
+/** How OAuth is observed, while it signs in at the request of the caller alone. */
+export interface ObservedOAuth {
+  readonly observer: OAuthObserver;
+  /** The vault that the servers use in place of the given one, which the caller disposes of. */
+  stage(vault: Vault): Vault;
+}
+
 /** Reads the configuration that the options name. Nothing of it acts yet. */
 export async function openConfiguredServers(
   values: ServerValues,
   io: Io,
   keyCreation: KeyCreation = "never",
+  observed?: ObservedOAuth,
 ): Promise<ConfiguredServers> {
   const asksPerson = io.ask !== undefined;
   const gateway = values.endpoint ? await gatewayConfiguration(io) : undefined;
@@ -66,10 +74,11 @@ export async function openConfiguredServers(
   const vault = needsVault ? await openVault(values.vault, io, secrets, keyCreation) : unneededVault();
   const servers = createToolServers({
     oauth: {
-      vault,
+      vault: observed?.stage(vault) ?? vault,
+      observer: observed?.observer,
       profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
       // Who types a url asks for a sign-in as well; without a terminal, the link is printed as `login` does.
-      signIn: asksPerson || values.adHoc !== undefined ? personAtTerminal(io) : undefined,
+      signIn: observed === undefined && (asksPerson || values.adHoc !== undefined) ? personAtTerminal(io) : undefined,
       allowInsecureLoopback: values["allow-insecure-loopback"],
       overrides,
     },

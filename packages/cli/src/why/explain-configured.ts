@@ -1,5 +1,5 @@
 import { relative, resolve } from "node:path";
-import { channelPrefix, evaluateTrust, type SecretRegistry } from "@wirescope/tool-server";
+import { channelPrefix, evaluateTrust, type SecretRegistry, type ToolServerError } from "@wirescope/tool-server";
 import type { Configuration } from "@wirescope/tool-server/config";
 import { type Explanation, explainServer } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
@@ -24,8 +24,11 @@ export interface ExplainableServers {
   readonly secrets: SecretRegistry;
   /** Prints with the known secrets redacted. */
   readonly io: Io;
-  /** Diagnoses a server. It does not prompt for approval, but reports an entry that is not trusted. Rejects with SERVER_UNKNOWN. */
-  explain(server: string): Promise<Explanation>;
+  /**
+   * Diagnoses a server; `lastFailure` is one that the diagnosis cannot repeat. It does not prompt for approval, but reports an entry that
+   * is not trusted. Rejects with SERVER_UNKNOWN.
+   */
+  explain(server: string, lastFailure?: ToolServerError): Promise<Explanation>;
   close(): void;
 }
 
@@ -66,9 +69,10 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
     configuration,
     secrets,
     io: safeIo,
-    explain: (server) =>
+    explain: (server, lastFailure) =>
       explainServer({
         server,
+        lastFailure,
         configuration,
         configurationPath: values.adHoc === undefined ? nameOf(file) : "command line",
         variables,

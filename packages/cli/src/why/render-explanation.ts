@@ -63,7 +63,7 @@ function renderNote({ problem, fix }: Note, screen: Screen): string[] {
 }
 
 /** What to do, then the command alone on its line, so that it can be copied. */
-function renderFix({ advice, command, position, write }: Fix, { palette, width }: Screen): string[] {
+export function renderFix({ advice, command, position, write }: Fix, { palette, width }: Screen): string[] {
   const where = position === undefined ? "" : `${printableText(position.file)}:${position.line}:${position.column}: `;
   return [
     ...wrap(`→ ${where}${printableText(advice)}`, width, "  ").map(palette.good),

@@ -36,6 +36,7 @@ export {
   type IdentityStatus,
 } from "./oauth/identity/identity-session.js";
 export type { OAuthContext, OAuthEvent, OAuthEventKind, OAuthLimits } from "./oauth/oauth-context.js";
+export type { OAuthObserver, OAuthStep, OAuthStepFields } from "./oauth/oauth-step.js";
 export { createOAuthCredential, type OAuthCredentialOptions } from "./oauth/session/oauth-credential.js";
 export {
   createOAuthSession,

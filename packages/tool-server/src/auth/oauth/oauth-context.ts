@@ -3,6 +3,7 @@ import type { TrackOperation } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
+import type { OAuthObserver } from "./oauth-step.js";
 import type { AddressGuard } from "./requests/address-guard.js";
 
 /** What every OAuth step needs for one tool server. */
@@ -23,6 +24,8 @@ export interface OAuthContext {
   readonly allowInsecureLoopback: boolean;
   /** Called for each step. Must not throw. */
   readonly onEvent: (event: OAuthEvent) => void;
+  /** Sees each request and its response, redacted. Default: nobody does. */
+  readonly observer?: OAuthObserver | undefined;
   /** Publishes operations that take time. Default: nothing is published. */
   readonly track?: TrackOperation | undefined;
 }

@@ -1,5 +1,6 @@
 import type { RequestSettings } from "../../auth/oauth/discovery/request-rules.js";
 import { createIdentitySession, type IdentitySessionOptions } from "../../auth/oauth/identity/identity-session.js";
+import type { OAuthObserver } from "../../auth/oauth/oauth-step.js";
 import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import type { SignIn } from "../../auth/oauth/sign-in/sign-in.js";
@@ -52,6 +53,8 @@ export interface OAuthSettings {
   readonly loginCommand?: ((server: string) => string) | undefined;
   /** Whether http is accepted for a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
+  /** Sees each OAuth request of the servers and its response, redacted. Default: nobody does. */
+  readonly observer?: OAuthObserver | undefined;
   /** The settings for a server with this name and URL; each takes precedence over that of the entry. */
   readonly overrides?: ((server: string, url: string) => OAuthOverrides) | undefined;
 }
@@ -93,6 +96,7 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptio
     url,
     tenant: JSON.stringify(Object.entries(info.tenant).sort()),
     onEvent: ({ severity, text }) => report(info, severity, text),
+    ...(settings.observer === undefined ? {} : { observer: settings.observer }),
   };
 }
 

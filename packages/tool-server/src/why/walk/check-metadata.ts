@@ -182,7 +182,7 @@ async function checkResource(
 /** A request within the discovery budget, which failed if the budget is spent or the walk timed out. */
 async function requestWithin(budget: DiscoveryBudget, url: URL): Promise<Look> {
   try {
-    return await budget.look(url);
+    return await budget.look(url, "metadata");
   } catch (error) {
     if (!isEvidence(error)) throw error;
     return { kind: "failed", error };

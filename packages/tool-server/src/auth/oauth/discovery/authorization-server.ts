@@ -112,7 +112,7 @@ export async function searchAuthorizationServer(
   let refused: string | undefined;
   let failure: Error | undefined;
   for (const url of serverMetadataUrls(issuer)) {
-    const look = await budget.look(url);
+    const look = await budget.look(url, "authorization server metadata");
     const parsed = look.kind === "found" ? parseAuthorizationServer(look.json, issuers, context) : undefined;
     if (parsed !== undefined && typeof parsed !== "string") return { server: parsed, isAbsent: false };
     if (parsed !== undefined)

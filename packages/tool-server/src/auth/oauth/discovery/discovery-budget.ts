@@ -16,8 +16,8 @@ export type Look =
 
 /** The requests of one discovery, with a limit of time and number. */
 export interface DiscoveryBudget {
-  /** Requests a JSON object. Rejects if the budget is exhausted, or the caller gave up. */
-  look(url: URL): Promise<Look>;
+  /** Requests a JSON object; `asked` says which. Rejects if the budget is exhausted, or the caller gave up. */
+  look(url: URL, asked: string): Promise<Look>;
   /** Stops its timer. */
   close(): void;
 }
@@ -36,26 +36,22 @@ export function createDiscoveryBudget(context: OAuthContext, signal?: AbortSigna
   const both = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);
   let requests = 0;
 
-  const get = (url: URL): Promise<OAuthResponse> => {
+  const get = (url: URL, asked: string): Promise<OAuthResponse> => {
     requests += 1;
     if (requests > limits.discoveryRequests) throw spent(`${limits.discoveryRequests} requests`);
-    return sendOAuthRequest(
-      context,
-      { method: "GET", url, headers: { accept: "application/json" }, asked: "metadata" },
-      both,
-    );
+    return sendOAuthRequest(context, { method: "GET", url, headers: { accept: "application/json" }, asked }, both);
   };
 
-  const look = async (url: URL, redirects = 0): Promise<Look> => {
+  const look = async (url: URL, asked: string, redirects = 0): Promise<Look> => {
     const defect = endpointDefect(url, context);
     if (defect !== undefined) return { kind: "absent", reason: defect };
-    const { status, headers, json } = await get(url);
+    const { status, headers, json } = await get(url, asked);
     if (status >= 300 && status < 400) {
       const target = parseUrl(headers.location ?? "", url);
       if (target?.origin !== url.origin)
         return { kind: "absent", reason: `status ${status}, a redirect to another origin` };
       if (redirects === maxRedirects) return { kind: "absent", reason: `more than ${maxRedirects} redirects` };
-      return look(target, redirects + 1);
+      return look(target, asked, redirects + 1);
     }
     if (isTransientStatus(status)) {
       const problem = `the metadata request to ${urlText(context, url)} failed with status ${status}.`;
@@ -69,9 +65,9 @@ export function createDiscoveryBudget(context: OAuthContext, signal?: AbortSigna
   };
 
   return {
-    async look(url) {
+    async look(url, asked) {
       try {
-        return await look(url);
+        return await look(url, asked);
       } catch (error) {
         both.throwIfAborted();
         if (isTransientFailure(error)) return { kind: "failed", error };

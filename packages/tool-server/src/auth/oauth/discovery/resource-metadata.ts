@@ -72,7 +72,7 @@ export async function searchResourceMetadata(
   let foreign: string | undefined;
   let isCertain = true;
   for (const url of resourceMetadataUrls(context.url, challenged)) {
-    const look = await budget.look(url);
+    const look = await budget.look(url, "resource metadata");
     if (look.kind === "found") {
       const metadata = parseResourceMetadata(look.json, context.url);
       if (typeof metadata !== "string") return { metadata, isCertain: true };

@@ -4,6 +4,7 @@ import type { HttpRequest, HttpResponse, ResponseHeaders } from "../../../http/h
 import { type JsonObject, parseJsonObject } from "../../../json-object.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
+import { requestStep } from "../oauth-step.js";
 import { describeRange } from "./address-guard.js";
 import { addressRangeOf } from "./address-range.js";
 import { endpointDefect } from "./endpoint-rules.js";
@@ -32,6 +33,30 @@ export async function sendOAuthRequest(
   context: OAuthContext,
   request: OAuthRequest,
   signal?: AbortSignal,
+): Promise<OAuthResponse> {
+  const { observer, secrets, clock } = context;
+  if (observer === undefined) return sendWithinLimits(context, request, signal);
+  const name = stepName(request);
+  const start = clock.now();
+  try {
+    const response = await sendWithinLimits(context, request, signal);
+    observer.onStep(requestStep(secrets, { name, request, response, durationMs: clock.now() - start }));
+    return response;
+  } catch (failure) {
+    observer.onStep(requestStep(secrets, { name, request, failure, durationMs: clock.now() - start }));
+    throw failure;
+  }
+}
+
+/** The name of the step of a request: what is requested, without its article. */
+export function stepName({ asked }: Pick<OAuthRequest, "asked">): string {
+  return asked.replace(/^an? /, "");
+}
+
+async function sendWithinLimits(
+  context: OAuthContext,
+  request: OAuthRequest,
+  signal: AbortSignal | undefined,
 ): Promise<OAuthResponse> {
   const { clock, limits } = context;
   const { url, asked } = request;

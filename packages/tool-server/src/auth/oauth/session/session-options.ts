@@ -7,6 +7,7 @@ import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { ConfiguredClient } from "../clients/oauth-client.js";
 import type { RequestSettings } from "../discovery/request-rules.js";
 import { defaultOAuthLimits, type OAuthContext, type OAuthEvent, type OAuthLimits } from "../oauth-context.js";
+import type { OAuthObserver } from "../oauth-step.js";
 import { createAddressGuard } from "../requests/address-guard.js";
 import type { RedirectOptions } from "../sign-in/callback-receiver.js";
 import type { MachineGrant } from "../tokens/machine-grant.js";
@@ -44,6 +45,8 @@ export interface OAuthSessionOptions extends RequestSettings {
   readonly bindsTokens?: boolean | undefined;
   /** Called for each step. Must not throw. */
   readonly onEvent?: ((event: OAuthEvent) => void) | undefined;
+  /** Sees each request and its response, redacted. Default: nobody does. */
+  readonly observer?: OAuthObserver | undefined;
   /** Publishes operations that take time. Default: nothing is published. */
   readonly track?: TrackOperation | undefined;
 }
@@ -66,6 +69,7 @@ export function contextOf(options: Omit<OAuthSessionOptions, "profile" | "vault"
     limits: { ...defaultOAuthLimits, ...limits },
     allowInsecureLoopback,
     onEvent: options.onEvent ?? (() => undefined),
+    observer: options.observer,
     track: options.track,
   };
 }

@@ -1,5 +1,6 @@
 import type { ToolServerError } from "../../../errors.js";
 import type { KnownClient } from "../clients/client-store.js";
+import type { OAuthClient } from "../clients/oauth-client.js";
 import { isClientDead } from "../clients/register-client.js";
 import { knownIssuer } from "../discovery/known-issuers.js";
 import type { OAuthContext } from "../oauth-context.js";
@@ -12,6 +13,13 @@ import {
   processAuthorizationResponse,
 } from "./authorization-code.js";
 import { type CallbackReceiver, openCallbackReceiver } from "./callback-receiver.js";
+import {
+  reportAuthorizationRequest,
+  reportClient,
+  reportRedirect,
+  stopBeforeSignIn,
+  unregisteredId,
+} from "./observed-sign-in.js";
 import type { SignIn, SignInRequest } from "./sign-in.js";
 import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 
@@ -28,8 +36,12 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
     port: flow.redirect.port ?? keptPort(known, host),
   });
   try {
-    const { client } = await clientFor(flow, known, receiver.redirectUri);
+    if (context.observer?.stopsBeforeSignIn) await stopHere(flow, known, receiver.redirectUri);
+    const chosen = await clientFor(flow, known, receiver.redirectUri);
+    reportClient(context, chosen);
+    const { client } = chosen;
     const attempt = createAuthorizationAttempt(context, server, client, parametersOf(flow, receiver.redirectUri));
+    reportAuthorizationRequest(context, attempt.url);
     const request: SignInRequest = {
       server: context.server,
       issuer: server.issuer,
@@ -39,15 +51,29 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
       way: { kind: "browser", url: attempt.url.href, redirectUri: receiver.redirectUri },
       vault: flow.vault,
     };
+    const start = context.clock.now();
     const redirected = await waitForRedirect(flow.signIn, request, receiver, attempt.state, signal);
     const parameters =
       typeof redirected === "string" ? parsePastedRedirect(context, redirected, receiver.redirectUri) : redirected;
+    reportRedirect(context, receiver.redirectUri, parameters, context.clock.now() - start);
     const code = processAuthorizationResponse(context, attempt, parameters);
     const form = codeGrant(attempt, code, flow.rules.resource);
     return { client, outcome: await requestTokens(context, { server, client, form, key: flow.key, signal }) };
   } finally {
     await receiver.close();
   }
+}
+
+/** Ends the sign-in before it changes anything. Rejects with SIGN_IN_NEEDED, or with the reason why it cannot succeed. */
+async function stopHere(flow: SignInContext, known: KnownClient | undefined, redirectUri: string): Promise<never> {
+  const { context, discovery, clients, signal } = flow;
+  const { server } = discovery;
+  // Without an endpoint it sends nothing, and says why it fails.
+  if (known === undefined && server.registrationEndpoint === undefined)
+    await clients.register(server, redirectUri, signal);
+  const client: OAuthClient = known?.client ?? { kind: "registered", clientId: unregisteredId, authentication: "none" };
+  const { url } = createAuthorizationAttempt(context, server, client, parametersOf(flow, redirectUri));
+  throw stopBeforeSignIn(context, { server, known, redirectUri, next: url });
 }
 
 /** The client for a redirect URI that is bound. A client that is no longer known is registered again, once. */

@@ -14,6 +14,7 @@ import {
 } from "../requests/oauth-request.js";
 import { deviceCodeGrant, requestTokens, resourceField, type TokenOutcome } from "../tokens/token-request.js";
 import { openCallbackReceiver } from "./callback-receiver.js";
+import { reportClient, stopBeforeSignIn, unregisteredId } from "./observed-sign-in.js";
 import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
 
 /** A device authorization response (RFC 8628, section 3.2). */
@@ -42,11 +43,12 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
       advice: "Sign in with a browser, and paste the address of its last page.",
     });
   }
-  const client = await clientFor(flow);
   const form = new URLSearchParams({
     ...resourceField(flow.rules.resource),
     ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
   });
+  if (context.observer?.stopsBeforeSignIn) await stopHere(flow, form);
+  const client = await clientFor(flow);
   const headers = await authenticateClient(context, server, client, form);
   const response = await sendOAuthRequest(
     context,
@@ -163,11 +165,29 @@ function expired(context: OAuthContext): Error {
   return oauthFailure(context, "SIGN_IN_FAILED", parts);
 }
 
+/** Ends the sign-in before it changes anything. Rejects with SIGN_IN_NEEDED, or with the reason why it cannot succeed. */
+async function stopHere(flow: SignInContext, form: URLSearchParams): Promise<never> {
+  const { context, discovery, clients, redirect, signal } = flow;
+  const { server } = discovery;
+  const known = await clients.find(server);
+  const { host = "127.0.0.1", port } = redirect;
+  const redirectUri = `http://${host}${port === undefined ? "" : `:${port}`}/callback`;
+  // Without an endpoint it sends nothing, and says why it fails.
+  if (known === undefined && server.registrationEndpoint === undefined)
+    await clients.register(server, redirectUri, signal);
+  form.set("client_id", known?.client.clientId ?? unregisteredId);
+  const next = formRequest(server.deviceEndpoint ?? server.tokenEndpoint, form, "a device code");
+  throw stopBeforeSignIn(context, { server, known, redirectUri, next });
+}
+
 /** The client to sign in with. A registration has a redirect URI even here, so that it works with a browser later. */
 async function clientFor({ context, discovery, clients, redirect, signal }: SignInContext): Promise<OAuthClient> {
-  const known = await clients.find(discovery.server);
-  if (known !== undefined) return known.client;
-  const receiver = await openCallbackReceiver(context, redirect);
-  await receiver.close();
-  return (await clients.register(discovery.server, receiver.redirectUri, signal)).client;
+  let chosen = await clients.find(discovery.server);
+  if (chosen === undefined) {
+    const receiver = await openCallbackReceiver(context, redirect);
+    await receiver.close();
+    chosen = await clients.register(discovery.server, receiver.redirectUri, signal);
+  }
+  reportClient(context, chosen);
+  return chosen.client;
 }
