@@ -105,6 +105,73 @@ describe("closed objects", () => {
     expect(events.at(-1)?.description).toContain("first");
     expect(registry.size).toMatchObject({ channels: 0, closed: 1 });
   });
+
+  test("ignores a second close of a socket and of a server", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    const socket = registry.addSocket({ server });
+    socket.close("first");
+    socket.close("second");
+    expect(registry.size).toMatchObject({ servers: 1, sockets: 0, closed: 1 });
+    server.close("first");
+    server.close("second");
+    expect(registry.size).toMatchObject({ servers: 0, sockets: 0, closed: 2 });
+    const { events } = (await registry.getServer(server.id)).server!.data!.trace!;
+    expect(events.map(({ description }) => description)).toEqual([
+      "Created",
+      `Closed socket ${socket.id}: first`,
+      "Closed: first",
+    ]);
+  });
+
+  test("logs the close of a socket to its owner only if it has a reason", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    registry.addSocket({ server }).close();
+    registry.addListenSocket({ server }).close();
+    const accepted = registry.addSocket({ server });
+    accepted.close("connection reset");
+    const listen = registry.addListenSocket({ server });
+    listen.close("address removed");
+    registry.addSocket().close("without an owner");
+    const { events } = (await registry.getServer(server.id)).server!.data!.trace!;
+    expect(events.map(({ description, severity }) => [description, severity])).toEqual([
+      ["Created", 1],
+      [`Closed socket ${accepted.id}: connection reset`, 1],
+      [`Closed socket ${listen.id}: address removed`, 1],
+    ]);
+  });
+
+  test("logs the close of a child to each of its parents, with its ref and the reason", async () => {
+    const registry = createRegistry();
+    const parents = [registry.addChannel(), registry.addChannel()];
+    const child = registry.addSubchannel({ parent: parents[0]!, name: "b" });
+    parents[1]!.link(child);
+    child.setState("SHUTDOWN");
+    child.close("no address left");
+    for (const { id } of parents) {
+      const { channel } = await registry.getChannel(id);
+      expect(channel?.subchannelRef).toEqual([]);
+      expect(channel?.data?.trace?.events.at(-1)).toMatchObject({
+        description: expect.stringMatching(/^Closed subchannel .*: no address left$/),
+        severity: 1,
+        childRef: { case: "subchannelRef", value: { subchannelId: BigInt(child.id) } },
+      });
+    }
+    const { data } = (await registry.getSubchannel(child.id)).subchannel!;
+    expect(data?.trace?.events.at(-1)).toMatchObject({ description: "Closed: no address left", severity: 1 });
+  });
+
+  test("counts the living objects of each kind, and the closed objects that are still readable", () => {
+    const registry = createRegistry({ maxClosed: 1 });
+    const channels = [1, 2, 3].map(() => registry.addChannel());
+    const subchannels = [1, 2].map(() => registry.addSubchannel());
+    const servers = [1, 2, 3, 4].map(() => registry.addServer());
+    const sockets = [1, 2, 3, 4, 5].map(() => registry.addSocket());
+    expect(registry.size).toMatchObject({ channels: 3, subchannels: 2, servers: 4, sockets: 5, closed: 0 });
+    for (const all of [channels, subchannels, servers, sockets]) for (const one of all.slice(0, 2)) one.close();
+    expect(registry.size).toMatchObject({ channels: 1, subchannels: 0, servers: 2, sockets: 3, closed: 4 });
+  });
 });
 
 test("[CZ-D-GRAVE-3] limits the number of closed objects per kind, and removes the one that closed first", async () => {
@@ -130,4 +197,27 @@ test("[CZ-D-GRAVE-4] removes a closed object at once if the limit is 0", async (
   expect(await isFound(registry.getServer(server.id))).toBe(false);
   expect(await isFound(registry.getChannel(channel.id))).toBe(false);
   expect(registry.size).toMatchObject({ closed: 0, traceEvents: 0, traceBytes: 0 });
+});
+
+test("[CZ-D-GRAVE-3] [CZ-D-TRACE-4] keeps a closed child readable until neither an event nor the limit keeps it", async () => {
+  const registry = createRegistry({ maxClosed: 1, maxTraceEvents: 2 });
+  const channel = registry.addChannel();
+  const [first, second, third] = [1, 2, 3].map(() => registry.addSubchannel({ parent: channel, target: "a:1" }));
+  const found = async (): Promise<boolean[]> => {
+    const all = [];
+    for (const { id } of [first!, second!, third!]) all.push(await isFound(registry.getSubchannel(id)));
+    return all;
+  };
+  first!.close("one");
+  for (const text of ["a", "b"]) channel.trace(text);
+  // No event refers to the first any more, but it is the last that closed.
+  expect(await found()).toEqual([true, true, true]);
+  second!.close("two");
+  expect(await found()).toEqual([false, true, true]);
+  third!.close("three");
+  // The second is no longer the last that closed, but an event refers to it.
+  expect(await found()).toEqual([false, true, true]);
+  for (const text of ["c", "d"]) channel.trace(text);
+  expect(await found()).toEqual([false, false, true]);
+  expect(registry.size.closed).toBe(1);
 });

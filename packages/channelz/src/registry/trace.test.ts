@@ -160,6 +160,35 @@ describe("traces", () => {
     ]);
   });
 
+  test("[CZ-D-TRACE-6] combines events about any later socket, and about later children with the same kind, name and target", async () => {
+    const registry = createRegistry();
+    const descriptions = async (id: number): Promise<string[]> =>
+      (await eventsOf(registry, id)).map(({ description }) => description).filter((one) => one.startsWith("Closed"));
+    const withSockets = registry.addChannel();
+    const last = [1, 2, 3].map((n) => {
+      const socket = registry.addSocket({ parent: withSockets, name: `10.0.0.${n}:443` });
+      socket.close("reset");
+      return socket;
+    });
+    const named = (n: number): string => `Closed socket ${last[n]!.id} (10.0.0.${n + 1}:443): reset`;
+    expect(await descriptions(withSockets.id)).toEqual([named(0), `${named(2)} (repeated 2 times)`]);
+    const channel = registry.addChannel();
+    for (const child of [
+      registry.addSubchannel({ parent: channel, target: "a:1" }),
+      registry.addSubchannel({ parent: channel, target: "a:2" }),
+      registry.addSubchannel({ parent: channel, target: "a:1", name: "b" }),
+      registry.addChannel({ parent: channel, target: "a:1" }),
+    ]) {
+      child.close("reset");
+      child.close("again");
+    }
+    expect(await descriptions(channel.id)).toHaveLength(4);
+    for (let i = 0; i < 2; i += 1) registry.addChannel({ parent: channel, target: "a:1" }).close("reset");
+    expect((await descriptions(channel.id)).at(-1)).toMatch(/^Closed channel .*: reset \(repeated 2 times\)$/);
+    registry.addChannel({ parent: channel, target: "a:1" }).close("another reason");
+    expect((await descriptions(channel.id)).at(-1)).toMatch(/another reason$/);
+  });
+
   test("[CZ-D-TRACE-6] counts repetitions of the first event of a trace", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();
