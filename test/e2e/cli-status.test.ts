@@ -50,9 +50,15 @@ test("[TS-D-CLI-6] status connects to the approved servers, shows why others do 
   expect(text).toMatch(/^everything +connected +\d+ +none +mcp-servers\/everything/m);
   expect(text).toMatch(/^gone +not reachable +- /m);
   expect(text).toMatch(/^other +not approved +- /m);
-  expect(text).toMatch(/^ {2}wirescope why gone$/m);
-  expect(text).toMatch(/^ {2}wirescope trust other$/m);
-  for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  expect(text).toMatch(/^ {2}wirescope why gone --config /m);
+  // The file was named, so the commands in the advice name it too, and can be pasted as they are.
+  const [, pasted = ""] = /^ {2}wirescope (trust other .+)$/m.exec(text) ?? [];
+  const approved = await runCommand([...pasted.split(" "), "--yes"], {
+    env: { PATH: process.env.PATH, HOME: user.home },
+  });
+  expect(approved).toMatchObject({ code: 0, stdout: expect.stringContaining("other") });
+  const isCommand = (line: string): boolean => line.startsWith("  wirescope ");
+  for (const line of text.split("\n").filter((each) => !isCommand(each))) expect(line.length).toBeLessThanOrEqual(100);
 });
 
 test("[TS-D-CLI-6] status succeeds if every server works, and prints JSON", async () => {

@@ -5,9 +5,33 @@ export function setProgram(howToRun: string): void {
   program = howToRun;
 }
 
+let serverOptions: readonly string[] = [];
+const serverCommands = [
+  "trust",
+  "login",
+  "logout",
+  "auth",
+  "why",
+  "status",
+  "tools",
+  "call",
+  "resources",
+  "prompts",
+  "ping",
+];
+
+/**
+ * Sets the options by which commands in advice find the same servers, such as `--config team.json`. Default none. Once, when a
+ * command starts.
+ */
+export function setServerOptions(options: readonly string[]): void {
+  serverOptions = options;
+}
+
 /** A command of ours for users to paste: `wirescope login files`. Words are quoted if a shell requires it. */
 export function commandLine(...words: readonly string[]): string {
-  return [program, ...words.map(shellWord)].join(" ");
+  const isAboutServers = serverCommands.includes(words[0] ?? "") && !words.includes("--config");
+  return [program, ...[...words, ...(isAboutServers ? serverOptions : [])].map(shellWord)].join(" ");
 }
 
 /** A word as a shell takes it: in quotes if it must be. Users paste the commands of messages, and paths may come from a hostile folder. */

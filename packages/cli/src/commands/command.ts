@@ -1,3 +1,4 @@
+import { setServerOptions } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { type AdHocServer, adHocServerOf, splitServerCommand } from "../tool-server/ad-hoc-server.js";
@@ -54,6 +55,7 @@ export function defineCommand<T extends OptionTable>(
     options,
     notes,
     async run(args, io) {
+      setServerOptions([]);
       const { words, command } =
         serverAt === undefined ? { words: args, command: undefined } : splitServerCommand(args);
       const { values, positionals: given } = parseOptions(options, words);

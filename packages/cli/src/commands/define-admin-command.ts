@@ -1,10 +1,11 @@
+import { setServerOptions } from "@wirescope/tool-server/internal/command-line";
 import type { LocalAdmin } from "../admin/local-admin.js";
 import type { ServerAdmin } from "../admin/server-admin.js";
 import { reportFailure } from "../failure.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
-import { type ServerValues, serverOptions, withAdHocServer } from "../tool-server/server-options.js";
+import { type ServerValues, sameServers, serverOptions, withAdHocServer } from "../tool-server/server-options.js";
 import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
 /** What a command that administers servers works with. */
@@ -36,6 +37,7 @@ export function defineAdminCommand<T extends OptionTable>({ use, check, ...spec 
     async ({ values, positionals, io, adHoc }) => {
       const given: ServerValues = { ...parseOptions(serverOptions, []).values, ...values };
       const common = withAdHocServer(given, adHoc);
+      setServerOptions(sameServers(common));
       const keyCreation = spec.keyCreation?.(values);
       const local = async (): Promise<LocalAdmin> => {
         const { createLocalAdmin } = await import("../admin/local-admin.js");

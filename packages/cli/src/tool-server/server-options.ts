@@ -85,3 +85,12 @@ export function withAdHocServer<T extends ServerValues>(values: T, adHoc: AdHocS
   const isInsecure = values["allow-insecure-loopback"] || /^(?:http|ws):/i.test(adHoc.name);
   return { ...values, adHoc, trust: true, "allow-insecure-loopback": isInsecure };
 }
+
+/** The options by which another command finds the same servers, for commands in advice. */
+export function sameServers({ config, "plugin-root": root, adHoc }: ServerValues): string[] {
+  if (adHoc !== undefined) return [];
+  return [
+    ...(config === undefined ? [] : ["--config", config]),
+    ...(root === undefined ? [] : ["--plugin-root", root]),
+  ];
+}

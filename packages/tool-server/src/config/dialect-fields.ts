@@ -37,7 +37,7 @@ export interface ForeignField {
   readonly translate?: ((value: JsonNode, dialect: Dialect) => Translated) | undefined;
 }
 
-const everyTool = "a tool is never confirmed here: the client decides that";
+const everyTool = "the client decides which calls a person confirms";
 
 /** The one table from the fields of every dialect to ours. Fields with our own names and meanings are in `fieldTable`. */
 export const foreignFields: Readonly<Record<string, ForeignField>> = {
