@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 import { type RealAuthorizationServer, startRealAuthorizationServer } from "./real-authorization-server.test.helper.js";
 
@@ -134,3 +136,35 @@ test("[TS-D-IDP-4] explains what is missing: a server or a provider, and the cli
     stderr: expect.stringContaining("--client-id"),
   });
 });
+
+test.each(["http://idp.example.com/authorize", "/authorize&calc"])(
+  "[TS-D-IDP-4] opens no browser for an identity provider whose sign-in page is %s",
+  async (page) => {
+    const { world } = await startOrganization();
+    const provider = createServer((_, response) => {
+      const issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+      const metadata = {
+        issuer,
+        authorization_endpoint: new URL(page, issuer).href,
+        token_endpoint: `${issuer}/token`,
+        response_types_supported: ["code"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: ["RS256"],
+        jwks_uri: `${issuer}/jwks`,
+      };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(metadata));
+    });
+    await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void provider.close());
+    const issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    let isAsked = false;
+    const result = await world.run(["login", "--idp", issuer, "--client-id", "wirescope"], {
+      person: async (question) => {
+        isAsked ||= question.includes("browser");
+        return "y";
+      },
+    });
+    expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining("authorization endpoint") });
+    expect(isAsked).toBe(false);
+  },
+);

@@ -20,7 +20,8 @@ const rows: readonly HintRow[] = [
   {
     pattern: /\bAADSTS(?:9010010|901002)\b/,
     code: "resource-rejected",
-    advice: `Set "resource": false ${oauth}, and sign in again. Name the API in scopes instead.`,
+    // Any authorization server can send this code, also to get a token that is valid elsewhere.
+    advice: `Set "resource": false ${oauth}, and sign in again. Name the API in scopes instead. The token may then be valid for other servers too, so do this only for a server that you trust.`,
     write: '"oauth": {"resource": false}',
   },
   {

@@ -199,7 +199,7 @@ function renderUrlField(
     if (isOriginOnly && !decidesOrigin(region)) return "a";
     const position = { ...field, variable: variable.name };
     if (decidesOrigin(region) && isOfRoot(variable)) {
-      // Whoever writes the file may also choose the name of the folder, which neither an approval nor a policy shows as an origin.
+      // The author of the file may also choose the name of the folder, which neither an approval nor a policy shows as an origin.
       const message = `${variable.spelling ?? variable.name} cannot be in the ${region} of the url.`;
       report(
         "variable-misplaced",

@@ -152,6 +152,12 @@ describe("[TS-D-OAUTH-11] the error of a sign-in", () => {
     expect(providerHint(said)).toMatchObject({ code: "resource-rejected", write: '"oauth": {"resource": false}' });
   });
 
+  test("warns in the advice to send no resource, because any authorization server can ask for that", () => {
+    expect(providerHint("AADSTS9010010", "https://evil.example")?.advice).toMatch(
+      /only for a server that you trust\.$/,
+    );
+  });
+
   test("reports nothing for a token of Auth0 without an audience, which only the tool server rejects", async () => {
     const world = await createProviderWorld("auth0");
     expect(await world.call(world.session(publicClient))).toBe(401);

@@ -4,8 +4,8 @@ import { ToolServerError } from "../../../errors.js";
 import { type JsonObject, stringOf } from "../../../json-object.js";
 import type { VaultKey } from "../../vault/vault.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
-import { oauthFailure, peerText } from "../oauth-errors.js";
-import { parseEndpoint } from "../requests/endpoint-rules.js";
+import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
+import { endpointDefect, parseEndpoint } from "../requests/endpoint-rules.js";
 import { sendOAuthRequest } from "../requests/oauth-request.js";
 import { contextOf, type OAuthSessionOptions } from "../session/session-options.js";
 import { parsePastedRedirect } from "../sign-in/authorization-code.js";
@@ -42,7 +42,10 @@ export interface IdentityStatus {
 
 /** A person's sign-in with the identity provider of an organization (OpenID Connect). All processes of the user share it. */
 export interface IdentitySession {
-  /** Lets a person sign in, and stores the identity token. Rejects with SIGN_IN_FAILED, SERVER_UNREACHABLE and vault errors. */
+  /**
+   * Lets a person sign in, and stores the identity token. Rejects with SIGN_IN_FAILED, AUTHORIZATION_SERVER_INVALID, SERVER_UNREACHABLE
+   * and vault errors.
+   */
   signIn(person: SignIn, signal: AbortSignal): Promise<IdentityStatus>;
   /** A valid identity token, renewed if required. Rejects with SIGN_IN_NEEDED if a person has to sign in. */
   identity(): Promise<Identity>;
@@ -118,6 +121,14 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
           state,
           nonce,
         });
+        // A browser is started with it, as with the page of any authorization server.
+        const defect = endpointDefect(page, context);
+        if (defect !== undefined) {
+          throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
+            problem: `its authorization endpoint ${urlText(context, page)} cannot be used: ${defect}.`,
+            advice: "Report this to the operator of the identity provider.",
+          });
+        }
         const request: SignInRequest = {
           server: issuer,
           issuer,
