@@ -24,8 +24,9 @@ export function isForAppsOnly({ _meta }: RpcObject): boolean {
   return Array.isArray(visibility) && !visibility.includes("model");
 }
 
-/** Whether a server has a tool with this app. The app itself may be in no list. */
+/** Whether a server has a tool with this app. The app itself may be in no list. A URI of another scheme is not that of an app. */
 export function hasApp({ tools }: GatewayServer, uri: string): boolean {
+  if (!uri.startsWith("ui://")) return false;
   return tools.known?.some(({ definition }) => appUriOf(definition) === uri) ?? false;
 }
 

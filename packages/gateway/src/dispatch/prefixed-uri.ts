@@ -46,8 +46,10 @@ export function prefixedItem(server: string, item: unknown): unknown {
   return isObject(item) && typeof item.uri === "string" ? { ...item, uri: prefixedUri(server, item.uri) } : item;
 }
 
-/** The folder of a skill: everything in it belongs to the skill. */
+/**
+ * The folder of a skill: everything in it belongs to the skill. Empty if the skill is in no folder of its own: it must not claim the
+ * resources of another server.
+ */
 export function skillFolder({ uri }: RpcObject): string {
-  const text = String(uri);
-  return text.slice(0, text.lastIndexOf("/") + 1);
+  return /^skill:\/\/[^/]+\/(?:.*\/)?/s.exec(String(uri))?.[0] ?? "";
 }

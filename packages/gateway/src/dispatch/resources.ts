@@ -88,12 +88,10 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     const all = servers();
     const listed = all.find(({ resources }) => resources.known?.some((resource) => resource.uri === uri));
     if (listed !== undefined) return listed;
-    const extended = all.find(
-      (server) => hasApp(server, uri) || server.skills.known?.some((skill) => uri.startsWith(skillFolder(skill))),
-    );
-    if (extended !== undefined) return extended;
+    const shown = all.find((server) => hasApp(server, uri));
+    if (shown !== undefined) return shown;
     const source = learned.get(uri);
-    return all.find(({ name }) => name === source) ?? bestFit(all, uri);
+    return all.find(({ name }) => name === source) ?? skillOwner(all, uri) ?? bestFit(all, uri);
   };
 
   const distinguish = (
@@ -189,6 +187,20 @@ function bestFit(all: readonly GatewayServer[], uri: string): GatewayServer | un
     }
   }
   return best;
+}
+
+/** The server with the skill that a URI names, or else the one with the innermost folder of a skill around it. */
+function skillOwner(all: readonly GatewayServer[], uri: string): GatewayServer | undefined {
+  let [owner, longest]: [GatewayServer | undefined, number] = [undefined, 0];
+  for (const server of all) {
+    for (const skill of server.skills.known ?? []) {
+      if (skill.uri === uri) return server;
+      const folder = skillFolder(skill);
+      if (folder.length <= longest || !uri.startsWith(folder)) continue;
+      [owner, longest] = [server, folder.length];
+    }
+  }
+  return owner;
 }
 
 /** How many lists contain each value. */
