@@ -108,6 +108,7 @@ describe("package detection", () => {
     await expect(client.getSocket(1)).rejects.toMatchObject({
       code: "PEER_WITHOUT_CHANNELZ",
       message: expect.stringMatching(/127\.0\.0\.1:80 .*rpc\.channelz\.v1 nor as grpc\.channelz\.v1.*Check the port/),
+      cause: expect.any(ConnectError),
     });
   });
 

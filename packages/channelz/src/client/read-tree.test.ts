@@ -44,6 +44,17 @@ describe("readTree", () => {
     ]);
   });
 
+  test("expands a child below its parent nearest to the top, even if a deeper one comes first", async () => {
+    const peer = peerWith({
+      top: [channel(1, { channelRef: [{ channelId: 3n }] }), channel(2, { channelRef: [{ channelId: 4n }] })],
+      channels: [channel(3, { channelRef: [{ channelId: 4n }] }), channel(4, { socketRef: socketRefs(5) })],
+    });
+    expect(outline((await readTree(peer)).channels)).toEqual([
+      ["channel 1", [["channel 3", [["channel 4 repeated"]]]]],
+      ["channel 2", [["channel 4", [["socket 5"]]]]],
+    ]);
+  });
+
   test("builds a tree no larger than the graph for a lattice of channels", async () => {
     const levels = 40;
     const lattice = Array.from({ length: levels }, (_, level) =>

@@ -371,6 +371,12 @@ describe("walking the graph", () => {
     await expect(collect(walkSocketRefs(one, { maxObjects: 1 }))).rejects.toMatchObject(tooMany);
   });
 
+  test("does not look up a ref of a channel or subchannel without an id", async () => {
+    const peer = peerWith({ top: [channel(1, { channelRef: [{ name: "a" }], subchannelRef: [{ name: "b" }] })] });
+    expect((await collect(walkAllChannels(peer))).map(({ id }) => id)).toEqual([1n]);
+    expect(peer.failedReads).toBe(0);
+  });
+
   test("ignores a socket ref without an id", async () => {
     const peer = peerWith({ top: [channel(1, { socketRef: socketRefs(0, 7) })] });
     expect((await collect(walkSocketRefs(peer))).map(({ ref }) => ref.socketId)).toEqual([7n]);
