@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Answerer, Run } from "./command.test.helper.js";
+import { type Answerer, type Run, runCommand } from "./command.test.helper.js";
 import {
   browsingPerson,
   createLoginWorld,
@@ -246,6 +246,15 @@ describe("without a sign-in", () => {
       { name: "client", received: { chosen: "configured", client_id: "by-hand" } },
       { name: "authorization request", isPlanned: true, sent: { client_id: "by-hand" } },
     ]);
+  });
+
+  test("[TS-D-WHY-8] shows the flow of a server that is given by its url", async () => {
+    const { tool, env } = await createLoginWorld();
+    const { steps, result } = linesOf(
+      await runCommand(["why", "--oauth", tool.url, "--no-sign-in", "--json"], { env }),
+    );
+    expect(result).toEqual({ result: "stopped", steps: 5 });
+    expect(steps[0]).toMatchObject({ name: "request without a token", url: tool.url, status: 401 });
   });
 
   test("rejects --no-sign-in without --oauth, and a server with its own credential", async () => {

@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { startBareIssuer } from "../bare-issuer.test.helper.js";
+import type { OAuthStep } from "../oauth-step.js";
+import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
+
+/** A tool server whose authorization server has nothing but a device flow, and issues a token at the second request for it. */
+async function createDeviceWorld(): Promise<{ readonly world: OAuthWorld; readonly asked: readonly string[] }> {
+  const world = await createOAuthWorld();
+  const asked: string[] = [];
+  const issuer = await startBareIssuer(({ path }, self) => {
+    asked.push(path);
+    if (path.startsWith("/.well-known/")) {
+      const endpoints = { token_endpoint: `${self}/token`, device_authorization_endpoint: `${self}/device` };
+      return [200, { issuer: self, ...endpoints }];
+    }
+    if (path === "/device") {
+      const code = { device_code: "the-device-code", user_code: "ABCD-EFGH", verification_uri: `${self}/enter` };
+      return [200, { ...code, verification_uri_complete: `${self}/enter?user_code=ABCD-EFGH`, interval: 0.01 }];
+    }
+    const isFirst = asked.filter((each) => each === "/token").length === 1;
+    return isFirst
+      ? [400, { error: "authorization_pending" }]
+      : [200, { access_token: "the-device-token", token_type: "Bearer" }];
+  });
+  world.tool.authorizationServers = [issuer];
+  return { world, asked };
+}
+
+test("[TS-D-WHY-9] a sign-in by device is observed without its codes and its token", async () => {
+  const { world } = await createDeviceWorld();
+  const steps: OAuthStep[] = [];
+  const observer = { onStep: (step: OAuthStep) => void steps.push(step) };
+  await world.session({ observer, client: { clientId: "us" } }).signIn(world.person);
+  expect(steps.slice(-4).map(({ name, outcome, status }) => [name, outcome, status])).toEqual([
+    ["client", "ok", undefined],
+    ["device code", "ok", 200],
+    ["token", "skipped", 400],
+    ["token", "ok", 200],
+  ]);
+  for (const secret of ["the-device-code", "ABCD-EFGH", "the-device-token"]) {
+    expect(JSON.stringify(steps)).not.toContain(secret);
+  }
+});
+
+test("[TS-D-WHY-10] a sign-in by device stops before it requests a code, and reports the request", async () => {
+  const { world, asked } = await createDeviceWorld();
+  const steps: OAuthStep[] = [];
+  const observer = { onStep: (step: OAuthStep) => void steps.push(step), stopsBeforeSignIn: true };
+  const session = world.session({ observer, client: { clientId: "us" } });
+  await expect(session.signIn(world.person)).rejects.toMatchObject({ code: "SIGN_IN_NEEDED" });
+  expect(steps.at(-1)).toMatchObject({ name: "device code", isPlanned: true, sent: { client_id: "us" } });
+  expect(asked.filter((path) => !path.startsWith("/.well-known/"))).toEqual([]);
+});
+
+test("[TS-D-WHY-8] a client-id metadata document is reported as the client that was chosen", async () => {
+  const world = await createOAuthWorld(["takes-metadata-documents"]);
+  const steps: OAuthStep[] = [];
+  const observer = { onStep: (step: OAuthStep) => void steps.push(step), stopsBeforeSignIn: true };
+  const clientMetadataUrl = "https://wirescope.example/client.json";
+  const signingIn = world.session({ observer, clientMetadataUrl }).signIn(world.person);
+  await expect(signingIn).rejects.toMatchObject({ code: "SIGN_IN_NEEDED" });
+  expect(steps.slice(-2)).toMatchObject([
+    {
+      name: "client",
+      received: { chosen: expect.stringMatching(/^client-id metadata/), client_id: clientMetadataUrl },
+    },
+    { name: "authorization request", isPlanned: true, sent: { client_id: clientMetadataUrl } },
+  ]);
+});
+
+test("[TS-D-WHY-8] a request that gets no response is a failed step with the reason", async () => {
+  const world = await createOAuthWorld();
+  world.tool.authorizationServers = ["http://127.0.0.1:1"];
+  const steps: OAuthStep[] = [];
+  const observer = { onStep: (step: OAuthStep) => void steps.push(step) };
+  await expect(world.session({ observer }).signIn(world.person)).rejects.toMatchObject({ code: "SERVER_UNREACHABLE" });
+  expect(steps.at(-1)).toMatchObject({
+    name: "authorization server metadata",
+    outcome: "failed",
+    failure: expect.stringContaining("127.0.0.1:1"),
+  });
+});
