@@ -10,7 +10,7 @@ function login(world: LoginWorld, ...more: string[]): Promise<Run> {
 
 const call = ["call", "notes", "read", "--trust"];
 const nobodySignedIn =
-  /refused the request\. 401 Unauthorized: sign-in required\. Sign in with: wirescope login notes\n$/;
+  /refused the request\. 401 Unauthorized: sign-in required\. Sign in with: wirescope login notes --config \S+\n$/;
 
 describe("a sign-in", () => {
   test("[TS-OAUTH-3] [TS-OAUTH-4] [TS-OAUTH-9] shows the requested scopes, and then the name of the server", async () => {

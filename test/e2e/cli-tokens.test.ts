@@ -17,7 +17,7 @@ async function allExpired({ tool, authorization }: LoginWorld): Promise<void> {
 
 const call = ["call", "notes", "read", "--trust"];
 const nobodySignedIn =
-  /refused the request\. 401 Unauthorized: sign-in required\. Sign in with: wirescope login notes\n$/;
+  /refused the request\. 401 Unauthorized: sign-in required\. Sign in with: wirescope login notes --config \S+\n$/;
 
 describe("tokens", () => {
   test("[TS-OAUTH-6] [TS-ERR-5] refreshes expired tokens without a prompt", async () => {
@@ -38,7 +38,7 @@ describe("tokens", () => {
     await world.authorization.endGrants();
     await allExpired(world);
     world.authorization.lifetimeS = 3600;
-    expect((await world.run(call)).stderr).toMatch(/Sign in with: wirescope login notes\n$/);
+    expect((await world.run(call)).stderr).toMatch(/Sign in with: wirescope login notes --config \S+\n$/);
     const { code, stderr } = await world.run(call, { person: browsingPerson() });
     expect(code).toBe(0);
     expect(stderr.match(/^Sign in to notes .*, because the last sign-in expired\.$/gm)).toHaveLength(1);
@@ -51,7 +51,7 @@ describe("tokens", () => {
     const refused = await world.run(write);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(
-      /403 Forbidden: scope notes:write required\. Sign in with: wirescope login notes --scope notes:write\n$/,
+      /403 Forbidden: scope notes:write required\. Sign in with: wirescope login notes --config \S+ --scope notes:write\n$/,
     );
     const { code, stdout, stderr } = await world.run(write, { person: browsingPerson() });
     expect({ code, stdout }).toEqual({ code: 0, stdout: "written\n" });
