@@ -45,13 +45,14 @@ export function signInConfiguration(
   };
 }
 
-/** `onOpened` is what the person does when the browser opens; its default is to sign in. Without a browser: null. */
+/** `onOpened` is what the person does when the browser opens; its default is to sign in. Without a browser: null. `prepare` adds to the server. */
 export async function createSignInWorld(
   onOpened: ((url: string) => unknown) | null = signIn,
   more: Partial<GatewaySignIn> = {},
+  prepare?: Parameters<typeof startGuardedToolServer>[1],
 ): Promise<SignInWorld> {
   const authorization = await startRealAuthorizationServer();
-  const tool = await startGuardedToolServer(authorization);
+  const tool = await startGuardedToolServer(authorization, prepare);
   const secrets = createSecretRegistry();
   const clock = createLeapingClock();
   const events: GatewayEvent[] = [];

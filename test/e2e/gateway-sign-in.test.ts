@@ -1,4 +1,7 @@
+import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
+import { memorySkillFiles, SkillsExtension } from "@modelcontextprotocol/server/ext/skills";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { createSignInWorld, note, patience, readNote, refuse, signIn } from "./gateway-sign-in.test.helper.js";
 
 describe.each(["legacy", "modern"] as const)("a sign-in through a %s client", (mode) => {
@@ -202,3 +205,62 @@ test("[TS-OAUTH-7] [TS-D-SIGNIN-1] asks for a new sign-in during a call when the
   expect((await client.callTool(readNote)).content).toEqual(note);
   expect(world.opened).toHaveLength(2);
 });
+
+test("[TS-D-SIGNIN-1] asks for a new sign-in when the state of a task is requested, and returns it", async () => {
+  const tasks = "io.modelcontextprotocol/tasks";
+  const times = { createdAt: "2026-11-16T12:00:00Z", lastUpdatedAt: "2026-11-16T12:00:00Z", ttlMs: null };
+  const task = { taskId: "t1", status: "working", ...times };
+  const world = await createSignInWorld(signIn, {}, (server) => {
+    server.server.registerCapabilities({ extensions: { [tasks]: {} } });
+    server.registerTool("work", {}, () => ({ resultType: "task", ...task, content: [] }));
+    server.server.setRequestHandler("tasks/get", { params: z.looseObject({}) }, () => task);
+  });
+  await (await world.connect("modern")).callTool(readNote);
+  // The client of the SDK does not accept a task as a result.
+  const send = async (method: string, name: string, params: object): Promise<Record<string, unknown>> => {
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": { extensions: { [tasks]: {} } },
+    };
+    const response = await fetch(world.gateway.endpoint ?? "", {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${world.gateway.token}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": method,
+        "mcp-name": name,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } }),
+    });
+    const text = await response.text();
+    const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
+    const { result } = events.length === 0 ? JSON.parse(text) : events.at(-1);
+    return result;
+  };
+  const { taskId } = await send("tools/call", "notes__work", { name: "notes__work" });
+  await world.authorization.endGrants();
+  world.clock.leap(3_600_000);
+  expect(await send("tasks/get", String(taskId), { taskId })).toMatchObject({ taskId, status: "working" });
+  expect(world.opened).toHaveLength(2);
+});
+
+test.each(["legacy", "modern"] as const)(
+  "[TS-D-SIGNIN-1] asks for a new sign-in when a %s client gets a skill, and returns the skill",
+  async (mode) => {
+    const files = { "pdf/SKILL.md": "---\nname: pdf\ndescription: Reads a file.\n---\nRead it.\n" };
+    const skills = await SkillsExtension.load(memorySkillFiles(files));
+    const world = await createSignInWorld(signIn, {}, (server) => void skills.attach(server));
+    const connected = await world.connect(mode);
+    await connected.callTool(readNote);
+    const client = new SkillsClient(await world.connect(mode));
+    const [listed] = (await client.list()).skills;
+    await world.authorization.endGrants();
+    world.clock.leap(3_600_000);
+    const { skill } = await client.get(listed?.uri ?? "");
+    expect(skill.frontmatter.description).toBe("Reads a file.");
+    expect(world.opened).toHaveLength(2);
+  },
+);

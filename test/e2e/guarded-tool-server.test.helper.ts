@@ -24,8 +24,11 @@ export interface GuardedToolServer {
   readonly refusals: number;
 }
 
-/** `read` needs the scope notes:read, and `write` notes:write. */
-export async function startGuardedToolServer(authorization: RealAuthorizationServer): Promise<GuardedToolServer> {
+/** `read` needs the scope notes:read, and `write` notes:write. `prepare` adds to the server. */
+export async function startGuardedToolServer(
+  authorization: RealAuthorizationServer,
+  prepare: (server: McpServer) => void = () => {},
+): Promise<GuardedToolServer> {
   const metadata = await fetch(`${authorization.issuer}/.well-known/openid-configuration`);
   const oauthMetadata = (await metadata.json()) as OAuthMetadata;
   const server = createServer();
@@ -40,6 +43,7 @@ export async function startGuardedToolServer(authorization: RealAuthorizationSer
     notes.registerTool("write", { description: "Writes a note.", inputSchema: z.object({ text: z.string() }) }, () =>
       textOf("written"),
     );
+    prepare(notes);
     return notes;
   });
   const verifier = {

@@ -1,16 +1,50 @@
+import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import {
   CallToolResultSchema,
   CreateTaskResultSchema,
   ElicitRequestSchema,
   TaskStatusNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { connectOld, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
 import { request, serveTasks, tasksExtension } from "./task-servers.test.helper.js";
 import { everything } from "./tool-servers.test.helper.js";
 
 const reference = { type: "stdio", command: process.execPath, args: [everything] };
+
+/** A port that leads to a server; while it is away, connections are closed. */
+function createProxy(target: string, isAway: () => boolean): { readonly url: Promise<string>; disconnect(): void } {
+  const { port } = new URL(target);
+  const open = new Set<Socket>();
+  const front = createServer((socket) => {
+    if (isAway()) {
+      socket.destroy();
+      return;
+    }
+    const back = createConnection(Number(port), "127.0.0.1");
+    open.add(socket);
+    for (const [one, other] of [
+      [socket, back],
+      [back, socket],
+    ] as const) {
+      one.on("error", () => {}).on("close", () => other.destroy());
+      one.pipe(other);
+    }
+    socket.once("close", () => open.delete(socket));
+  });
+  const disconnect = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  onTestFinished(() => {
+    disconnect();
+    front.close();
+  });
+  const url = new Promise<string>((resolve) =>
+    front.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(front.address() as AddressInfo).port}/mcp`)),
+  );
+  return { url, disconnect };
+}
 
 /** Waits until the gateway offers a tool. */
 async function offered(gateway: TestGateway, name: string): Promise<void> {
@@ -64,6 +98,26 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     }
     expect(server.seen).toEqual([]);
     expect((await request(gateway, "tasks/get", { taskId }, { token: "alice" })).result?.status).toBe("working");
+  });
+
+  test("a task is still available after the server has been away and the gateway has connected again", async () => {
+    const server = await serveTasks({ nextId: () => "kept" });
+    let isAway = false;
+    const front = createProxy(server.url, () => isAway);
+    const gateway = await startTestGateway({ one: { type: "http", url: await front.url } });
+    await offered(gateway, "one__work");
+    const taskId = await createTask(gateway, "one__work");
+    isAway = true;
+    front.disconnect();
+    await expect
+      .poll(async () => (await request(gateway, "tasks/get", { taskId })).error?.message, patience)
+      .toBeDefined();
+    isAway = false;
+    await expect
+      .poll(async () => (await request(gateway, "tasks/get", { taskId })).result, patience)
+      .toMatchObject({ taskId, status: "working" });
+    expect((await request(gateway, "tasks/cancel", { taskId })).error).toBeUndefined();
+    expect(server.tasks.get("kept")?.status).toBe("cancelled");
   });
 
   test("a server that returns the id of another client's task gets neither client the other's task", async () => {
@@ -225,6 +279,47 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
       .toBeGreaterThan(0);
     expect(heard[0]).toEqual({ who: "owner", taskId: created.task.taskId, status: "completed" });
     expect(heard.some(({ who }) => who === "other")).toBe(false);
+  });
+
+  test("a modern client gets the state of a task in its own form while the legacy server reconnects", async () => {
+    const times = '"createdAt":"2026-11-16T12:00:00Z","lastUpdatedAt":"2026-11-16T12:00:00Z","ttl":60000';
+    const description =
+      '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"raw","version":"1"}}';
+    let sessions = 0;
+    let hasForgotten = false;
+    let reopen: (() => void) | undefined;
+    const server = await serveRaw({
+      initialize({ id }, response) {
+        sessions += 1;
+        if (sessions === 1) return description;
+        reopen = () =>
+          response
+            .writeHead(200, { "content-type": "application/json", "mcp-session-id": "again" })
+            .end(`{"jsonrpc":"2.0","id":${id},"result":${description}}`);
+        return undefined;
+      },
+      "tools/list": () =>
+        '{"tools":[{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}',
+      "tools/call": () => `{"content":[],"task":{"taskId":"t1","status":"working",${times}}}`,
+      "tasks/cancel"(_, response) {
+        hasForgotten = true;
+        response.writeHead(404).end();
+        return undefined;
+      },
+      "tasks/get": () => `{"taskId":"t1","status":"working",${times}}`,
+    });
+    const gateway = await startTestGateway({ raw: server.entry });
+    await offered(gateway, "raw__job");
+    const taskId = await createTask(gateway, "raw__job");
+    const cancelled = request(gateway, "tasks/cancel", { taskId });
+    await expect.poll(() => [hasForgotten, reopen !== undefined], patience).toEqual([true, true]);
+    const asked = request(gateway, "tasks/get", { taskId });
+    await expect.poll(() => gateway.gateway.servers()[0]?.callsInFlight, patience).toBeGreaterThan(0);
+    reopen?.();
+    const { result, error } = await asked;
+    expect(error).toBeUndefined();
+    expect(result).toMatchObject({ taskId, status: "working", ttlMs: 60_000 });
+    await cancelled;
   });
 
   test("a tool that must be a task is refused to a modern client without the extension", async () => {

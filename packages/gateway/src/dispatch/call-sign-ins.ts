@@ -32,8 +32,18 @@ export interface CallSignInsOptions extends GatewaySignIn {
   readonly events: Pick<GatewayEvents, "emit">;
 }
 
-/** Methods that a user triggers. Lists are requested by programs. */
-const methods: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
+/** Methods that a user triggers, and those about a task that a user has started. Lists are requested by programs. */
+const methods: ReadonlySet<string> = new Set([
+  "tools/call",
+  "prompts/get",
+  "resources/read",
+  "resources/directory/read",
+  "skills/get",
+  "tasks/get",
+  "tasks/update",
+  "tasks/result",
+  "tasks/cancel",
+]);
 
 /** How long the user is not asked again, in milliseconds: doubles each time until a call succeeds. */
 const [firstPauseMs, maxPauseMs] = [60_000, 600_000];

@@ -109,14 +109,14 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     async "tasks/get"(call) {
       const task = find(call);
       const server = serverOf(task, call);
-      if (isLegacy(server)) return detailed(server, call, task);
+      if (task.era === "legacy") return detailed(server, call, task);
       const state = await stateOf(server, call, task);
       return { ...state, taskId: task.id };
     },
     async "tasks/update"(call) {
       const task = find(call);
       const server = serverOf(task, call);
-      if (!isLegacy(server)) return send(server, call, task, "tasks/update", call.params);
+      if (task.era === "modern") return send(server, call, task, "tasks/update", call.params);
       if (!isObject(call.params.inputResponses))
         throw new RpcError(rpcCodes.invalidParams, "tasks/update requires an object `inputResponses`.");
       input.respond(task, call.params.inputResponses);
@@ -125,7 +125,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     async "tasks/cancel"(call) {
       const task = find(call);
       const server = serverOf(task, call);
-      if (!isLegacy(server)) return send(server, call, task, "tasks/cancel", call.params);
+      if (task.era === "modern") return send(server, call, task, "tasks/cancel", call.params);
       await cancelLegacy(server, call, task);
       return {};
     },
@@ -154,7 +154,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       const finished = kept.get(task.id);
       if (finished !== undefined) return withRelatedTask(finished.result, task.id);
       const server = serverOf(task, call);
-      if (!isLegacy(server)) return withRelatedTask(await awaitModern(server, call, task), task.id);
+      if (task.era === "modern") return withRelatedTask(await awaitModern(server, call, task), task.id);
       // The server responds when the task ends, and may be silent until then.
       call.openQuestions += 1;
       try {
@@ -167,7 +167,8 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       const task = find(call);
       if (kept.has(task.id)) throw new RpcError(rpcCodes.invalidParams, "The task has ended already.");
       const server = serverOf(task, call);
-      if (isLegacy(server)) return legacyTask(await send(server, call, task, "tasks/cancel", call.params), task.id);
+      if (task.era === "legacy")
+        return legacyTask(await send(server, call, task, "tasks/cancel", call.params), task.id);
       await send(server, call, task, "tasks/cancel", metaParams(call));
       return legacyTask(await stateOf(server, call, task), task.id);
     },
@@ -235,7 +236,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     }
     const now = new Date().toISOString();
     const state = { taskId: randomUUID(), status: "completed", createdAt: now, lastUpdatedAt: now, ttl: keptMs };
-    const task = table.add(server.name, call, state);
+    const task = table.add(server.name, "modern", call, state);
     for (const [id, { length: other }] of kept) {
       if (keptLength + length <= maxKeptLength) break;
       kept.delete(id);
@@ -278,7 +279,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
         const message = `Server ${JSON.stringify(server.name)} created a task, which the client does not support.`;
         throw new RpcError(rpcCodes.failed, message, { data: { reason: "RESPONSE_INVALID" } });
       }
-      const { id } = table.add(server.name, call, state);
+      const { id } = table.add(server.name, isFromLegacy ? "legacy" : "modern", call, state);
       if (call.era === "legacy") {
         const { _meta } = result;
         return { ...(_meta === undefined ? {} : { _meta }), task: legacyTask(state, id) };

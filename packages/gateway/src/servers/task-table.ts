@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@wirescope/tool-server";
-import { RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
+import { type Era, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 
 /** A task that a server created for a call of a client. */
@@ -10,6 +10,8 @@ export interface KnownTask {
   readonly server: string;
   /** The server's own id. */
   readonly original: string;
+  /** That of the server when it created the task: while the server reconnects, its era is not known. */
+  readonly era: Era;
   /** The client that may use it. */
   readonly principal: string;
   /** The legacy session that used it last; it receives the notifications. */
@@ -23,7 +25,7 @@ export interface TaskTable {
    * Adds a task that a server created for a call. `state` is its state as the server sent it. Throws an RpcError if the id is
    * invalid, or belongs to a task of another client.
    */
-  add(server: string, call: ClientCall, state: RpcObject): KnownTask;
+  add(server: string, era: Era, call: ClientCall, state: RpcObject): KnownTask;
   /** The task with this id, if it belongs to the client of the call. Throws an RpcError otherwise. */
   find(id: unknown, call: ClientCall): KnownTask;
   /** Keeps the task as long as its latest state says. */
@@ -95,7 +97,7 @@ export function createTaskTable({ max, clock }: TaskTableOptions): TaskTable {
     get size() {
       return byId.size;
     },
-    add(server, call, state) {
+    add(server, era, call, state) {
       const original = state.taskId;
       const { principal } = call.account;
       if (typeof original !== "string" || original === "" || original.length > maxIdLength)
@@ -109,7 +111,7 @@ export function createTaskTable({ max, clock }: TaskTableOptions): TaskTable {
         return use(known, call);
       }
       const id = randomBytes(24).toString("base64url");
-      const task: KnownTask = { id, server, original, principal, session: call.session?.id };
+      const task: KnownTask = { id, server, original, era, principal, session: call.session?.id };
       const entry: Entry = { task, addedAt: now, usedAt: now, ttlMs: ttlOf(state) };
       const key = keyOf(server, principal);
       const group = groups.get(key) ?? new Set();
