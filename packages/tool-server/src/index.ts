@@ -77,6 +77,7 @@ export {
 } from "./trust/approval-store.js";
 export {
   type ApprovalDescription,
+  type DescribedCommand,
   type DescribedField,
   type DescribedVariable,
   describeForApproval,

@@ -3,6 +3,7 @@ import {
   type Finding,
   formatPath,
   type NamedField,
+  type SecretCommand,
   type TemplateField,
 } from "@wirescope/tool-server/config";
 
@@ -31,8 +32,14 @@ export function toPortableEntry(entry: Entry, findings: readonly Finding[]): Por
     const scheme = /^headers\.authorization$/i.test(field.field) ? /^(\w+) /.exec(text)?.[0] : undefined;
     return `${scheme ?? ""}\${${variable}}`;
   };
-  const named = (key: string, fields: readonly NamedField[]): Record<string, unknown> =>
-    fields.length === 0 ? {} : { [key]: Object.fromEntries(fields.map((each) => [each.name, withoutSecret(each)])) };
+  const named = (key: string, fields: readonly NamedField[]): Record<string, unknown> => {
+    const commands = entry.secretCommands.filter(({ target }) => target !== "clientSecret");
+    const values = [
+      ...fields.map((each) => [each.name, withoutSecret(each)]),
+      ...commands.map((each) => [each.name, commandOf(each)]),
+    ];
+    return values.length === 0 ? {} : { [key]: Object.fromEntries(values) };
+  };
   const more = moreOf(entry);
   const written =
     entry.type === "stdio"
@@ -53,8 +60,22 @@ function textOf({ template }: TemplateField): string {
     .join("");
 }
 
+/** A secret command as it is written. */
+function commandOf({ command, prefix, timeoutMs, ttlMs }: SecretCommand): Record<string, unknown> {
+  return {
+    command: command.map(textOf),
+    ...(prefix === "" ? {} : { prefix }),
+    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+    ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
+  };
+}
+
 function helperOf(entry: Exclude<Entry, { readonly type: "stdio" }>): Record<string, unknown> {
-  return entry.headersHelper === undefined ? {} : { headersHelper: textOf(entry.headersHelper) };
+  const times = {
+    ...(entry.helperTimeoutMs === undefined ? {} : { headersHelperTimeout: entry.helperTimeoutMs }),
+    ...(entry.helperTtlMs === undefined ? {} : { headersHelperTtl: entry.helperTtlMs }),
+  };
+  return entry.headersHelper === undefined ? {} : { headersHelper: textOf(entry.headersHelper), ...times };
 }
 
 function moreOf(entry: Entry): Record<string, unknown> {

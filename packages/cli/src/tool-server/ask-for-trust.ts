@@ -28,7 +28,8 @@ export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAsker
   const store = approvalsOf(io);
   return async (entry, variables) => {
     // What is asked about here may start a program next, and it must not find us open.
-    if (entry.type === "stdio" || entry.headersHelper !== undefined) io.protect?.();
+    const runsHelper = entry.type !== "stdio" && entry.headersHelper !== undefined;
+    if (entry.type === "stdio" || runsHelper || entry.secretCommands.length > 0) io.protect?.();
     const policy = await policyOf(io);
     const mode = isFlagged ? "flag" : "approval";
     const decision = await evaluateTrust({

@@ -35,6 +35,16 @@ export function checkSecrets(entry: Entry, report: Report): string[] {
     const values = shapes.map(({ value }) => value);
     add(field, values, first.isCertain || isGuessSure, `${field.field} contains ${first.looksLike}.`, variable);
   };
+  const checkArguments = (lists: readonly (readonly TemplateField[])[]): void => {
+    for (const args of lists) {
+      args.forEach((arg, index) => {
+        const [flag, value] = flagAndValue(arg, args[index - 1]);
+        if (flag !== undefined && isSecretFlag(flag) && isSecretLiteral(value) && !value.includes("/")) {
+          add(arg, [value], true, `${arg.field} contains the value of ${flag}.`, variableFor(entry.name, flag));
+        } else byShape(arg, variableFor(entry.name, "TOKEN"), false);
+      });
+    }
+  };
 
   if (entry.type !== "stdio") {
     byShape(entry.url, variableFor(entry.name, "TOKEN"), false);
@@ -62,6 +72,7 @@ export function checkSecrets(entry: Entry, report: Report): string[] {
         add(text, [credentialsIn(text)], true, message, variableFor(entry.name, "CLIENT_SECRET"));
       }
     }
+    checkArguments(entry.secretCommands.map(({ command }) => command));
     return secrets;
   }
   for (const variable of entry.env) {
@@ -71,12 +82,7 @@ export function checkSecrets(entry: Entry, report: Report): string[] {
     } else byShape(variable, variable.name, true);
   }
   byShape(entry.command, variableFor(entry.name, "TOKEN"), false);
-  entry.args.forEach((arg, index) => {
-    const [flag, value] = flagAndValue(arg, entry.args[index - 1]);
-    if (flag !== undefined && isSecretFlag(flag) && isSecretLiteral(value) && !value.includes("/")) {
-      add(arg, [value], true, `${arg.field} contains the value of ${flag}.`, variableFor(entry.name, flag));
-    } else byShape(arg, variableFor(entry.name, "TOKEN"), false);
-  });
+  checkArguments([entry.args, ...entry.secretCommands.map(({ command }) => command)]);
   return secrets;
 }
 

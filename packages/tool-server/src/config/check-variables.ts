@@ -1,6 +1,6 @@
 import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
 import { isAddress, isPlaceholder } from "../secrets/secret-shapes.js";
-import type { NamedField, TemplateField } from "./entry.js";
+import { commandArgument, type NamedField, type TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
 import { isHeaderValue, parseAuthorization } from "./headers.js";
 import {
@@ -79,7 +79,7 @@ export function checkTemplate(
 
 /** Whether HOST_PLUGIN_ROOT is available in a field. */
 export function allowsPluginRoot(field: string): boolean {
-  return isProgram(field) || field.startsWith("args[") || field === "cwd" || field === "envFile";
+  return isProgram(field) || isArgument(field) || field === "cwd" || field === "envFile";
 }
 
 /** Whether a variable is one of Wirescope's own, such as the key of the vault. No entry can use it. */
@@ -88,7 +88,11 @@ export function isReserved(name: string): boolean {
 }
 
 function isProgram(field: string): boolean {
-  return field === "command" || field === "headersHelper";
+  return field === "command" || field === "headersHelper" || commandArgument.exec(field)?.[1] === "0";
+}
+
+function isArgument(field: string): boolean {
+  return field.startsWith("args[") || commandArgument.test(field);
 }
 
 // Unusual white space and zero-width characters: joiners, soft hyphens, direction marks, byte-order marks.
@@ -105,7 +109,7 @@ export function isSecretPosition(field: TemplateField, variable: string): boolea
   if (field.field === "oauth.clientSecret") return true;
   const name = nameOf(field);
   if (field.field.startsWith("headers.")) return isCredentialHeader(name);
-  if (field.field === "url" || field.field.startsWith("args[")) return isSecretParameter(field, variable);
+  if (field.field === "url" || isArgument(field.field)) return isSecretParameter(field, variable);
   return field.field.startsWith("env.") && isSecretName(name);
 }
 

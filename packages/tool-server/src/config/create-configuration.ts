@@ -71,6 +71,7 @@ function createEntry(name: string, server: ToolServerLocation): Entry {
     description: undefined,
     isDisabled: false,
     tools: { include: undefined, exclude: [] },
+    secretCommands: [],
     callTimeoutMs: undefined,
     connectTimeoutMs: undefined,
   } as const;

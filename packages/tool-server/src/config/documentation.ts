@@ -5,7 +5,7 @@ import { readBoundedFile } from "../files/bounded-file.js";
 import type { Entry } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";
 import { pathWithin } from "./plugin-files.js";
-import { usesOAuth, type VariableUse, variableUses } from "./variable-uses.js";
+import { hasHeaderCommands, usesOAuth, type VariableUse, variableUses } from "./variable-uses.js";
 
 /** A documentation file. */
 export interface ProjectDocument {
@@ -134,7 +134,7 @@ export function neededPermissions(entries: readonly Entry[]): NeededPermissions[
     const secret = variableUses(entry).filter(({ isSecret }) => isSecret);
     const variables = [...new Set(secret.map(({ variable }) => variable))];
     if (usesOAuth(entry)) return [{ server, by: "oauth", variables, scopes: undefined }];
-    if (entry.type !== "stdio" && entry.headersHelper !== undefined)
+    if (entry.type !== "stdio" && (entry.headersHelper !== undefined || hasHeaderCommands(entry)))
       return [{ server, by: "helper", variables, scopes: undefined }];
     return variables.length === 0 ? [] : [{ server, by: "variables", variables, scopes: undefined }];
   });

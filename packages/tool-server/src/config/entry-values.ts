@@ -57,7 +57,7 @@ export function textsOf(reader: EntryReader, name: FieldName): TemplateField[] {
   });
 }
 
-/** The named strings of all objects that are written for a field. */
+/** The named strings of all objects that are written for a field, without secret commands. */
 export function namedTextsOf(reader: EntryReader, name: "headers" | "env"): NamedField[] {
   return (reader.fields.get(name) ?? []).flatMap((field) => {
     const position = valuePosition(reader, field);
@@ -66,6 +66,7 @@ export function namedTextsOf(reader: EntryReader, name: "headers" | "env"): Name
       return [];
     }
     return field.value.members.flatMap(({ key, value }) => {
+      if (value.kind === "object") return [];
       const here = { ...position, ...at(value), path: [...position.path, key] };
       const fieldName = `${name}.${key}`;
       const template = templateOf(reader, value, fieldName, here);

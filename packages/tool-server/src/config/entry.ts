@@ -20,6 +20,26 @@ export interface NamedField extends TemplateField {
   readonly isOptional?: boolean | undefined;
 }
 
+/** A program whose output is a secret: the value of a header, of a variable of the process, or the client secret. */
+export interface SecretCommand extends SourcePosition {
+  readonly target: "header" | "env" | "clientSecret";
+  /** The name of the header or variable. */
+  readonly name: string;
+  /** What gets the value, such as `headers.Authorization`. */
+  readonly field: string;
+  /** The program and its arguments; there is no shell. */
+  readonly command: readonly TemplateField[];
+  /** Written before the output, such as `Bearer `. */
+  readonly prefix: string;
+  /** The time limit of a run. Default 10,000. */
+  readonly timeoutMs: number | undefined;
+  /** How long the value of a header is used. Default 300,000. */
+  readonly ttlMs: number | undefined;
+}
+
+/** Matches the field of an argument of a secret command, with its index. */
+export const commandArgument: RegExp = /^command\[(\d+)\] of /;
+
 /** A variable that selects the tenant of a user. */
 export interface TenantVariable {
   readonly variable: string;
@@ -46,6 +66,8 @@ interface CommonEntry extends SourcePosition {
   /** Whether the file turns the server off. */
   readonly isDisabled: boolean;
   readonly tools: ToolSelection;
+  /** The programs that obtain secrets of the entry. */
+  readonly secretCommands: readonly SecretCommand[];
   /** The maximum time without a response or progress during a call. Default: that of the program. */
   readonly callTimeoutMs: number | undefined;
   /** The time limit for the handshake. Default: that of the program. */
@@ -95,10 +117,11 @@ export type Entry = NetworkEntry | StdioEntry;
 /** Every string of an entry that may contain variables, in the order of the format. */
 export function templateFieldsOf(entry: Entry): TemplateField[] {
   const given = (field: TemplateField | undefined): TemplateField[] => (field === undefined ? [] : [field]);
+  const commands = entry.secretCommands.flatMap(({ command }) => command);
   if (entry.type === "stdio") {
-    return [entry.command, ...entry.args, ...entry.env, ...given(entry.cwd), ...given(entry.envFile)];
+    return [entry.command, ...entry.args, ...entry.env, ...commands, ...given(entry.cwd), ...given(entry.envFile)];
   }
-  return [entry.url, ...entry.headers, ...given(entry.headersHelper), ...oauthTexts(entry.oauth)];
+  return [entry.url, ...entry.headers, ...commands, ...given(entry.headersHelper), ...oauthTexts(entry.oauth)];
 }
 
 /** A field of an entry: which servers it applies to, and its JSON type. */

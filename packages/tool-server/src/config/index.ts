@@ -26,6 +26,7 @@ export type {
   NamedField,
   NetworkEntry,
   NetworkType,
+  SecretCommand,
   StdioEntry,
   TemplateField,
   TenantVariable,
@@ -43,6 +44,7 @@ export {
 export { type EnvFile, parseEnvFile } from "./parse-env-file.js";
 export { type RuleCode, rules } from "./rules.js";
 export {
+  type ResolvedCommand,
   type ResolvedEntry,
   resolveEntry,
   type Substitution,

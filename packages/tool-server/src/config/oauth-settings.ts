@@ -62,7 +62,11 @@ export const oauthFieldTable: Readonly<Record<OAuthSettingName, OAuthFieldSpec>>
     inEntry: true,
     help: "id of a client that is registered with the authorization server",
   },
-  clientSecret: { kind: "string", inEntry: true, help: "secret of that client; in an entry a variable, `${NAME}`" },
+  clientSecret: {
+    kind: "string",
+    inEntry: true,
+    help: "secret of that client; in an entry a variable, `${NAME}`, or a command",
+  },
   privateKeyFile: {
     kind: "string",
     inEntry: false,

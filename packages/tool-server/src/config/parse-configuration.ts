@@ -13,6 +13,7 @@ import type { InputDefinition } from "./inputs.js";
 import type { JsonProblem } from "./json-with-positions.js";
 import { parseEntry } from "./parse-entry.js";
 import type { RuleCode } from "./rules.js";
+import { parseTemplate } from "./template.js";
 import { usesOAuth } from "./variable-uses.js";
 
 /** A parsed configuration: the entries that could be parsed, and all findings. */
@@ -105,7 +106,11 @@ function checkFields(entry: Entry, dialect: DialectName, secrets: SecretRegistry
   }
   if (entry.type === "stdio") return;
   checkUrl(entry, report);
-  checkHeaders(entry.headers, report);
+  // The output is not known: only the name and the prefix are checked.
+  const commands = entry.secretCommands
+    .filter(({ target }) => target === "header")
+    .map((command) => ({ ...command, template: parseTemplate(`${command.prefix || "Bearer "}output`) }));
+  checkHeaders([...entry.headers, ...commands], report);
   if (entry.oauth !== undefined && !usesOAuth(entry)) {
     const position = { ...entry, path: [...entry.path, "oauth"] };
     const message = "oauth has no effect, because the entry has its own credential or a type that does not use OAuth.";

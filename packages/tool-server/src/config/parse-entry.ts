@@ -36,6 +36,7 @@ import { type InputDefinition, inputsKey } from "./inputs.js";
 import { type JsonMember, type JsonNode, jsonNodeToValue } from "./json-with-positions.js";
 import type { EntryOAuth } from "./oauth-settings.js";
 import { parseOAuthSettings } from "./parse-oauth-settings.js";
+import { namedCommandsOf, splitClientSecret } from "./parse-secret-command.js";
 import { variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 
@@ -198,21 +199,28 @@ function parseNetwork(
 ): ParsedNetwork | undefined {
   const { entry, report } = reader;
   const url = textOf(reader, "url");
-  const headers = namedTextsOf(reader, "headers").filter((header) => {
+  const isOurs = (header: SourcePosition & { readonly name: string }): boolean => {
     // Other programs accept them, and many examples have a Content-Type.
     if (dialect === "claude-code" || !isReservedHeader(header.name)) return true;
     report("header-reserved", "note", header, `${header.name} is set by the connection itself.`, "Remove it.");
     return false;
-  });
+  };
+  const headers = namedTextsOf(reader, "headers").filter(isOurs);
+  const headerCommands = namedCommandsOf(reader, "headers").filter(isOurs);
   const headersHelper = textOf(reader, "headersHelper");
   const sandbox = sandboxOf(reader, "helper");
   const misplaced = firstOf(reader, "sandbox");
-  if (misplaced !== undefined && firstOf(reader, "headersHelper") === undefined) {
-    const message = `sandbox applies to local programs, but this ${type} server has no headersHelper.`;
+  const oauthParts = (reader.fields.get("oauth") ?? []).map((field) => ({
+    field,
+    ...splitClientSecret(reader, field),
+  }));
+  const secretCommands = [...headerCommands, ...oauthParts.flatMap(({ commands }) => commands)];
+  if (misplaced !== undefined && firstOf(reader, "headersHelper") === undefined && secretCommands.length === 0) {
+    const message = `sandbox applies to local programs, but this ${type} server has no headersHelper and no command.`;
     report("field-misplaced", "note", keyPosition(reader, misplaced), message, "Remove it.");
   }
-  const settings = (reader.fields.get("oauth") ?? []).map((field) =>
-    parseOAuthSettings(field.value, valuePosition(reader, field), "entry", report),
+  const settings = oauthParts.map(({ field, settings: node }) =>
+    parseOAuthSettings(node, valuePosition(reader, field), "entry", report),
   );
   const oauth: EntryOAuth | undefined = settings.length === 0 ? undefined : Object.assign({}, ...settings);
   if (url === undefined) {
@@ -230,6 +238,7 @@ function parseNetwork(
     helperTimeoutMs: timeOf(reader, "headersHelperTimeout"),
     helperTtlMs: timeOf(reader, "headersHelperTtl"),
     sandbox,
+    secretCommands,
     oauth,
     tenants: tenantsOf(url, headers),
   };
@@ -242,9 +251,10 @@ function parseStdio(reader: EntryReader, name: string): ParsedStdio | undefined 
   const command = textOf(reader, "command");
   const args = textsOf(reader, "args");
   const env = namedTextsOf(reader, "env");
+  const secretCommands = namedCommandsOf(reader, "env");
   const [cwd, envFile] = [textOf(reader, "cwd"), textOf(reader, "envFile")];
   const sandbox = sandboxOf(reader, "server");
-  for (const variable of env) {
+  for (const variable of [...env, ...secretCommands]) {
     if (/^[^=\0]+$/.test(variable.name)) continue;
     const message = `${quoteName(variable.name)} is not a valid variable name.`;
     report("field-type", "error", variable, message, "Use letters, digits and _.");
@@ -254,7 +264,7 @@ function parseStdio(reader: EntryReader, name: string): ParsedStdio | undefined 
       report("field-missing", "error", entry, "The entry has no command.", 'Add "command".');
     return undefined;
   }
-  return { ...entry, type: "stdio", name, command, args, env, cwd, envFile, sandbox };
+  return { ...entry, type: "stdio", name, command, args, env, secretCommands, cwd, envFile, sandbox };
 }
 
 function sandboxOf(reader: EntryReader, program: "server" | "helper"): boolean {

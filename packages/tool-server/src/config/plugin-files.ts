@@ -1,5 +1,5 @@
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { type Entry, type TemplateField, templateFieldsOf } from "./entry.js";
+import { commandArgument, type Entry, type TemplateField, templateFieldsOf } from "./entry.js";
 import { pluginRootVariable, type Template } from "./template.js";
 
 /** A file that an entry may reference. */
@@ -53,10 +53,20 @@ function filesFrom(entry: Entry, pluginRoot: string, base: string): NamedFile[] 
     const [group = ""] = field.field.split(".");
     if (group === "url" || group === "headers" || group === "oauth" || group === "cwd") return [];
     if (group === "envFile") return programOf(field, pluginRoot, pluginRoot);
+    // Secret commands run in the plugin root, wherever the server runs.
+    const [, index] = commandArgument.exec(field.field) ?? [];
+    if (index === "0") return programOf(field, pluginRoot, pluginRoot);
+    if (index !== undefined) return candidatesOf(field, pluginRoot, pluginRoot);
     const isProgram = group === "command" || group === "headersHelper";
     return isProgram ? programOf(field, pluginRoot, base) : candidatesOf(field, pluginRoot, base);
   });
-  return [...files, ...searchedFiles(entry, pluginRoot, base), ...launcherFiles(entry, base)];
+  const launchers = [
+    ...(entry.type === "stdio" ? launcherFiles(entry.command, entry.args, base) : []),
+    ...entry.secretCommands.flatMap(({ command: [program, ...args] }) =>
+      program === undefined ? [] : launcherFiles(program, args, pluginRoot),
+    ),
+  ];
+  return [...files, ...searchedFiles(entry, pluginRoot, base), ...launchers];
 }
 
 /** The path relative to the root, with slashes; undefined if the file is not below the root. */
@@ -117,21 +127,20 @@ function searchedFiles(entry: Entry, pluginRoot: string, base: string): NamedFil
 }
 
 /** The files in the plugin root that determine what a package runner downloads and runs; no argument references them. */
-function launcherFiles(entry: Entry, pluginRoot: string): NamedFile[] {
-  if (entry.type !== "stdio") return [];
-  const launcher = basename(entry.command.template.text).replace(/\.(?:exe|cmd)$/i, "");
+function launcherFiles(program: TemplateField, args: readonly TemplateField[], folder: string): NamedFile[] {
+  const launcher = basename(program.template.text).replace(/\.(?:exe|cmd)$/i, "");
   const names: string[] = [];
   if (/^(?:npx|npm|pnpx|pnpm|yarn|bunx|bun)$/.test(launcher)) {
     names.push(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml");
     // A program that is installed in the folder runs instead of the published one.
-    for (const { template } of entry.args) {
-      const [, program] = /^(?:@[^/@]+\/)?([\w.-]+)(?:@.*)?$/.exec(template.text) ?? [];
-      if (program !== undefined) names.push(`node_modules/.bin/${program}`);
+    for (const { template } of args) {
+      const [, name] = /^(?:@[^/@]+\/)?([\w.-]+)(?:@.*)?$/.exec(template.text) ?? [];
+      if (name !== undefined) names.push(`node_modules/.bin/${name}`);
     }
   }
   if (/^(?:npm|pnpm|yarn|bun)$/.test(launcher)) names.push("package.json");
   if (/^(?:uvx|uv|pipx|pip)$/.test(launcher)) names.push("uv.toml", "pyproject.toml");
-  return names.map((name) => ({ field: "command", path: join(pluginRoot, name), isCertain: false }));
+  return names.map((name) => ({ field: program.field, path: join(folder, name), isCertain: false }));
 }
 
 /** What `${HOME}/project/server.js` could be inside the plugin root: each suffix of the path, from the root. */

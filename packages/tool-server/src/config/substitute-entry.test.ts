@@ -51,6 +51,7 @@ describe("values", () => {
     expect(resolveEntry(entryOf(example("stdio-env")), context(variables))).toEqual({
       type: "stdio",
       name: "database",
+      secretCommands: [],
       sandbox: true,
       command: "npx",
       args: ["-y", "example-database-server", "--schema=public"],

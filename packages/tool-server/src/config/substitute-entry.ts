@@ -9,10 +9,18 @@ import {
   type NamedField,
   type NetworkEntry,
   type NetworkType,
+  type SecretCommand,
   type TemplateField,
   templateFieldsOf,
 } from "./entry.js";
-import { collectFindings, type Finding, partsOfFindings, type Report, redactFinding } from "./finding.js";
+import {
+  collectFindings,
+  type Finding,
+  partsOfFindings,
+  type Report,
+  redactFinding,
+  type SourcePosition,
+} from "./finding.js";
 import { mapOAuthSettings, type OAuthSettingsOf, type OAuthText, oauthValueProblem } from "./oauth-settings.js";
 import {
   inputPrefix,
@@ -49,6 +57,8 @@ export type ResolvedEntry =
       readonly fallsBackToSse: boolean;
       readonly headers: Readonly<Record<string, string>>;
       readonly headersHelper: string | undefined;
+      /** The programs that obtain headers and the client secret. */
+      readonly secretCommands: readonly ResolvedCommand[];
       /** OAuth settings of the entry. */
       readonly oauth: OAuthSettingsOf<string> | undefined;
       /** Whether the helper runs in the sandbox, if a sandbox is available. */
@@ -60,6 +70,8 @@ export type ResolvedEntry =
       readonly command: string;
       readonly args: readonly string[];
       readonly env: Readonly<Record<string, string>>;
+      /** The programs that obtain more variables. */
+      readonly secretCommands: readonly ResolvedCommand[];
       /** The working directory: absolute. */
       readonly cwd: string;
       /** The file with more variables: absolute. */
@@ -67,6 +79,11 @@ export type ResolvedEntry =
       /** Whether it runs in the sandbox, if a sandbox is available. */
       readonly sandbox: boolean;
     };
+
+/** A secret command after substitution. */
+export interface ResolvedCommand extends Omit<SecretCommand, "command" | keyof SourcePosition> {
+  readonly command: readonly string[];
+}
 
 /** The result of a substitution. */
 export interface Substitution {
@@ -120,6 +137,9 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
     return Object.fromEntries(given.map((field) => [field.name, text(field)]));
   };
   const { type, name, sandbox } = entry;
+  const secretCommands = entry.secretCommands.map(({ target, name, field, prefix, timeoutMs, ttlMs, command }) => {
+    return { target, name, field, prefix, timeoutMs, ttlMs, command: command.map(text) };
+  });
   if (type === "stdio") {
     return {
       type,
@@ -127,6 +147,7 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
       command: text(entry.command),
       args: entry.args.map(text),
       env: named(entry.env),
+      secretCommands,
       cwd: entry.cwd === undefined ? pluginRoot : resolvePath(pluginRoot, text(entry.cwd)),
       envFile: entry.envFile && resolvePath(pluginRoot, text(entry.envFile)),
       sandbox,
@@ -137,6 +158,7 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
     name,
     url: renderUrlField(entry, context, report, false),
     headers: named(entry.headers),
+    secretCommands,
     fallsBackToSse: entry.fallsBackToSse,
     headersHelper: entry.headersHelper && text(entry.headersHelper),
     oauth: entry.oauth && mapOAuthSettings(entry.oauth, (field) => renderOAuthText(field, context, report, isForeign)),

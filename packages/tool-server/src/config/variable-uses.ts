@@ -33,13 +33,18 @@ export function variableUses(entry: Entry): VariableUse[] {
   );
 }
 
+/** Whether the value of a header comes from a command. */
+export function hasHeaderCommands({ secretCommands }: Entry): boolean {
+  return secretCommands.some(({ target }) => target === "header");
+}
+
 /**
  * Whether Wirescope signs in with OAuth if the server requires it: the server uses HTTP, and its entry has no helper, Authorization header or
  * API key. If the server rejects a configured credential, OAuth is not tried.
  */
 export function usesOAuth(entry: Entry): boolean {
   if (entry.type !== "http" && entry.type !== "sse") return false;
-  if (entry.headersHelper !== undefined) return false;
+  if (entry.headersHelper !== undefined || hasHeaderCommands(entry)) return false;
   if (entry.headers.some(({ name }) => /^authorization$/i.test(name) || isCredentialHeader(name))) return false;
   return !variableUses(entry).some(({ field, isSecret }) => isSecret && field.startsWith("headers."));
 }

@@ -294,3 +294,23 @@ test("[TS-D-TRUST-2] an origin that is not ASCII is shown each time", () => {
   const origins = new Set(Array.from({ length: 10_000 }, () => describeForApproval(entry).origin));
   expect([...origins]).toEqual([expect.stringMatching(/^https:\/\/xn--\$\{A\}-\w+\.example\.com$/)]);
 });
+
+test("[TS-D-SECRET-8] shows every argument of a secret command, and what gets its output", () => {
+  const command = ["sh", "-c", 'op read "a"\n\u202e'];
+  const network = entryOf({
+    type: "http",
+    url: "https://a.example/mcp",
+    headers: { Authorization: { command, prefix: "Bearer " } },
+  });
+  const lines = renderApproval(describeForApproval(network));
+  expect(lines).toContain(
+    String.raw`  runs      "sh" "-c" "op read \"a\"\u{a}\u{202e}", a local program; headers.Authorization = "Bearer " and its output`,
+  );
+  expect(lines).toContain("  inherits  all your environment variables except the credentials of other servers");
+  expect(lines).toContain("  ! The arguments contain code to run. Read them.");
+  const stdio = entryOf({ command: "server", env: { TOKEN: { command: ["${TOOL}", "--token=${A_TOKEN}"] } } });
+  const more = renderApproval(describeForApproval(stdio));
+  expect(more).toContain('  runs      "${TOOL}" "--token=${A_TOKEN}", a local program; env.TOKEN = its output');
+  expect(more).toContain("  ! The value of A_TOKEN is an argument: other users of this machine can see it.");
+  expect(more).toContain('  ! Which program "command[0] of env.TOKEN" runs depends on your TOOL.');
+});

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { foreignFields } from "../config/dialect-fields.js";
 import {
+  commandArgument,
   type Entry,
   type FieldName,
   type FieldSpec,
@@ -31,6 +32,15 @@ export interface DescribedField {
   readonly text: string;
 }
 
+/** A program that obtains a secret. */
+export interface DescribedCommand {
+  /** What gets the output, such as `headers.Authorization`. */
+  readonly field: string;
+  readonly prefix: string;
+  /** The program and its arguments, without substitution. */
+  readonly command: readonly string[];
+}
+
 /** A variable of the user that an entry uses. */
 export interface DescribedVariable {
   readonly name: string;
@@ -53,6 +63,8 @@ export interface ApprovalDescription {
   readonly origin?: string | undefined;
   readonly headers: readonly DescribedField[];
   readonly helper?: string | undefined;
+  /** The programs that obtain secrets, each with its arguments and what gets its output. */
+  readonly commands: readonly DescribedCommand[];
   /** OAuth settings, such as `clientId`; values other than strings are JSON. */
   readonly oauth: readonly DescribedField[];
   /**
@@ -117,7 +129,16 @@ export function describeForApproval(
           environment: [],
         }),
     settings: describeSettings(entry),
-    inherited: isStdio ? inheritedVariables(commandOf(entry)) : entry.headersHelper === undefined ? [] : "all",
+    commands: entry.secretCommands.map(({ field, prefix, command }) => ({
+      field,
+      prefix,
+      command: command.map(textOf),
+    })),
+    inherited: isStdio
+      ? inheritedVariables(commandOf(entry))
+      : entry.headersHelper === undefined && entry.secretCommands.length === 0
+        ? []
+        : "all",
     variables: describeVariables(entry),
     otherFields: Object.keys(Object(entry.written)).filter(
       (key) => !Object.hasOwn(fieldTable, key) && !Object.hasOwn(foreignFields, key) && key !== inputsKey,
@@ -201,22 +222,35 @@ function programNotices(entry: Entry): string[] {
   const notices = entry.sandbox
     ? []
     : [`${subject} would run without the sandbox (sandbox: false) and could read the tokens of all servers.`];
-  const names = variablesOf(program?.template ?? { text: "", parts: [], malformed: [] })
-    .map(({ name }) => name)
-    .filter((name) => name !== pluginRootVariable);
-  if (program === undefined || names.length === 0) return notices;
-  return [...notices, `Which program ${program.field} runs depends on your ${[...new Set(names)].join(", ")}.`];
+  const programs = [program, ...entry.secretCommands.map(({ command }) => command[0])];
+  for (const { field, template } of programs.filter((each) => each !== undefined)) {
+    const names = variablesOf(template).filter(({ name }) => name !== pluginRootVariable);
+    const depends = [...new Set(names.map(({ name }) => name))].join(", ");
+    if (depends !== "") notices.push(`Which program ${quoteUnlessPlain(field)} runs depends on your ${depends}.`);
+  }
+  for (const { variable, field, isSecret } of variableUses(entry)) {
+    if (!isSecret || !commandArgument.test(field)) continue;
+    notices.push(`The value of ${variable} is an argument: other users of this machine can see it.`);
+  }
+  return [...notices, ...entry.secretCommands.flatMap(({ command: [first, ...args] }) => runNotices(first, args))];
 }
 
-function stdioNotices(entry: StdioEntry): string[] {
+function runNotices(command: TemplateField | undefined, args: readonly TemplateField[]): string[] {
   const notices: string[] = [];
-  const program = basename(literalOf(entry.command.template));
-  const args = entry.args.map(({ template }) => template.text);
-  if (interpreters.test(program) && args.some((arg) => inlineCode.test(arg))) {
+  const program = basename(command === undefined ? "" : literalOf(command.template));
+  if (interpreters.test(program) && args.some(({ template }) => inlineCode.test(template.text))) {
     notices.push("The arguments contain code to run. Read them.");
   }
   if (isLauncher(program)) {
     notices.push("It may download the program that it runs. An approval does not cover downloads.");
+  }
+  return notices;
+}
+
+function stdioNotices(entry: StdioEntry): string[] {
+  const notices = runNotices(entry.command, entry.args);
+  if (entry.secretCommands.length > 0) {
+    notices.push("The commands of env inherit all your environment variables except the credentials of other servers.");
   }
   if (entry.envFile !== undefined) {
     notices.push("The variables in the envFile can make the process load or run something else. Read that file.");

@@ -568,3 +568,34 @@ describe("the message about an entry that is not trusted", () => {
     ]);
   });
 });
+
+test.each([
+  ["headers", { type: "http", url: "https://a.example/mcp" }],
+  ["env", { command: "node" }],
+])(
+  "[TS-D-SECRET-8] asks again if a secret command of %s changes, or its program in the project",
+  async (field, base) => {
+    const project = await createProject();
+    await project.write("bin/secret.sh", "#!/bin/sh\necho a", 0o755);
+    const withCommand = (...command: string[]): Entry => entryOf({ ...base, [field]: { TOKEN: { command } } });
+    const entry = withCommand("./bin/secret.sh", "a");
+    await project.approve(entry);
+    expect(inShort(await project.evaluate(entry))).toBe("trusted by approval");
+    expect(inShort(await project.evaluate(withCommand("./bin/secret.sh", "b")))).toBe("changed");
+    await project.write("bin/secret.sh", "#!/bin/sh\necho b", 0o755);
+    expect(inShort(await project.evaluate(entry))).toBe("changed");
+  },
+);
+
+test("[TS-D-SECRET-8] a rule of a policy allows a secret command only if it allows a helper, or by fingerprint", async () => {
+  const project = await createProject();
+  const command = { command: ["op", "read", "x"] };
+  const network = entryOf({ type: "http", url: "https://a.example/mcp", headers: { "X-Key": command } });
+  const local = entryOf({ command: "node", env: { TOKEN: command } });
+  const rules = (allow: object): TrustQuestion["policy"] => policyOf({ allow: [allow] });
+  const stateOf = async (entry: Entry, allow: object): Promise<string> =>
+    inShort(await project.evaluate(entry, { policy: rules(allow) }));
+  expect(await stateOf(network, { url: "https://a.example" })).toBe("new");
+  expect(await stateOf(network, { url: "https://a.example", helper: true })).toBe("trusted by policy");
+  expect(await stateOf(local, { command: "node", env: ["TOKEN"] })).toBe("new");
+});

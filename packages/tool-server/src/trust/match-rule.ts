@@ -19,7 +19,7 @@ export interface RuleSubject {
 
 /**
  * Whether a rule allows an entry. Matches narrowly: a value that depends on a variable is not allowed, unless the origin of the url is known,
- * and neither is anything that the rule does not mention and that could run or see more: a helper, a variable of the process, a file of
+ * and neither is anything that the rule does not mention and that could run or see more: a helper or secret command, a variable of the process, a file of
  * variables, another working directory, no sandbox, OAuth settings that leave out a protection.
  */
 export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
@@ -28,13 +28,15 @@ export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promi
     return false;
   if (rule.configuration !== undefined && !(await isBelow(rule.configuration, configurations[1]))) return false;
   if (rule.url !== undefined) {
-    if (entry.type === "stdio" || (entry.headersHelper !== undefined && !rule.helper)) return false;
+    const hasPrograms = entry.type === "stdio" || entry.headersHelper !== undefined || entry.secretCommands.length > 0;
+    if (entry.type === "stdio" || (hasPrograms && !rule.helper)) return false;
     const origin = originOf(entry.url.template, fingerprint.origin);
     if (origin === undefined || !matchesOrigin(rule.url, origin, false)) return false;
   }
   if (entry.type !== "stdio" && isWeakened(entry) && rule.fingerprint === undefined) return false;
   if (!entry.sandbox && rule.sandbox && rule.fingerprint === undefined) return false;
   if (rule.command === undefined) return true;
+  if (entry.secretCommands.length > 0 && rule.fingerprint === undefined) return false;
   return (
     entry.type === "stdio" &&
     entry.command.template.text === rule.command &&

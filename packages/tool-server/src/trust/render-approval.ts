@@ -23,6 +23,11 @@ export function renderApproval(description: ApprovalDescription): string[] {
   if (origin !== undefined) rows.push(["origin", quoteUnlessPlain(origin)]);
   rows.push(...headers.map((header): [string, string] => ["header", describeField(header)]));
   if (helper !== undefined) rows.push(["helper", `${quoteText(helper)}, a local program`]);
+  for (const { field, prefix, command } of description.commands) {
+    const before = prefix === "" ? "" : `${quoteText(prefix)} and `;
+    const words = command.map(quoteText).join(" ");
+    rows.push(["runs", `${words}, a local program; ${quoteUnlessPlain(field)} = ${before}its output`]);
+  }
   rows.push(...description.oauth.map((setting): [string, string] => ["oauth", describeField(setting)]));
   rows.push(...environment.map((variable): [string, string] => ["env", describeField(variable)]));
   rows.push(...description.settings.map((setting): [string, string] => ["setting", describeField(setting)]));

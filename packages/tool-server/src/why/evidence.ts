@@ -45,6 +45,8 @@ export interface TrustEvidence {
 
 export interface HelperEvidence {
   readonly path: string;
+  /** The helper, or a secret command. Default: the helper. */
+  readonly program?: "helper" | "command" | undefined;
   /** How the run ended; undefined if it was not run. */
   readonly outcome: ProcessOutcome["kind"] | undefined;
   readonly durationMs: number;

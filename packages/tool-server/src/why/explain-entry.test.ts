@@ -235,3 +235,21 @@ test("gives a running gateway advice for its own process, not an export command"
   expect(cause.fix.command).toBeUndefined();
   expect(firstOf(await explainEntry(entry, { variables: {} })).fix.command).toBe("export API_TOKEN=…");
 });
+
+test.each([
+  ["headers", "headers.TOKEN", { type: "http", url: "https://a.example.com/mcp" }],
+  ["env", "env.TOKEN", { command: "node" }],
+])("[TS-D-SECRET-9] explains a secret command of %s that fails", async (field, name, base) => {
+  const folder = await createScriptFolder();
+  await folder.sh("echo 'not signed in' >&2; exit 6", "op");
+  const command = ["./op", "read", "x"];
+  const explained = await explainEntry({ ...base, [field]: { TOKEN: { command } } }, { pluginRoot: folder.path });
+  const cause = firstOf(explained);
+  expect(cause).toMatchObject({
+    code: "helper-failed",
+    fix: { advice: expect.stringContaining("Run it in a terminal") },
+  });
+  expect(cause.problem).toContain(
+    `The command ./op for ${name} of server "api" exited with code 6; last lines of standard error: "not signed in".`,
+  );
+});

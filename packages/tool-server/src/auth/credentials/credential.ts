@@ -22,6 +22,11 @@ export interface Credential {
   /** The environment variables of a stdio server, in addition to those that every child process gets. */
   environment(): Readonly<Record<string, string>>;
   /**
+   * Obtains the environment variables again, before each start of a stdio server; `environment` does not have all of them then.
+   * Rejects with a ToolServerError. Absent if they never change.
+   */
+  prepareEnvironment?(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+  /**
    * Decides about a refused request. Only the first refusal of a request may be retried, with two exceptions: a demand for
    * a DPoP nonce, which does not refuse the credential, and a person who has just signed in.
    */

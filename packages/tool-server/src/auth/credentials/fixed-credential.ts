@@ -74,20 +74,30 @@ export type VariableSource = HeaderSource;
 export interface EnvironmentCredentialOptions extends CredentialOwner {
   /** The variables of the entry, with the user's variables substituted. */
   readonly env: readonly VariableSource[];
+  /** The variables whose values come from commands. Default: none. */
+  readonly commands?: readonly { readonly name: string }[] | undefined;
+  /** Runs the commands, and resolves with the variables by name. */
+  readonly runCommands?: ((signal: AbortSignal) => Promise<Readonly<Record<string, string>>>) | undefined;
 }
 
 /** Authenticates with the environment variables of a stdio server. */
-export function createEnvironmentCredential({ server, secrets, env }: EnvironmentCredentialOptions): Credential {
+export function createEnvironmentCredential(options: EnvironmentCredentialOptions): Credential {
+  const { server, secrets, env, commands = [], runCommands } = options;
   for (const { name, value, variables = [] } of env) {
     if (isSecretValue(name, value, variables)) secrets.add(value);
   }
   const environment = Object.freeze(Object.fromEntries(env.map(({ name, value }) => [name, value])));
-  return createFixedCredential(server, "its environment", noHeaders, environment, {
+  const fixed = createFixedCredential(server, "its environment", noHeaders, environment, {
     kind: "environment",
-    summary: summaryOf("environment variable", env),
+    summary: summaryOf("environment variable", [...env, ...commands]),
     headers: [],
-    environment: env.map(({ name, variables = [] }) => ({ name, variables })),
+    environment: [
+      ...env.map(({ name, variables = [] }) => ({ name, variables })),
+      ...commands.map(({ name }) => ({ name, variables: [] })),
+    ],
   });
+  if (runCommands === undefined) return fixed;
+  return { ...fixed, prepareEnvironment: async (signal) => ({ ...environment, ...(await runCommands(signal)) }) };
 }
 
 /** A literal address without a password, or a value that is marked as not secret, must not be redacted. */

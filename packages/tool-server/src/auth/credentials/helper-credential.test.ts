@@ -406,6 +406,7 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
       {
         server: "notes",
         path: join(world.path, "helper.sh"),
+        program: "helper",
         cause: "first",
         outcome: "exited",
         isSandboxed: prepareSandbox !== undefined,

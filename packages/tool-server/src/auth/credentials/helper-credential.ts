@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { backOffMs } from "../../back-off.js";
 import { type Clock, systemClock } from "../../clock.js";
+import type { ResolvedCommand } from "../../config/substitute-entry.js";
 import type { CredentialDescription } from "../../connection-info.js";
 import { type TrackOperation, untracked } from "../../diagnostics.js";
 import { ToolServerError, withAdvice } from "../../errors.js";
@@ -26,18 +27,23 @@ import {
   type HeaderFields,
   type HeaderSource,
   mergeHeaderFields,
+  noHeaders,
   secretsOfHeader,
 } from "./header-fields.js";
 import { tokenTimesOfHeader } from "./json-web-token.js";
-import { type HelperOutput, runHelper } from "./run-helper.js";
+import { type HelperOutput, type HelperRun, runHelper } from "./run-helper.js";
+import type { ProgramTask } from "./run-program.js";
+import { runSecretCommand } from "./run-secret-command.js";
 
-/** The helper whose output is the headers, and how it is run. */
+/** The helper whose output is the headers, or the commands whose outputs are their values, and how they are run. */
 export interface HelperCredentialOptions extends CredentialOwner {
   readonly secrets: Pick<SecretRegistry, "add" | "redact" | "rotating">;
   /** The url of the server, with its variables substituted. */
   readonly url: string;
-  /** The path of the script, relative to the plugin's root. It is not searched in PATH and takes no arguments. */
-  readonly helper: string;
+  /** The path of the script, relative to the plugin's root. It is not searched in PATH and takes no arguments. Default: none. */
+  readonly helper?: string | undefined;
+  /** The commands of headers, which run before the helper; its headers take precedence. Default: none. */
+  readonly commands?: readonly ResolvedCommand[] | undefined;
   readonly pluginRoot: string;
   /** The headers of the entry, with their variables substituted; the headers of the helper take precedence. */
   readonly headers?: readonly HeaderSource[];
@@ -65,7 +71,9 @@ export interface HelperCredentialOptions extends CredentialOwner {
 /** One run of a helper. Contains no secret. */
 export interface HelperRunReport {
   readonly server: string;
+  /** The helper, or the program of the last command that ran. */
   readonly path: string;
+  readonly program: "helper" | "command";
   /** Why it ran: there were no headers yet, they expired or were about to, or the server rejected them. */
   readonly cause: "first" | "renewal" | "refusal";
   readonly outcome: ProcessOutcome["kind"];
@@ -101,7 +109,7 @@ const firstRefusalPauseMs = 5000;
 const maxRefusalPauseMs = 300_000;
 
 /**
- * Authenticates with headers from a script. It runs when headers are first needed. Its output is used until its `expiresAt` or the
+ * Authenticates with headers from a script, or from commands. It runs when headers are first needed. Its output is used until its `expiresAt` or the
  * earliest expiry of a JSON Web Token in it, otherwise for `ttlMs`. In the last fifth of that time, at most one minute, it runs in the background while
  * the old headers are used. Concurrent callers share one run. A refusal runs it again, once; if the new headers are
  * refused too, it pauses with exponential back-off, as it does after a failure.
@@ -110,24 +118,18 @@ const maxRefusalPauseMs = 300_000;
  * HELPER_OUTPUT_INVALID.
  */
 export function createHelperCredential(options: HelperCredentialOptions): Credential {
-  const {
-    server,
-    url,
-    pluginRoot,
-    secrets,
-    environment,
-    ttlMs = 300_000,
-    clock = systemClock,
-    track = untracked,
-  } = options;
-  const path = resolve(pluginRoot, options.helper);
+  const { server, url, pluginRoot, secrets, environment, clock = systemClock, track = untracked } = options;
+  const { helper, commands = [] } = options;
+  const program = helper === undefined ? "command" : "helper";
+  const path = helper === undefined ? (commands[0]?.command[0] ?? "") : resolve(pluginRoot, helper);
   const sources = options.headers ?? [];
   for (const { name, value } of sources) for (const secret of secretsOfHeader(name, value)) secrets.add(secret);
   const configured = createHeaderFields(sources, `The headers of the server ${JSON.stringify(server)}`);
+  const ttls = commands.flatMap(({ ttlMs }) => ttlMs ?? []);
+  const ttlMs = Math.min(options.ttlMs ?? 300_000, ...ttls);
   const task = {
     server,
     url,
-    path,
     pluginRoot,
     environment,
     secrets,
@@ -152,8 +154,8 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
     const sandbox = await options.prepareSandbox?.();
     const startedAt = clock.now();
     runs += 1;
-    const { outcome, result } = await track("helper", cause, async (setOutcome) => {
-      const run = await runHelper({ ...task, sandbox }, signal);
+    const { outcome, result, ran } = await track("helper", cause, async (setOutcome) => {
+      const run = await runAll({ ...task, sandbox }, helper === undefined ? undefined : path, commands, signal);
       if (run.result instanceof ToolServerError) {
         setOutcome({ outcome: run.outcome.kind === "aborted" ? "cancelled" : "failed", code: run.result.code });
       }
@@ -170,7 +172,8 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
     }
     options.onRun?.({
       server,
-      path,
+      path: ran,
+      program,
       cause,
       outcome: outcome.kind,
       isSandboxed: sandbox !== undefined,
@@ -195,14 +198,14 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
         freshRefusals += 1;
         refusalPauseUntil = now + backOffMs(freshRefusals, firstRefusalPauseMs, maxRefusalPauseMs);
       }
-      return giveUp(`${statusText(status)}: the server rejected the helper's headers again after a new run.`);
+      return giveUp(`${statusText(status)}: the server rejected the ${program}'s headers again after a new run.`);
     }
     // Older headers were refused, and newer ones are available or will be obtained by the next request.
     if (!isCurrent || current === undefined) return { action: "retry" };
     if (now < refusalPauseUntil) {
       const seconds = Math.ceil((refusalPauseUntil - now) / 1000);
       return giveUp(
-        `${statusText(status)}: the server rejected the headers of a new run before. The helper runs again in ${seconds} s.`,
+        `${statusText(status)}: the server rejected the headers of a new run before. The ${program} runs again in ${seconds} s.`,
       );
     }
     if (!current.isRefusedFresh) freshRefusals = 0;
@@ -232,7 +235,7 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
       const pausedUntil = Math.max(failure?.until ?? 0, refusalPauseUntil);
       return {
         kind: "helper",
-        summary: `headers helper (${printableText(path, 500)})`,
+        summary: helper === undefined ? commandSummary(commands) : `headers helper (${printableText(path, 500)})`,
         headers: [
           ...sources
             .filter(({ name }) => !overridden.has(name.toLowerCase()))
@@ -256,6 +259,37 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
       current = undefined;
     },
   };
+}
+
+/** Runs the commands one after the other, then the helper, until one fails; `ran` is the last one. */
+async function runAll(
+  task: ProgramTask,
+  helper: string | undefined,
+  commands: readonly ResolvedCommand[],
+  signal: AbortSignal,
+): Promise<HelperRun & { readonly ran: string }> {
+  let headers = noHeaders;
+  let outcome: ProcessOutcome = { kind: "aborted" };
+  let ran = "";
+  for (const command of commands) {
+    [ran = ""] = command.command;
+    const run = await runSecretCommand(task, command, signal);
+    outcome = run.outcome;
+    if (run.result instanceof ToolServerError) return { outcome, result: run.result, ran };
+    const field = [{ name: command.name, value: run.result }];
+    headers = mergeHeaderFields(headers, createHeaderFields(field, command.field));
+  }
+  if (helper === undefined) return { outcome, result: { headers, expiresAt: undefined }, ran };
+  const run = await runHelper({ ...task, path: helper }, signal);
+  if (run.result instanceof ToolServerError) return { ...run, ran: helper };
+  return { ...run, result: { ...run.result, headers: mergeHeaderFields(headers, run.result.headers) }, ran: helper };
+}
+
+/** The programs and headers, such as `command op (Authorization)`. */
+function commandSummary(commands: readonly ResolvedCommand[]): string {
+  const programs = [...new Set(commands.map(({ command }) => command[0] ?? ""))];
+  const names = commands.map(({ name }) => name).join(", ");
+  return `command ${printableText(programs.join(", "), 200)} (${names})`;
 }
 
 function createGeneration(

@@ -1,46 +1,14 @@
-import type { Clock } from "../../clock.js";
 import { headerNameDefect } from "../../config/headers.js";
 import { type JsonNode, parseJsonWithPositions } from "../../config/json-with-positions.js";
 import { ToolServerError } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
-import { type Environment, scrubbedEnvironment } from "../../process/child-environment.js";
-import { describeOutcome, type ProcessOutcome } from "../../process/process-outcome.js";
-import { carriageReturnAdvice, hasCarriageReturn } from "../../process/resolve-command.js";
-import { runProcess } from "../../process/run-process.js";
-import { type Sandbox, sandboxAdvice } from "../../process/sandbox.js";
-import type { SecretRegistry } from "../../secrets/redactor.js";
-import { isSecretName } from "../../secrets/secret-names.js";
-import { findSecretShapes } from "../../secrets/secret-shapes.js";
 import { createHeaderFields, type HeaderFields, type HeaderSource, secretsOfHeader } from "./header-fields.js";
+import { type ProgramRun, type ProgramTask, runProgram } from "./run-program.js";
 
 /** A helper and its input. */
-export interface HelperTask {
-  /** The name of the server, passed as HOST_SERVER_NAME. */
-  readonly server: string;
-  /** The url of the server, passed as HOST_SERVER_URL. */
-  readonly url: string;
+export interface HelperTask extends ProgramTask {
   /** The absolute path of the script. */
   readonly path: string;
-  /** The root of the plugin, in which the helper runs; passed as HOST_PLUGIN_ROOT. */
-  readonly pluginRoot: string;
-  /** The user's environment, which the helper gets. */
-  readonly environment: Environment;
-  /** The variables that it does not get: those with credentials of other servers. */
-  readonly scrubbed: Iterable<string>;
-  /** The sandbox in which it runs; undefined for none. */
-  readonly sandbox: Sandbox | undefined;
-  readonly secrets: Pick<SecretRegistry, "add" | "redact">;
-  /** The secrets in its output are added to it. */
-  readonly tokens: Pick<SecretRegistry, "add">;
-  readonly timeLimitMs: number;
-  readonly maxOutputBytes: number;
-  readonly clock: Clock;
-}
-
-/** The result of a run: headers or an error, and how the process ended. */
-export interface HelperRun {
-  readonly outcome: ProcessOutcome;
-  readonly result: HelperOutput | ToolServerError;
 }
 
 /** What a helper wrote. */
@@ -50,71 +18,23 @@ export interface HelperOutput {
   readonly expiresAt: number | undefined;
 }
 
+/** The result of a run: headers or an error, and how the process ended. */
+export type HelperRun = ProgramRun<HelperOutput>;
+
 /** Runs a helper once. Never rejects; if the signal aborted, the outcome is `aborted`. */
 export async function runHelper(task: HelperTask, signal: AbortSignal): Promise<HelperRun> {
-  const { server, url, path, pluginRoot, secrets, clock, timeLimitMs, maxOutputBytes } = task;
-  const env = scrubbedEnvironment(task.environment, task.scrubbed, {
-    HOST_PLUGIN_ROOT: pluginRoot,
-    HOST_SERVER_NAME: server,
-    HOST_SERVER_URL: url,
-  });
-  // The helper may print its input. Short values are more often settings than secrets: AUTH=none.
-  for (const [name, value] of Object.entries(env)) if (isSecretName(name) && value.length >= 8) secrets.add(value);
-  const outcome = await runProcess({
+  const { server, path, tokens } = task;
+  const subject = `The helper of server ${JSON.stringify(server)} (${printableText(path, 500)})`;
+  return runProgram(task, signal, {
     command: path,
-    cwd: pluginRoot,
-    env,
-    sandbox: task.sandbox,
-    timeLimitMs,
-    maxOutputBytes,
-    clock,
-    signal,
-    redact: (text) => hideTokens(secrets.redact(text)),
+    args: [],
+    subject,
+    read: (stdout) => readOutput(stdout, subject, tokens),
+    outputAdvice: "It must write one JSON object of headers and nothing else.",
+    notFoundAdvice: /\s/.test(path)
+      ? "headersHelper is a path without arguments: write a script that passes them, and use its path."
+      : "Check the path in headersHelper, and the first line of the script.",
   });
-  const hasFailed = outcome.kind !== "exited" || outcome.code !== 0;
-  const isFromWindows = hasFailed && (await hasCarriageReturn(path));
-  return { outcome, result: resultOf(outcome, task, isFromWindows) };
-}
-
-function resultOf(
-  outcome: ProcessOutcome,
-  { server, path, secrets, tokens, sandbox }: HelperTask,
-  isFromWindows: boolean,
-): HelperOutput | ToolServerError {
-  const helper = `The helper of server ${JSON.stringify(server)} (${printableText(path, 500)})`;
-  // Parsed whatever the outcome is: the output of a failed run may also appear in its standard error.
-  const output = "stdout" in outcome ? readOutput(outcome.stdout, helper, tokens) : undefined;
-  const fail = (code: ToolServerError["code"], advice: string): ToolServerError => {
-    const stderr = "stderr" in outcome ? outcome.stderr : [];
-    const lastLines =
-      stderr.length === 0 ? "." : `; last lines of standard error: "${secrets.redact(stderr.join(" | "))}".`;
-    return new ToolServerError(code, { problem: `${helper} ${describeOutcome(outcome)}${lastLines}`, advice });
-  };
-  const byHand = `Run it in a terminal to see why.${sandbox === undefined ? "" : ` ${sandboxAdvice.failed}`}`;
-  if (isFromWindows) return fail("HELPER_NOT_RUNNABLE", carriageReturnAdvice(printableText(path, 500)));
-  switch (outcome.kind) {
-    case "exited":
-      return outcome.code === 0 && output !== undefined ? output : fail("HELPER_FAILED", byHand);
-    case "timed-out":
-      return fail("HELPER_TIMEOUT", "Find out what it waits for; it must not prompt the user.");
-    case "too-much-output":
-      return fail("HELPER_OUTPUT_INVALID", "It must write one JSON object of headers and nothing else.");
-    case "not-found":
-      return fail(
-        "HELPER_NOT_RUNNABLE",
-        /\s/.test(path)
-          ? "headersHelper is a path without arguments: write a script that passes them, and use its path."
-          : "Check the path in headersHelper, and the first line of the script.",
-      );
-    case "not-executable":
-      return fail("HELPER_NOT_RUNNABLE", "Make it executable with chmod +x.");
-    case "hidden":
-      return fail("HELPER_NOT_RUNNABLE", sandboxAdvice.hidden);
-    case "not-started":
-      return fail("HELPER_NOT_RUNNABLE", "Check the limits of this machine and of this user.");
-    default:
-      return fail("HELPER_FAILED", byHand);
-  }
 }
 
 /** The headers in the output of a helper, with their secrets added to `tokens`; or what is wrong with the output. */
@@ -129,13 +49,6 @@ function readOutput(stdout: Uint8Array, helper: string, tokens: HelperTask["toke
     if (ToolServerError.is(error)) return error;
     throw error;
   }
-}
-
-/** A helper that fails may print a token that it has just created, which is not known as a secret yet. */
-function hideTokens(text: string): string {
-  return findSecretShapes(text)
-    .reduce((rest, { value }) => rest.replaceAll(value, "[redacted]"), text)
-    .replace(/\b(bearer|basic)(\s+|%20)[^\s"',;]+/gi, "$1 [redacted]");
 }
 
 const maxHeaders = 64;

@@ -6,14 +6,18 @@ import {
 } from "../../auth/credentials/fixed-credential.js";
 import type { HeaderSource } from "../../auth/credentials/header-fields.js";
 import { createHelperCredential, type HelperRunReport } from "../../auth/credentials/helper-credential.js";
+import { runSecretCommand } from "../../auth/credentials/run-secret-command.js";
 import { createOAuthCredential, type OAuthCredentialOptions } from "../../auth/oauth/session/oauth-credential.js";
-import type { Clock } from "../../clock.js";
+import { type Clock, systemClock } from "../../clock.js";
 import type { Entry, NamedField } from "../../config/entry.js";
-import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
+import type { ResolvedCommand, ResolvedEntry, Variables } from "../../config/substitute-entry.js";
 import { variablesOf } from "../../config/template.js";
 import { variableUses } from "../../config/variable-uses.js";
 import type { TrackOperation } from "../../diagnostics.js";
+import { ToolServerError } from "../../errors.js";
+import type { Sandbox } from "../../process/sandbox.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
+import { createSingleFlight } from "../../single-flight.js";
 import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 
 /** What the credential of an entry is made of. */
@@ -48,24 +52,30 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
   const { entry, resolved, entries, variables, pluginRoot, secrets, clock, beforeRun, onRun, track } = options;
   const server = entry.name;
   if (entry.type === "stdio" && resolved.type === "stdio") {
-    return createEnvironmentCredential({ server, secrets, env: environmentOf(entry.env, resolved.env) });
+    const env = environmentOf(entry.env, resolved.env);
+    const { secretCommands: commands } = resolved;
+    if (commands.length === 0) return createEnvironmentCredential({ server, secrets, env });
+    const run = createCommandRunner(options);
+    const names = new Set(commands.map(({ name }) => name));
+    return createEnvironmentCredential({
+      server,
+      secrets,
+      env: env.filter(({ name }) => !names.has(name)),
+      commands,
+      runCommands: (signal) => run(commands, signal),
+    });
   }
   if (entry.type === "stdio" || resolved.type === "stdio") {
     throw new TypeError("The two entries are of different kinds of servers.");
   }
   const headers = sourcesOf(entry.headers, resolved.headers);
-  if (resolved.headersHelper !== undefined) {
-    const { sandbox = {}, onNoSandbox } = options;
-    const reported = new Set<string>();
-    const onAbsent = (reason: string): void => {
-      if (!reported.has(reason)) onNoSandbox?.(reason);
-      reported.add(reason);
-    };
-    const isWanted = resolved.sandbox;
+  const commands = resolved.secretCommands.filter(({ target }) => target === "header");
+  if (resolved.headersHelper !== undefined || commands.length > 0) {
     return createHelperCredential({
       server,
       url: resolved.url,
       helper: resolved.headersHelper,
+      commands,
       pluginRoot,
       headers,
       environment: variables,
@@ -75,16 +85,74 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
       ttlMs: entry.helperTtlMs,
       ...(clock === undefined ? {} : { clock }),
       beforeRun,
-      prepareSandbox: sandbox
-        ? () =>
-            prepareEntrySandbox({ settings: sandbox, server, program: "helper", isWanted, cwd: pluginRoot, onAbsent })
-        : undefined,
+      prepareSandbox: helperSandbox(options),
       ...(onRun === undefined ? {} : { onRun }),
       track,
     });
   }
   if (options.oauth !== undefined) return createOAuthCredential({ ...options.oauth, headers });
   return headers.length === 0 ? createNoCredential({ server }) : createHeaderCredential({ server, secrets, headers });
+}
+
+type HelperSandboxOptions = Pick<
+  EntryCredentialOptions,
+  "entry" | "resolved" | "pluginRoot" | "sandbox" | "onNoSandbox"
+>;
+
+/** Prepares the sandbox of helpers and secret commands; undefined if there is none. */
+function helperSandbox(options: HelperSandboxOptions): (() => Promise<Sandbox | undefined>) | undefined {
+  const { entry, resolved, pluginRoot, sandbox: settings = {}, onNoSandbox } = options;
+  if (!settings) return undefined;
+  const reported = new Set<string>();
+  const onAbsent = (reason: string): void => {
+    if (!reported.has(reason)) onNoSandbox?.(reason);
+    reported.add(reason);
+  };
+  const isWanted = resolved.sandbox;
+  return () =>
+    prepareEntrySandbox({ settings, server: entry.name, program: "helper", isWanted, cwd: pluginRoot, onAbsent });
+}
+
+/** Runs the client-secret command of an entry; undefined if it has none. Concurrent callers share one run. */
+export function createSecretReader(options: EntryCredentialOptions): (() => Promise<string>) | undefined {
+  const [command] = options.resolved.secretCommands.filter(({ target }) => target === "clientSecret");
+  if (command === undefined) return undefined;
+  const run = createCommandRunner(options);
+  const flight = createSingleFlight(async (signal) => (await run([command], signal))[command.name] ?? "");
+  return () => flight.join();
+}
+
+/** Runs commands one after the other, after the trust was checked; resolves with the values by name. */
+function createCommandRunner(
+  options: EntryCredentialOptions,
+): (commands: readonly ResolvedCommand[], signal: AbortSignal) => Promise<Record<string, string>> {
+  const { entry, resolved, entries, variables, pluginRoot, secrets, clock = systemClock, beforeRun } = options;
+  const prepareSandbox = helperSandbox(options);
+  const tokens = secrets.rotating(64);
+  return async (commands, signal) => {
+    await beforeRun?.();
+    const task = {
+      server: entry.name,
+      url: resolved.type === "stdio" ? undefined : resolved.url,
+      pluginRoot,
+      environment: variables,
+      scrubbed: secretsOfOthers(entry, entries),
+      sandbox: await prepareSandbox?.(),
+      secrets,
+      tokens,
+      timeLimitMs: 10_000,
+      maxOutputBytes: 64 * 1024,
+      clock,
+    };
+    const values: [string, string][] = [];
+    for (const command of commands) {
+      const { result } = await runSecretCommand(task, command, signal);
+      signal.throwIfAborted();
+      if (result instanceof ToolServerError) throw result;
+      values.push([command.name, result]);
+    }
+    return Object.fromEntries(values);
+  };
 }
 
 /** The variables of `env`, and those of a file, which the entry does not name. */

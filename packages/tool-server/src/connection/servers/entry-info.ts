@@ -39,15 +39,15 @@ export function createServerSecrets(entry: Entry, secrets: SecretRegistry): Secr
 }
 
 const starts = {
-  first: (where: string) => `Ran the helper${where} to obtain headers`,
-  renewal: (where: string) => `Ran the helper${where} to replace headers that expire`,
-  refusal: (where: string) => `Ran the helper again${where} because the server rejected its headers`,
-} as const satisfies Record<HelperRunReport["cause"], (where: string) => string>;
+  first: (what: string, where: string) => `Ran the ${what}${where} to obtain headers`,
+  renewal: (what: string, where: string) => `Ran the ${what}${where} to replace headers that expire`,
+  refusal: (what: string, where: string) => `Ran the ${what} again${where} because the server rejected its headers`,
+} as const satisfies Record<HelperRunReport["cause"], (what: string, where: string) => string>;
 
 /** Reports a run of a helper in the trace of its connection: the cause, the exit code and the duration. */
 export function reportHelperRun(report: Reporter, info: ConnectionInfo, run: HelperRunReport): void {
   const { cause, code, durationMs, error, expiresAt, isSandboxed, outcome } = run;
-  const start = starts[cause](isSandboxed ? " in the sandbox" : "");
+  const start = starts[cause](run.program, isSandboxed ? " in the sandbox" : "");
   const end = `${code === undefined ? outcome : `exit code ${code}`} after ${describeDuration(Math.round(durationMs))}`;
   if (error !== undefined) {
     report(info, "error", `${start}: ${end}. ${error.message}`);

@@ -24,12 +24,12 @@ export type OAuthOverrides = Pick<
 };
 
 /** The overrides that settings of an entry mean, without those that are not set. */
-export function overridesOf(settings: OAuthSettingsOf<string>): OAuthOverrides {
+export function overridesOf(settings: OAuthSettingsOf<string>, readSecret?: () => Promise<string>): OAuthOverrides {
   const { clientId, clientSecret, callbackHost, callbackPort: port, authorizeParameters: parameters } = settings;
   const { clientMetadataUrl, scopes, resource, assumePkce, prompt } = settings;
   const host = callbackHost === "localhost" || callbackHost === "127.0.0.1" ? callbackHost : undefined;
   const all: OAuthOverrides = {
-    client: clientId === undefined ? undefined : { clientId, clientSecret },
+    client: clientId === undefined ? undefined : { clientId, clientSecret, readSecret },
     redirect: host === undefined && port === undefined ? undefined : { host, port },
     authorizeParameters: parameters && Object.fromEntries(parameters),
     clientMetadataUrl,
@@ -66,6 +66,8 @@ export interface EntryOAuthOptions {
   readonly url: string;
   /** The settings of its entry. */
   readonly oauth?: OAuthSettingsOf<string> | undefined;
+  /** Runs the command of its client secret. */
+  readonly readSecret?: (() => Promise<string>) | undefined;
   readonly http: HttpClient;
   readonly secrets: SecretRegistry;
   readonly clock: Clock;
@@ -88,7 +90,7 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptio
   const shared = { profile, vault, http, secrets: { add, redact: secrets.redact }, clock, allowInsecureLoopback };
   const { identityProvider, ...overrides } = settings.overrides?.(server, url) ?? {};
   return {
-    ...overridesOf(options.oauth ?? {}),
+    ...overridesOf(options.oauth ?? {}, options.readSecret),
     ...overrides,
     ...(identityProvider === undefined ? {} : { grant: enterpriseGrant({ ...identityProvider, ...shared }) }),
     ...shared,

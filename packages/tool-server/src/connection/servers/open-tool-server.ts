@@ -11,7 +11,7 @@ import type { SecretRegistry } from "../../secrets/redactor.js";
 import type { Connection } from "../connection.js";
 import { type ConnectionOptions, createConnection } from "../create-connection.js";
 import { defaultLimits, type TransportLimits } from "../transports/transport.js";
-import { createEntryCredential } from "./entry-credential.js";
+import { createEntryCredential, createSecretReader } from "./entry-credential.js";
 import { createServerSecrets, reportHelperRun, targetOf, tenantOf } from "./entry-info.js";
 import { createEntryOAuth, type OAuthSettings } from "./entry-oauth.js";
 import type { SandboxSettings } from "./entry-sandbox.js";
@@ -97,6 +97,17 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
           connectMs: limits.connectMs,
           clock,
         });
+  const program = resolved.secretCommands.length === 0 ? "helper" : "command";
+  const parts = {
+    ...options,
+    oauth: undefined,
+    secrets,
+    resolved,
+    clock,
+    sandbox,
+    onNoSandbox: (reason: string) => report(info, "warning", `Its ${program} runs without a sandbox. ${reason}`),
+    beforeRun: () => options.assertTrusted(entry, variables),
+  };
   const oauth =
     options.oauth === undefined || http === undefined || resolved.type === "stdio" || !usesOAuth(entry)
       ? undefined
@@ -106,24 +117,19 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
           server: entry.name,
           url: resolved.url,
           oauth: resolved.oauth,
+          readSecret: createSecretReader(parts),
           http,
           secrets,
           clock,
           report,
         });
   const credential = createEntryCredential({
-    ...options,
-    secrets,
-    resolved,
-    clock,
-    sandbox,
-    onNoSandbox: (reason) => report(info, "warning", `Its helper runs without a sandbox. ${reason}`),
+    ...parts,
     oauth: oauth && {
       session: oauth,
       signIn: options.oauth?.signIn,
       login: options.oauth?.loginCommand?.(entry.name),
     },
-    beforeRun: () => options.assertTrusted(entry, variables),
     onRun: (run) => reportHelperRun(report, info, run),
     track: createOperationTracker(info),
   });

@@ -188,16 +188,19 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
 
   const open = async (): Promise<void> => {
     life.begin();
-    const sandbox = await context.prepareSandbox?.().catch((error: unknown) => {
+    const failed = (error: unknown): never => {
       end(ToolServerError.is(error) ? error : undefined);
       throw error;
-    });
+    };
+    const sandbox = await context.prepareSandbox?.().catch(failed);
+    const { credential } = context;
+    const prepared = await credential.prepareEnvironment?.(cancelled.signal).catch(failed);
     isSandboxed = sandbox !== undefined;
     const started = await startProcess({
       command,
       args: context.args,
       cwd: context.cwd,
-      env: childEnvironment(context.environment, command, context.credential.environment()),
+      env: childEnvironment(context.environment, command, prepared ?? credential.environment()),
       sandbox,
       redact: (text) => secrets.redact(text),
       signal: cancelled.signal,

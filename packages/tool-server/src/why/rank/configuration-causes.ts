@@ -82,16 +82,23 @@ function trustCauses(seen: WalkEvidence): Cause[] {
   }
 }
 
-/** Why a helper script returned no headers. */
+/** Why a helper script returned no headers, or a command no secret. */
 export function helperCauses(seen: WalkEvidence): Cause[] {
-  const { helper } = seen;
-  if (helper?.failure === undefined) return [];
+  const { helper, attempt } = seen;
+  // The commands of env run when the process starts, and that of the client secret when a token is requested.
+  const failure = helper?.failure ?? (attempt?.failure?.code.startsWith("HELPER_") ? attempt.failure : undefined);
+  if (failure === undefined) return [];
+  if (helper === undefined || helper.program === "command") {
+    const code = helperCode({ failure, outcome: helper?.outcome });
+    const fix = fixField(seen, "entry", failure.advice ?? "Run the command in a terminal to see why it fails.");
+    return [{ code, weight: 1, problem: failure.message, evidence: [], fix }];
+  }
   const code = helperCode(helper);
   const evidence = [`The helper is ${helper.path}.`];
-  return [{ code, weight: 1, problem: helper.failure.message, evidence, fix: fixForHelper(seen, helper, code) }];
+  return [{ code, weight: 1, problem: failure.message, evidence, fix: fixForHelper(seen, helper, code) }];
 }
 
-function helperCode({ failure, outcome }: HelperEvidence): CauseCode {
+function helperCode({ failure, outcome }: Pick<HelperEvidence, "failure" | "outcome">): CauseCode {
   if (failure?.code === "HELPER_NOT_RUNNABLE") {
     return outcome === "not-found" ? "helper-missing" : "helper-not-executable";
   }

@@ -30,7 +30,17 @@ export async function checkChild(
   if (found.kind !== "found") return { child: { ...base, notStarted: found.kind } };
 
   const { entries } = options.configuration;
-  const credential = createEntryCredential({ entry, resolved, entries, variables, pluginRoot, secrets, clock });
+  const credential = createEntryCredential({
+    entry,
+    resolved,
+    entries,
+    variables,
+    pluginRoot,
+    secrets,
+    clock,
+    sandbox: walk.sandbox,
+    beforeRun: () => walk.ensureTrusted(),
+  });
   const transports: StdioTransport[] = [];
   const info = { ...describeConnection(walk, resolved), credential: () => credential.describe() };
   const { connected, failure } = await attempt(walk, {

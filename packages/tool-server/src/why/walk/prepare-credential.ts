@@ -5,9 +5,9 @@ import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/
 import type { OAuthSessionOptions } from "../../auth/oauth/session/session-options.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import { usesOAuth } from "../../config/variable-uses.js";
-import { createEntryCredential } from "../../connection/servers/entry-credential.js";
+import { createEntryCredential, createSecretReader } from "../../connection/servers/entry-credential.js";
 import { reportHelperRun } from "../../connection/servers/entry-info.js";
-import { entryOAuthOptions } from "../../connection/servers/entry-oauth.js";
+import { type EntryOAuthOptions, entryOAuthOptions } from "../../connection/servers/entry-oauth.js";
 import type { ConnectionInfo, OAuthDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
@@ -41,25 +41,30 @@ export async function prepareCredential(
 ): Promise<PreparedCredential> {
   const { entry, options, variables, pluginRoot, secrets, sandbox, clock, redact } = walk;
   const { entries } = options.configuration;
-  const signIn = usesOAuth(entry) ? await openSignIn(walk, resolved, http, info) : undefined;
+  const parts = {
+    entry,
+    resolved,
+    entries,
+    variables,
+    pluginRoot,
+    secrets,
+    clock,
+    sandbox,
+    beforeRun: () => walk.ensureTrusted(),
+  };
+  const readSecret = createSecretReader(parts);
+  const signIn = usesOAuth(entry) ? await openSignIn(walk, { ...resolved, readSecret }, http, info) : undefined;
   const session = signIn?.session;
   let run: HelperRunReport | undefined;
   let credential: Credential | undefined;
-  const helperPath = resolved.headersHelper;
+  const [command] = resolved.secretCommands.filter(({ target }) => target === "header");
+  const helperPath = resolved.headersHelper ?? command?.command[0];
   try {
     credential = createEntryCredential({
-      entry,
-      resolved,
-      entries,
-      variables,
-      pluginRoot,
-      secrets,
-      clock,
-      sandbox,
+      ...parts,
       onNoSandbox: (reason) => walk.report(info, "warning", `The helper runs without a sandbox. ${reason}`),
       // A diagnosis prompts nobody to sign in.
       oauth: session && { session },
-      beforeRun: () => walk.ensureTrusted(),
       onRun(report) {
         run = report;
         reportHelperRun(walk.report, info, report);
@@ -82,7 +87,7 @@ export async function prepareCredential(
 }
 
 function helperEvidence(
-  { say }: Walk,
+  { say, entry }: Walk,
   path: string,
   run: HelperRunReport | undefined,
   credential?: Credential,
@@ -90,6 +95,7 @@ function helperEvidence(
   const described = credential?.describe().headers ?? [];
   return {
     path: say(run?.path ?? path, 500),
+    program: run?.program ?? (entry.type !== "stdio" && entry.headersHelper === undefined ? "command" : "helper"),
     outcome: run?.outcome,
     durationMs: Math.round(run?.durationMs ?? 0),
     headers: described.filter(({ from }) => from === "helper").map(({ name }) => name),
@@ -114,7 +120,7 @@ export interface StoredSignIn {
 /** Opens the vault and reads what is stored for a server. Undefined if the options have no OAuth. */
 async function openSignIn(
   walk: Walk,
-  { url, oauth }: Pick<NetworkTarget, "url" | "oauth">,
+  { url, oauth, readSecret }: Pick<NetworkTarget, "url" | "oauth"> & Pick<EntryOAuthOptions, "readSecret">,
   http: HttpClient,
   info: ConnectionInfo,
 ): Promise<StoredSignIn | undefined> {
@@ -134,7 +140,18 @@ async function openSignIn(
     const vault = await within(walk, () => opening, vaultMs);
     const settings = { vault, profile, overrides, allowInsecureLoopback: options.allowInsecureLoopback };
     const sessionOptions: OAuthSessionOptions = {
-      ...entryOAuthOptions({ settings, info, server: entry.name, url, oauth, http, secrets, clock, report }),
+      ...entryOAuthOptions({
+        settings,
+        info,
+        server: entry.name,
+        url,
+        oauth,
+        readSecret,
+        http,
+        secrets,
+        clock,
+        report,
+      }),
       limits: { requestMs, discoveryMs: 3 * requestMs },
       onEvent(event) {
         events.push(event);

@@ -68,9 +68,10 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     throw new TypeError("The url of a client-id metadata document must be https and have a path.");
   }
 
-  const given = (server: AuthorizationServer): OAuthClient | undefined => {
+  const given = async (server: AuthorizationServer): Promise<OAuthClient | undefined> => {
     if (configured !== undefined) {
-      const { clientId, clientSecret } = configured;
+      const { clientId } = configured;
+      const clientSecret = configured.readSecret ? await configured.readSecret() : configured.clientSecret;
       const authentication =
         configured.authentication ?? chooseAuthentication({ clientSecret, key }, server.authenticationMethods);
       return { kind: "configured", clientId, clientSecret, key, authentication };
@@ -113,7 +114,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
   return {
     async find(server) {
       const record = (await read(server.issuer))?.record;
-      const client = given(server) ?? (record === undefined ? undefined : registered(record));
+      const client = (await given(server)) ?? (record === undefined ? undefined : registered(record));
       if (client === undefined) return undefined;
       return {
         client,
@@ -122,7 +123,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
       };
     },
     async byId(server, clientId) {
-      const own = given(server);
+      const own = configured !== undefined && configured.clientId !== clientId ? undefined : await given(server);
       if (own?.clientId === clientId) return own;
       const record = (await read(server.issuer))?.record;
       return record?.clientId === clientId ? registered(record) : undefined;

@@ -27,6 +27,8 @@ export interface ClientKey {
 export interface ConfiguredClient {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
+  /** Obtains the secret each time the client is needed, and registers it. Default: `clientSecret`. */
+  readonly readSecret?: (() => Promise<string>) | undefined;
   /** A private key in PEM (PKCS #8), for private_key_jwt. */
   readonly privateKey?: string | undefined;
   /** The signing algorithm. Default: by the kind of key. */

@@ -1,0 +1,112 @@
+import type { EntryField } from "./dialect-fields.js";
+import type { SecretCommand, TemplateField } from "./entry.js";
+import { at, describeKind, type EntryReader, valuePosition } from "./entry-values.js";
+import type { SourcePosition } from "./finding.js";
+import { isHeaderValue } from "./headers.js";
+import type { JsonNode, JsonObjectNode } from "./json-with-positions.js";
+import { parseTemplate } from "./template.js";
+
+/** More than any real command has. */
+const [maxArguments, maxArgumentLength, maxPrefixLength] = [64, 4096, 256];
+const maxTimeMs = 86_400_000;
+const example = 'Write {"command": ["op", "read", "op://vault/item/field"]}.';
+
+/** The commands of `headers` or `env`: each member that is an object. */
+export function namedCommandsOf(reader: EntryReader, name: "headers" | "env"): SecretCommand[] {
+  return (reader.fields.get(name) ?? []).flatMap((field) => {
+    const position = valuePosition(reader, field);
+    const members = field.value.kind === "object" ? field.value.members : [];
+    return members.flatMap(({ key, value }) => {
+      if (value.kind !== "object") return [];
+      const here = { ...position, ...at(value), path: [...position.path, key] };
+      const target = name === "headers" ? "header" : "env";
+      return parseSecretCommand(reader, value, here, { target, name: key, field: `${name}.${key}` });
+    });
+  });
+}
+
+/** Splits the `oauth` object of an entry into its settings and the command of its client secret. */
+export function splitClientSecret(
+  reader: EntryReader,
+  field: EntryField,
+): { readonly settings: JsonNode; readonly commands: readonly SecretCommand[] } {
+  const { value } = field;
+  const secret = value.kind === "object" ? value.members.find(({ key }) => key === "clientSecret") : undefined;
+  if (value.kind !== "object" || secret?.value.kind !== "object") return { settings: value, commands: [] };
+  const position = valuePosition(reader, field);
+  const here = { ...position, ...at(secret.value), path: [...position.path, secret.key] };
+  const of = { target: "clientSecret", name: "clientSecret", field: "oauth.clientSecret" } as const;
+  const members = value.members.filter((member) => member !== secret);
+  if (!members.some(({ key }) => key === "clientId")) {
+    reader.report("oauth-setting", "error", here, "oauth.clientSecret requires clientId.", "Add clientId.");
+  }
+  return { settings: { ...value, members }, commands: parseSecretCommand(reader, secret.value, here, of) };
+}
+
+/** Parses `{"command": […], "prefix": "…", "timeout": …, "ttl": …}`; empty if a finding says why it is unusable. */
+function parseSecretCommand(
+  { syntax, report }: EntryReader,
+  node: JsonObjectNode,
+  position: SourcePosition,
+  of: Pick<SecretCommand, "target" | "name" | "field">,
+): SecretCommand[] {
+  const { field, target } = of;
+  const isKnown = (key: string): boolean =>
+    ["command", "prefix", "timeout"].includes(key) || (key === "ttl" && target === "header");
+  for (const { key, keyAt } of node.members.filter((member) => !isKnown(member.key))) {
+    const here = { ...position, line: keyAt.line, column: keyAt.column, path: [...position.path, key] };
+    const names = target === "header" ? "command, prefix, timeout and ttl" : "command, prefix and timeout";
+    report("field-unknown", "warning", here, `${field}.${key} has no effect.`, `Known fields: ${names}.`);
+  }
+  const read = (key: string): JsonNode | undefined => node.members.find((member) => member.key === key)?.value;
+  const positionOf = (value: JsonNode, ...path: (string | number)[]): SourcePosition => ({
+    ...position,
+    ...at(value),
+    path: [...position.path, ...path],
+  });
+  const command = read("command");
+  if (command === undefined) {
+    report("field-missing", "error", position, `${field} is an object without command.`, example);
+    return [];
+  }
+  const words = command.kind === "array" ? command.items : [];
+  const isUsable =
+    words.length > 0 &&
+    words.length <= maxArguments &&
+    words.every((word, index) => word.kind === "string" && isArgument(word.value, index));
+  if (!isUsable) {
+    const what = command.kind === "array" ? "" : `, but is ${describeKind(command)}`;
+    const message = `${field}.command must be a list of the program and its arguments, all strings${what}.`;
+    report("field-type", "error", positionOf(command, "command"), message, `${example} There is no shell.`);
+    return [];
+  }
+  const prefix = read("prefix");
+  const text = prefix?.kind === "string" ? prefix.value : "";
+  if (prefix !== undefined && !(prefix.kind === "string" && isPrefix(text))) {
+    const message = `${field}.prefix must be a string of at most ${maxPrefixLength} characters on one line, without variables.`;
+    report("field-type", "error", positionOf(prefix, "prefix"), message, 'Write "Bearer ".');
+    return [];
+  }
+  const timeOf = (key: string): number | undefined => {
+    const value = read(key);
+    if (value === undefined || !isKnown(key)) return undefined;
+    if (value.kind === "number" && value.value > 0) return Math.min(Math.ceil(value.value), maxTimeMs);
+    const message = `${field}.${key} must be a number, but is ${describeKind(value)}.`;
+    report("field-type", "warning", positionOf(value, key), message, "Write milliseconds, a number above 0.");
+    return undefined;
+  };
+  const args = words.map((word, index): TemplateField => {
+    const template = parseTemplate(word.kind === "string" ? word.value : "", syntax);
+    return { ...positionOf(word, "command", index), field: `command[${index}] of ${field}`, template };
+  });
+  const [timeoutMs, ttlMs] = [timeOf("timeout"), timeOf("ttl")];
+  return [{ ...position, ...of, command: args, prefix: text, timeoutMs, ttlMs }];
+}
+
+function isArgument(value: string, index: number): boolean {
+  return (index > 0 || value.trim() !== "") && value.length <= maxArgumentLength && !value.includes("\0");
+}
+
+function isPrefix(value: string): boolean {
+  return value.length <= maxPrefixLength && isHeaderValue(`${value}.`) && !value.includes("${");
+}
