@@ -8,6 +8,7 @@ export { defaultClientInfo } from "./client-info.js";
 export { systemClock } from "./clock.js";
 export { readReadme } from "./config/documentation.js";
 export { decodeHeaderText, encodeHeaderText } from "./config/headers.js";
+export { variableValue } from "./config/substitute-entry.js";
 export { usesOAuth } from "./config/variable-uses.js";
 export { createNetworkLink } from "./connection/bridge/network-link.js";
 export { createPipeTransport } from "./connection/bridge/pipe-transport.js";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
 import { type Entry, variableUses } from "@wirescope/tool-server/config";
-import type { Implementation } from "@wirescope/tool-server/internal";
+import { type Implementation, variableValue } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
@@ -190,7 +190,7 @@ function digestOf(entry: Entry, configured: GatewayConfiguration, settings: Serv
   const { pluginRoot, variables, configuration } = configured;
   const written = JSON.stringify(entry.written);
   const names = variableUses(entry).map(({ variable }) => variable);
-  const values = [...new Set(names)].sort().map((name) => [name, variables[name] ?? null]);
+  const values = [...new Set(names)].sort().map((name) => [name, variableValue(name, variables) ?? null]);
   const errors = configuration.findings.filter(({ server, severity }) => severity === "error" && server === entry.name);
   const parts = [written, pluginRoot, values, errors.map(({ message }) => message), settings];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64");

@@ -12,7 +12,7 @@ import type { Entry } from "./entry.js";
 import { parseText } from "./find-servers.js";
 import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
 import { parseConfiguration } from "./parse-configuration.js";
-import { substituteEntry, type Variables } from "./substitute-entry.js";
+import { substituteEntry, type Variables, variableValue } from "./substitute-entry.js";
 import { pluginRootVariable } from "./template.js";
 import { type VariableUse, variableUses } from "./variable-uses.js";
 
@@ -105,7 +105,7 @@ function checkComments(text: string, file: string | undefined, search: Credentia
 
 function credentialsOf(uses: readonly VariableUse[], variables: Variables): KnownCredential[] {
   return uses.flatMap(({ variable, isSecret }) => {
-    const value = isSecret && Object.hasOwn(variables, variable) ? variables[variable] : undefined;
+    const value = isSecret ? variableValue(variable, variables) : undefined;
     return value ? [{ variable, value }] : [];
   });
 }

@@ -120,9 +120,7 @@ export function resolveEntry(entry: Entry, context: SubstitutionContext): Resolv
 export function unusable(entry: Entry, variables: Variables, why: ErrorParts): ToolServerError {
   const subject = `Cannot use server ${JSON.stringify(entry.name)}.`;
   const isUnset = ({ variable, hasDefault }: VariableUse): boolean =>
-    !hasDefault &&
-    !isReserved(variable) &&
-    (Object.hasOwn(variables, variable) ? variables[variable] : undefined) === undefined;
+    !hasDefault && !isReserved(variable) && variableValue(variable, variables) === undefined;
   const unset = variableUses(entry).filter(isUnset);
   const unsetVariables = [...new Set(unset.map(({ variable }) => variable))];
   return new ToolServerError("VARIABLE_UNUSABLE", { subject, ...why }, { details: { unsetVariables } });
@@ -168,7 +166,7 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
 
 /** Whether every variable of a template is set. */
 function isSet(template: Template, variables: Variables): boolean {
-  return variablesOf(template).every(({ name }) => Object.hasOwn(variables, name) && variables[name] !== undefined);
+  return variablesOf(template).every(({ name }) => variableValue(name, variables) !== undefined);
 }
 
 function renderText(field: TemplateField, context: SubstitutionContext, report: Report, isForeign: boolean): string {
@@ -284,7 +282,7 @@ function credentialsOf(entry: Entry, variables: Variables): SecretRegistry {
   const credentials = createSecretRegistry();
   for (const field of templateFieldsOf(entry)) {
     for (const { name, fallback } of variablesOf(field.template)) {
-      const value = (Object.hasOwn(variables, name) ? variables[name] : undefined) || fallback;
+      const value = variableValue(name, variables) || fallback;
       if (value && isSecretPosition(field, name)) registerSecret(value, field, credentials);
     }
   }
@@ -314,6 +312,13 @@ export function resolveOrigin(
   return error === undefined ? { origin: new URL(url).origin } : { problem: `${error.message} ${error.fix}` };
 }
 
+/** The value of a variable as an entry names it; undefined if it is not set. An input and `userHome` are set by other names. */
+export function variableValue(name: string, variables: Variables): string | undefined {
+  const read = (key: string): string | undefined => (Object.hasOwn(variables, key) ? variables[key] : undefined);
+  if (name === "userHome") return read("HOME") ?? read("USERPROFILE");
+  return read(name) ?? (name.startsWith(inputPrefix) ? read(inputVariable(name)) : undefined);
+}
+
 /** The value of a variable; undefined if a finding says why it is missing. */
 function lookUp(
   field: TemplateField,
@@ -330,9 +335,7 @@ function lookUp(
   if (isReserved(name)) return undefined;
   if (name === notSecretVariable && fallback !== undefined) return fallback;
   const isSecret = isSecretPosition(field, name);
-  const source = name === "userHome" ? (variables.HOME === undefined ? "USERPROFILE" : "HOME") : name;
-  const stored = Object.hasOwn(variables, source) ? variables[source] : undefined;
-  const set = name.startsWith(inputPrefix) ? (stored ?? variables[inputVariable(name)]) : stored;
+  const set = variableValue(name, variables);
   const value = set === undefined || set === "" ? (fallback ?? set) : set;
   const who = `${field.field} of server ${JSON.stringify(field.server ?? "")}`;
   if (value === undefined) {

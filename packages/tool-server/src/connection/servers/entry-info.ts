@@ -2,7 +2,7 @@ import type { HelperRunReport } from "../../auth/credentials/helper-credential.j
 import { checkSecrets } from "../../config/check-secrets.js";
 import type { Entry } from "../../config/entry.js";
 import { collectFindings } from "../../config/finding.js";
-import type { ResolvedEntry, Variables } from "../../config/substitute-entry.js";
+import { type ResolvedEntry, type Variables, variableValue } from "../../config/substitute-entry.js";
 import type { ConnectionInfo } from "../../connection-info.js";
 import type { Reporter } from "../../diagnostics.js";
 import { describeDuration } from "../../duration.js";
@@ -22,7 +22,7 @@ export function tenantOf(entry: Entry, variables: Variables): Readonly<Record<st
   if (entry.type === "stdio") return {};
   return Object.fromEntries(
     entry.tenants.flatMap(({ variable }) => {
-      const value = variables[variable];
+      const value = variableValue(variable, variables);
       return value === undefined ? [] : [[variable, value] as const];
     }),
   );

@@ -70,6 +70,22 @@ describe("tenants", () => {
     expect(await servers.open("crm", { CRM_TOKEN: "token-of-a-colleague" })).not.toBe(first);
   });
 
+  test("[TS-D-TENANT-1] gives users whose inputs differ their own connections and tenants", async () => {
+    const servers = create(
+      { crm: { type: "http", url: "https://${input:tenant}.example.com/mcp", headers: { "X-Key": "${input:key}" } } },
+      { INPUT_TENANT: "acme", INPUT_KEY: "key-of-acme-user" },
+    );
+    const first = await servers.open("crm");
+    expect(await servers.open("crm")).toBe(first);
+    expect(await servers.open("crm", { INPUT_KEY: "key-of-a-colleague" })).not.toBe(first);
+    const second = await servers.open("crm", { INPUT_TENANT: "umbrella" });
+    expect(second.info.target).toBe("https://umbrella.example.com/mcp");
+    expect([first.info.tenant, second.info.tenant]).toEqual([
+      { "input:tenant": "acme" },
+      { "input:tenant": "umbrella" },
+    ]);
+  });
+
   test("refuses a value that would change the structure of the url before anything is opened", async () => {
     const servers = create(tenant, acme);
     const error = await failureOf(servers.open("crm", { TENANT_ID: "evil.example.org/#" }));

@@ -4,7 +4,7 @@ import type { Entry } from "../../config/entry.js";
 import { withEnvFile } from "../../config/entry-env-file.js";
 import { partsOfFindings } from "../../config/finding.js";
 import { type Configuration, unknownServer } from "../../config/parse-configuration.js";
-import { resolveEntry, resolveOrigin, unusable, type Variables } from "../../config/substitute-entry.js";
+import { resolveEntry, resolveOrigin, unusable, type Variables, variableValue } from "../../config/substitute-entry.js";
 import { variableUses } from "../../config/variable-uses.js";
 import { ToolServerError } from "../../errors.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
@@ -121,7 +121,7 @@ export async function openEntry(options: ToolServersOptions, entry: Entry): Prom
 /** Differs if any variable of the entry differs: two users may share a tenant. */
 function keyOf(entry: Entry, variables: Variables): string {
   const names = new Set(variableUses(entry).map(({ variable }) => variable));
-  const values = [...names].sort().map((variable) => [variable, variables[variable] ?? null]);
+  const values = [...names].sort().map((variable) => [variable, variableValue(variable, variables) ?? null]);
   return createHash("sha256")
     .update(JSON.stringify([entry.name, values]))
     .digest("base64");
