@@ -20,7 +20,7 @@ const titles = { direct: "direct", through: "through", older: "to the older era"
  */
 export async function runServerSide(suite, revision, { only, behind, verbose, say }) {
   const list = scenariosOf(suite, revision, "server").filter(({ name }) => name.startsWith(only));
-  const seen = await withTargets(behind, async (urls) => {
+  const seen = await withTargets(behind, revision, async (urls) => {
     const results = {};
     for (const [column, url] of Object.entries(urls)) results[column] = await look(suite, revision, url);
     return results;
@@ -105,7 +105,7 @@ function failuresOf(results) {
 }
 
 /** Starts the servers and the gateways before them, for as long as the work takes. */
-async function withTargets(behind, work) {
+async function withTargets(behind, revision, work) {
   const started = [];
   const start = (...args) => {
     const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
@@ -114,7 +114,11 @@ async function withTargets(behind, work) {
   };
   const [server, gateway] = ["everything-server", "gateway"].map((name) => join(folder, "dist", `${name}.js`));
   try {
-    if (behind !== undefined) return await work({ direct: behind, behind: await start(gateway, behind) });
+    if (behind !== undefined) {
+      // A server of both eras may ask its client only in the older one, so the gateway uses the era of the suite.
+      const era = revision < "2026" ? "legacy" : "auto";
+      return await work({ direct: behind, behind: await start(gateway, behind, era) });
+    }
     const [direct, legacy] = await Promise.all([start(server), start(server, "legacy")]);
     const [through, older] = await Promise.all([start(gateway, direct), start(gateway, legacy)]);
     return await work({ direct, through, older });

@@ -48,7 +48,7 @@ async function connectListening(
     for (const method of ["notifications/example/step", "notifications/example/changed"])
       created.setNotificationHandler(method, { params }, (given) => void received.push(given));
     if (options === declaring)
-      created.setRequestHandler("example/ask", { params }, ({ mark }) => ({ answered: mark, by: mode }));
+      created.setRequestHandler("example/ask", { params }, ({ mark }) => ({ received: mark, by: mode }));
   });
   return { client, received };
 }
@@ -216,8 +216,8 @@ describe("requests of unknown extensions from servers [TS-D-EXT-10]", () => {
       clients.map(({ client }, index) => client.callTool({ name: "one__ask", arguments: { mark: `m${index}` } })),
     );
     expect(results.map((result) => JSON.parse(textOf(result)))).toEqual([
-      { answered: "m0", by: "legacy" },
-      { answered: "m1", by: "legacy" },
+      { received: "m0", by: "legacy" },
+      { received: "m1", by: "legacy" },
     ]);
   });
 

@@ -13,7 +13,7 @@ import { everything } from "./tool-servers.test.helper.js";
 
 const reference = { type: "stdio", command: process.execPath, args: [everything] };
 
-/** A port that leads to a server; while it is away, connections are closed. */
+/** A port that proxies to a server; while it is away, connections are closed. */
 function createProxy(target: string, isAway: () => boolean): { readonly url: Promise<string>; disconnect(): void } {
   const { port } = new URL(target);
   const open = new Set<Socket>();
