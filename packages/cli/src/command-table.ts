@@ -5,6 +5,7 @@ import { callCommand } from "./commands/call.js";
 import { checkCommand } from "./commands/check.js";
 import type { Command } from "./commands/command.js";
 import { debugCommand, reconnectCommand, reloadCommand } from "./commands/gateway-commands.js";
+import { inputsCommand } from "./commands/inputs.js";
 import { installCommand } from "./commands/install.js";
 import { loginCommand, logoutCommand } from "./commands/login.js";
 import { pageCommand } from "./commands/page.js";
@@ -31,6 +32,7 @@ export const commands: readonly Command[] = [
   importCommand,
   checkCommand,
   trustCommand,
+  inputsCommand,
   toolsCommand,
   callCommand,
   resourcesCommand,

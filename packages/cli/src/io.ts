@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
 import { programOf } from "./program.js";
 import { protectProcess } from "./protect-process.js";
 
@@ -19,8 +20,11 @@ export interface Io {
   readonly program?: string | undefined;
   /** Closes this process to the other programs of its user; gives the reason if that is not possible. */
   readonly protect?: (() => string | undefined) | undefined;
-  /** Asks the person at the terminal a question and returns the reply, until the signal aborts; undefined if nobody is there. */
-  readonly ask?: ((question: string, signal?: AbortSignal) => Promise<string>) | undefined;
+  /**
+   * Asks the person at the terminal a question and returns the reply, until the signal aborts; undefined if nobody is there. A hidden reply is
+   * not shown while it is typed.
+   */
+  readonly ask?: ((question: string, signal?: AbortSignal, isHidden?: boolean) => Promise<string>) | undefined;
 }
 
 /** The Io of this process. */
@@ -36,15 +40,18 @@ export function processIo(): Io {
 let lastQuestion: Promise<unknown> = Promise.resolve();
 
 /** Asks on standard error, so that standard output contains only the result of the command. One question at a time. */
-function askTerminal(question: string, signal?: AbortSignal): Promise<string> {
-  const reply = lastQuestion.then(() => askNow(question, signal));
+function askTerminal(question: string, signal?: AbortSignal, isHidden = false): Promise<string> {
+  const reply = lastQuestion.then(() => askNow(question, signal, isHidden));
   lastQuestion = reply.catch(() => {});
   return reply;
 }
 
-async function askNow(question: string, signal: AbortSignal | undefined): Promise<string> {
+async function askNow(question: string, signal: AbortSignal | undefined, isHidden: boolean): Promise<string> {
   signal?.throwIfAborted();
-  const reader = createInterface({ input: process.stdin, output: process.stderr });
+  // The reader echoes what is typed to its output. As a terminal, it turns the echo of the terminal itself off.
+  const output = isHidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : process.stderr;
+  if (isHidden) process.stderr.write(question);
+  const reader = createInterface({ input: process.stdin, output, terminal: true });
   // While a line is read, the terminal sends keys and no signals.
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   let hasReply = false;
@@ -57,6 +64,6 @@ async function askNow(question: string, signal: AbortSignal | undefined): Promis
   } finally {
     reader.close();
     // The cursor is still behind the question.
-    if (!hasReply) process.stderr.write("\n");
+    if (!hasReply || isHidden) process.stderr.write("\n");
   }
 }

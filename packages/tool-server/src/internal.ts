@@ -9,6 +9,7 @@ export { systemClock } from "./clock.js";
 export { readReadme } from "./config/documentation.js";
 export { decodeHeaderText, encodeHeaderText } from "./config/headers.js";
 export { variableValue } from "./config/substitute-entry.js";
+export { inputPrefix, inputVariable } from "./config/template.js";
 export { usesOAuth } from "./config/variable-uses.js";
 export { createNetworkLink } from "./connection/bridge/network-link.js";
 export { createPipeTransport } from "./connection/bridge/pipe-transport.js";

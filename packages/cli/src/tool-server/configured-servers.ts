@@ -9,6 +9,7 @@ import { version } from "../version.js";
 import { reportStart } from "./ad-hoc-server.js";
 import { createTrustAsker } from "./ask-for-trust.js";
 import { printDebug } from "./debug-printer.js";
+import { openInputValues, usesInputs } from "./input-values.js";
 import {
   gatewayConfiguration,
   loadConfiguration,
@@ -70,13 +71,35 @@ export async function openConfiguredServers(
   const ca = readPem(values.ca, "--ca");
   const idleTimeoutMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   // A keychain may ask a person, or take its time: where nobody signs in it is left alone.
-  const needsVault = configuration.entries.some(usesOAuth);
-  const vault = needsVault ? await openVault(values.vault, io, secrets, keyCreation) : unneededVault();
+  const needsInputs = configuration.entries.some(usesInputs);
+  const needsVault = needsInputs || configuration.entries.some(usesOAuth);
+  const creation = needsInputs && asksPerson && keyCreation === "never" ? "ask" : keyCreation;
+  const vault = needsVault ? await openVault(values.vault, io, secrets, creation) : unneededVault();
+  const profile = values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined);
+  const inputs = openInputValues({
+    configuration,
+    file,
+    variables,
+    profile: profile ?? "default",
+    vault,
+    secrets,
+    io: safeIo,
+  });
+  /** The values that people entered. They are asked for once the server is approved. */
+  const inputsOf = async (name: string): Promise<Variables> => {
+    const entry = configuration.entries.find((each) => each.name === name);
+    if (entry === undefined || entry.isDisabled || !usesInputs(entry)) return {};
+    if (asksPerson) {
+      await assertTrusted(entry, { ...variables, ...(await inputs.stored(entry)) });
+      await inputs.askFor(entry);
+    }
+    return inputs.stored(entry);
+  };
   const servers = createToolServers({
     oauth: {
       vault: observed?.stage(vault) ?? vault,
       observer: observed?.observer,
-      profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
+      profile,
       // Who types a url asks for a sign-in as well; without a terminal, the link is printed as `login` does.
       signIn: observed === undefined && (asksPerson || values.adHoc !== undefined) ? personAtTerminal(io) : undefined,
       allowInsecureLoopback: values["allow-insecure-loopback"],
@@ -106,8 +129,8 @@ export async function openConfiguredServers(
     entries: configuration.entries,
     secrets,
     vault,
-    open: async (name) => redactingConnection(await servers.open(name)),
-    oauth: (name) => servers.oauth(name),
+    open: async (name) => redactingConnection(await servers.open(name, await inputsOf(name))),
+    oauth: async (name) => servers.oauth(name, await inputsOf(name)),
     namesOf: (name) => (name === undefined ? all : [name]),
     async [Symbol.asyncDispose]() {
       await servers.close();

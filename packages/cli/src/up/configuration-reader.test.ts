@@ -65,6 +65,39 @@ test("[TS-SUB-2] uses the folder of each configuration as its plugin root", asyn
   expect(configurations.map(({ pluginRoot }) => pluginRoot)).toEqual(roots);
 });
 
+test("[TS-D-DIALECT-6] asks for the inputs of approved servers at the first read, and for no others", async () => {
+  const file = join(folder, "mcp.json");
+  const server = (id: string) => ({ type: "stdio", command: "node", env: { VALUE: `\${input:${id}}` } });
+  writeFileSync(file, JSON.stringify({ servers: { known: server("known"), other: server("other") } }));
+  const questions: string[] = [];
+  const nowhere = { write: () => true };
+  const io: Io = {
+    stdout: nowhere,
+    stderr: nowhere,
+    env: { HOME: folder, WIRESCOPE_VAULT_KEY: Buffer.alloc(32, 7).toString("base64") },
+    now: () => new Date(),
+    async ask(question) {
+      questions.push(question);
+      return "entered";
+    },
+  };
+  const read = async (isTrusted: boolean) => {
+    const options = { secrets: createSecretRegistry(), loginCommand: () => "" };
+    const args = ["--vault", "file", ...(isTrusted ? ["--trust"] : [])];
+    const reader = createConfigurationReader([file], parseOptions(upOptions, args).values, io, options);
+    const [{ variables, oauth } = { variables: {}, oauth: undefined }] = await reader.read();
+    await reader.read();
+    await oauth?.vault.dispose();
+    return variables;
+  };
+  expect(await read(false)).not.toHaveProperty("input:known");
+  expect(questions).toEqual([]);
+  expect(await read(true)).toMatchObject({ "input:known": "entered", "input:other": "entered" });
+  expect(questions).toEqual(["known (is not shown): ", "other (is not shown): "]);
+  expect(await read(false)).toMatchObject({ "input:known": "entered", "input:other": "entered" });
+  expect(questions).toHaveLength(2);
+});
+
 test("adds an ignored line of an environment file to the to-do list", async () => {
   const file = join(folder, "secrets.env");
   writeFileSync(file, "GOOD=1\nA LINE\n");

@@ -1,13 +1,26 @@
 import { resolve } from "node:path";
 import type { GatewayConfiguration } from "@wirescope/gateway/internal";
-import { evaluateTrust, type OAuthSettings, type SandboxSettings, type SecretRegistry } from "@wirescope/tool-server";
+import {
+  evaluateTrust,
+  type OAuthSettings,
+  type SandboxSettings,
+  type SecretRegistry,
+  type TrustDecision,
+} from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
-import { type Finding, pluginRootOf, readConfiguration, type Variables } from "@wirescope/tool-server/config";
-import { usesOAuth } from "@wirescope/tool-server/internal";
-import { shellWord } from "@wirescope/tool-server/internal/command-line";
+import {
+  type Entry,
+  type Finding,
+  pluginRootOf,
+  readConfiguration,
+  type Variables,
+} from "@wirescope/tool-server/config";
+import { inputPrefix, usesOAuth } from "@wirescope/tool-server/internal";
+import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { approvalsOf, createTrustAsker, policyOf } from "../tool-server/ask-for-trust.js";
+import { openInputValues, usesInputs } from "../tool-server/input-values.js";
 import { assertReadable, lostEntries, readable, readVariables } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
@@ -58,6 +71,7 @@ export function createConfigurationReader(
   const tokenFile = values["token-file"];
   const sandbox = sandboxSettings(io, tokenFile === undefined ? [] : [resolve(tokenFile)], onNoSandbox);
   const mode = values.trust ? "flag" : "approval";
+  let isFirst = true;
   const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
   let last: readonly GatewayConfiguration[] = [];
   let ignoredLines: readonly Finding[] = [];
@@ -85,7 +99,21 @@ export function createConfigurationReader(
           const configuration = await readable(() => readConfiguration(file, options));
           assertReadable(configuration, file);
           const pluginRoot = pluginRootOf(file);
-          const all = { ...variables, ...extra };
+          const evaluate = async (entry: Entry, known: Variables): Promise<TrustDecision> => {
+            const policy = await policyOf(io);
+            return evaluateTrust({ entry, configurationPath: file, pluginRoot, variables: known, store, mode, policy });
+          };
+          const all: Record<string, string | undefined> = { ...variables, ...extra };
+          const withInputs = configuration.entries.filter((entry) => !entry.isDisabled && usesInputs(entry));
+          const { vault, profile = "default" } = await oauthOf(withInputs.length > 0);
+          const inputs = openInputValues({ configuration, file, variables: all, profile, vault, secrets, io });
+          for (const entry of withInputs) {
+            Object.assign(all, await inputs.stored(entry));
+            // A file that nobody approved asks for nothing.
+            if (!isFirst || io.ask === undefined || (await evaluate(entry, all)).state !== "trusted") continue;
+            await inputs.askFor(entry);
+            Object.assign(all, await inputs.stored(entry));
+          }
           return {
             configuration,
             configurationPath: file,
@@ -95,18 +123,7 @@ export function createConfigurationReader(
             // Nobody is asked here: servers that are not trusted are in the to-do list.
             assertTrusted: createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust }),
             trust: {
-              async evaluate(entry) {
-                const policy = await policyOf(io);
-                return evaluateTrust({
-                  entry,
-                  configurationPath: file,
-                  pluginRoot,
-                  variables: all,
-                  store,
-                  mode,
-                  policy,
-                });
-              },
+              evaluate: (entry) => evaluate(entry, all),
               approve: (subject) => store.approve(subject),
             },
             ca: readPem(values.ca, "--ca"),
@@ -115,6 +132,7 @@ export function createConfigurationReader(
           };
         }),
       );
+      isFirst = false;
       ignoredLines = findings.filter(({ severity }) => severity === "error");
       return last;
     },
@@ -125,6 +143,10 @@ export function createConfigurationReader(
 function variableAdvice(envFiles: readonly string[], env: Variables): (name: string) => string {
   const file = envFiles.at(-1);
   return (name) => {
+    if (name.startsWith(inputPrefix)) {
+      const command = commandLine("inputs", name.slice(inputPrefix.length));
+      return `Enter it at a terminal: ${command}. Then reload the gateway: ${commandLine("reload")}.`;
+    }
     if (file === undefined) {
       return `The gateway keeps the variables it was started with. Stop it, export ${name} and start it again; or start it with --env-file <file>, which it reloads when the file changes.`;
     }

@@ -1,6 +1,6 @@
 import { relative, resolve } from "node:path";
 import { channelPrefix, evaluateTrust, type SecretRegistry, type ToolServerError } from "@wirescope/tool-server";
-import type { Configuration } from "@wirescope/tool-server/config";
+import type { Configuration, Variables } from "@wirescope/tool-server/config";
 import { type Explanation, explainServer } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 import { parseDuration } from "../option-values.js";
@@ -8,6 +8,7 @@ import type { OptionValues } from "../options.js";
 import { type AdHocServer, reportStart } from "../tool-server/ad-hoc-server.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
 import { printDebug } from "../tool-server/debug-printer.js";
+import { openInputValues, usesInputs } from "../tool-server/input-values.js";
 import { loadConfiguration, readable, readVariables, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
@@ -64,18 +65,29 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   const overrides = readOAuthFile(io);
   const store = approvalsOf(io);
   const mode = values.trust ? "flag" : "approval";
+  const profile = values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined);
+  const inputsOf = async (server: string): Promise<Variables> => {
+    const entry = configuration.entries.find(({ name }) => name === server);
+    if (entry === undefined || !usesInputs(entry)) return {};
+    const vault = await openVault(values.vault, io, secrets);
+    const options = { configuration, file, variables, profile: profile ?? "default", vault, secrets, io: safeIo };
+    return openInputValues(options)
+      .stored(entry)
+      .finally(() => vault.dispose());
+  };
   return {
     file,
     configuration,
     secrets,
     io: safeIo,
-    explain: (server, lastFailure) =>
-      explainServer({
+    async explain(server, lastFailure) {
+      const known = { ...variables, ...(await inputsOf(server)) };
+      return explainServer({
         server,
         lastFailure,
         configuration,
         configurationPath: values.adHoc === undefined ? nameOf(file) : "command line",
-        variables,
+        variables: known,
         pluginRoot,
         secrets,
         ca,
@@ -89,14 +101,15 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
         async evaluateTrust(entry) {
           io.protect?.();
           const policy = await policyOf(io);
-          return evaluateTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy, mode });
+          return evaluateTrust({ entry, configurationPath: file, pluginRoot, variables: known, store, policy, mode });
         },
         oauth: {
-          profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
+          profile,
           overrides,
           openVault: () => openVault(values.vault, io, secrets),
         },
-      }),
+      });
+    },
     close: stopDebugging,
   };
 }

@@ -95,7 +95,12 @@ function readFields(members: readonly JsonMember[], entry: SourcePosition, conte
   const { fields, unused, wrong, unknown } = translateEntry(members, dialect);
   const syntax = {
     hasShellVariables: dialectOf(dialect).hasShellVariables,
-    secretInputs: new Set(inputs.filter(({ isSecret }) => isSecret).map(({ id }) => id)),
+    inputs: new Map(
+      inputs.map(({ id, isSecret, choices }) => [
+        id,
+        { ...(isSecret && { isSecret }), ...(choices.length > 0 && { choices }) },
+      ]),
+    ),
   };
   const reader: EntryReader = { entry, fields, syntax, report };
   for (const field of unused) {

@@ -5,6 +5,7 @@ export const rules = {
   "json-duplicate-key": "No object has the same key twice.",
   "file-shape": "The file is an object with one entry per server, at the top level or in an object such as mcpServers.",
   "input-shape": "An input has an id, and can be asked for.",
+  "input-value": "The value of an input is one of its choices, if it has any.",
   "server-name": "A server name is not empty and contains only printable characters.",
   "entry-shape": "An entry is an object.",
   "field-unknown": "An entry has only fields that a known program has.",

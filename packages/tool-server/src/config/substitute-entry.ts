@@ -1,4 +1,5 @@
 import { basename, resolve as resolvePath } from "node:path";
+import { commandLine } from "../command-line.js";
 import { type ErrorParts, ToolServerError } from "../errors.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import { findSecretShapes } from "../secrets/secret-shapes.js";
@@ -316,7 +317,8 @@ export function resolveOrigin(
 export function variableValue(name: string, variables: Variables): string | undefined {
   const read = (key: string): string | undefined => (Object.hasOwn(variables, key) ? variables[key] : undefined);
   if (name === "userHome") return read("HOME") ?? read("USERPROFILE");
-  return read(name) ?? (name.startsWith(inputPrefix) ? read(inputVariable(name)) : undefined);
+  // A variable takes precedence over a value that a person entered.
+  return (name.startsWith(inputPrefix) ? read(inputVariable(name)) : undefined) ?? read(name);
 }
 
 /** The value of a variable; undefined if a finding says why it is missing. */
@@ -326,7 +328,7 @@ function lookUp(
   { variables, pluginRoot, secrets }: SubstitutionContext,
   report: Report,
 ): string | undefined {
-  const { name, fallback, spelling } = variable;
+  const { name, fallback, spelling, choices } = variable;
   // If it is not available in this field, checkTemplate reports that.
   if (name === pluginRootVariable) {
     return spelling !== undefined || allowsPluginRoot(field.field) ? pluginRoot : undefined;
@@ -345,6 +347,12 @@ function lookUp(
     return undefined;
   }
   if (isSecret && value !== fallback) registerSecret(value, field, secrets);
+  if (choices !== undefined && !choices.includes(value)) {
+    const message = `The value of ${name} is not one of its choices.`;
+    const fix = `Use one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}. ${howToEnter(name)}`;
+    report("input-value", "error", { ...field, variable: name }, message, fix);
+    return undefined;
+  }
   if (value === "" && fallback === undefined) {
     const isError = isSecret || field.field === "url";
     const message = `${name} is empty, but ${who} needs it.`;
@@ -363,7 +371,7 @@ function howToSet(name: string): string {
 /** Advice for a value that a person enters. */
 function howToEnter(name: string): string {
   const id = name.slice(inputPrefix.length);
-  return `Set ${inputVariable(name)} to the value of the input ${id}, in the environment or in a file that you pass with --env-file.`;
+  return `Enter it at a terminal: ${commandLine("inputs", id)}. Or set ${inputVariable(name)} in the environment, or in a file that you pass with --env-file.`;
 }
 
 /** Registers a value, and the password in it if it is a URL or Basic credentials. */

@@ -25,14 +25,16 @@ export interface VariableReference {
   readonly spelling?: string | undefined;
   /** Whether the file says that the value is a secret. Default: the field and the name decide. */
   readonly isSecret?: boolean | undefined;
+  /** The only values that an input may have. Default: any. */
+  readonly choices?: readonly string[] | undefined;
 }
 
 /** How variables are written. */
 export interface TemplateSyntax {
   /** Whether `$NAME` is a variable. Default false. */
   readonly hasShellVariables?: boolean | undefined;
-  /** The ids of inputs whose values are secrets. Default: none. */
-  readonly secretInputs?: ReadonlySet<string> | undefined;
+  /** What the file says about inputs, by their ids. Default: nothing. */
+  readonly inputs?: ReadonlyMap<string, Pick<VariableReference, "isSecret" | "choices">> | undefined;
 }
 
 /** The variable with the root directory of the plugin or project. */
@@ -69,10 +71,7 @@ const shellReference =
  * Parses the variable references of a string. A default ends at the first `}` and is literal. A `${` that does not start a reference is
  * malformed: there is no escape for it, so that a `${` is never sent.
  */
-export function parseTemplate(
-  text: string,
-  { hasShellVariables = false, secretInputs }: TemplateSyntax = {},
-): Template {
+export function parseTemplate(text: string, { hasShellVariables = false, inputs }: TemplateSyntax = {}): Template {
   const parts: TemplatePart[] = [];
   const malformed: string[] = [];
   const addText = (piece: string): void => {
@@ -91,9 +90,7 @@ export function parseTemplate(
     }
     const name = input === undefined ? (braced ?? bare ?? "") : `${inputPrefix}${input}`;
     if (rootSpellings.has(name)) parts.push({ kind: "variable", name: pluginRootVariable, fallback, spelling: name });
-    else if (input !== undefined && secretInputs?.has(input))
-      parts.push({ kind: "variable", name, fallback, isSecret: true });
-    else parts.push({ kind: "variable", name, fallback });
+    else parts.push({ kind: "variable", name, fallback, ...(input === undefined ? {} : inputs?.get(input)) });
     if (fallback?.includes("${")) malformed.push("a default contains a variable");
   }
   addText(text.slice(from));

@@ -90,7 +90,9 @@ export function scrubbedEnvironment(
 ): Record<string, string> {
   const hidden = new Set(scrubbed);
   const rest = Object.entries(user).filter(
-    ([name, value]) => !hidden.has(name) && !name.startsWith("WIRESCOPE_") && !value?.startsWith("() {"),
+    // Inputs are named with a colon, and are no variables of an environment.
+    ([name, value]) =>
+      !name.startsWith("input:") && !hidden.has(name) && !name.startsWith("WIRESCOPE_") && !value?.startsWith("() {"),
   );
   return definedOf([...rest.map(withoutRelativeFolders), ...Object.entries(given)]);
 }

@@ -11,7 +11,7 @@ import { createOAuthCredential, type OAuthCredentialOptions } from "../../auth/o
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry, NamedField } from "../../config/entry.js";
 import type { ResolvedCommand, ResolvedEntry, Variables } from "../../config/substitute-entry.js";
-import { variablesOf } from "../../config/template.js";
+import { inputPrefix, inputVariable, variablesOf } from "../../config/template.js";
 import { variableUses } from "../../config/variable-uses.js";
 import type { TrackOperation } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
@@ -179,5 +179,10 @@ function secretsOfOthers(entry: Entry, entries: readonly Entry[]): Set<string> {
     .filter((other) => other.name !== entry.name)
     .flatMap(variableUses)
     .filter(({ variable, isSecret }) => isSecret && !own.has(variable));
-  return new Set(others.map(({ variable }) => variable));
+  // An input may be set by a variable of another name.
+  return new Set(
+    others.flatMap(({ variable }) =>
+      variable.startsWith(inputPrefix) ? [variable, inputVariable(variable)] : variable,
+    ),
+  );
 }
