@@ -59,6 +59,8 @@ interface IdentityRecord extends IdentityStatus {
   readonly idToken: string;
   readonly refreshToken: string | undefined;
   readonly tokenEndpoint: string;
+  /** Who the token is about (`sub`). */
+  readonly subject: string;
 }
 
 /** Tokens are renewed this long before they expire, because requests take time and clocks differ. */
@@ -97,7 +99,12 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
     const refreshToken = record.refreshToken;
     const { client, config } = await configure(context, url, record.clientId, clientSecret);
     const tokens = await explained(context, () => client.refreshTokenGrant(config, refreshToken));
-    return write(recordFrom(tokens, { ...record, refreshToken: tokens.refresh_token ?? refreshToken }));
+    const renewed = recordFrom(tokens, { ...record, refreshToken: tokens.refresh_token ?? refreshToken });
+    if (renewed === undefined) throw signInNeeded("the identity provider renewed no identity token.");
+    // OpenID Connect Core, section 12.2: a renewed token is of the same person.
+    if (renewed.subject !== record.subject)
+      throw signInNeeded("the identity provider renewed the token of another person.");
+    return write(renewed);
   };
 
   return {
@@ -159,9 +166,10 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
           }),
         );
         const { token_endpoint: tokenEndpoint = "" } = config.serverMetadata();
-        const record = await write(
-          recordFrom(tokens, { issuer, clientId, tokenEndpoint, refreshToken: tokens.refresh_token }),
-        );
+        const record = recordFrom(tokens, { issuer, clientId, tokenEndpoint, refreshToken: tokens.refresh_token });
+        if (record === undefined) throw new TypeError("The token response has no identity token.");
+        // A renewal that runs must not overwrite this sign-in.
+        await vault.withLock(key, () => write(record));
         reportEvent(context, "sign-in-done", "Signed in to the identity provider.");
         return statusOf(record);
       } finally {
@@ -275,39 +283,50 @@ async function cancelled<T>(context: OAuthContext, wait: () => Promise<T>, signa
 
 type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers;
 
+/** The record of a token response; undefined if it has no identity token. */
 function recordFrom(
   tokens: Tokens,
-  known: Pick<IdentityRecord, "issuer" | "clientId" | "tokenEndpoint" | "refreshToken"> & Partial<IdentityRecord>,
-): IdentityRecord {
+  known: Pick<IdentityRecord, "issuer" | "clientId" | "tokenEndpoint" | "refreshToken">,
+): IdentityRecord | undefined {
   const claims = tokens.claims();
-  const idToken = tokens.id_token ?? known.idToken;
-  if (idToken === undefined || (claims === undefined && known.idToken === undefined)) {
-    throw new TypeError("The token response has no identity token.");
-  }
+  if (tokens.id_token === undefined || claims === undefined) return undefined;
+  const { issuer, clientId, tokenEndpoint, refreshToken } = known;
   return {
-    issuer: known.issuer,
-    clientId: known.clientId,
-    tokenEndpoint: known.tokenEndpoint,
-    refreshToken: known.refreshToken,
-    idToken,
-    account: [claims?.email, claims?.name, claims?.sub].find((each) => typeof each === "string") ?? known.account,
-    expiresAt: claims === undefined ? (known.expiresAt ?? 0) : claims.exp * 1000,
-    isRenewable: known.refreshToken !== undefined,
+    issuer,
+    clientId,
+    tokenEndpoint,
+    refreshToken,
+    idToken: tokens.id_token,
+    subject: claims.sub,
+    account: [claims.email, claims.name, claims.sub].find((each) => typeof each === "string"),
+    expiresAt: claims.exp * 1000,
+    isRenewable: refreshToken !== undefined,
   };
 }
 
 function recordOf(value: JsonObject): IdentityRecord | undefined {
-  const [issuer, clientId, idToken, tokenEndpoint] = ["issuer", "clientId", "idToken", "tokenEndpoint"].map((name) =>
-    stringOf(value[name]),
-  );
+  const [issuer, clientId, idToken, tokenEndpoint, subject] = [
+    "issuer",
+    "clientId",
+    "idToken",
+    "tokenEndpoint",
+    "subject",
+  ].map((name) => stringOf(value[name]));
   const refreshToken = stringOf(value.refreshToken);
-  if (issuer === undefined || clientId === undefined || idToken === undefined || tokenEndpoint === undefined)
+  if (
+    issuer === undefined ||
+    clientId === undefined ||
+    idToken === undefined ||
+    tokenEndpoint === undefined ||
+    subject === undefined
+  )
     return undefined;
   return {
     issuer,
     clientId,
     idToken,
     tokenEndpoint,
+    subject,
     refreshToken,
     account: stringOf(value.account),
     expiresAt: typeof value.expiresAt === "number" ? value.expiresAt : 0,
