@@ -85,6 +85,10 @@ describe("closed objects", () => {
     accepted.messageSent();
     expect((await registry.getServerSockets(server.id)).socketRef).toEqual([]);
     expect((await registry.getSocket(accepted.id)).socket?.data?.messagesSent).toBe(1n);
+    const adopter = registry.addSubchannel();
+    adopter.link(accepted);
+    const { socketRef } = (await registry.getSubchannel(adopter.id)).subchannel!;
+    expect(socketRef.map(({ socketId }) => Number(socketId))).toEqual([accepted.id]);
   });
 
   test("closes the listen sockets of a server with the server", async () => {
