@@ -533,8 +533,32 @@ test("counts after close while the object is kept, and ignores counts afterwards
   first.localStreamStarted();
   const third = small.addSocket();
   third.messageSent();
+  first.messageSent();
+  first.localStreamStarted();
   expect((await small.getSocket(third.id)).socket?.data).toMatchObject({ messagesSent: 1n, streamsStarted: 0n });
   expect(await codeOf(small.getSocket(first.id))).toBe("NOT_FOUND");
+});
+
+test("never counts for another object after an object was removed, even if an event named it later", async () => {
+  const small = createRegistry({ maxClosed: 0, maxTraceEvents: 1 });
+  const gone = small.addChannel();
+  gone.callStarted();
+  gone.close();
+  const channel = small.addChannel();
+  for (let i = 0; i < 3; i += 1) channel.trace(`about it ${i}`, { child: gone });
+  channel.trace("about nothing");
+  const others = [small.addChannel(), small.addChannel(), small.addServer()];
+  for (const other of others) other.callStarted();
+  for (let i = 0; i < 5; i += 1) {
+    gone.callStarted();
+    gone.callFailed();
+  }
+  const data = [
+    (await small.getChannel(others[0]!.id)).channel?.data,
+    (await small.getChannel(others[1]!.id)).channel?.data,
+    (await small.getServer(others[2]!.id)).server?.data,
+  ];
+  expect(data.map((one) => [one?.callsStarted, one?.callsFailed])).toEqual(Array(3).fill([1n, 0n]));
 });
 
 test("rejects a limit that is not an integer with a TypeError that names it", () => {
