@@ -119,6 +119,30 @@ test("import writes what VS Code, Windsurf and Gemini CLI spell differently in t
   expect(JSON.parse(readFileSync(user.file, "utf8")).inputs).toEqual([input]);
 });
 
+test("[TS-D-CLI-7] import reads the TOML file of Codex, and writes its servers in the format of .mcp.json", async () => {
+  const toml = `model = "o3"
+[mcp_servers.tickets]
+url = "https://tickets.example/mcp"
+bearer_token_env_var = "TICKETS_TOKEN"
+tool_timeout_sec = 30
+[mcp_servers.local]
+command = "local"
+args = ["--fast"]
+enabled = false
+`;
+  write(".codex/config.toml", toml);
+  expect(await run(["import", "codex", "--yes"])).toMatchObject({ code: 0 });
+  expect(written()).toEqual({
+    tickets: {
+      type: "http",
+      url: "https://tickets.example/mcp",
+      headers: { Authorization: "Bearer ${TICKETS_TOKEN}" },
+      timeout: 30_000,
+    },
+    local: { command: "local", args: ["--fast"], disabled: true },
+  });
+});
+
 test("import keeps the settings of a server that clients share with our format", async () => {
   const gem = { httpUrl: "https://gem.example/mcp", excludeTools: ["delete"], timeout: 5000, description: "Gems" };
   write(".gemini/settings.json", { mcpServers: { gem } });
