@@ -396,7 +396,9 @@ describe("ChannelzClient", () => {
       },
     });
     const controller = new AbortController();
-    const reading = createChannelzClient(transport).getServer(1, { signal: controller.signal });
+    // Without a timeout, which would end the call as well.
+    const client = createChannelzClient(transport, { timeoutMs: 0 });
+    const reading = client.getServer(1, { signal: controller.signal });
     await started.promise;
     controller.abort();
     await expect(reading).rejects.toMatchObject({ code: "PEER_TIMEOUT", message: expect.stringMatching(/gave up/) });
