@@ -98,7 +98,7 @@ test("[TS-D-DIALECT-6] a variable takes precedence over a stored input, and must
   expect(wrong.stderr).toContain('Use one of "eu", "us".');
 });
 
-test("[TS-D-DIALECT-6] without a terminal, a missing input is an error that names the command to enter it", async () => {
+test("[TS-D-DIALECT-6] names the command to enter a missing input if there is no terminal", async () => {
   await run(["trust", "everything", "--yes"]);
   const { code, stderr } = await run(call);
   expect(code).toBe(1);

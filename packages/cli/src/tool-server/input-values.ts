@@ -120,7 +120,7 @@ async function enter(
 ): Promise<string | undefined> {
   if (io.ask === undefined) return undefined;
   const servers = entries.filter((entry) => idsOf(entry).includes(id)).map(({ name }) => JSON.stringify(name));
-  // The description is a text of the file.
+  // The description comes from the file, so it is quoted.
   const about = description === undefined ? "" : ` The file says: ${JSON.stringify(description.slice(0, 300))}`;
   io.stderr.write(`${printableText(`The input ${id} is used by ${servers.join(", ") || "no server"}.${about}`)}\n`);
   if (choices.length > 0) {
