@@ -109,7 +109,7 @@ test("makes the running gateway try a server again that had refused its token, a
   const refused = await run(["reconnect", "tickets"]);
   expect(refused).toMatchObject({ code: 1, stderr: "" });
   expect(refused.stdout).toMatch(
-    /^tickets is not connected\. The server "tickets" refused .*\n {2}Next: wirescope why tickets\n$/,
+    /^tickets is not connected\. The server "tickets" refused .*\n {2}Next: wirescope why tickets --config \S+\n$/,
   );
   expect(JSON.parse((await run(["reconnect", "--json"])).stdout).servers).toMatchObject({
     tickets: { isConnected: false, failure: { code: "UNAUTHORIZED" } },
