@@ -25,7 +25,7 @@ describe.skipIf(!isChromiumInstalled)("a sign-in in Chromium", () => {
       await page.goto(url);
       await page.getByLabel("Name").fill("ada");
       await page.getByRole("button", { name: "Sign in" }).click();
-      expect(await page.getByText("It asks for").textContent()).toBe("It asks for: notes:read offline_access");
+      expect(await page.getByText("It asks for").textContent()).toBe("It asks for: notes:read");
       await page.getByRole("button", { name: "Allow" }).click();
       await page.getByRole("heading", { name: "Signed in to notes" }).waitFor();
       seen = {
