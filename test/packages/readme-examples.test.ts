@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { transform } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { untilPrinted } from "../e2e/running-process.test.helper.js";
 import { type InstalledPackages, installNode, installPackages } from "./installed-packages.test.helper.js";
 
@@ -24,24 +26,37 @@ const commands = (start: string): string[] =>
       .map((line) => line.replace(/ {2,}.*/, "")),
   );
 
-/** The server `tickets` of the README. */
-const ticketsServer = `
-const { createInterface } = require("node:readline");
-const tools = [{ name: "search", inputSchema: { type: "object", properties: { text: { type: "string" } } } }];
-const results = {
-  initialize: ({ protocolVersion }) =>
-    ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "tickets", version: "1" } }),
-  "tools/list": () => ({ tools }),
-  "tools/call": ({ arguments: { text } }) => ({ content: [{ type: "text", text: "1 ticket about " + text }] }),
-};
-createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params } = JSON.parse(line);
-  if (id === undefined) return;
-  const known = results[method];
-  const outcome = known === undefined ? { error: { code: -32601, message: "Method not found" } } : { result: known(params) };
-  console.log(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
-});
-`;
+/** The server `notes` of the README, without a sign-in. Ends with the test. */
+async function startNotesServer(): Promise<string> {
+  const inputSchema = { type: "object", properties: { text: { type: "string" } } };
+  const results: Record<string, (params: Record<string, unknown>) => object> = {
+    initialize: ({ protocolVersion }) => ({
+      protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: "notes", version: "1" },
+    }),
+    "tools/list": () => ({ tools: [{ name: "search", inputSchema }] }),
+    "tools/call": ({ arguments: args }) => ({
+      content: [{ type: "text", text: `1 note about ${(args as { text: string }).text}` }],
+    }),
+  };
+  const server = createHttpServer(async (request, response) => {
+    if (request.method !== "POST") return void response.writeHead(405).end();
+    const { id, method, params } = JSON.parse(await text(request));
+    if (id === undefined) return void response.writeHead(202).end();
+    const result = results[method]?.(params ?? {});
+    const outcome = result === undefined ? { error: { code: -32601, message: "Method not found" } } : { result };
+    response.setHeader("content-type", "application/json");
+    return void response.end(JSON.stringify({ jsonrpc: "2.0", id, ...outcome }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
 
 let packages: InstalledPackages;
 let nodes: Awaited<ReturnType<typeof installNode>>;
@@ -56,11 +71,6 @@ beforeAll(async () => {
     "@wirescope/quirks",
   );
   nodes = await installNode(majors);
-  const tickets = { command: "node", args: ["tickets-server.cjs"] };
-  const project = join(packages.folder, "project");
-  await mkdir(project);
-  await writeFile(join(project, "tickets-server.cjs"), ticketsServer);
-  await writeFile(join(project, ".mcp.json"), JSON.stringify({ mcpServers: { tickets } }));
 });
 
 afterAll(() => Promise.all([packages?.remove(), nodes?.remove()]));
@@ -92,19 +102,25 @@ describe.each(majors)("installed packages on Node %i", (major) => {
     expect(await shell("node --version")).toMatch(new RegExp(`^v${major}\\.`));
   });
 
-  test("checks, approves and calls a server, and connects a client, with the commands of the README", async () => {
-    const [check, trust, call, login, install, ...others] = commands("wirescope ").filter((line) =>
-      /^wirescope (check|trust|call|login|install)/.test(line),
-    );
-    expect({ others, login }).toEqual({ others: [], login: "wirescope login notes" });
-    expect(await shell(`cd project && npx ${check}`)).toContain("1 server");
-    await shell(`cd project && npx ${trust} --yes`);
-    expect(await shell(`cd project && npx ${call}`)).toContain("1 ticket about refund");
-    expect(await shell(`cd project && npx ${install} --dry-run`)).toContain("wirescope");
+  test("lists the tools of a server, calls one, keeps the server and connects a client, with the commands of the README", async () => {
+    const url = await startNotesServer();
+    const folder = `notes-${major}`;
+    await mkdir(join(packages.folder, folder));
+    const [block = ""] = blocks("").filter((each) => each.includes("wirescope add "));
+    const [list, call, add, status, install, ...others] = block
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.replace(/ {2,}.*/, "").replaceAll("https://notes.example.com/mcp", url));
+    expect(others).toEqual([]);
+    expect(await shell(`cd ${folder} && npx ${list}`)).toContain("search");
+    expect(await shell(`cd ${folder} && npx ${call}`)).toContain("1 note about refund");
+    expect(await shell(`cd ${folder} && npx ${add}`)).toContain("Added notes");
+    expect(await shell(`cd ${folder} && npx ${status}`)).toMatch(/^notes +connected +1 /m);
+    expect(await shell(`cd ${folder} && npx ${install} --dry-run`)).toContain("wirescope");
   });
 
   test("starts the demonstration, and reads it with the commands that it prints", async () => {
-    const demo = start([bin, "demo", "--json", "--port", "0"]);
+    const demo = start([bin, "demo", "--json", "--port", "0", "--print-token"]);
     const { endpoint, token } = JSON.parse(await untilPrinted(demo, /\n/));
     for (const command of ["tree", "tools --endpoint", "channels"]) {
       expect(await shell(`npx wirescope ${command}`), command).toContain("clock");
