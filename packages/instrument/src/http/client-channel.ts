@@ -18,7 +18,7 @@ export interface ClientSubchannel {
   readonly channels: Set<ClientChannel>;
 }
 
-/** A channel over connections of `node:http`: one of an origin, or one whose calls somebody else counts. */
+/** A channel over connections of `node:http`: one for an origin, or one whose calls another instrument counts. */
 export class ClientChannel implements ExchangeCounters {
   readonly isClient = true;
   readonly registry: Registry;

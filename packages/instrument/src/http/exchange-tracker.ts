@@ -20,7 +20,7 @@ export interface ExchangeHolder {
   exchangeEnded(exchange: ExchangeTracker): void;
 }
 
-/** Where an exchange is counted. */
+/** The counters of an exchange. */
 export interface ExchangeCounters extends ExchangeHolder {
   readonly isClient: boolean;
   readonly calls: readonly CallCounters[];
@@ -83,7 +83,7 @@ export class ExchangeTracker {
     for (const counter of counters.calls) counter.callStarted();
   }
 
-  /** Where it is counted, until it is over. */
+  /** Its counters; undefined once it has ended. */
   get counters(): ExchangeCounters | undefined {
     return this.#counters;
   }

@@ -75,7 +75,7 @@ export class ServerConnection implements ExchangeCounters {
     exchanges.pop();
   }
 
-  /** Shows the connection no longer. What is under way on it is counted to its end. */
+  /** Removes the connection from the registry. Exchanges in progress are counted to their end. */
   stop(reason: string): void {
     this.#socket.off(errorMonitor, this.#onError);
     this.#socket.off("close", this.#onClose);
@@ -89,7 +89,7 @@ export class ServerConnection implements ExchangeCounters {
   };
 
   readonly #onClose = (): void => {
-    // Where the connection became something else, the end of what this side sends is the end of the stream.
+    // If the connection was upgraded, the stream ends when this side ends its output.
     const hasEnded = this.#cause === "" && this.#socket.writableFinished;
     for (const exchange of [...this.#exchanges]) exchange.connectionClosed(hasEnded);
     this.stop("");

@@ -17,9 +17,9 @@ import type { StreamCounters } from "./stream-tracker.js";
 export interface FollowedSession extends SessionTarget {
   /** Under which it stands. */
   readonly channel: ChannelHandle;
-  /** Whether its streams are the calls of the channel; else somebody counts these who knows better what a call is. */
+  /** Whether its streams count as the channel's calls. False if another instrument, which knows what a call is, counts them. */
   readonly countsCalls: boolean;
-  /** What follows from how the session does; undefined if that is somebody else's affair. */
+  /** Sets the channel's state from the session's; undefined if another instrument does. */
   readonly connectivity: Connectivity | undefined;
   /** Hears that the session is shown no longer, and why. */
   readonly onEnded?: (why: string) => void;

@@ -174,7 +174,7 @@ function followFile(stream: ServerStreamMethods): void {
   Object.defineProperty(stream, "destroy", { value: watched, configurable: true, writable: true, enumerable: false });
 }
 
-/** What a server pushes is a stream that it begins itself, beside one that it was asked for. */
+/** A push is a stream that the server starts itself, in addition to the requested one. */
 function watchPushes(prototype: ServerStreamMethods): void {
   const { pushStream } = prototype;
   prototype.pushStream = function (headers, options, callback) {

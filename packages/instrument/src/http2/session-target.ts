@@ -34,7 +34,7 @@ export function targetOfSession(session: ClientHttp2Session): string {
   return typeof authority === "string" && typeof protocol === "string" ? originOf(`${protocol}//${authority}`) : "";
 }
 
-/** Where a target leads, as the target of a subchannel: `host:port`, with its port in any case; or `unix:` and the path. */
+/** The target of a subchannel: `host:port`, always with the port, or `unix:` and the path. */
 export function addressOfTarget(target: string): string {
   const url = /^https?:/.test(target) ? parseUrl(target) : undefined;
   if (url === undefined) return target;

@@ -12,7 +12,7 @@ export interface SessionTracker extends StreamCounters {
   early: StreamTracker[];
   /** Hears that this end takes leave, with the code of its GOAWAY. */
   readonly onGoawaySent?: (code: number) => void;
-  /** Called when the session is destroyed because of an error, before anybody else hears of that. */
+  /** Called when the session is destroyed because of an error, before other listeners are called. */
   readonly onFailed?: (error: Error) => void;
 }
 
@@ -52,7 +52,7 @@ export function trackSession(session: Http2Session, tracker: SessionTracker): vo
   (session as unknown as SessionMethods)[sessionKey] = tracker;
 }
 
-/** Counts nothing of a session any more, but for the streams that are under way. */
+/** Stops counting a session, except for its streams in progress. */
 export function untrackSession(session: Http2Session): void {
   delete (session as unknown as SessionMethods)[sessionKey];
 }

@@ -1,6 +1,6 @@
 import { constants, type Http2Stream } from "node:http2";
 
-/** What Node keeps on a stream beside its documented interface. Each may be missing. */
+/** Undocumented properties of Node's streams. Each may be missing. */
 interface Handle {
   readonly bytesWritten?: unknown;
 }
@@ -11,7 +11,7 @@ interface ReadableState {
   readonly ended?: boolean;
 }
 
-/** The chunks that a stream received before anybody read it, and null at its end. */
+/** The chunks that a stream received before it was read, and null at its end. */
 export function* unreadChunks(stream: Http2Stream): Generator<unknown, void, undefined> {
   const { buffer, ended } = (stream as { readonly _readableState?: ReadableState })._readableState ?? {};
   if (buffer !== undefined) yield* buffer;

@@ -7,7 +7,7 @@ import { MessageCounter } from "../messages/message-counter.js";
 import { errorCodeName } from "./error-codes.js";
 import { hasSentBytes, hasSentEndOfStream, isEndedBeforeReset } from "./stream-internals.js";
 
-/** Where the streams of a session are counted. */
+/** The counters for the streams of a session. */
 export interface StreamCounters {
   /** Undefined while a client is not connected. */
   readonly socket: SocketHandle | undefined;
@@ -17,7 +17,7 @@ export interface StreamCounters {
   readonly isClient: boolean;
   /** Whether the server began them. */
   readonly arePushed: boolean;
-  /** How many are under way. */
+  /** How many are in progress. */
   openStreams: number;
 }
 
@@ -79,7 +79,7 @@ export class StreamTracker {
     if (this.#isAskedInPath) this.#countQuestionInPath(isClient);
   }
 
-  /** Where it is counted, until it is over. */
+  /** Its counters; undefined once it has ended. */
   get counters(): StreamCounters | undefined {
     return this.#counters;
   }
@@ -148,7 +148,7 @@ export class StreamTracker {
     if (this.#sendsFile) this.#hasSentFile ||= hasSentEndOfStream(stream);
   }
 
-  /** All that was to be sent is written: a body without envelopes was a message. Node also ends what was reset, unsent. */
+  /** Everything is written: a body without envelopes was one message. Node also ends a stream that was reset before anything was sent. */
   allWritten(stream: Http2Stream): void {
     const isUnsent =
       stream.rstCode || (this.#counters?.isClient === false && !(stream as ServerHttp2Stream).headersSent);

@@ -29,7 +29,7 @@ export class MessageCounter {
     this.#status = undefined;
   }
 
-  /** What the status envelope held, where the body ended with one. */
+  /** The content of the status envelope, if the body ended with one. */
   get status(): string | undefined {
     return this.#status?.toString();
   }

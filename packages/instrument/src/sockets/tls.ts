@@ -9,7 +9,7 @@ interface KnownSecurity {
   readonly security: SocketSecurity;
 }
 
-/** Reading certificates takes Node some 50 µs, and they stay the same: each is read once, if somebody asks. */
+/** Reading certificates takes Node some 50 µs, and they stay the same: each is read once, on demand. */
 const knownSecurity = new WeakMap<TLSSocket, KnownSecurity>();
 
 /** The local certificate shown last, which is the same for all connections of a server: they share one copy. */

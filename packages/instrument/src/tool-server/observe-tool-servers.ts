@@ -1,6 +1,12 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Registry } from "@wirescope/channelz";
-import type { ConnectionInfo, ToolServerChannelName, ToolServerMessages } from "@wirescope/tool-server";
+import type {
+  ConnectionInfo,
+  SocketInfo,
+  ToolServerChannelName,
+  ToolServerMessages,
+  TransportInfo,
+} from "@wirescope/tool-server";
 import { claimSocket } from "../claimed-sockets.js";
 import { guardListener } from "../guard-listener.js";
 import { SharedObservation } from "../observation.js";
@@ -17,12 +23,14 @@ export interface ObserveToolServersOptions {
 export interface ToolServersObservation {
   /** The id of the channel that shows a connection; undefined if none does, or not any more. */
   channelId(connection: ConnectionInfo): number | undefined;
+  /** The id of the object that shows a connection, a transport or a socket, also after it closed; undefined if none does. */
+  objectId(info: ConnectionInfo | TransportInfo | SocketInfo): number | undefined;
   /** Takes all tool servers out of the registry. From then on they cost no more than a check; they can be observed again. */
   stop(): void;
 }
 
-/** Credential operations are in the trace as well. */
-type ShownChannelName = Exclude<ToolServerChannelName, `credential:${string}`>;
+/** Credential operations are in the trace as well, and so is a failure to connect. */
+type ShownChannelName = Exclude<ToolServerChannelName, `credential:${string}` | "transport:connecting">;
 
 /** One for each channel, so that a channel which is forgotten does not compile. */
 type Listeners = { readonly [Name in ShownChannelName]: (message: ToolServerMessages[Name]) => void };
@@ -49,6 +57,7 @@ export function observeToolServers({ registry }: ObserveToolServersOptions): Too
   const stop = observation.join(registry, () => listen(registry));
   return {
     channelId: (connection) => shown.get(registry)?.channelId(connection),
+    objectId: (info) => shown.get(registry)?.objectId(info),
     stop: () => stop("no longer observed"),
   };
 }

@@ -44,6 +44,11 @@ export class ToolServerObjects {
     return connection?.isClosed === false ? connection.handle.id : undefined;
   }
 
+  /** The id of the object that shows it, also after it closed; undefined if none does. */
+  objectId(info: ConnectionInfo | TransportInfo | SocketInfo): number | undefined {
+    return this.#find(info)?.handle.id;
+  }
+
   openConnection(info: ConnectionInfo, state: "IDLE" | "UNKNOWN"): ObservedCalls | undefined {
     const known = this.#connections.get(info);
     if (known !== undefined || ended.has(info)) return known;

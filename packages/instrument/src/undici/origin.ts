@@ -1,5 +1,5 @@
 import { parseUrl } from "@wirescope/channelz/internal";
-/** Where a client of undici connects to. */
+/** The origin that a client of undici connects to. */
 export interface Origin {
   /** `http:` or `https:`. */
   readonly protocol: string;

@@ -8,7 +8,7 @@ import { headerOf, type UndiciRequest } from "./undici-messages.js";
 
 /** Follows one request of undici and its response, and counts what they did; an exchange counts as one stream. */
 export class UndiciExchange {
-  /** Where it is sent. */
+  /** Its destination. */
   readonly origin: Origin;
   readonly #question: BodyShape;
   readonly #isAskedInPath: boolean;
@@ -16,7 +16,7 @@ export class UndiciExchange {
   readonly #mayUpgrade: boolean;
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
-  /** Where it is counted, as soon as it is known that nothing else shows this request. */
+  /** Its counters, once it is known that no other instrument shows this request. */
   #channel: UndiciChannel | undefined;
   #connection: UndiciConnection | undefined;
   #isOver = false;

@@ -13,7 +13,7 @@ export interface UndiciRequest {
   readonly upgrade?: unknown;
 }
 
-/** Where a client connects to, and the function by which it does. */
+/** The origin of a client, and its connect function. */
 interface Connecting {
   readonly connectParams: { readonly hostname: string; readonly protocol: string; readonly port: string };
   readonly connector: object;
