@@ -1,6 +1,9 @@
 export { type ChannelzPackage, channelzPackages } from "./channelz-package.js";
 export type { ChannelzClient, ChannelzClientOptions } from "./client/client.js";
+export { type Gathered, type GatherOptions, gatherOrigins, type OriginSource } from "./client/gather.js";
 export type { Unreadable } from "./client/look-up.js";
+export { type MergedSource, type MergeOptions, mergeSources, type OriginStatus } from "./client/merge-sources.js";
+export { createOriginIds, type OriginId, type OriginIds } from "./client/origin-ids.js";
 export { type ReadTreeOptions, readTree } from "./client/read-tree.js";
 export type { ChannelNode, ServerNode, SocketNode, SubchannelNode, Tree, TreeCut, TreeNode } from "./client/tree.js";
 export {

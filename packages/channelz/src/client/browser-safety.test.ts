@@ -29,17 +29,25 @@ function reachFrom(entry: string): { files: Set<string>; modules: Set<string> } 
   return { files, modules };
 }
 
-test("[CZ-D-CLIENT-4] the client imports no Node.js module and no package that needs one", () => {
-  const { files, modules } = reachFrom(resolve(here, "index.ts"));
-  expect([...files].map((file) => file.slice(dirname(here).length + 1))).toContain("client/walk-pages.ts");
-  expect([...modules].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
-  // These two run in browsers; connect-node does not.
-  for (const name of modules) expect(name).toMatch(/^@bufbuild\/protobuf(\/|$)|^@connectrpc\/connect(\/|$)/);
-});
+const entries = [
+  { entry: "client/index.ts", reaches: "client/walk-pages.ts" },
+  { entry: "timeline/index.ts", reaches: "timeline/bounded-source.ts" },
+];
 
-test("[CZ-D-CLIENT-4] the packages that the client needs import no Node.js module either", () => {
+test.each(entries)(
+  "[CZ-D-CLIENT-4] $entry imports no Node.js module and no package that needs one",
+  ({ entry, reaches }) => {
+    const { files, modules } = reachFrom(resolve(dirname(here), entry));
+    expect([...files].map((file) => file.slice(dirname(here).length + 1))).toContain(reaches);
+    expect([...modules].filter((name) => name.startsWith("node:") || builtinModules.includes(name))).toEqual([]);
+    // These two run in browsers; connect-node does not.
+    for (const name of modules) expect(name).toMatch(/^@bufbuild\/protobuf(\/|$)|^@connectrpc\/connect(\/|$)/);
+  },
+);
+
+test.each(entries)("[CZ-D-CLIENT-4] the packages that $entry needs import no Node.js module either", ({ entry }) => {
   const require = createRequire(import.meta.url);
-  const { modules } = reachFrom(resolve(here, "index.ts"));
+  const { modules } = reachFrom(resolve(dirname(here), entry));
   for (const name of modules) {
     const entry = require.resolve(name).replace("/cjs/", "/esm/");
     const waiting = [entry];

@@ -109,7 +109,7 @@ export const channel = (
 });
 export const subchannel = (
   id: number,
-  children: Partial<Pick<SubchannelInit, "channelRef" | "subchannelRef" | "socketRef">> = {},
+  children: Partial<Pick<SubchannelInit, "channelRef" | "subchannelRef" | "socketRef" | "data">> = {},
 ): SubchannelInit => ({
   ref: { subchannelId: BigInt(id), name: `subchannel ${id}` },
   ...children,

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
-import { printableText } from "../printable-text.js";
+import { printableText } from "../text/printable-text.js";
 
 /** The call and the peer, for error messages. */
 export interface PeerCall {

@@ -1,85 +1,14 @@
-import { ChannelzError } from "../errors.js";
-import type { Server, Socket } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { Source } from "../source.js";
-import { isOfOneObject, lookUp, type Unreadable } from "./look-up.js";
-import { mapBounded } from "./map-bounded.js";
+import { type ReadInventoryOptions, readInventory } from "./read-inventory.js";
 import { plantTree, type Tree } from "./tree.js";
-import { defaultConcurrency, type WalkedChannel, type WalkGraphOptions, walkAllChannels, walkServers } from "./walk.js";
-import { defaultMaxObjects, limitReached } from "./walk-pages.js";
-import { type OwnedSocketRef, walkSocketsOfServer } from "./walk-sockets.js";
 
 /** How a tree is read. `maxObjects` counts channels with subchannels, servers, and sockets, each separately. */
-export interface ReadTreeOptions extends WalkGraphOptions {
-  /** Read each socket in short, or show just their refs, which saves one call per socket. Default "summary". */
-  readonly sockets?: "summary" | "refs" | undefined;
-}
+export type ReadTreeOptions = ReadInventoryOptions<"summary" | "refs">;
 
 /**
  * Reads the whole tree of a source: channels down to their sockets, servers and theirs. What closes meanwhile is left out. If
  * reading stops early, the tree holds what was read until then, and `stoppedBy` says why; it rejects if nothing was read.
  */
 export async function readTree(source: Source, options: ReadTreeOptions = {}): Promise<Tree> {
-  const { signal, pageSize, maxObjects = defaultMaxObjects } = options;
-  let stoppedBy: ChannelzError | undefined;
-  const keepWhatWasRead = async (reading: Promise<void>): Promise<void> => {
-    try {
-      await reading;
-    } catch (error) {
-      if (!ChannelzError.is(error)) throw error;
-      stoppedBy ??= error;
-    }
-  };
-
-  const channels = { channel: new Map<bigint, WalkedChannel>(), subchannel: new Map<bigint, WalkedChannel>() };
-  const servers: { server: Server; sockets: OwnedSocketRef[]; unreadable?: ChannelzError }[] = [];
-  const socketIds = new Set<bigint>();
-  const addSocket = (id: bigint): void => {
-    if (id <= 0n || socketIds.has(id)) return;
-    if (socketIds.size >= maxObjects) throw limitReached("sockets", maxObjects);
-    socketIds.add(id);
-  };
-
-  async function readChannels(): Promise<void> {
-    for await (const walked of walkAllChannels(source, options)) {
-      if (channels.channel.size + channels.subchannel.size >= maxObjects) throw limitReached("channels", maxObjects);
-      channels[walked.kind].set(walked.id, walked);
-      for (const { socketId } of walked.object?.socketRef ?? []) addSocket(socketId);
-    }
-  }
-
-  async function readServers(): Promise<void> {
-    for await (const server of walkServers(source, { signal, pageSize, maxObjects })) {
-      const entry: (typeof servers)[number] = { server, sockets: [] };
-      servers.push(entry);
-      try {
-        for await (const owned of walkSocketsOfServer(source, server, options)) {
-          addSocket(owned.ref.socketId);
-          entry.sockets.push(owned);
-        }
-      } catch (error) {
-        if (!isOfOneObject(error, signal)) throw error;
-        entry.unreadable = error;
-      }
-    }
-  }
-
-  const sockets = new Map<bigint, Socket | Unreadable | undefined>();
-  async function readSockets(): Promise<void> {
-    const read = async (id: bigint) => ({
-      id,
-      found: await lookUp(source.getSocket(id, { signal, summary: true }), signal),
-    });
-    for await (const { id, found } of mapBounded(socketIds, options.concurrency ?? defaultConcurrency, read)) {
-      if (found === undefined) continue;
-      if ("unreadable" in found) sockets.set(id, found);
-      else if (found.socket !== undefined) sockets.set(id, found.socket);
-    }
-  }
-
-  await keepWhatWasRead(readChannels());
-  await keepWhatWasRead(readServers());
-  if (options.sockets === "refs") for (const id of socketIds) sockets.set(id, undefined);
-  else await keepWhatWasRead(readSockets());
-  if (stoppedBy !== undefined && channels.channel.size === 0 && servers.length === 0) throw stoppedBy;
-  return plantTree({ ...channels, servers, sockets, stoppedBy });
+  return plantTree(await readInventory(source, options));
 }

@@ -30,7 +30,7 @@ export type SocketNode = Node<"socket", Socket> & Pick<SocketOwner, "role">;
 /** Any node of a tree. */
 export type TreeNode = ChannelNode | SubchannelNode | ServerNode | SocketNode;
 
-/** All that a process holds, as a tree: finite, and each object shown in full once, whatever the refs of the peer are. */
+/** The objects of a process as a tree. It is finite and shows each object in full once, whatever the peer's refs are. */
 export interface Tree {
   readonly channels: readonly TreeNode[];
   readonly servers: readonly TreeNode[];

@@ -138,7 +138,7 @@ describe("a peer that cannot be reached", () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     expect(await failure(`unix:${join(folder, "none")}`)).toMatch(/ENOENT.*check the path/);
     writeFileSync(join(folder, "file"), "");
-    expect(await failure(`unix:${join(folder, "file")}`)).toMatch(/Nobody listens on that socket file|not a socket/);
+    expect(await failure(`unix:${join(folder, "file")}`)).toMatch(/Nothing listens on that socket file|not a socket/);
   });
 
   test("suggests --tls if only the peer uses TLS", async () => {

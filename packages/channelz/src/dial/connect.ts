@@ -1,6 +1,7 @@
 import type { ChannelzPackage } from "../channelz-package.js";
 import { type ChannelzClient, createChannelzClient, defaultTimeoutMs } from "../client/client.js";
 import { ChannelzError } from "../errors.js";
+import type { OwnConnection } from "../own-connection.js";
 import { createGrpcTransport } from "./grpc-transport.js";
 import { type DialTlsOptions, openSocket, prepareTls } from "./open-socket.js";
 import { formatAuthority, formatTarget, isLocal, parseTarget, type Target } from "./parse-target.js";
@@ -31,6 +32,8 @@ export interface ConnectChannelzOptions {
 export interface ChannelzConnection extends ChannelzClient, AsyncDisposable {
   /** The target, as people write it. */
   readonly target: string;
+  /** This end of the connection, to compare with what the peer reports about it; undefined while none is open. */
+  ownConnection(): OwnConnection | undefined;
   /** Ends the connection and every read in progress; resolves when its sockets are closed. */
   close(): Promise<void>;
 }
@@ -67,7 +70,7 @@ export function connectChannelz(target: string, options: ConnectChannelzOptions 
       new ChannelzError("PEER_UNAVAILABLE", `The connection to ${label} is closed. Connect again to read.`),
     );
   };
-  return { ...client, target: label, close, [Symbol.asyncDispose]: close };
+  return { ...client, target: label, ownConnection: session.own, close, [Symbol.asyncDispose]: close };
 }
 
 function tlsOf(target: Target, label: string, tls: ConnectChannelzOptions["tls"]): DialTlsOptions | undefined {
@@ -146,8 +149,8 @@ function adviseOnConnection(cause: unknown, dialled: Dialled): string {
   if (known !== undefined) return known;
   if (code === "ECONNREFUSED") {
     return dialled.isUnix
-      ? "Nobody listens on that socket file: is the process running?"
-      : "Nobody listens on that port: is the process running, and is the port right?";
+      ? "Nothing listens on that socket file: is the process running?"
+      : "Nothing listens on that port: is the process running, and is the port right?";
   }
   if (/^ERR_SSL_\w*ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNKNOWN_CA|HANDSHAKE_FAILURE)/.test(code)) {
     return "The peer asks for a client certificate that it trusts: give one with its key.";

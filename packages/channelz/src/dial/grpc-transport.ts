@@ -15,7 +15,7 @@ export interface GrpcTransportOptions {
 /**
  * A transport for unary gRPC on a session, without compression.
  *
- * Who lists ten thousand sockets makes ten thousand calls, and each costs a fraction of what it costs with the transport of
+ * Listing ten thousand sockets takes ten thousand calls, and each costs a fraction of what it costs with the transport of
  * connect-node, which is made for streams.
  */
 export function createGrpcTransport(session: PeerSession, options: GrpcTransportOptions): Transport {

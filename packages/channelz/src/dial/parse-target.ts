@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
 import { ChannelzError } from "../errors.js";
-import { printableText } from "../printable-text.js";
+import { printableText } from "../text/printable-text.js";
 
 /** A host and a port, with the TLS and the path prefix that a url may bring. */
 export interface TcpTarget {
@@ -21,7 +21,7 @@ export interface UnixTarget {
   readonly path: string;
 }
 
-/** Where a peer is. */
+/** The address of a peer. */
 export type Target = TcpTarget | UnixTarget;
 
 const loopback = "127.0.0.1";

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
 import type { Socket } from "node:net";
+import { grantedWindow, type OwnConnection } from "../own-connection.js";
 import type { OpeningSocket } from "./open-socket.js";
 
 /** The HTTP/2 connection to one peer: opened when a request needs it, and opened again after it broke. */
@@ -8,13 +9,15 @@ export interface PeerSession {
   request(headers: OutgoingHttpHeaders): Promise<ClientHttp2Stream>;
   /** Gives up on the connection of a stream: what runs on it may finish, and the next request gets another. */
   distrust(stream: ClientHttp2Stream): void;
+  /** This end of the connection that is open; undefined if none is. */
+  own(): OwnConnection | undefined;
   /** Ends all requests for this reason, and refuses further ones; resolves when every socket is closed. */
   close(reason: Error): Promise<void>;
 }
 
 /**
  * A session over the sockets that `openSocket` begins, which have `connectTimeoutMs` to get ready (0: for ever). It keeps
- * the process alive only while a request is under way.
+ * the process alive only while a request is in progress.
  */
 export function createPeerSession(
   authority: string,
@@ -23,6 +26,7 @@ export function createPeerSession(
 ): PeerSession {
   const sockets = new Set<Socket>();
   let current: Promise<Connection> | undefined;
+  let latest: Connection | undefined;
   let closedFor: Error | undefined;
 
   async function open(onUnusable: () => void): Promise<Connection> {
@@ -62,12 +66,16 @@ export function createPeerSession(
         if (closedFor !== undefined) throw closedFor;
         const opening = acquire();
         const connection = await opening;
+        latest = connection;
         if (connection.isUsable()) return connection.request(headers);
         if (current === opening) current = undefined;
       }
     },
     distrust(stream) {
       stream.session?.close();
+    },
+    own() {
+      return latest?.isUsable() ? latest.own() : undefined;
     },
     async close(reason) {
       closedFor = reason;
@@ -85,6 +93,7 @@ export function createPeerSession(
 interface Connection {
   isUsable(): boolean;
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream;
+  own(): OwnConnection;
 }
 
 /** HTTP/2 on a connected socket. Calls `onUnusable` when no further request may begin on it. */
@@ -100,12 +109,17 @@ async function createConnection(authority: string, socket: Socket, onUnusable: (
   session.once("close", onUnusable);
   session.on("error", onUnusable);
   await opened(session);
+  session.setLocalWindowSize(grantedWindow);
   session.unref();
+  // A Unix socket has none.
+  const localPort = socket.localPort || undefined;
+  let requests = 0;
 
   return {
     isUsable: () => !session.closed && !session.destroyed,
     request(headers) {
       const stream = session.request(headers);
+      requests += 1;
       streams.add(stream);
       session.ref();
       stream.once("close", () => {
@@ -114,6 +128,7 @@ async function createConnection(authority: string, socket: Socket, onUnusable: (
       });
       return stream;
     },
+    own: () => ({ localPort, grantedWindow, requests }),
   };
 }
 

@@ -28,6 +28,7 @@ const judge = (
   createGuard({ isLocal: true, allowedHosts: [], allowedOrigins: [], checkToken: undefined, ...options })({
     httpVersion,
     method,
+    path: "/",
     headers,
     isEncrypted: false,
   });

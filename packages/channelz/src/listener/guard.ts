@@ -11,6 +11,8 @@ import type { TokenCheck } from "./token.js";
 export interface GuardedRequest {
   readonly httpVersion: 1 | 2;
   readonly method: string;
+  /** Without the query. */
+  readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly isEncrypted: boolean;
   /** Whether it is for a path that needs no token. Default false. */
@@ -28,6 +30,12 @@ export type Verdict =
 /** Judges a request before anything else sees it. */
 export type Guard = (request: GuardedRequest) => Verdict;
 
+/**
+ * How a request without a token is admitted: by something else that it carries, such as a cookie, or because its path is public. A
+ * public path can be opened by a link on another site. `refused` is the reason why what it carries is not enough. Undefined: it needs a token.
+ */
+export type Admission = "authenticated" | "public" | { readonly refused: string } | undefined;
+
 export interface GuardOptions {
   /** Whether only this machine can reach the listener. */
   readonly isLocal: boolean;
@@ -36,6 +44,8 @@ export interface GuardOptions {
   /** Origins whose pages may call, in addition to the listener's own. */
   readonly allowedOrigins: readonly string[];
   readonly checkToken: TokenCheck | undefined;
+  /** Decides about requests without a token. Default: all need one. */
+  readonly admit?: ((request: GuardedRequest) => Admission) | undefined;
 }
 
 const pass: Verdict = { outcome: "pass" };
@@ -77,6 +87,13 @@ export function createGuard(options: GuardOptions): Guard {
     return isIP(host) !== 0 && (!options.isLocal || isLoopbackAddress(host));
   };
 
+  /** Whether a person follows a link on another site to a public page. */
+  const isLinkToPage = (request: GuardedRequest): boolean => {
+    const { method, headers } = request;
+    const isLink = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+    return method === "GET" && isLink && options.admit?.(request) === "public";
+  };
+
   return (request) => {
     const { headers } = request;
     // Another HTTP implementation on the way may have decided by the other one (RFC 9112, section 3.2).
@@ -102,7 +119,7 @@ export function createGuard(options: GuardOptions): Guard {
       else if (
         origin !== undefined
           ? !isSameOrigin(origin, request)
-          : site !== undefined && site !== "same-origin" && site !== "none"
+          : site !== undefined && site !== "same-origin" && site !== "none" && !isLinkToPage(request)
       ) {
         return refuse(
           grpcCode.permissionDenied,
@@ -120,6 +137,10 @@ export function createGuard(options: GuardOptions): Guard {
     if (options.checkToken !== undefined && request.isPublic !== true) {
       const presented = bearerTokenOf(headers.authorization);
       if (presented === undefined) {
+        // Pages of other origins have to send the token: what browsers send by themselves counts for our own only.
+        const admission = allowedOrigin === undefined ? options.admit?.(request) : undefined;
+        if (admission === "authenticated" || admission === "public") return pass;
+        if (admission !== undefined) return refuse(grpcCode.permissionDenied, admission.refused);
         return refuse(
           grpcCode.unauthenticated,
           "A token is needed. Send the header authorization: Bearer <token>.",

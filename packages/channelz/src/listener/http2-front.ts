@@ -69,7 +69,7 @@ export function createHttp2Front({
   }
 
   return async (connection) => {
-    // Who speaks HTTP/2 calls services. A stream cannot be kept waiting: one without a body would end before anybody listens.
+    // Clients of HTTP/2 call services. A stream cannot wait for them to load: one without a body would end before it has a listener.
     if (services.current === undefined) {
       connection.awaiting = "us";
       await services.load();

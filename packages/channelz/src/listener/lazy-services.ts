@@ -7,7 +7,7 @@ export interface Services {
   readonly connect: ConnectHandler;
 }
 
-/** The services of a listener, loaded when somebody first looks: until then a process pays for counting only. */
+/** The services of a listener, loaded for the first call: until then a process pays for counting only. */
 export interface LazyServices {
   /** Undefined until they are loaded, and where that failed. */
   readonly current: Services | undefined;

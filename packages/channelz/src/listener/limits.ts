@@ -2,7 +2,7 @@
 export interface ListenLimits {
   /**
    * Connections at once. At the bound a newcomer takes the place of the connection that has gone longest without an open
-   * request; where every connection has one, the newcomer is refused. Default 1024.
+   * request; if every connection has one, the new connection is refused. Default 1024.
    */
   readonly maxConnections: number;
   /**

@@ -9,7 +9,7 @@ import type { Connection } from "./connection.js";
 import { createConnections, type ListenerStats } from "./connections.js";
 import type { CorsAdditions } from "./cors.js";
 import type { MoreServices } from "./create-services.js";
-import { createGuard } from "./guard.js";
+import { type Admission, createGuard, type GuardedRequest } from "./guard.js";
 import { createHttpFront, type HttpObserver } from "./http-front.js";
 import { createLazyServices } from "./lazy-services.js";
 import { completeLimits, type ListenLimits } from "./limits.js";
@@ -18,7 +18,7 @@ import type { Fallback } from "./request-pipeline.js";
 import { createTlsFront } from "./tls-front.js";
 import { createTokenCheck } from "./token.js";
 
-/** Where a listener listens, which clients may call, and what it serves in addition to Channelz. */
+/** The address of a listener, which clients may call, and what it serves in addition to Channelz. */
 export interface ListenOptions {
   /**
    * The address or name to listen on. Default `127.0.0.1`. One that other machines can reach is refused (LISTEN_EXPOSED)
@@ -47,12 +47,12 @@ export interface ListenOptions {
   readonly allowedOrigins?: readonly string[];
   /** Bounds on what peers can take. */
   readonly limits?: Partial<ListenLimits>;
-  /** More services on the same port, behind the same guard; asked for once, when somebody first calls a service. */
+  /** More services on the same port, behind the same guard. Called once, before the first call of a service. */
   readonly services?: () => MoreServices | Promise<MoreServices>;
-  /** The health to serve, where the application has one; its `shutdown` is called on close. Default: one of its own. */
+  /** The application's health service; its `shutdown` is called on close. Default: the listener creates one. */
   readonly health?: Health;
   /**
-   * Whether the process lives on for the listener's sake alone. Default true; false for a job that should end when its work
+   * Whether the listener alone keeps the process running. Default true; false for a job that should end when its work
    * is done, looked at or not.
    */
   readonly keepsProcessAlive?: boolean;
@@ -60,15 +60,20 @@ export interface ListenOptions {
   readonly fallback?: Fallback;
   /** Paths that need no token; Host and Origin are checked all the same. Default: none. */
   readonly publicPaths?: readonly string[];
+  /**
+   * Decides about requests without a token, after Host and Origin were checked: for callers that authenticate in another way, such as
+   * browsers. It is not asked for pages of `allowedOrigins`, nor if no token is configured. Default: all need the token.
+   */
+  readonly admit?: (request: Pick<GuardedRequest, "method" | "path" | "headers">) => Admission;
   /** Whether an address that other machines can reach is refused without TLS, even with a token. Default false. */
   readonly requiresTls?: boolean;
   /** What pages of allowed origins need for the fallback, in addition to what Connect needs. */
   readonly cors?: CorsAdditions;
-  /** Is shown what HTTP is spoken with, to observe it. */
+  /** Observes the HTTP servers and sessions. */
   readonly observer?: ListenObserver;
 }
 
-/** Is shown the servers and sessions of a listener. */
+/** Observes the servers and sessions of a listener. */
 export interface ListenObserver extends HttpObserver {
   /** The server that listens, once it does. */
   readonly onListening?: (server: Server) => void;
@@ -90,7 +95,7 @@ const asked = channel("wirescope:channelz:open");
 
 /** How a listener stops. */
 export interface CloseOptions {
-  /** Milliseconds for requests under way to finish; then their connections are cut. Default 5000. */
+  /** Milliseconds for requests in progress to finish; then their connections are closed. Default 5000. */
   readonly deadlineMs?: number;
 }
 
@@ -100,7 +105,7 @@ export interface ChannelzListener extends AsyncDisposable {
   readonly address: string;
   /** The base URL, `http://host:port` or `https://host:port`; the address again for a Unix socket. */
   readonly url: string;
-  /** The health that is served beside Channelz. */
+  /** The health service. */
   readonly health: Health;
   /** What has been seen so far, as a snapshot. */
   stats(): ListenerStats;
@@ -147,6 +152,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
       allowedHosts: [...(options.allowedHosts ?? []), ...(options.host ? [options.host] : [])],
       allowedOrigins: options.allowedOrigins ?? [],
       checkToken,
+      admit: options.admit,
     }),
     services,
     fallback: options.fallback,

@@ -117,7 +117,7 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
       connections.begin(exchange);
       const httpVersion = stream === undefined ? 1 : 2;
       const isPublic = publicPaths.has(path);
-      const asked: GuardedRequest = { httpVersion, method, headers, isEncrypted, isPublic, hasSeveralHosts };
+      const asked: GuardedRequest = { httpVersion, method, path, headers, isEncrypted, isPublic, hasSeveralHosts };
       return { asked, url, path, verdict: guard(asked), exchange };
     },
     earlyResponse({ asked, url, path, verdict }) {

@@ -14,7 +14,7 @@ export interface TlsPart {
 export const minVersion = "TLSv1.2";
 
 /**
- * Gives the listener's own certificate, the first of the chain, where certificates and key are whole and belong together. Throws
+ * Returns the listener's own certificate, the first of the chain, if certificates and key are complete and match. Throws
  * LISTEN_FAILED with what is wrong.
  */
 export function judgePair(certificate: TlsPart, key: TlsPart, passphrase: string | undefined): X509Certificate {

@@ -25,7 +25,7 @@ import {
 import type { SocketDetails } from "./socket-details.js";
 import { severityNumbers } from "./trace-log.js";
 
-// The hexadecimal numbers are tags as they stand on the wire: field number << 3 | wire type, where 0 is a varint and 2 has
+// The hexadecimal numbers are tags as on the wire: field number << 3 | wire type, where 0 is a varint and 2 has
 // a length. So 0x0a is field 1 with a length, 0x10 is field 2 as a varint. The schema's tables are the reference.
 
 /** Writes a channel or a subchannel as the field `tag` of the message that is open. */

@@ -175,7 +175,7 @@ export class SubchannelHandle extends ChannelLikeHandle {
 /** A server of the application's: count calls, log events, close. */
 export class ServerHandle extends CallCounter<ServerRecord> {
   /**
-   * Held here, because listening continues for as long as the server exists, whether or not anybody else holds them.
+   * Held here, because listening continues for as long as the server exists, whether or not the application holds them.
    * @internal
    */
   listenSockets: SocketHandle[] = [];

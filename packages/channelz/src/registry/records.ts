@@ -180,7 +180,7 @@ export class SocketRecord implements CounterRow {
 
 export type AnyRecord = ChannelRecord | ServerRecord | SocketRecord;
 
-/** How errors and trace events call an object: its kind and id, and its name or target where it has one. */
+/** An object in errors and trace events: its kind and id, and its name or target if it has one. */
 export function nameRecord(record: AnyRecord): string {
   const words = record.name !== "" ? record.name : record instanceof ChannelRecord ? record.target : "";
   return words === "" ? `${record.kind} ${record.id}` : `${record.kind} ${record.id} (${words})`;

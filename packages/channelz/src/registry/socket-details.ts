@@ -19,7 +19,7 @@ export type SocketSecurity =
       readonly tls: {
         /** The cipher suite as the RFCs name it, such as `TLS_AES_128_GCM_SHA256`. */
         readonly standardName?: string;
-        /** Another name, where the standard one is not known. */
+        /** Another name, if it has no standard one. */
         readonly otherName?: string;
         /** DER. */
         readonly localCertificate?: Uint8Array;

@@ -90,7 +90,7 @@ export class ByteWriter {
     if (value.length !== 0) this.stringAlways(tag, value);
   }
 
-  /** A field that is text and a member of a one-of, where empty is not absent. */
+  /** A string field in a one-of: it is written even if it is empty. */
   stringAlways(tag: number, value: string): void {
     const { length } = value;
     this.#ensure(2 * maxVarint + 3 * length);

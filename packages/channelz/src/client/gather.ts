@@ -1,0 +1,166 @@
+import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
+import { allowManyListeners } from "../many-listeners.js";
+import type { Source } from "../source.js";
+
+/** A process among several that are read together. */
+export interface OriginSource {
+  /** A name that is unique among them. */
+  readonly origin: string;
+  /** Its target, as people write it. */
+  readonly target: string;
+  readonly source: Source;
+}
+
+/** What was read from one process, or why nothing was. */
+export type Gathered<T> = { readonly origin: OriginSource } & (
+  | { readonly value: T; readonly error?: undefined }
+  | { readonly value?: undefined; readonly error: ChannelzError }
+);
+
+/** How several processes are read together. */
+export interface GatherOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** How many processes are read at a time. Default 64. */
+  readonly concurrency?: number | undefined;
+  /** How long reading one process may take, in milliseconds. Default 30,000; 0 is unlimited. */
+  readonly deadlineMs?: number | undefined;
+  /**
+   * How long processes that have not responded at all are waited for once all others are complete, in milliseconds.
+   * Default 1,000.
+   */
+  readonly graceMs?: number | undefined;
+}
+
+/** How many processes are read at a time by default. */
+const defaultConcurrency = 64;
+
+/**
+ * Reads several processes at once and resolves with one entry for each, in their order. A process that fails, or exceeds its time, has an
+ * error; the others have their value. `read` gets a source and a signal, which aborts at the deadline of this process; it may
+ * resolve with what it has until then. Never rejects with a ChannelzError.
+ */
+export async function gatherOrigins<T>(
+  origins: readonly OriginSource[],
+  read: (source: Source, signal: AbortSignal, origin: OriginSource) => Promise<T>,
+  options: GatherOptions = {},
+): Promise<Gathered<T>[]> {
+  const { signal, concurrency = defaultConcurrency, deadlineMs = 30_000, graceMs = 1000 } = options;
+  const results: Gathered<T>[] = [];
+  const reads = origins.map((origin) => createOriginRead(origin, signal));
+  let next = 0;
+  let open = reads.length;
+  let graceTimer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Gives up those that have never responded, once nothing else is in progress. */
+  const limitSilent = (): void => {
+    if (graceTimer !== undefined || open === 0 || next < reads.length) return;
+    const remaining = reads.filter(({ isOpen }) => isOpen());
+    if (remaining.length === reads.length || remaining.some(({ hasResponded }) => hasResponded())) return;
+    graceTimer = setTimeout(() => {
+      for (const each of remaining) if (!each.hasResponded()) each.giveUp("it has not responded, and all others have");
+    }, graceMs);
+  };
+
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const index = next;
+      const current = reads[index];
+      if (current === undefined) return;
+      next += 1;
+      results[index] = await current.run(read, deadlineMs);
+      open -= 1;
+      limitSilent();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, reads.length)) }, work));
+  clearTimeout(graceTimer);
+  return results;
+}
+
+/** The reading of one process: observes whether it responds, and ends at its deadline even if `read` ignores the signal. */
+function createOriginRead(origin: OriginSource, outer: AbortSignal | undefined) {
+  if (outer !== undefined) allowManyListeners(outer);
+  const controller = new AbortController();
+  let responses = 0;
+  let isOpen = true;
+  let stop: (error: ChannelzError) => void = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    stop = reject;
+  });
+  stopped.catch(() => {});
+
+  const giveUp = (why: string): void => {
+    if (!isOpen) return;
+    const error = new ChannelzError("PEER_TIMEOUT", `${origin.target} was given up: ${why}.`);
+    controller.abort(error);
+    // What `read` can still return of its partial results comes first.
+    setTimeout(() => stop(error), 0);
+  };
+
+  const observed = <A extends unknown[], R>(read: (...args: A) => Promise<R>) => {
+    return async (...args: A): Promise<R> => {
+      try {
+        const response = await read(...args);
+        responses += 1;
+        return response;
+      } catch (error) {
+        if (ChannelzError.is(error, "NOT_FOUND")) responses += 1;
+        throw error;
+      }
+    };
+  };
+  const { source } = origin;
+  const observedSource: Source = {
+    getTopChannels: observed((...args) => source.getTopChannels(...args)),
+    getServers: observed((...args) => source.getServers(...args)),
+    getServer: observed((...args) => source.getServer(...args)),
+    getServerSockets: observed((...args) => source.getServerSockets(...args)),
+    getChannel: observed((...args) => source.getChannel(...args)),
+    getSubchannel: observed((...args) => source.getSubchannel(...args)),
+    getSocket: observed((...args) => source.getSocket(...args)),
+  };
+
+  return {
+    isOpen: () => isOpen,
+    hasResponded: () => responses > 0,
+    giveUp,
+    async run<T>(
+      read: (source: Source, signal: AbortSignal, origin: OriginSource) => Promise<T>,
+      deadlineMs: number,
+    ): Promise<Gathered<T>> {
+      const timer =
+        deadlineMs > 0
+          ? setTimeout(() => giveUp(`reading it took longer than ${deadlineMs} ms`), deadlineMs)
+          : undefined;
+      const onAbort = (): void => controller.abort(outer?.reason);
+      if (outer?.aborted) onAbort();
+      outer?.addEventListener("abort", onAbort, { once: true });
+      try {
+        const reading = read(observedSource, controller.signal, origin);
+        reading.catch(() => {});
+        return { origin, value: await Promise.race([reading, stopped]) };
+      } catch (error) {
+        if (!ChannelzError.is(error)) throw error;
+        const reason: unknown = controller.signal.reason;
+        return { origin, error: ChannelzError.is(reason) ? reason : error };
+      } finally {
+        isOpen = false;
+        clearTimeout(timer);
+        outer?.removeEventListener("abort", onAbort);
+      }
+    },
+  };
+}
+
+// These concern the whole process, not one object of it.
+const processCodes: readonly ChannelzErrorCode[] = [
+  "PEER_UNAVAILABLE",
+  "PEER_TIMEOUT",
+  "PEER_REFUSED",
+  "PEER_WITHOUT_CHANNELZ",
+];
+
+/** Whether a read failed because of the process, so that other reads from it would fail as well. */
+export function isOfWholeProcess(error: ChannelzError): boolean {
+  return processCodes.includes(error.code);
+}

@@ -1,0 +1,155 @@
+import { create } from "@bufbuild/protobuf";
+import { ChannelzError } from "../errors.js";
+import { GetServersResponseSchema, GetTopChannelsResponseSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
+import { type Gathered, type GatherOptions, gatherOrigins, isOfWholeProcess, type OriginSource } from "./gather.js";
+import { createOriginIds, type OriginIds } from "./origin-ids.js";
+import { createOriginView } from "./origin-view.js";
+import { walkServers, walkTopChannels } from "./walk.js";
+import type { WalkOptions } from "./walk-pages.js";
+
+/** A process whose objects a merged Source shows, and why it shows none. */
+export interface OriginStatus {
+  /** Its name. */
+  readonly name: string;
+  readonly target: string;
+  /** Why the last list that was read has no objects of this process; undefined if it responded. */
+  readonly error?: string | undefined;
+}
+
+/** Several processes as one Source. */
+export interface MergedSource extends Source {
+  /** The processes, in the order of their ids, each with its own ids and names. */
+  readonly parts: readonly OriginSource[];
+  /** The processes in the same order, with the ids and names that this Source shows. */
+  readonly views: readonly OriginSource[];
+  /** The ids of their objects among all of them. */
+  readonly ids: OriginIds;
+  /** Each process, with the error of the last list that was read from it. */
+  origins(): readonly OriginStatus[];
+}
+
+/** How several sources are merged. */
+export interface MergeOptions extends Omit<GatherOptions, "signal"> {
+  /** For how long a process that failed is not asked again, in milliseconds. Default 2,000. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+const maxPageSize = 1000;
+
+/**
+ * Several processes as one Source: its ids name the process as well ({@link createOriginIds}), and names begin with the origin in brackets.
+ * Lists contain the objects of all processes that respond; `origins()` reports the others. A list rejects only if no process
+ * responds. Objects whose id has more than 12 digits are left out.
+ */
+export function mergeSources(sources: readonly OriginSource[], options: MergeOptions = {}): MergedSource {
+  const { retryAfterMs = 2000, ...gatherOptions } = options;
+  const ids = createOriginIds(sources.map(({ origin }) => origin));
+  if (ids.origins.length < sources.length) throw new TypeError("Two sources have the same origin.");
+  const rank = new Map(ids.origins.map((name, index) => [name, index]));
+  const parts = sources.toSorted((a, b) => (rank.get(a.origin) ?? 0) - (rank.get(b.origin) ?? 0));
+  const views = parts.map((part) => ({ ...part, source: createOriginView(part, ids) }));
+  const failures = new Map<string, { readonly error: ChannelzError; readonly atMs: number }>();
+
+  const note = ({ origin, error }: Gathered<unknown>): void => {
+    if (error === undefined) failures.delete(origin.origin);
+    else failures.set(origin.origin, { error, atMs: Date.now() });
+  };
+  const isPaused = ({ origin }: OriginSource): boolean =>
+    Date.now() - (failures.get(origin)?.atMs ?? Number.NEGATIVE_INFINITY) < retryAfterMs;
+
+  /** The first items of a list at or after the start id, of all processes that respond. */
+  async function readPage<T>(
+    request: PageRequest | undefined,
+    { signal }: ReadOptions = {},
+    walk: (source: Source, options: WalkOptions) => AsyncIterable<T>,
+  ): Promise<{ readonly items: readonly T[]; readonly end: boolean }> {
+    const size = pageSize(request);
+    const gathered = await gatherOrigins(
+      views.filter((view) => !isPaused(view)),
+      (source, originSignal) =>
+        // One more than the page, so that it is known whether more follow.
+        firstOf(walk(source, { startId: request?.startId, pageSize: size + 1, signal: originSignal }), size + 1),
+      { ...gatherOptions, signal },
+    );
+    gathered.forEach(note);
+    const items = gathered.flatMap(({ value = [] }) => value);
+    if (items.length === 0 && parts.length > 0 && parts.every(({ origin }) => failures.has(origin))) {
+      throw noneResponds(parts, failures.get(parts[0]?.origin ?? "")?.error);
+    }
+    return { items: items.slice(0, size), end: items.length <= size };
+  }
+
+  /** A read of one object, in the process that its id names. */
+  async function readOne<T>(kind: string, id: Int64, read: (source: Source) => Promise<T>): Promise<T> {
+    const origin = ids.decode(BigInt(id))?.origin;
+    const view = views.find((each) => each.origin === origin);
+    if (view === undefined) {
+      throw new ChannelzError("NOT_FOUND", `None of the ${parts.length} targets has ${kind} ${id}.`);
+    }
+    try {
+      return await read(view.source);
+    } catch (error) {
+      if (ChannelzError.is(error) && isOfWholeProcess(error)) note({ origin: view, error });
+      throw error;
+    }
+  }
+
+  return {
+    parts,
+    views,
+    ids,
+    origins: () =>
+      parts.map(({ origin: name, target }) => {
+        const error = failures.get(name)?.error.message;
+        return error === undefined ? { name, target } : { name, target, error };
+      }),
+    async getTopChannels(request, readOptions) {
+      const { items: channel, end } = await readPage(request, readOptions, walkTopChannels);
+      return create(GetTopChannelsResponseSchema, { channel: [...channel], end });
+    },
+    async getServers(request, readOptions) {
+      const { items: server, end } = await readPage(request, readOptions, walkServers);
+      return create(GetServersResponseSchema, { server: [...server], end });
+    },
+    getServerSockets: (id, request, readOptions) =>
+      readOne("server", id, (source) => source.getServerSockets(id, request, readOptions)),
+    getServer: (id, readOptions) => readOne("server", id, (source) => source.getServer(id, readOptions)),
+    getChannel: (id, readOptions) => readOne("channel", id, (source) => source.getChannel(id, readOptions)),
+    getSubchannel: (id, readOptions) => readOne("subchannel", id, (source) => source.getSubchannel(id, readOptions)),
+    getSocket: (id, readOptions) => readOne("socket", id, (source) => source.getSocket(id, readOptions)),
+  };
+}
+
+/** Whether a source shows several processes. */
+export function isMergedSource(source: Source): source is MergedSource {
+  return "views" in source && "origins" in source;
+}
+
+function pageSize(request: PageRequest | undefined): number {
+  const maxResults = BigInt(request?.maxResults ?? 0);
+  if (maxResults < 0n) {
+    throw new ChannelzError("INVALID_ARGUMENT", `A page size of ${maxResults} is negative. Use 0 for the default.`);
+  }
+  return maxResults === 0n || maxResults > BigInt(maxPageSize) ? maxPageSize : Number(maxResults);
+}
+
+async function firstOf<T>(items: AsyncIterable<T>, count: number): Promise<T[]> {
+  const first: T[] = [];
+  for await (const item of items) {
+    first.push(item);
+    if (first.length >= count) break;
+  }
+  return first;
+}
+
+/** The error of reading several processes of which none responds. */
+export function noneResponds(parts: readonly OriginSource[], first: ChannelzError | undefined): ChannelzError {
+  return new ChannelzError(
+    first?.code ?? "PEER_UNAVAILABLE",
+    parts.length === 1
+      ? (first?.message ?? "The target does not respond.")
+      : `None of the ${parts.length} targets responds. The first: ${first?.message ?? "unknown"}`,
+    { cause: first },
+  );
+}

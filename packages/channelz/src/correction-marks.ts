@@ -1,0 +1,33 @@
+/** The name of a correction. */
+export type CorrectionId =
+  | "unset-times"
+  | "swapped-windows"
+  | "page-size"
+  | "missing-end"
+  | "not-found"
+  | "lost-cancels"
+  | "nested-channels";
+
+/** A correction of one object or page, with what the peer sent. */
+export interface AppliedCorrection {
+  readonly id: CorrectionId;
+  /** What the peer sent, and what it was changed to. */
+  readonly detail: string;
+}
+
+const marks = new WeakMap<object, readonly AppliedCorrection[]>();
+
+/** What was corrected in a message of a corrected source: an object, or the response that lists it. Empty for others. */
+export function correctionsOf(message: object): readonly AppliedCorrection[] {
+  return marks.get(message) ?? [];
+}
+
+/** Marks a message as corrected. */
+export function markCorrected(message: object, applied: readonly AppliedCorrection[]): void {
+  if (applied.length > 0) marks.set(message, [...correctionsOf(message), ...applied]);
+}
+
+/** Copies the marks of a message to another that was made from it, as a source around a corrected source has to. */
+export function carryCorrections(from: object, to: object): void {
+  if (from !== to) markCorrected(to, correctionsOf(from));
+}

@@ -1,0 +1,13 @@
+import type { Security } from "../gen/rpc/channelz/v1/channelz_pb.js";
+
+/** One word on the security of a socket: its cipher, its name, or `-`. */
+export function securityName(security: Security | undefined): string {
+  switch (security?.model.case) {
+    case "tls":
+      return security.model.value.cipherSuite.value || "TLS";
+    case "other":
+      return security.model.value.name || "(other)";
+    default:
+      return "-";
+  }
+}

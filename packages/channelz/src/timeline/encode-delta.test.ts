@@ -1,0 +1,80 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { SocketSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { DeltaSchema, SnapshotSchema } from "../gen/wirescope/v1/timeline_pb.js";
+import { arbitrarySnapshot, arbitrarySuccession } from "./arbitrary-snapshot.test.helper.js";
+import { diffSnapshots } from "./delta.js";
+import { applyEncodedDelta, encodeDelta } from "./encode-delta.js";
+import { decodeSnapshot, encodeSnapshot } from "./encode-snapshot.js";
+import { createObject, createSnapshot, type Snapshot } from "./snapshot.js";
+
+const overTheWire = (snapshot: Snapshot): Snapshot =>
+  decodeSnapshot(fromBinary(SnapshotSchema, toBinary(SnapshotSchema, encodeSnapshot(snapshot))));
+
+describe("snapshots and deltas as messages", () => {
+  test("decodes a snapshot as it was", () => {
+    fc.assert(
+      fc.property(arbitrarySnapshot, (snapshot) => {
+        expect(overTheWire(snapshot)).toEqual(snapshot);
+      }),
+    );
+  });
+
+  test("[CZ-D-HISTORY-1] gives the later snapshot from the earlier and an encoded delta, whatever changed", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.tuple(arbitrarySnapshot, arbitrarySnapshot), arbitrarySuccession), ([a, b]) => {
+        const bytes = toBinary(DeltaSchema, encodeDelta(a, diffSnapshots(a, b)));
+        const applied = applyEncodedDelta(overTheWire(a), fromBinary(DeltaSchema, bytes));
+        expect(applied).toEqual(b);
+        expect([...applied.objects.keys()]).toEqual([...b.objects.keys()]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("encodes a change of counters and times in columns, with a few bytes for each object", () => {
+    const at = (timeMs: number, count: bigint) =>
+      createSnapshot({
+        timeMs,
+        origins: [{ name: "", target: "" }],
+        objects: Array.from({ length: 100 }, (_, index) =>
+          createObject({
+            origin: "",
+            kind: "socket",
+            message: create(SocketSchema, {
+              ref: { socketId: BigInt(index + 1), name: "127.0.0.1:50051" },
+              data: {
+                streamsStarted: count,
+                messagesReceived: count * 3n,
+                lastMessageReceivedTimestamp: timestampFromMs(timeMs),
+              },
+            }),
+          }),
+        ),
+      });
+    const [a, b] = [at(1000, 5n), at(2000, 9n)];
+    const message = encodeDelta(a, diffSnapshots(a, b));
+    expect(message.changed).toEqual([]);
+    expect(message.streams?.timeUnitNs).toBe(1_000_000_000n);
+    expect(toBinary(DeltaSchema, message).length).toBeLessThan(450);
+  });
+
+  test.each([
+    ["an object that does not exist", { disappeared: [99] }],
+    ["counters of an object that does not exist", { calls: { position: [99], started: [1n] } }],
+    [
+      "a trace event that does not exist",
+      { changed: [{ object: { object: { case: "channel" as const, value: {} } }, events: [9] }] },
+    ],
+    ["an origin that does not exist", { appeared: [{ origin: 9, object: { case: "channel" as const, value: {} } }] }],
+  ])("rejects a delta that names %s", (_, init) => {
+    const from = createSnapshot({
+      timeMs: 1,
+      origins: [{ name: "", target: "" }],
+      objects: [createObject({ origin: "", kind: "channel", id: 1n, name: "" })],
+    });
+    expect(() => applyEncodedDelta(from, create(DeltaSchema, init))).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,66 @@
+import { create, fromBinary } from "@bufbuild/protobuf";
+import { type Frame, FrameSchema } from "../gen/wirescope/v1/timeline_pb.js";
+import type { Delta } from "./delta.js";
+import { applyEncodedDelta, encodeDelta } from "./encode-delta.js";
+import { decodeSnapshot, encodeSnapshot } from "./encode-snapshot.js";
+import type { Snapshot } from "./snapshot.js";
+
+/** A frame with a whole snapshot. */
+export function snapshotFrame(snapshot: Snapshot): Frame {
+  return create(FrameSchema, { content: { case: "snapshot", value: encodeSnapshot(snapshot) } });
+}
+
+/** A frame with the difference from the snapshot of the frame before. */
+export function deltaFrame(before: Snapshot, delta: Delta): Frame {
+  return create(FrameSchema, { content: { case: "delta", value: encodeDelta(before, delta) } });
+}
+
+/** The snapshot after a frame. Throws a TypeError if the frame does not fit the snapshot before it. */
+export function applyFrame(before: Snapshot | undefined, { content }: Frame): Snapshot {
+  if (content.case === "snapshot") return decodeSnapshot(content.value);
+  if (content.case === "delta" && before !== undefined) return applyEncodedDelta(before, content.value);
+  throw new TypeError("A timeline has a frame without a snapshot before it.");
+}
+
+/** A whole snapshot and the deltas after it, encoded. */
+export interface FrameRun {
+  readonly frames: readonly { readonly timeMs: number; readonly bytes: Uint8Array }[];
+}
+
+/** The snapshots of a run, oldest first. */
+export function* snapshotsOf(run: FrameRun): Generator<Snapshot, void, undefined> {
+  let snapshot: Snapshot | undefined;
+  for (const { bytes } of run.frames) {
+    snapshot = applyFrame(snapshot, fromBinary(FrameSchema, bytes));
+    yield snapshot;
+  }
+}
+
+/** Reads single snapshots of runs. */
+export interface RunReader {
+  /** The newest snapshot of the run that is not later. Throws a TypeError if the run has none. */
+  read(run: FrameRun, timeMs: number): Snapshot;
+  /** Keeps nothing of a run any more. */
+  forget(run: FrameRun | undefined): void;
+}
+
+/** Creates a reader that continues at its last snapshot: people move through time step by step. */
+export function createRunReader(): RunReader {
+  let last: { readonly run: FrameRun; readonly index: number; readonly snapshot: Snapshot } | undefined;
+  return {
+    read(run, timeMs) {
+      const index = run.frames.findLastIndex((frame) => frame.timeMs <= timeMs);
+      const start = last?.run === run && last.index <= index ? last : undefined;
+      let snapshot = start?.snapshot;
+      for (const { bytes } of run.frames.slice(start === undefined ? 0 : start.index + 1, index + 1)) {
+        snapshot = applyFrame(snapshot, fromBinary(FrameSchema, bytes));
+      }
+      if (snapshot === undefined) throw new TypeError("A timeline has no snapshot at this time.");
+      last = { run, index, snapshot };
+      return snapshot;
+    },
+    forget(run) {
+      if (last?.run === run) last = undefined;
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { crc32, deflateRawSync } from "node:zlib";
+import { sizeDelimitedEncode } from "@bufbuild/protobuf/wire";
+import { FrameSchema } from "../../gen/wirescope/v1/timeline_pb.js";
+import { applyDelta, diffSnapshots } from "../delta.js";
+import { deltaFrame, snapshotFrame } from "../frame.js";
+import {
+  checkedBytes,
+  fileMagic,
+  headerLength,
+  marker,
+  maxPayloadBytes,
+  nextWindow,
+} from "../recording/recording-format.js";
+import { scanRecording } from "../recording/scan-recording.js";
+import { createTimeRounder } from "../round-times.js";
+import type { Snapshot } from "../snapshot.js";
+import { bytesOf } from "./recording.js";
+
+/** How a recording is written. */
+export interface RecordingOptions {
+  /** The file does not grow beyond this. Default 1 GiB. */
+  readonly maxBytes?: number | undefined;
+  /** Snapshots are written together after this time, in milliseconds: what a process that is killed loses. Default 2000. */
+  readonly flushMs?: number | undefined;
+  /** A whole snapshot is stored after this time, in milliseconds. Default 300,000. */
+  readonly keyframeMs?: number | undefined;
+  /** Times of last calls, streams and messages are rounded down to a multiple of this. Default 1000. */
+  readonly timePrecisionMs?: number | undefined;
+  /** Continue a recording that exists. Default false: it is an error if the file exists. */
+  readonly append?: boolean | undefined;
+}
+
+/** Writes a recording. */
+export interface RecordingWriter {
+  /** Adds a snapshot. False if the file has reached its maximum size: then nothing more is written. */
+  append(snapshot: Snapshot): boolean;
+  /** How many bytes the file has. */
+  bytes(): number;
+  /** Writes what is left and closes the file. */
+  close(): void;
+}
+
+/**
+ * Creates a recording, readable by the user alone. Throws the error of the file system if that fails, with the code EEXIST if the
+ * file exists, and a TypeError if the file to continue is not a recording.
+ */
+export function createRecording(path: string, options: RecordingOptions = {}): RecordingWriter {
+  const { maxBytes = 2 ** 30, flushMs = 2000, keyframeMs = 300_000 } = options;
+  const roundTimes = createTimeRounder(options.timePrecisionMs ?? 1000);
+  const file = openSync(path, options.append ? "a+" : "ax+", 0o600);
+  let size = 0;
+  let last: Snapshot | undefined;
+  let keyframeAt = Number.NEGATIVE_INFINITY;
+  let pending: { readonly frames: Uint8Array[]; readonly beginsRun: boolean; readonly firstMs: number } | undefined;
+  let window = new Uint8Array() as Uint8Array;
+  let isFull = false;
+  let isClosed = false;
+
+  try {
+    size = fstatSync(file).size;
+    if (size === 0) write(fileMagic);
+    else {
+      // A recorder that was killed may have left half a block.
+      size = scanRecording(bytesOf(file)).end;
+      ftruncateSync(file, size);
+    }
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+
+  function write(bytes: Uint8Array): void {
+    for (let offset = 0; offset < bytes.length; ) offset += writeSync(file, bytes, offset);
+    size += bytes.length;
+  }
+
+  function flush(): void {
+    if (pending === undefined) return;
+    const { frames, beginsRun, firstMs } = pending;
+    pending = undefined;
+    const raw = Buffer.concat(frames);
+    if (beginsRun) window = new Uint8Array();
+    const block = encodeBlock(raw, { beginsRun, firstMs, before: window });
+    if (raw.length > maxPayloadBytes || size + block.length > maxBytes) isFull = true;
+    else {
+      write(block);
+      window = nextWindow(window, raw);
+    }
+  }
+
+  return {
+    append(appended) {
+      if (isFull || isClosed) return false;
+      const snapshot = roundTimes(appended);
+      const needsKeyframe = last === undefined || snapshot.timeMs - keyframeAt >= keyframeMs;
+      if (needsKeyframe) {
+        flush();
+        keyframeAt = snapshot.timeMs;
+      }
+      const delta = last === undefined || needsKeyframe ? undefined : diffSnapshots(last, snapshot);
+      const frame = last === undefined || delta === undefined ? snapshotFrame(snapshot) : deltaFrame(last, delta);
+      last = last === undefined || delta === undefined ? snapshot : applyDelta(last, delta);
+      pending ??= { frames: [], beginsRun: needsKeyframe, firstMs: snapshot.timeMs };
+      pending.frames.push(sizeDelimitedEncode(FrameSchema, frame));
+      if (snapshot.timeMs - pending.firstMs >= flushMs) flush();
+      return !isFull;
+    },
+    bytes: () => size,
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      try {
+        if (!isFull) flush();
+      } finally {
+        closeSync(file);
+      }
+    },
+  };
+}
+
+/** Encodes a block. `before` is the end of what was stored in the same run. */
+export function encodeBlock(
+  raw: Uint8Array,
+  {
+    beginsRun,
+    firstMs,
+    before,
+  }: { readonly beginsRun: boolean; readonly firstMs: number; readonly before: Uint8Array },
+): Uint8Array {
+  const payload = deflateRawSync(raw, { level: 9, ...(before.length === 0 ? {} : { dictionary: before }) });
+  const block = new Uint8Array(headerLength + payload.length);
+  const view = new DataView(block.buffer);
+  view.setUint32(0, marker, true);
+  view.setUint32(4, beginsRun ? 1 : 0, true);
+  view.setBigUint64(8, BigInt(firstMs), true);
+  view.setUint32(16, payload.length, true);
+  view.setUint32(20, raw.length, true);
+  block.set(payload, headerLength);
+  view.setUint32(24, crc32(payload, crc32(checkedBytes(block))), true);
+  return block;
+}

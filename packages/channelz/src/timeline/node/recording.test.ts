@@ -1,0 +1,259 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter } from "@bufbuild/protobuf/wire";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { ChannelSchema } from "../../gen/rpc/channelz/v1/channelz_pb.js";
+import { FrameSchema } from "../../gen/wirescope/v1/timeline_pb.js";
+import { arbitrarySnapshot, arbitrarySuccession } from "../arbitrary-snapshot.test.helper.js";
+import { snapshotFrame } from "../frame.js";
+import { readRecording } from "../recording/read-recording.js";
+import { fileMagic, headerLength, marker } from "../recording/recording-format.js";
+import { scanRecording } from "../recording/scan-recording.js";
+import { createObject, createSnapshot, type Snapshot } from "../snapshot.js";
+import { openRecording } from "./recording.js";
+import { createRecording, encodeBlock, type RecordingOptions } from "./recording-writer.js";
+
+const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+const newPath = (): string => {
+  files += 1;
+  return join(folder, `${files}.wsr`);
+};
+
+const exact = { timePrecisionMs: 1 };
+
+function record(snapshots: readonly Snapshot[], options: RecordingOptions = exact): string {
+  const path = newPath();
+  const writer = createRecording(path, options);
+  for (const snapshot of snapshots) writer.append(snapshot);
+  writer.close();
+  return path;
+}
+
+/** The snapshots of a file, read in both ways. */
+async function readBoth(path: string): Promise<Snapshot[]> {
+  const found = read(path);
+  const { timeline } = await readRecording(readFileSync(path));
+  expect([...timeline.snapshots()]).toEqual(found);
+  return found;
+}
+
+function read(path: string): Snapshot[] {
+  const recording = openRecording(path);
+  try {
+    return [...recording.snapshots()];
+  } finally {
+    recording.close();
+  }
+}
+
+function snapshotAt(timeMs: number, calls = timeMs): Snapshot {
+  const message = create(ChannelSchema, {
+    ref: { channelId: 1n, name: "orders" },
+    data: { callsStarted: BigInt(calls), lastCallStartedTimestamp: timestampFromMs(timeMs) },
+  });
+  return createSnapshot({
+    timeMs,
+    origins: [{ name: "", target: "127.0.0.1:1" }],
+    objects: [createObject({ origin: "", kind: "channel", isTop: true, message })],
+  });
+}
+
+/** 8 snapshots in four blocks and two runs. */
+const seconds = Array.from({ length: 8 }, (_, index) => snapshotAt(1000 + index * 1000));
+const smallBlocks = { ...exact, flushMs: 1000, keyframeMs: 4000 };
+
+describe("a recording", () => {
+  test("[CZ-D-RECORD-1] contains every snapshot as it was appended", async () => {
+    const history = fc
+      .array(fc.oneof(arbitrarySnapshot, arbitrarySuccession), { minLength: 1, maxLength: 6 })
+      .map((steps) => steps.flat().map((snapshot, index) => ({ ...snapshot, timeMs: 1000 + index * 10 })));
+    const delay = fc.integer({ min: 1, max: 50 });
+    await fc.assert(
+      fc.asyncProperty(history, delay, delay, async (all, flushMs, keyframeMs) => {
+        const path = record(all, { ...exact, flushMs, keyframeMs });
+        expect(await readBoth(path)).toEqual(all);
+        const recording = openRecording(path);
+        for (const snapshot of all) expect(recording.at(snapshot.timeMs + 5)).toEqual(snapshot);
+        expect(recording.at(999)).toBeUndefined();
+        expect(recording.range()).toEqual({ firstMs: 1000, lastMs: all.at(-1)?.timeMs });
+        expect(recording.newest()).toEqual(all.at(-1));
+        expect(recording.damagedBytes).toBe(0);
+        recording.close();
+        rmSync(path);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test("[CZ-D-RECORD-2] reads a file up to the cut, wherever it is cut", () => {
+    const bytes = readFileSync(record(seconds, smallBlocks));
+    const path = newPath();
+    let before = 0;
+    for (let length = 0; length <= bytes.length; length += 1) {
+      writeFileSync(path, bytes.subarray(0, length));
+      let found: Snapshot[] = [];
+      try {
+        found = read(path);
+      } catch (error) {
+        expect(error).toBeInstanceOf(TypeError);
+      }
+      expect(found).toEqual(seconds.slice(0, found.length));
+      expect(found.length).toBeGreaterThanOrEqual(before);
+      before = found.length;
+    }
+    expect(before).toBe(seconds.length);
+  });
+
+  test("[CZ-D-RECORD-3] loses at most one run if a byte of it changed, and never shows wrong data", async () => {
+    const bytes = readFileSync(record(seconds, smallBlocks));
+    const path = newPath();
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (position, change) => {
+        const changed = Buffer.from(bytes);
+        changed[position] = (changed[position] ?? 0) ^ change;
+        writeFileSync(path, changed);
+        if (position < fileMagic.length) {
+          expect(() => read(path)).toThrow(TypeError);
+          return;
+        }
+        const found = await readBoth(path);
+        for (const snapshot of found) {
+          expect(seconds.find(({ timeMs }) => timeMs === snapshot.timeMs)).toEqual(snapshot);
+        }
+        expect(found.length).toBeGreaterThanOrEqual(seconds.length - 4);
+        const recording = openRecording(path);
+        expect(recording.damagedBytes).toBeGreaterThan(0);
+        recording.close();
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("continues after a recorder was killed in the middle of a block", () => {
+    const path = record(seconds.slice(0, 4), smallBlocks);
+    truncateSync(path, statSync(path).size - 3);
+    const kept = read(path);
+    expect(kept.length).toBeLessThan(4);
+    const writer = createRecording(path, { ...smallBlocks, append: true });
+    for (const snapshot of seconds.slice(6)) writer.append(snapshot);
+    writer.close();
+    expect(read(path)).toEqual([...kept, ...seconds.slice(6)]);
+  });
+
+  test("does not grow beyond its maximum size", () => {
+    const path = newPath();
+    const writer = createRecording(path, { ...exact, flushMs: 1, keyframeMs: 1, maxBytes: 1000 });
+    const taken = seconds.filter((snapshot) => writer.append(snapshot));
+    writer.close();
+    expect(statSync(path).size).toBeLessThanOrEqual(1000);
+    expect(taken.length).toBeGreaterThan(1);
+    expect(read(path).length).toBeGreaterThanOrEqual(taken.length - 1);
+  });
+
+  test("makes the file readable by the user alone, and replaces no other file", () => {
+    const path = record(seconds);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(() => createRecording(path)).toThrow(expect.objectContaining({ code: "EEXIST" }));
+  });
+
+  test("rounds times of last calls down to a second by default, and counts exactly", () => {
+    const [snapshot] = read(record([snapshotAt(5678, 3)], {}));
+    const channel = snapshot?.objects.get("|channel|1");
+    expect(channel?.counters.started).toBe(3);
+    expect(channel?.kind === "channel" && channel.message?.data?.lastCallStartedTimestamp).toEqual(
+      timestampFromMs(5000),
+    );
+  });
+
+  test("lists the changes between its snapshots", () => {
+    const gone = createSnapshot({ ...snapshotAt(3000), objects: [] });
+    const recording = openRecording(record([snapshotAt(1000), snapshotAt(2000), gone]));
+    expect(recording.changes().map(({ timeMs, kind }) => [timeMs, kind])).toEqual([[3000, "disappeared"]]);
+    expect(recording.changes({ lastMs: 2500 })).toEqual([]);
+    recording.close();
+  });
+});
+
+describe("a hostile recording", () => {
+  const fileWith = (...blocks: Uint8Array[]): string => {
+    const path = newPath();
+    writeFileSync(path, Buffer.concat([fileMagic, ...blocks]));
+    return path;
+  };
+  const framed = (frame: Uint8Array): Uint8Array => new BinaryWriter().bytes(frame).finish();
+  const block = (raw: Uint8Array): Uint8Array =>
+    encodeBlock(raw, { beginsRun: true, firstMs: 1000, before: new Uint8Array() });
+  const good = block(framed(toBinary(FrameSchema, snapshotFrame(snapshotAt(1000)))));
+
+  test("[CZ-D-RECORD-4] refuses a file that is not a recording, or has nothing that can be read", () => {
+    const path = newPath();
+    writeFileSync(path, "not a recording");
+    expect(() => openRecording(path)).toThrow(/not a recording/);
+    expect(() => openRecording(fileWith())).toThrow(/no snapshot/);
+    expect(() => openRecording(fileWith(block(new Uint8Array([5, 1, 2]))))).toThrow(/no snapshot/);
+  });
+
+  test("[CZ-D-RECORD-4] does not decompress more than a block says, nor a block that says too much", () => {
+    const bomb = Buffer.from(block(new Uint8Array(2 ** 23)));
+    const lying = Buffer.from(bomb);
+    lying.writeUInt32LE(10, 20);
+    for (const each of [
+      lying,
+      Buffer.concat([bomb.subarray(0, 16), Buffer.from([255, 255, 255, 255]), bomb.subarray(20)]),
+    ]) {
+      expect(read(fileWith(good, each))).toEqual([snapshotAt(1000)]);
+    }
+  });
+
+  test("[CZ-D-RECORD-4] does not decode millions of empty objects", () => {
+    const objects = Buffer.alloc(9_000_000, Buffer.from([0x1a, 0]));
+    const snapshot = new BinaryWriter()
+      .tag(1, 2)
+      .bytes(Buffer.concat([Buffer.from([0x08, 0xd0, 0x0f]), objects]))
+      .finish();
+    const before = process.memoryUsage().rss;
+    expect(read(fileWith(good, block(framed(snapshot))))).toEqual([snapshotAt(1000)]);
+    expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 28);
+  });
+
+  test("[CZ-D-RECORD-4] does not read a file again for each of its headers with a wrong checksum", () => {
+    const file = new Uint8Array(2 ** 18);
+    file.set(fileMagic);
+    const view = new DataView(file.buffer);
+    for (let at = fileMagic.length; at + headerLength <= file.length; at += headerLength) {
+      view.setUint32(at, marker, true);
+      view.setUint32(at + 16, file.length - at - headerLength, true);
+    }
+    let checkedBytes = 0;
+    const { runs, damagedBytes } = scanRecording({
+      size: file.length,
+      readAt: (position, length) => file.subarray(position, position + length),
+      crc32(bytes) {
+        checkedBytes += bytes.length;
+        return 1;
+      },
+    });
+    expect(runs).toEqual([]);
+    expect(damagedBytes).toBe(file.length - fileMagic.length);
+    expect(checkedBytes).toBeLessThan(2 ** 28 + 2 * file.length);
+  });
+
+  test("survives random bytes in blocks whose checksum is right", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (raw) => {
+        const path = fileWith(good, block(framed(raw)));
+        const recording = openRecording(path);
+        expect(recording.range()?.firstMs).toBe(1000);
+        recording.close();
+        rmSync(path);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

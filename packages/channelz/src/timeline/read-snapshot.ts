@@ -1,0 +1,161 @@
+import type { ObjectKind } from "../client/find-kinds.js";
+import { gatherOrigins, type OriginSource } from "../client/gather.js";
+import { isMergedSource, noneResponds } from "../client/merge-sources.js";
+import { readInventory } from "../client/read-inventory.js";
+import type { Inventory } from "../client/tree.js";
+import type { WalkGraphOptions } from "../client/walk.js";
+import type { ChannelzError } from "../errors.js";
+import type { Source } from "../source.js";
+import { approximateSize, boundSource } from "./bounded-source.js";
+import {
+  createObject,
+  createSnapshot,
+  type ObjectParts,
+  type Origin,
+  type Snapshot,
+  type SnapshotObject,
+} from "./snapshot.js";
+
+/** How a snapshot is read. */
+export interface ReadSnapshotOptions extends Pick<WalkGraphOptions, "signal" | "pageSize" | "concurrency"> {
+  /** How many channels with subchannels, servers, and sockets are read, each separately. Default 100,000. */
+  readonly maxObjects?: number | undefined;
+  /** How long the read may take. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /** How many bytes all objects may have. Default 256 MiB. */
+  readonly maxSnapshotBytes?: number | undefined;
+  /** An object with more bytes is shown as unreadable. Default 1 MiB. */
+  readonly maxObjectBytes?: number | undefined;
+  /** Read options, security and windows of sockets, as far as the peer has them. It costs the peer more. Default false. */
+  readonly socketDetails?: boolean | undefined;
+  /** The address of the process, for `origins`; a Source of several processes names them itself. Default empty. */
+  readonly target?: string | undefined;
+}
+
+/**
+ * Reads all objects of a source. What closes meanwhile is left out. If reading stops early, at a limit or because the source
+ * fails, the snapshot has what was read, and `stoppedBy` says why. The processes of a merged Source are read at once; those that do not
+ * respond are origins with an error. Rejects with a ChannelzError if nothing was read.
+ */
+export async function readSnapshot(source: Source, options: ReadSnapshotOptions = {}): Promise<Snapshot> {
+  return isMergedSource(source)
+    ? await readSnapshotOfAll(source.views, options)
+    : await readOrigin(source, { name: "", target: options.target ?? "" }, options);
+}
+
+/** Reads all objects of several processes at once, as one snapshot. Rejects with a ChannelzError if none responds. */
+export async function readSnapshotOfAll(
+  parts: readonly OriginSource[],
+  options: Omit<ReadSnapshotOptions, "target"> = {},
+): Promise<Snapshot> {
+  const { timeoutMs = 30_000, signal } = options;
+  const gathered = await gatherOrigins(
+    parts,
+    (source, originSignal, { origin: name, target }) =>
+      readOrigin(source, { name, target }, { ...options, signal: originSignal, timeoutMs: 0 }),
+    { signal, deadlineMs: timeoutMs },
+  );
+  const snapshots = gathered.flatMap(({ value }) => value ?? []);
+  if (snapshots.length === 0 && parts.length > 0) throw noneResponds(parts, gathered[0]?.error);
+  const stopped = snapshots.find(({ stoppedBy }) => stoppedBy !== undefined);
+  return createSnapshot({
+    timeMs: Date.now(),
+    origins: gathered.map(({ origin, error, value }) => {
+      const reason = error?.message ?? value?.stoppedBy;
+      return { name: origin.origin, target: origin.target, ...(reason === undefined ? {} : { error: reason }) };
+    }),
+    objects: snapshots.flatMap(({ objects }) => [...objects.values()]),
+    stoppedBy: stopped?.stoppedBy,
+  });
+}
+
+async function readOrigin(source: Source, origin: Origin, options: ReadSnapshotOptions): Promise<Snapshot> {
+  const { timeoutMs = 30_000, maxSnapshotBytes: maxBytes = 2 ** 28, maxObjectBytes = 2 ** 20 } = options;
+  const timeout = new AbortController();
+  const timer =
+    timeoutMs > 0
+      ? setTimeout(() => timeout.abort(new DOMException("The read timed out.", "TimeoutError")), timeoutMs)
+      : undefined;
+  const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, options.signal]);
+  try {
+    const inventory = await readInventory(boundSource(source, { signal, maxBytes }), {
+      signal,
+      pageSize: options.pageSize,
+      maxObjects: options.maxObjects,
+      concurrency: options.concurrency,
+      sockets: options.socketDetails ? "details" : "summary",
+    });
+    return createSnapshot({
+      timeMs: Date.now(),
+      origins: [origin],
+      objects: objectsOf(inventory, origin.name, maxObjectBytes),
+      stoppedBy: inventory.stoppedBy?.message,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function* objectsOf(
+  inventory: Inventory,
+  origin: string,
+  maxObjectBytes: number,
+): Generator<SnapshotObject, void, undefined> {
+  const names = refNames(inventory);
+  const nameOf = (kind: ObjectKind, id: bigint): string => names().get(`${kind} ${id}`) ?? "";
+  const bounded = (parts: ObjectParts & { readonly id: bigint }): SnapshotObject => {
+    const { origin, kind, message, id, isTop = false } = parts;
+    if (message === undefined || approximateSize(message, maxObjectBytes) <= maxObjectBytes) return createObject(parts);
+    const unreadable = `It has more than ${maxObjectBytes} bytes, the maximum for one object.`;
+    return createObject({ origin, kind, id, isTop, name: "", unreadable });
+  };
+
+  for (const kind of ["channel", "subchannel"] as const) {
+    for (const { id, depth, object, unreadable } of inventory[kind].values()) {
+      const facts = { origin, id, isTop: depth === 0 };
+      if (object === undefined) {
+        yield createObject({ ...facts, kind, name: nameOf(kind, id), unreadable: messageOf(unreadable) });
+      } else yield bounded({ ...facts, kind, message: object } as ObjectParts & { readonly id: bigint });
+    }
+  }
+  for (const { server, sockets, unreadable } of inventory.servers) {
+    const id = server.ref?.serverId ?? 0n;
+    const accepted = sockets.filter(({ owner }) => owner.role === "server").map(({ ref }) => ref.socketId);
+    yield bounded({
+      kind: "server",
+      id,
+      origin,
+      message: server,
+      acceptedSockets: accepted,
+      unreadable: messageOf(unreadable),
+    });
+  }
+  for (const [id, found] of inventory.sockets) {
+    const facts = { kind: "socket", id, origin } as const;
+    if (found === undefined || "unreadable" in found) {
+      yield createObject({ ...facts, name: nameOf("socket", id), unreadable: messageOf(found?.unreadable) });
+    } else yield bounded({ ...facts, message: found });
+  }
+}
+
+/** The names that refs give to objects, collected when the first is needed. */
+function refNames(inventory: Inventory): () => ReadonlyMap<string, string> {
+  let names: Map<string, string> | undefined;
+  return () => {
+    if (names !== undefined) return names;
+    names = new Map();
+    for (const { object } of [...inventory.channel.values(), ...inventory.subchannel.values()]) {
+      for (const { channelId, name } of object?.channelRef ?? []) names.set(`channel ${channelId}`, name);
+      for (const { subchannelId, name } of object?.subchannelRef ?? []) names.set(`subchannel ${subchannelId}`, name);
+      for (const { socketId, name } of object?.socketRef ?? []) names.set(`socket ${socketId}`, name);
+    }
+    for (const { sockets } of inventory.servers) {
+      for (const { ref } of sockets) names.set(`socket ${ref.socketId}`, ref.name);
+    }
+    return names;
+  };
+}
+
+function messageOf(error: ChannelzError | undefined): string | undefined {
+  return error?.message;
+}

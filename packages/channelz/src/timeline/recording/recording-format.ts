@@ -1,0 +1,64 @@
+// docs/recordings.md describes the format for readers in other languages. A file is eight bytes that identify it, then blocks. A
+// block has a header of 28 bytes and a compressed payload:
+//
+//   0  4  marker, "WSTB"
+//   4  4  flags: 1 if the block begins a run, with a whole snapshot
+//   8  8  time of its first frame, milliseconds since 1970
+//  16  4  length of the payload
+//  20  4  length of the payload when it is decompressed
+//  24  4  CRC-32 of bytes 4 to 24 and of the payload
+//
+// All numbers are unsigned and little-endian. The payload is compressed with DEFLATE (RFC 1951); the dictionary is the last 32 KiB
+// of what was decompressed in the same run.
+
+/** What a file begins with: the line ends show a transfer that changes them. */
+export const fileMagic: Uint8Array = new Uint8Array([0x57, 0x53, 0x52, 0x45, 0x43, 0x01, 0x0d, 0x0a]);
+/** The length of a header. */
+export const headerLength = 28;
+/** "WSTB" as a number. */
+export const marker = 0x42_54_53_57;
+/** How much of what was decompressed before is the dictionary of a block. */
+export const windowBytes: number = 2 ** 15;
+
+/** The largest block that is written or read. A snapshot of 100,000 objects has about 50 MB. */
+export const maxPayloadBytes: number = 2 ** 27;
+
+/** The header of a block. */
+export interface BlockHeader {
+  readonly beginsRun: boolean;
+  readonly firstMs: number;
+  readonly length: number;
+  readonly rawLength: number;
+  readonly checksum: number;
+}
+
+/** The header that these bytes begin with; undefined if it is none. */
+export function decodeHeader(bytes: Uint8Array): BlockHeader | undefined {
+  if (bytes.length < headerLength) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, headerLength);
+  const length = view.getUint32(16, true);
+  const rawLength = view.getUint32(20, true);
+  if (view.getUint32(0, true) !== marker || length > maxPayloadBytes || rawLength > maxPayloadBytes) return undefined;
+  return {
+    beginsRun: (view.getUint32(4, true) & 1) === 1,
+    firstMs: Number(view.getBigUint64(8, true)),
+    length,
+    rawLength,
+    checksum: view.getUint32(24, true),
+  };
+}
+
+/** The bytes of a header that the checksum covers, in addition to the payload. */
+export function checkedBytes(header: Uint8Array): Uint8Array {
+  return header.subarray(4, 24);
+}
+
+/** The end of what was decompressed in a run, which the next block refers to. */
+export function nextWindow(window: Uint8Array, raw: Uint8Array): Uint8Array {
+  if (raw.length >= windowBytes) return raw.slice(-windowBytes);
+  const kept = window.subarray(Math.max(0, window.length + raw.length - windowBytes));
+  const next = new Uint8Array(kept.length + raw.length);
+  next.set(kept);
+  next.set(raw, kept.length);
+  return next;
+}

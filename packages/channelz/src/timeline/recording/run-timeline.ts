@@ -1,0 +1,106 @@
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { FrameSchema } from "../../gen/wirescope/v1/timeline_pb.js";
+import { changesIn, type TimelineChange } from "../changes.js";
+import { diffSnapshots } from "../delta.js";
+import { createRunReader, type FrameRun, snapshotsOf } from "../frame.js";
+import { hasAtMostMessages } from "../message-count.js";
+import type { Snapshot } from "../snapshot.js";
+import type { Timeline } from "../timeline.js";
+
+/** A run of a recording, whose frames are loaded when they are needed. */
+export interface LazyRun {
+  readonly startMs: number;
+  load(): FrameRun;
+}
+
+/** The longest run that is read, decompressed. */
+export const maxRunBytes: number = 2 ** 28;
+
+/** A moment with more messages than this is not decoded. */
+const maxMessages = 4_000_000;
+
+/** The timeline of recorded runs. Throws a TypeError if none of them can be read. */
+export function runTimeline(allRuns: readonly LazyRun[]): Timeline {
+  const runs = [...allRuns];
+  const reader = createRunReader();
+  let loaded: { readonly lazy: LazyRun; readonly run: FrameRun } | undefined;
+  const load = (lazy: LazyRun): FrameRun => {
+    if (loaded?.lazy !== lazy) loaded = { lazy, run: lazy.load() };
+    return loaded.run;
+  };
+
+  function at(timeMs: number): Snapshot | undefined {
+    const run = runs.findLast(({ startMs }) => startMs <= timeMs);
+    return run && reader.read(load(run), timeMs);
+  }
+
+  function readNewest(): Snapshot {
+    // Intact blocks that cannot be decoded were made on purpose, or by a version that does not exist yet.
+    for (let last = runs.at(-1); last !== undefined; last = runs.at(-1)) {
+      try {
+        return reader.read(load(last), Number.POSITIVE_INFINITY);
+      } catch {
+        runs.pop();
+      }
+    }
+    throw new TypeError("The recording has no snapshot that can be read.");
+  }
+
+  const newest = readNewest();
+  const range = { firstMs: runs[0]?.startMs ?? 0, lastMs: newest.timeMs };
+
+  function* snapshots({ firstMs = range.firstMs, lastMs = range.lastMs } = {}): Generator<Snapshot, void, undefined> {
+    for (const [index, run] of runs.entries()) {
+      const next = runs[index + 1];
+      if (next !== undefined && next.startMs <= firstMs) continue;
+      if (run.startMs > lastMs) return;
+      for (const snapshot of snapshotsOf(load(run))) {
+        if (snapshot.timeMs > lastMs) return;
+        if (snapshot.timeMs >= firstMs) yield snapshot;
+      }
+    }
+  }
+
+  return {
+    newest: () => newest,
+    at: (timeMs) => (timeMs >= newest.timeMs ? newest : at(timeMs)),
+    range: () => range,
+    changes(within = {}) {
+      const changes: TimelineChange[] = [];
+      let before = within.firstMs === undefined ? undefined : at(within.firstMs - 1);
+      for (const snapshot of snapshots(within)) {
+        if (before !== undefined) changes.push(...changesIn(diffSnapshots(before, snapshot), before.origins));
+        before = snapshot;
+      }
+      return changes;
+    },
+    snapshots,
+    subscribe: () => () => {},
+  };
+}
+
+/** Adds the frames in a decompressed block. False, and no further frames, at one that is too large. Throws if one is malformed. */
+export function addFrames(frames: { timeMs: number; bytes: Uint8Array }[], raw: Uint8Array): boolean {
+  const reader = new BinaryReader(raw);
+  while (reader.pos < reader.len) {
+    const bytes = reader.bytes();
+    if (!hasAtMostMessages(FrameSchema, bytes, maxMessages)) return false;
+    frames.push({ timeMs: timeOf(bytes), bytes });
+  }
+  return true;
+}
+
+/** The time of a frame, without decoding the rest of it. Throws if it has none. */
+function timeOf(frame: Uint8Array): number {
+  const content = new BinaryReader(frame);
+  const [contentNumber] = content.tag();
+  // The field of Snapshot.time_ms, or of Delta.to_ms.
+  const timeNumber = contentNumber === 1 ? 1 : 2;
+  const reader = new BinaryReader(content.bytes());
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    if (number === timeNumber) return Number(reader.int64());
+    reader.skip(wireType, number);
+  }
+  throw new TypeError("A frame of the recording has no time.");
+}

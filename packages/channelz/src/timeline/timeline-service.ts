@@ -1,0 +1,37 @@
+import type { DescFile } from "@bufbuild/protobuf";
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { Source } from "../source.js";
+import { sampleWhileWatched } from "./sample-while-watched.js";
+import { timelineFiles, timelineRoutes } from "./timeline-routes.js";
+
+/** The timeline of a source, to serve next to Channelz (`ListenOptions.services`). */
+export interface TimelineServiceParts {
+  readonly files: readonly DescFile[];
+  readonly routes: (router: ConnectRouter) => void;
+  /** Ends sampling. */
+  close(): void;
+}
+
+/** How the timeline of a source is served. */
+export interface TimelineServiceOptions {
+  /** The address of the process; empty for this one. */
+  readonly target?: string | undefined;
+  /** Whether samples are taken every 10 s while nobody watches. If not, history begins with the first watcher. */
+  readonly keepsHistory: boolean;
+}
+
+const historyMs = 15 * 60_000;
+const idleIntervalMs = 10_000;
+const maxBytes = 32 * 2 ** 20;
+
+/** Samples a source, each second while somebody watches, and keeps the last 15 minutes in bounded memory. */
+export function createTimelineService(source: Source, options: TimelineServiceOptions): TimelineServiceParts {
+  const watched = sampleWhileWatched(source, {
+    intervalMs: 1000,
+    ...(options.keepsHistory && { idleIntervalMs }),
+    ...(options.target !== undefined && { target: options.target }),
+    maxBytes,
+    maxAgeMs: historyMs,
+  });
+  return { files: timelineFiles, routes: timelineRoutes(watched), close: watched.stop };
+}
