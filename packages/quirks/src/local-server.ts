@@ -10,7 +10,7 @@ export interface LocalServer {
   close(): Promise<void>;
 }
 
-/** Where a local server listens. */
+/** The address of a local server. */
 export interface LocalServerOptions {
   /** Default: any free port. */
   readonly port?: number | undefined;

@@ -2,7 +2,7 @@
 export interface QuirkDescription {
   /** What the server does. */
   readonly what: string;
-  /** Where it occurs. */
+  /** The part of the server that misbehaves. */
   readonly seen: string;
   /** How a good client handles it. */
   readonly client: string;

@@ -11,6 +11,7 @@ const serverCommands = [
   "login",
   "logout",
   "auth",
+  "inputs",
   "why",
   "status",
   "tools",

@@ -1,5 +1,6 @@
 import { type Channel, channel } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
+import type { CallPhase } from "./call-phases.js";
 import type { ConnectionInfo, ConnectivityState, SocketInfo, TransportInfo } from "./connection-info.js";
 import { ToolServerError, type ToolServerErrorCode } from "./errors.js";
 import type { SecretRegistry } from "./secrets/redactor.js";
@@ -59,6 +60,13 @@ export interface CredentialEnding extends CredentialOutcome {
   readonly durationMs: number;
 }
 
+/** A step of connecting begins or is over. A failed step is not over; the attempt to connect has ended. */
+export interface ConnectingStep {
+  readonly transport: TransportInfo;
+  readonly phase: CallPhase;
+  readonly isOver: boolean;
+}
+
 /** The payload of each channel. */
 export interface ToolServerMessages {
   "connection:opened": ConnectionInfo;
@@ -74,6 +82,8 @@ export interface ToolServerMessages {
   "transport:call-started": TransportInfo;
   "transport:call-succeeded": TransportInfo;
   "transport:call-failed": TransportInfo;
+  /** A socket that is opened for no single call, such as that of a handshake. */
+  "transport:connecting": ConnectingStep;
   "socket:opened": SocketInfo;
   "socket:closed": Ending<SocketInfo>;
   /**
@@ -115,6 +125,7 @@ const names = {
   "transport:call-started": true,
   "transport:call-succeeded": true,
   "transport:call-failed": true,
+  "transport:connecting": true,
   "socket:opened": true,
   "socket:closed": true,
   "socket:stream-started": true,

@@ -68,7 +68,7 @@ export type ToolServerErrorCode =
   | "SERVER_FAILED"
   /** What responds does not speak the protocol. */
   | "NOT_A_TOOL_SERVER"
-  /** The server sends the request elsewhere, where its headers must not go. */
+  /** The server redirects the request to another origin, which must not get its headers. */
   | "REDIRECT_REFUSED"
   /** A message is larger than the limit. */
   | "MESSAGE_TOO_LARGE"

@@ -8,6 +8,7 @@ export type {
   ResourceTemplateType,
   Tool,
 } from "@modelcontextprotocol/client";
+export type { CallPhase, CallPhases, PhaseSubject } from "./call-phases.js";
 export type { Clock } from "./clock.js";
 
 export { type BridgeOptions, runBridge } from "./connection/bridge/run-bridge.js";
@@ -37,6 +38,7 @@ export type {
   TransportKind,
 } from "./connection-info.js";
 export {
+  type ConnectingStep,
   type CredentialEnding,
   type CredentialOperation,
   type CredentialOperationCause,

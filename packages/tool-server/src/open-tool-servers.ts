@@ -17,7 +17,7 @@ import { explainServer } from "./why/lazy-explain.js";
 export interface OpenToolServersOptions
   extends LoadToolServersOptions,
     Pick<ToolServerSettings, "idleTimeoutMs" | "connectTimeoutMs" | "backOff" | "limits" | "clock"> {
-  /** Who we are to the servers, and what they may ask of us. Default: `wirescope`, and nothing. */
+  /** The client info and capabilities that servers see. Default: `wirescope`, without capabilities. */
   readonly client?: ClientSettings | undefined;
   /** Where secrets are registered, so that no message contains them. Default: a new registry. */
   readonly secrets?: SecretRegistry | undefined;

@@ -1,7 +1,7 @@
 /** A task that runs at most once at a time, however many want its result. */
 export interface SingleFlight<T> {
   /**
-   * The result of the run under way, or of a new one. Aborting takes back this caller alone and rejects with the signal's
+   * The result of the run in progress, or of a new one. Aborting takes back this caller alone and rejects with the signal's
    * reason; the run is aborted when nobody is left who wants it.
    */
   join(signal?: AbortSignal): Promise<T>;
@@ -9,7 +9,7 @@ export interface SingleFlight<T> {
   begin(): void;
   /** Whether there is a run that a caller would join. */
   readonly isRunning: boolean;
-  /** Aborts the run under way, lets nobody join any more, and resolves when nothing runs. */
+  /** Aborts the run in progress, rejects new callers, and resolves when nothing runs. */
   close(reason: Error): Promise<void>;
 }
 

@@ -88,7 +88,7 @@ export interface ResponseEvidence {
   readonly title: string | undefined;
   /** The beginning of the body, on one line. */
   readonly excerpt: string;
-  /** Where it redirects to, without the query. */
+  /** The redirect target, without the query. */
   readonly location: string | undefined;
   readonly retryAfter: string | undefined;
 }

@@ -29,7 +29,7 @@ export type ToolServerLocation = RemoteToolServer | LocalToolServer;
 
 /** How a configuration is made. */
 export interface CreateConfigurationOptions {
-  /** Where the credentials of the servers are registered, so that no message contains them. Default: a new registry. */
+  /** Registers the servers' credentials, so that no message contains them. Default: a new registry. */
   readonly secrets?: SecretRegistry | undefined;
 }
 

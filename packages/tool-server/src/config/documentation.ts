@@ -116,14 +116,14 @@ export function checkDocumentation(
   report("permissions-undocumented", "note", first, message, "Add the table of permissions to the README.");
 }
 
-/** That the use of a server has to be permitted to somebody, and how that is shown to the server. */
+/** The permissions that a server needs, and how requests prove them. */
 export interface NeededPermissions {
   readonly server: string;
   /** By OAuth, should the server ask; with secrets of the user; or with what a helper brings. */
   readonly by: "oauth" | "variables" | "helper";
   /** The variables that hold the secrets. */
   readonly variables: readonly string[];
-  /** The permissions, where the server named them; undefined if nobody asked it, or it names none. */
+  /** The permissions that the server names; undefined if it was not asked, or names none. */
   readonly scopes: readonly string[] | undefined;
 }
 

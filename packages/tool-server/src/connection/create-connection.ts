@@ -1,5 +1,6 @@
 import type { Client, RequestOptions } from "@modelcontextprotocol/client";
 import type { BackOffLimits } from "../back-off.js";
+import type { CallPhases } from "../call-phases.js";
 import { type Cancellation, Canceller } from "../cancellation.js";
 import type { Clock } from "../clock.js";
 import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
@@ -120,13 +121,19 @@ export function createConnection(options: ConnectionOptions): Connection {
   const runCall = async <Result>(
     method: string,
     signal: Cancellation | undefined,
+    phases: CallPhases | undefined,
     timeoutMs: number,
     attempt: (session: ClientSession) => Promise<Result>,
   ): Promise<Result> => {
     callStarted(info);
     try {
       for (let mayRepeat = true; ; mayRepeat = false) {
-        const session = keeper.live() ?? (await keeper.ensure(signal, false));
+        let session = keeper.live();
+        if (session === undefined) {
+          phases?.begin("connecting", info);
+          session = await keeper.ensure(signal, false);
+          phases?.end("connecting", session.info);
+        }
         session.beginCall();
         try {
           const result = await attempt(session);
@@ -138,6 +145,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           const error = toFailure(session, cause, { method, signal, timeoutMs });
           if (!mayRepeat || signal?.aborted || !isRepeatable(error, method)) throw error;
           report(info, "warning", `${method} is sent once more: ${error.message}`);
+          phases?.retry(error.message);
         }
       }
     } catch (error) {
@@ -187,7 +195,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         : clock.after(timerMs(totalTimeoutMs), () => own.cancel(tooLong(method, info.name, totalTimeoutMs)));
     let stopIdle = (): void => {};
     try {
-      return await runCall(method, own, timeoutMs, (session) => {
+      return await runCall(method, own, undefined, timeoutMs, (session) => {
         const wait = (): void => {
           stopIdle();
           stopIdle = afterSilence({ timeoutMs, isPersonAsked, clock }, () =>
@@ -214,7 +222,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const selection = createSelection(options.tools, info.name);
   const sendPlain = (forwarded: Call, request: ForwardedRequest): Promise<RpcObject> =>
-    runCall(request.method, forwarded, idleTimeoutMs, (session) => session.send(forwarded, request));
+    runCall(request.method, forwarded, forwarded.phases, idleTimeoutMs, (session) => session.send(forwarded, request));
 
   const { forwardTimeoutMs } = options;
   /** With the limits of the entry. Most entries have none, and their calls pay nothing for it. */

@@ -6,7 +6,7 @@ type SchemaValidator = NonNullable<ClientOptions["jsonSchemaValidator"]>;
 const load = createRequire(import.meta.url);
 
 /**
- * Holds results against the schemas of their tools. The library that can is large, each connection has one of its own, and few tools
+ * Validates results against the schemas of their tools. The library that can is large, each connection has one of its own, and few tools
  * have such a schema: it is loaded and made for the first that does.
  */
 export function createSchemaValidator(): SchemaValidator {

@@ -12,7 +12,7 @@ export interface BoundedReadOptions {
 export type BoundedReadCode = "ERR_NOT_A_FILE" | "ERR_FILE_TOO_LARGE";
 
 /**
- * Reads a regular file of at most `maxBytes`. Use it for every file of a folder that somebody else wrote: a pipe, a device or
+ * Reads a regular file of at most `maxBytes`. Use it for every file in a folder that another party controls: a pipe, a device or
  * a link to one neither blocks nor fills the memory. Rejects with an error whose `code` is a `BoundedReadCode` or the system's.
  */
 export async function readBoundedFile(path: string, options: BoundedReadOptions): Promise<Buffer> {

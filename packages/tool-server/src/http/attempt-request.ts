@@ -85,6 +85,7 @@ class Attempt implements ExchangeOwner {
   }
 
   onWritten(socketInfo: NetworkSocketInfo): void {
+    this.#request.phases?.begin("server", socketInfo);
     this.#request.onWritten?.(socketInfo);
   }
 
@@ -102,6 +103,7 @@ class Attempt implements ExchangeOwner {
     if (this.#isLast || !isRepeatable || !ToolServerError.is(failure, "CONNECTION_LOST")) this.#reject(failure);
     else {
       this.#isLast = true;
+      this.#request.phases?.retry(failure.message);
       this.#open();
     }
   }
@@ -112,7 +114,12 @@ class Attempt implements ExchangeOwner {
 
   #open(): void {
     const { origin } = this.#prepared;
-    this.#host.open(this.#request, origin, this.signal).then((connection) => this.#send(connection), this.#reject);
+    const { phases } = this.#request;
+    phases?.begin("connecting");
+    this.#host.open(this.#request, origin, this.signal).then((connection) => {
+      phases?.end("connecting", connection.trackedSocket.info);
+      this.#send(connection);
+    }, this.#reject);
   }
 
   #send(connection: HttpConnection): void {
@@ -122,6 +129,7 @@ class Attempt implements ExchangeOwner {
       return;
     }
     const { method, headers, body = null } = this.#request;
+    this.#request.phases?.begin("request", connection.trackedSocket.info);
     const exchange = new Exchange(this, connection);
     connection.client.dispatch({ method, path: this.#prepared.path, headers, body }, exchange);
   }

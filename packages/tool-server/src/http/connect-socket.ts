@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from "node:dns";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import * as tls from "node:tls";
+import type { CallPhases } from "../call-phases.js";
 import type { Clock } from "../clock.js";
 import type { ConnectingDetails } from "../errors.js";
 import { ConnectObstacle, connectFailure } from "./connect-failure.js";
@@ -36,7 +37,7 @@ interface ConnectRequest extends SocketOptions {
 
 /** Connects to the host of a URL, with TLS if the scheme requires it. Rejects with SERVER_UNREACHABLE, or a signal's reason. */
 export async function connectSocket(url: URL, request: ConnectRequest, settings: ConnectSettings): Promise<Socket> {
-  const { peer, signal, isAddressAllowed } = request;
+  const { peer, signal, isAddressAllowed, phases } = request;
   const { closing, clock, connectMs } = settings;
   const proxy = settings.proxyFor(url);
   const [host, port] = [hostOf(url.hostname), portOf(url)];
@@ -58,19 +59,23 @@ export async function connectSocket(url: URL, request: ConnectRequest, settings:
     closing.throwIfAborted();
     if (isIP(host) !== 0 && isAddressAllowed?.(host, host) === false) throw refusedAddress([host], host);
     const lookup = guarded(settings.lookup ?? systemLookup, proxy === undefined ? isAddressAllowed : undefined);
-    socket = await reach(proxy?.host ?? host, proxy?.port ?? port, lookup, attempt.signal);
+    socket = await reach(proxy?.host ?? host, proxy?.port ?? port, lookup, attempt.signal, phases);
     if (proxy !== undefined) {
+      phases?.begin("proxy");
       if (proxy.isSecure) {
         stage = "securing";
         socket = await secure(socket, proxy.host, settings.tlsContexts().proxy, attempt.signal);
       }
       stage = "asking-proxy";
       socket = await openTunnel(socket, remoteName, proxy, attempt.signal);
+      phases?.end("proxy");
       isProxyItself = false;
     }
     if (url.protocol === "https:" || url.protocol === "wss:") {
       stage = "securing";
+      phases?.begin("tls");
       socket = await secure(socket, host, settings.tlsContexts().server, attempt.signal);
+      phases?.end("tls");
     }
     attempt.signal.throwIfAborted();
     return socket;
@@ -100,10 +105,25 @@ export function nameOf(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-async function reach(host: string, port: number, lookup: LookupFunction, signal: AbortSignal): Promise<Socket> {
+async function reach(
+  host: string,
+  port: number,
+  lookup: LookupFunction,
+  signal: AbortSignal,
+  phases: CallPhases | undefined,
+): Promise<Socket> {
   signal.throwIfAborted();
+  phases?.begin(isIP(host) === 0 ? "lookup" : "tcp");
   const socket = connect({ host, port, lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs });
-  return settleSocket(socket, "connect", signal);
+  if (phases !== undefined) {
+    socket.once("lookup", () => {
+      phases.end("lookup");
+      phases.begin("tcp");
+    });
+  }
+  const connected = await settleSocket(socket, "connect", signal);
+  phases?.end("tcp");
+  return connected;
 }
 
 async function secure(

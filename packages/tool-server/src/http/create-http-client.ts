@@ -12,6 +12,7 @@ import { createHttpConnection, type HttpConnection, loadClient } from "./http-co
 import { hostOf, portOf } from "./loopback.js";
 import { createRequestPreparer } from "./prepared-request.js";
 import { proxyFor } from "./proxy-settings.js";
+import { publishPhases } from "./publish-phases.js";
 import { createSocketPool } from "./socket-pool.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
 import { type TrackedSocket, trackSocket } from "./tracked-socket.js";
@@ -79,8 +80,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const defaultPeer = `the server ${JSON.stringify(server)}`;
 
   const reach = async (url: URL, options: SocketOptions): Promise<Socket> => {
-    const { peer = defaultPeer, signal, isAddressAllowed } = options;
-    const socket = await connectSocket(url, { peer, signal, isAddressAllowed }, settings);
+    const { peer = defaultPeer, signal, isAddressAllowed, phases = publishPhases(transport()) } = options;
+    const socket = await connectSocket(url, { peer, signal, isAddressAllowed, phases }, settings);
     if (closed === undefined) return socket;
     socket.destroy();
     throw closed;
@@ -119,7 +120,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       for (;;) {
         const place = pool.claim(origin, usesReserve);
         if (place !== undefined) return connect(request, origin, signal, place);
+        request.phases?.begin("queued");
         await pool.vacancy(origin, [signal, life.signal]);
+        request.phases?.end("queued");
         const idle = host.take(request, origin);
         if (idle !== undefined) return idle;
       }

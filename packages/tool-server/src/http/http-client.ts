@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { CallPhases } from "../call-phases.js";
 import type { Cancellation } from "../cancellation.js";
 import type { SocketInfo } from "../connection-info.js";
 
@@ -31,6 +32,8 @@ export interface SocketOptions {
    * itself, so with a proxy only an address literal in the URL can be checked. Default: all addresses are allowed.
    */
   readonly isAddressAllowed?: ((address: string, host: string) => boolean) | undefined;
+  /** Receives what the request waits for. Default: `transport:connecting` is published for a new connection, and nothing else. */
+  readonly phases?: CallPhases | undefined;
 }
 
 export interface HttpRequest extends SocketOptions {

@@ -36,7 +36,7 @@ export interface SandboxOptions {
   readonly cwd: string;
   /**
    * Whether the program sees no process but its own, all of which end with it. If not, it sees those of others and can read
-   * neither their memory, their environment nor files through them; a daemon that it starts lives on. Default true.
+   * neither their memory, their environment nor files through them; a daemon that it starts keeps running. Default true.
    */
   readonly hidesProcesses?: boolean | undefined;
   /** The search path for bubblewrap. Default: the PATH of this process. */
@@ -46,7 +46,7 @@ export interface SandboxOptions {
 /** What to do about a program that does not work in the sandbox. */
 export const sandboxAdvice = {
   hidden: 'Move the project elsewhere, or write "sandbox": false into its entry.',
-  failed: 'If it works so, it may not work in the sandbox: write "sandbox": false into its entry.',
+  failed: 'If it works there, the sandbox may be the reason: write "sandbox": false into its entry.',
 } as const;
 
 const probeMs = 10_000;

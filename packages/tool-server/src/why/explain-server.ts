@@ -3,7 +3,7 @@ import { fixBySignIn } from "../causes/fixes.js";
 import { redactValue } from "../connection/connection-failures.js";
 import { createServerSecrets } from "../connection/servers/entry-info.js";
 import type { WalkEvidence } from "./evidence.js";
-import type { ExplainOptions, Explanation, Note } from "./explanation.js";
+import type { ExplainOptions, Explanation, Note, Step } from "./explanation.js";
 import { findCauses, hasFailed } from "./rank/find-causes.js";
 import { requirementsOf } from "./requirements.js";
 import { stepsOf } from "./steps.js";
@@ -13,11 +13,29 @@ import { walkServer } from "./walk/walk-server.js";
 export async function walkAndExplain(options: ExplainOptions): Promise<Explanation> {
   const entry = options.configuration.entries.find(({ name }) => name === options.server);
   const secrets = entry === undefined ? options.secrets.scope() : createServerSecrets(entry, options.secrets);
-  const seen = await walkServer({ ...options, secrets });
+  const seen = await walkServer({ ...options, secrets }, reportSteps(options, secrets.redact));
   const explanation = explain(seen);
   const causes = explanation.causes.map((cause) => ({ ...cause, fix: fixInProcess(cause, options) }));
   // All evidence was redacted when it was collected; this catches a secret that became known only later.
   return redactValue({ ...explanation, causes }, secrets.redact) as Explanation;
+}
+
+/** Reports the steps that are known so far, each once, and again when it has changed. */
+function reportSteps(
+  { onStep }: ExplainOptions,
+  redact: (text: string) => string,
+): ((seen: WalkEvidence) => void) | undefined {
+  if (onStep === undefined) return undefined;
+  const reported = new Map<string, string>();
+  return (seen) => {
+    for (const step of stepsOf(seen)) {
+      const shown = redactValue(step, redact) as Step;
+      const text = JSON.stringify(shown);
+      if (step.outcome === "skipped" || reported.get(step.step) === text) continue;
+      reported.set(step.step, text);
+      onStep(shown);
+    }
+  };
 }
 
 /** Says how to set a variable for the process that reads it. */

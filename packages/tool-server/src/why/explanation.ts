@@ -50,6 +50,11 @@ export interface ExplainOptions {
   /** The timeout of the whole walk, in milliseconds; later steps are skipped. Default 60,000; for a launcher 180,000. */
   readonly totalMs?: number | undefined;
   readonly clock?: Clock | undefined;
+  /**
+   * Called with each step while the walk runs, when its outcome is known, and again if more is known about it. Skipped steps are in the
+   * explanation only. Must not throw. Default: none.
+   */
+  readonly onStep?: ((step: Step) => void) | undefined;
 }
 
 /** What the diagnosis of OAuth needs. */

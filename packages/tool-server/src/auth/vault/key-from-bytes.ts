@@ -9,7 +9,7 @@ import type { SecretRegistry } from "../../secrets/redactor.js";
 import { type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
 import { systemReason } from "./vault-errors.js";
 
-/** Where a key is registered as a secret. */
+/** Registers a key as a secret. */
 export interface KeyBytesOptions {
   /** The key is added to it, so that it is redacted. */
   readonly secrets?: SecretRegistry;

@@ -37,7 +37,7 @@ export interface VaultDescription {
   readonly path?: string;
 }
 
-/** Where a vault stores tokens. */
+/** The storage of a vault. */
 export type VaultKind = "keychain" | "file" | "memory";
 
 /** The readable and unreadable entries of a vault. */

@@ -83,7 +83,7 @@ export function createNetworkLink(options: NetworkLinkOptions): NetworkLink {
   };
 }
 
-/** What may be secret in a url whose variables were substituted by somebody else. */
+/** What may be secret in a url whose variables were substituted elsewhere. */
 function secretsOfUrl({ href, searchParams }: URL): string[] {
   return [...searchParams.values(), ...findSecretShapes(href).map(({ value }) => value)];
 }

@@ -1,3 +1,4 @@
+import type { CallPhases } from "../../call-phases.js";
 import { Canceller } from "../../cancellation.js";
 import type { RequestId, RpcFault, RpcObject } from "./json-rpc.js";
 import type { Era } from "./protocol.js";
@@ -34,6 +35,8 @@ export class Call extends Canceller {
   activeAt = 0;
   /** Requests of the server that the caller has not responded to: meanwhile no progress is expected from the server. */
   openQuestions = 0;
+  /** Receives what the call waits for; undefined if nothing observes it. */
+  phases: CallPhases | undefined = undefined;
   #route: CallRoute | undefined = undefined;
   #outcome: CallOutcome | undefined = undefined;
 

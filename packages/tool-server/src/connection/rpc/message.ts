@@ -12,7 +12,7 @@ import {
   rpcCodes,
 } from "./json-rpc.js";
 
-/** A message, with what it is. */
+/** A message and its kind. */
 export type ReadMessage =
   | { readonly kind: "request"; readonly message: RpcRequest }
   | { readonly kind: "notification"; readonly message: RpcNotification }

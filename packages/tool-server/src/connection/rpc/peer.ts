@@ -1,3 +1,4 @@
+import type { CallPhases } from "../../call-phases.js";
 import type { Cancellation } from "../../cancellation.js";
 import type { Call } from "./call.js";
 import type { RequestId, RpcMessage, RpcNotification, RpcObject, RpcRequest, RpcResponse } from "./json-rpc.js";
@@ -16,6 +17,8 @@ export interface SendOptions {
   /** Headers of the request, in addition to those of the transport and the credential. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly requestSignal?: Cancellation | undefined;
+  /** Receives the phases of the request. Default: nothing does. */
+  readonly phases?: CallPhases | undefined;
 }
 
 interface MessageOriginId {
@@ -91,7 +94,9 @@ export class Peer<Transport extends MessageTransport> {
       });
       this.#pending.set(id, request);
       const message: RpcRequest = { jsonrpc: "2.0", id, method, params };
-      this.#transport.send(message, headers === undefined ? undefined : { headers }).catch((error: unknown) => {
+      const { phases } = call;
+      const options = headers === undefined && phases === undefined ? undefined : { headers, phases };
+      this.#transport.send(message, options).catch((error: unknown) => {
         if (this.#pending.delete(id)) request.onEnd(error as Error);
       });
     });
@@ -214,6 +219,7 @@ class PendingRequest implements Pending {
 
   onResponse({ result, error }: RpcResponse): void {
     this.call.removeEventListener("abort", this.#onCancel);
+    this.call.phases?.end("response");
     if (error === undefined) this.#resolve(result);
     else this.#reject(new RpcError(error.code, error.message, { data: error.data }));
   }

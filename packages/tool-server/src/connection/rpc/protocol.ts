@@ -38,7 +38,7 @@ export function isLevelAtLeast(level: LogLevel, least: LogLevel): boolean {
   return logLevels.indexOf(level) >= logLevels.indexOf(least);
 }
 
-/** Who speaks. */
+/** The side that sends. */
 export interface Implementation {
   readonly name: string;
   readonly version: string;

@@ -12,7 +12,7 @@ import { openEntry } from "./tool-servers.js";
 export interface ConnectToolServerOptions extends Omit<ToolServerSettings, "settings" | "isEager"> {
   /** The name of the server in messages and in Channelz. Default: its host, or its program. */
   readonly name?: string | undefined;
-  /** Who we are to the server, and what it may ask of us. Default: `wirescope`, and nothing. */
+  /** The client info and capabilities that the server sees. Default: `wirescope`, without capabilities. */
   readonly client?: ClientSettings | undefined;
   /** The working directory of a child process. Default: that of this process. */
   readonly cwd?: string | undefined;

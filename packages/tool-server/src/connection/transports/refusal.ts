@@ -1,6 +1,7 @@
 import { type CredentialRequest, isRefusal, type Refusal } from "../../auth/credentials/credential.js";
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import { collectRefusalEvidence } from "../../auth/credentials/refusal-evidence.js";
+import type { CallPhases } from "../../call-phases.js";
 import { type Cause, foundWeight } from "../../causes/cause.js";
 import { formatFix } from "../../causes/fixes.js";
 import { explainRefusal } from "../../causes/refusal-causes.js";
@@ -65,6 +66,23 @@ async function handleRefusal(context: NetworkContext, request: RefusedExchange):
   throw failure;
 }
 
+/** A request with the headers of a credential. */
+interface ObservedCredentialRequest extends CredentialRequest {
+  /** Receives how long the request waits for the credential. Default: nothing does. */
+  readonly phases?: CallPhases | undefined;
+}
+
+/** The headers of the credential, which may have to be obtained first. */
+export async function awaitHeaders(
+  { credential, info }: NetworkContext,
+  { phases, ...request }: ObservedCredentialRequest,
+): Promise<HeaderFields> {
+  phases?.begin("credential", info.connection);
+  const headers = await credential.headers(request);
+  phases?.end("credential");
+  return headers;
+}
+
 /** The head of a response. */
 export interface ResponseHead {
   readonly status: number;
@@ -80,9 +98,9 @@ export interface ResponseHead {
 export async function sendWithCredential<Response extends ResponseHead>(
   context: NetworkContext,
   ask: (headers: HeaderFields) => Promise<Response>,
-  request: CredentialRequest,
+  request: ObservedCredentialRequest,
 ): Promise<Response> {
-  const sent = await context.credential.headers(request);
+  const sent = await awaitHeaders(context, request);
   const response = await ask(sent);
   return isRefusal(response.status) ? retryRefused(context, ask, request, { sent, response }) : response;
 }
@@ -91,15 +109,18 @@ export async function sendWithCredential<Response extends ResponseHead>(
 export async function retryRefused<Response extends ResponseHead>(
   context: NetworkContext,
   ask: (headers: HeaderFields) => Promise<Response>,
-  request: CredentialRequest,
+  request: ObservedCredentialRequest,
   first: { readonly sent: HeaderFields; readonly response: Response },
 ): Promise<Response> {
-  const { signal } = request;
+  const { signal, phases } = request;
   let { sent, response } = first;
   for (let attempt = 1; isRefusal(response.status); attempt += 1) {
     response.discard?.();
+    phases?.retry(`The server returned ${response.status}.`);
+    phases?.begin("credential", context.info.connection);
     await handleRefusal(context, { status: response.status, sent, attempt, received: response.headers, signal });
     sent = await context.credential.headers(request);
+    phases?.end("credential");
     response = await ask(sent);
   }
   return response;

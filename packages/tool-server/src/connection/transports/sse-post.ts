@@ -1,3 +1,4 @@
+import type { CallPhases } from "../../call-phases.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
@@ -16,6 +17,8 @@ interface SsePost {
   readonly signal: AbortSignal;
   /** The time limit for the server to accept the message, in milliseconds. Default: none. */
   readonly headersTimeoutMs?: number | undefined;
+  /** Receives the phases of the call. Default: nothing does. */
+  readonly phases?: CallPhases | undefined;
 }
 
 /**
@@ -32,7 +35,7 @@ const readBytes = 4096;
  * SERVER_FAILED for another failure, with UNAUTHORIZED or FORBIDDEN, and as the HTTP client does.
  */
 export async function postMessage(context: NetworkContext, post: SsePost): Promise<void> {
-  const { endpoint, body, signal, headersTimeoutMs } = post;
+  const { endpoint, body, signal, headersTimeoutMs, phases } = post;
   const response = await sendWithCredential(
     context,
     (headers) =>
@@ -46,11 +49,12 @@ export async function postMessage(context: NetworkContext, post: SsePost): Promi
           signal,
           headersTimeoutMs,
           usesReserve: headersTimeoutMs !== undefined,
+          phases,
           onWritten: (socketInfo) => publish("socket:message-sent", socketInfo),
         },
         (text) => context.secrets.redact(text),
       ),
-    { method: "POST", url: endpoint, signal },
+    { method: "POST", url: endpoint, signal, phases },
   );
   if (response.status >= 200 && response.status < 300) {
     response.discard();

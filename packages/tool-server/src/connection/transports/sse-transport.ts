@@ -12,7 +12,7 @@ import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import { parseMessageEndpoint, postMessage } from "./sse-post.js";
-import type { NetworkContext, ToolTransport } from "./transport.js";
+import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
 import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 
 const eventStream = "text/event-stream";
@@ -155,7 +155,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     const problem = `${subject} responded with a body ${what}, not with an event stream.`;
     throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
   };
-  const post = async (message: RpcMessage): Promise<void> => {
+  const post = async (message: RpcMessage, options?: ToolSendOptions): Promise<void> => {
     life.assertOpen();
     if (endpoint === undefined) throw new TypeError("The transport has not started yet.");
     cancel(cancelledIdOf(message));
@@ -168,6 +168,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       signal: controller.signal,
       // No other time limit applies to a message without a response.
       headersTimeoutMs: id === undefined ? limits.connectMs : undefined,
+      phases: options?.phases,
     });
     const sent: SentMessage = { id, controller, taken };
     posts.add(sent);
@@ -198,8 +199,10 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       }
       if (life.isOver) throw life.failure ?? connectionOver(server, undefined, false);
     },
-    send(message) {
-      return "method" in message ? post(message) : replies.send(JSON.stringify(message).length, () => post(message));
+    send(message, options) {
+      return "method" in message
+        ? post(message, options)
+        : replies.send(JSON.stringify(message).length, () => post(message));
     },
     async close() {
       // Lets pending notifications arrive, such as the cancellation of a call.

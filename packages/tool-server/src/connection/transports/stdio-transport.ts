@@ -242,13 +242,14 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       starting ??= opening;
       return opening;
     },
-    send(message) {
+    send(message, options) {
       try {
         life.assertOpen();
         if (writer === undefined) throw new TypeError("The transport has not started yet.");
         const line = JSON.stringify(message);
         const { write } = writer;
         streams?.sending(message);
+        options?.phases?.begin("server", socketInfo);
         return "method" in message ? write(line) : replies.send(line.length, () => write(line));
       } catch (error) {
         return Promise.reject(error);

@@ -1,5 +1,6 @@
 import { isJSONRPCErrorResponse, isJSONRPCResultResponse } from "@modelcontextprotocol/client";
 import { type BackOff, createBackOff } from "../../back-off.js";
+import type { CallPhases } from "../../call-phases.js";
 import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
@@ -18,6 +19,8 @@ export interface OpenRequest {
   /** Whether a response with any id belongs to this request, because it resumes a request of an earlier session. */
   readonly isReplayed?: boolean | undefined;
   readonly onEventId?: ((id: string) => void) | undefined;
+  /** Receives the phases of the call. Default: nothing does. */
+  readonly phases?: CallPhases | undefined;
 }
 
 /** How long a stream may stay open after the response, in milliseconds. */

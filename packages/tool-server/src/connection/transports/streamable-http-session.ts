@@ -1,4 +1,5 @@
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
+import type { CallPhases } from "../../call-phases.js";
 import { encodeHeaderText, isReservedHeader } from "../../config/headers.js";
 import type { SocketInfo } from "../../connection-info.js";
 import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
@@ -57,10 +58,13 @@ export function askForEvents(
     const headers = sessionHeaders(session, fields);
     headers.accept = eventStream;
     if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
-    return send(context, { method: "GET", url: context.url, headers, signal, isSafe: true });
+    return send(context, { method: "GET", url: context.url, headers, signal, isSafe: true, phases: ignoredPhases });
   };
   return sendWithCredential(context, ask, { method: "GET", url: context.url, signal });
 }
+
+/** No call waits for an event stream. */
+const ignoredPhases: CallPhases = { begin() {}, end() {}, retry() {} };
 
 /** The headers of every request of a session. Headers of the credential override none of them. */
 export function sessionHeaders({ id, protocolVersion }: HttpSession, fields: HeaderFields): Record<string, string> {

@@ -9,7 +9,7 @@ import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
 import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
-import { retryRefused } from "./refusal.js";
+import { awaitHeaders, retryRefused } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { notAToolServer, readUnexpected, statusFailure } from "./streamable-http-failures.js";
 import { listenToServer } from "./streamable-http-listener.js";
@@ -82,6 +82,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     headers: messageHeaders(session, fields, message, options?.headers),
     body: JSON.stringify(message),
     signal: post,
+    phases: options?.phases,
     onWritten(socketInfo) {
       post.wasWritten = true;
       messageSent(socketInfo);
@@ -100,12 +101,13 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     sent: HeaderFields,
     again: (fields: HeaderFields) => HttpRequest,
   ): Promise<HttpResponse> => {
+    const { phases } = request;
     const response = isRedirect(first.status)
       ? await followWithinOrigin(http, request, first, (text) => secrets.redact(text))
       : first;
     if (!isRefusal(response.status)) return response;
     const ask = (fields: HeaderFields): Promise<HttpResponse> => send(context, again(fields));
-    return retryRefused(context, ask, { method: "POST", url, signal: post.signal }, { sent, response });
+    return retryRefused(context, ask, { method: "POST", url, signal: post.signal, phases }, { sent, response });
   };
 
   /** Handles a response with a status other than 2xx. An error response of the protocol is delivered. */
@@ -163,6 +165,8 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     const type = mediaTypeOf(response);
     if (type === eventStream) return readEventResponse(session, response, request);
     if (type !== json || status === 202) return rejectUnexpected(response);
+    // An event stream starts at once, and its result follows when the server has it.
+    request.phases?.begin("response", response.socketInfo);
     const text = response.textIfComplete?.(limits.messageBytes);
     if (text === undefined) {
       return response.text(limits.messageBytes).then((late) => readJsonResponse(session, response, request, late));
@@ -240,7 +244,8 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       }
       post.throwIfAborted();
       const sent =
-        credential.headersNow?.() ?? (await credential.headers({ method: "POST", url, signal: post.signal }));
+        credential.headersNow?.() ??
+        (await awaitHeaders(context, { method: "POST", url, signal: post.signal, phases: options?.phases }));
       const asked = requestOf(message, id, options, post, sent);
       let response = await http.send(asked);
       if (isRedirect(response.status) || isRefusal(response.status)) {
@@ -289,6 +294,7 @@ function openRequest(id: RequestId, post: Post, options: ToolSendOptions | undef
   return {
     id,
     post,
+    phases: options?.phases,
     isReplayed: options?.resumptionToken !== undefined,
     onEventId: options?.onresumptiontoken,
   };

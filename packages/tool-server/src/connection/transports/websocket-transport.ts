@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { Clock } from "../../clock.js";
+import type { SocketInfo } from "../../connection-info.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { socketInfoOf } from "../../http/tracked-socket.js";
@@ -45,6 +46,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
   });
   let webSocket: WebSocket | undefined;
   let socket: Socket | undefined;
+  let socketInfo: SocketInfo | undefined;
   let streams: JsonRpcStreams | undefined;
   let keepAlive: KeepAlive | undefined;
   let starting: Promise<void> | undefined;
@@ -82,7 +84,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     }
     webSocket = opened;
     socket = below;
-    const socketInfo = socketInfoOf(below);
+    socketInfo = socketInfoOf(below);
     if (socketInfo !== undefined) streams = createJsonRpcStreams(socketInfo);
     const watching = startKeepAlive(
       clock,
@@ -155,12 +157,13 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       starting ??= opening;
       return opening;
     },
-    async send(message) {
+    async send(message, options) {
       life.assertOpen();
       const opened = webSocket;
       if (opened === undefined) throw new TypeError("The transport has not started yet.");
       const text = JSON.stringify(message);
       streams?.sending(message);
+      options?.phases?.begin("server", socketInfo);
       const write = (): Promise<void> =>
         life.whileOpen((resolve) => {
           opened.send(text, (error) => {

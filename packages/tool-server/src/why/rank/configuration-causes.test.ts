@@ -65,6 +65,11 @@ describe("the value of a variable", () => {
     ]);
   });
 
+  test("[TS-D-WHY-3] fixes a missing input by entering it, not by a variable of the shell", () => {
+    const [cause] = configurationCauses({ ...base, values: values({ variable: "input:api-key" }) });
+    expect(cause?.fix).toEqual({ advice: "Correct it.", command: "wirescope inputs api-key", position });
+  });
+
   test("[TS-D-WHY-1] considers a value with a warning likely after a refusal, and one with a note never", () => {
     const weights = (seen: object) => configurationCauses({ ...base, ...seen }).map(({ weight }) => weight);
     const warned = values({ severity: "warning" });

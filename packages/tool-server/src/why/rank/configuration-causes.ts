@@ -1,9 +1,10 @@
 import type { Cause, Fix } from "../../causes/cause.js";
 import type { CauseCode } from "../../causes/cause-table.js";
 import { fixByCommand, fixField, fixHelper, fixVariable } from "../../causes/fixes.js";
-import { shellWord } from "../../command-line.js";
+import { commandLine, shellWord } from "../../command-line.js";
 import type { Finding } from "../../config/finding.js";
 import type { RuleCode } from "../../config/rules.js";
+import { inputPrefix } from "../../config/template.js";
 import type { HelperEvidence, WalkEvidence } from "../evidence.js";
 
 /** What is wrong with the entry, its variables, or its approval. */
@@ -57,7 +58,12 @@ function valueCauses(seen: WalkEvidence): Cause[] {
 
 function fixValue({ file }: WalkEvidence, { variable, fix, line, column }: Finding): Fix {
   const position = { file, line, column };
-  return variable === undefined ? { advice: fix, position } : { ...fixVariable(variable, fix), position };
+  if (variable === undefined) return { advice: fix, position };
+  // A value that a person enters is not a variable of the shell.
+  if (variable.startsWith(inputPrefix)) {
+    return { advice: fix, command: commandLine("inputs", variable.slice(inputPrefix.length)), position };
+  }
+  return { ...fixVariable(variable, fix), position };
 }
 
 function trustCauses(seen: WalkEvidence): Cause[] {

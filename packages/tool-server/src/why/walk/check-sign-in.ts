@@ -18,7 +18,7 @@ import type { StoredSignIn } from "./prepare-credential.js";
 import type { Walk } from "./walk.js";
 
 /**
- * Checks the authorization server of a tool server, if the server asked for a sign-in or somebody signed in before. `attempt` is
+ * Checks the authorization server of a tool server, if the server asked for a sign-in or a user signed in before. `attempt` is
  * undefined if the walk did not get that far.
  */
 export async function checkSignIn(

@@ -5,6 +5,7 @@ import { withEnvFile } from "../../config/entry-env-file.js";
 import { isAuthorizationName, parseAuthorization } from "../../config/headers.js";
 import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import type { CredentialDescription, TransportInfo } from "../../connection-info.js";
+import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { createHttpClient } from "../../http/create-http-client.js";
 import { hostOf, portOf } from "../../http/loopback.js";
@@ -21,10 +22,17 @@ import { type PreparedCredential, prepareCredential } from "./prepare-credential
 import { createRecordingClient, type RecordedExchange, type RecordingClient } from "./recording-client.js";
 import { createWalk, startsLauncher, type Walk } from "./walk.js";
 
-/** Walks a server from its entry as far as possible, and collects evidence. Throws SERVER_UNKNOWN. */
-export async function walkServer(options: ExplainOptions): Promise<WalkEvidence> {
+/**
+ * Walks a server from its entry as far as possible, and collects evidence. `onEvidence` is called with what is known so far. Throws
+ * SERVER_UNKNOWN.
+ */
+export async function walkServer(
+  options: ExplainOptions,
+  onEvidence: (seen: WalkEvidence) => void = () => {},
+): Promise<WalkEvidence> {
   const { clock = systemClock } = options;
   const { seen, entry, resolved } = checkEntry(options);
+  onEvidence(seen);
   // An entry with errors is not used, trusted or not.
   if (entry === undefined || seen.findings.some(({ severity }) => severity === "error")) return seen;
   const totalMs = options.totalMs ?? (startsLauncher(entry) ? 180_000 : 60_000);
@@ -34,17 +42,19 @@ export async function walkServer(options: ExplainOptions): Promise<WalkEvidence>
     const walk = createWalk(options, entry, over.signal);
     const trust = await checkTrust(walk);
     const known = { ...seen, trust };
+    onEvidence(known);
+    const onMore = (more: NetworkWalk): void => onEvidence({ ...known, ...more });
     if (resolved === undefined || trust.state !== "trusted") return known;
     try {
       if (resolved.type === "stdio")
         return { ...known, ...(await checkChild(walk, await withEnvFile(resolved, walk.secrets))) };
-      const more = await walkNetwork(walk, resolved);
+      const more = await walkNetwork(walk, resolved, onMore);
       // The connection falls back too, if the same url serves the older transport.
       const isOlder =
         resolved.fallsBackToSse &&
         more.alternative?.type === "sse" &&
         more.alternative.url === walk.redact(resolved.url);
-      return { ...known, ...(isOlder ? await walkNetwork(walk, { ...resolved, type: "sse" }) : more) };
+      return { ...known, ...(isOlder ? await walkNetwork(walk, { ...resolved, type: "sse" }, onMore) : more) };
     } catch (error) {
       if (!ToolServerError.is(error)) throw error;
       // The approval was revoked or the files changed during the walk; or the walk timed out.
@@ -67,12 +77,18 @@ type NetworkResolved = Exclude<ResolvedEntry, { readonly type: "stdio" }>;
 type NetworkWalk = Pick<WalkEvidence, "helper" | "network" | "attempt" | "alternative" | "oauth" | "offer">;
 
 /** Walks to a server on the network as far as possible: helper, host, HTTP, credential, protocol. */
-async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<NetworkWalk> {
+async function walkNetwork(
+  walk: Walk,
+  resolved: NetworkResolved,
+  onMore: (more: NetworkWalk) => void,
+): Promise<NetworkWalk> {
   const url = new URL(resolved.url);
   let prepared: PreparedCredential = { credential: createNoCredential({ server: resolved.name }) };
   const describe = () => (prepared.credential ?? createNoCredential({ server: resolved.name })).describe();
   const info = { ...describeConnection(walk, resolved), credential: describe };
-  let current: TransportInfo = { connection: info, target: info.target };
+  // For the requests before and after those of a transport.
+  const own: TransportInfo = { connection: info, target: info.target };
+  let current = own;
   let http: RecordingClient;
   try {
     const client = createHttpClient({
@@ -92,7 +108,9 @@ async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<Netwo
     prepared = await prepareCredential(walk, resolved, http, info);
     const { credential, helper, signIn, failure } = prepared;
     if (failure !== undefined) return { network: invalidSettings(walk, url, failure) };
+    onMore({ helper });
     const network = await checkNetwork(walk, url, http);
+    onMore({ helper, network });
     if (network.failure !== undefined || credential === undefined) {
       return { helper, network, oauth: signIn && (await checkSignIn(walk, signIn, undefined, info)) };
     }
@@ -105,6 +123,7 @@ async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<Netwo
         current = transport;
       },
     });
+    onMore({ helper, network, attempt });
     return {
       helper,
       network,
@@ -117,6 +136,9 @@ async function walkNetwork(walk: Walk, resolved: NetworkResolved): Promise<Netwo
     await prepared.credential?.dispose();
     await prepared.signIn?.close();
     await http.close();
+    const reason = "The diagnosis ended.";
+    publish("transport:closed", { subject: own, reason });
+    publish("connection:closed", { subject: info, reason });
   }
 }
 

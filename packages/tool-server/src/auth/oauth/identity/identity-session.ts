@@ -59,7 +59,7 @@ interface IdentityRecord extends IdentityStatus {
   readonly idToken: string;
   readonly refreshToken: string | undefined;
   readonly tokenEndpoint: string;
-  /** Who the token is about (`sub`). */
+  /** The subject of the token (`sub`). */
   readonly subject: string;
 }
 
@@ -101,7 +101,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
     const tokens = await explained(context, () => client.refreshTokenGrant(config, refreshToken));
     const renewed = recordFrom(tokens, { ...record, refreshToken: tokens.refresh_token ?? refreshToken });
     if (renewed === undefined) throw signInNeeded("the identity provider renewed no identity token.");
-    // OpenID Connect Core, section 12.2: a renewed token is of the same person.
+    // OpenID Connect Core, section 12.2: a renewed token must have the same subject.
     if (renewed.subject !== record.subject)
       throw signInNeeded("the identity provider renewed the token of another person.");
     return write(renewed);
@@ -171,7 +171,11 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         // A renewal that runs must not overwrite this sign-in.
         await vault.withLock(key, () => write(record));
         reportEvent(context, "sign-in-done", "Signed in to the identity provider.");
+        await receiver.finish({ returnTo: person.returnTo });
         return statusOf(record);
+      } catch (failure) {
+        await receiver.finish({ failure, returnTo: person.returnTo });
+        throw failure;
       } finally {
         await receiver.close();
       }

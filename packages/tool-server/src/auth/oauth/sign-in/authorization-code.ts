@@ -10,7 +10,7 @@ import { oauthFailure, peerText } from "../oauth-errors.js";
 
 /** An authorization request, and what its response is compared with. */
 export interface AuthorizationAttempt {
-  /** Where the person signs in. https, parsed and encoded again: safe to pass to a program as one argument. */
+  /** The URL at which the user signs in. https, parsed and encoded again: safe to pass to a program as one argument. */
   readonly url: URL;
   /** The issuer whose metadata was used, exactly as published. */
   readonly issuer: string;

@@ -35,6 +35,7 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
     host,
     port: flow.redirect.port ?? keptPort(known, host),
   });
+  const { returnTo } = flow.signIn;
   try {
     if (context.observer?.stopsBeforeSignIn) await stopHere(flow, known, receiver.redirectUri);
     const chosen = await clientFor(flow, known, receiver.redirectUri);
@@ -58,7 +59,13 @@ export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcom
     reportRedirect(context, receiver.redirectUri, parameters, context.clock.now() - start);
     const code = processAuthorizationResponse(context, attempt, parameters);
     const form = codeGrant(attempt, code, flow.rules.resource);
-    return { client, outcome: await requestTokens(context, { server, client, form, key: flow.key, signal }) };
+    const outcome = await requestTokens(context, { server, client, form, key: flow.key, signal });
+    const failure = outcome.kind === "refused" ? outcome.failure : undefined;
+    await receiver.finish({ failure, returnTo });
+    return { client, outcome };
+  } catch (failure) {
+    await receiver.finish({ failure, returnTo });
+    throw failure;
   } finally {
     await receiver.close();
   }

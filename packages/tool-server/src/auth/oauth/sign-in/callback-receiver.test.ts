@@ -16,20 +16,46 @@ const never = new AbortController().signal;
 test("the first response with the right state is received, and no second one", async () => {
   const receiver = await open();
   const received = receiver.receive("s1", never);
-  const responses = await Promise.all([1, 2, 3].map((n) => fetch(`${receiver.redirectUri}?state=s1&code=c${n}`)));
-  expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
+  const responses = Promise.all([1, 2, 3].map((n) => fetch(`${receiver.redirectUri}?state=s1&code=c${n}`)));
   expect((await received).get("code")).toMatch(/^c[123]$/);
+  await receiver.finish({});
+  expect((await responses).map(({ status }) => status).sort()).toEqual([200, 400, 400]);
 });
 
+const returnTo = "http://127.0.0.1:4690/servers/notes?a=1&b=2";
+const back = '<p><a href="http://127.0.0.1:4690/servers/notes?a=1&#38;b=2">Back to Wirescope</a></p>';
+
 test.each([
-  ["code=c", "Signed in to notes", "You can close this tab."],
-  ["error=access_denied", "Sign-in failed", "The reason is shown where you started the sign-in to notes."],
-])("the page for a response with %s says whether the sign-in succeeded", async (query, heading, text) => {
+  [{}, "<h1>Signed in to notes</h1>\n<p>You can close this tab.</p>"],
+  [{ returnTo }, `<h1>Signed in to notes</h1>\n<p></p>\n${back}`],
+  [
+    { failure: new Error("<b>Nobody</b> allowed it."), returnTo },
+    `<h1>Sign-in failed</h1>\n<p>&#60;b&#62;Nobody&#60;/b&#62; allowed it.</p>\n${back}`,
+  ],
+])(
+  "[TS-D-SIGNIN-7] the last page waits for the result, and says whether the sign-in succeeded: %j",
+  async (ending, text) => {
+    const receiver = await open();
+    const received = receiver.receive("s1", never);
+    let isShown = false;
+    const page = fetch(`${receiver.redirectUri}?state=s1&code=c`).then((response) => {
+      isShown = true;
+      return response.text();
+    });
+    await received;
+    expect(isShown).toBe(false);
+    await receiver.finish(ending);
+    expect(await page).toContain(text);
+  },
+);
+
+test("[TS-D-SIGNIN-7] the last page refers to where the sign-in was started if nobody reports its result", async () => {
   const receiver = await open();
   const received = receiver.receive("s1", never);
-  const html = await (await fetch(`${receiver.redirectUri}?state=s1&${query}`)).text();
-  expect(html).toContain(`<h1>${heading}</h1>\n<p>${text}</p>`);
+  const page = fetch(`${receiver.redirectUri}?state=s1&code=c`);
   await received;
+  await receiver.close();
+  expect(await (await page).text()).toContain("The result is shown where you started the sign-in to notes.");
 });
 
 test("responses with another state, or none, are rejected and change nothing", async () => {
@@ -38,8 +64,10 @@ test("responses with another state, or none, are rejected and change nothing", a
   for (const query of ["?state=s2&code=evil", "?code=evil", "", "?error=access_denied&state="]) {
     expect((await fetch(`${receiver.redirectUri}${query}`)).status).toBe(400);
   }
-  await fetch(`${receiver.redirectUri}?state=s1&code=good`);
+  const last = fetch(`${receiver.redirectUri}?state=s1&code=good`);
   expect((await received).get("code")).toBe("good");
+  await receiver.finish({});
+  expect((await last).status).toBe(200);
 });
 
 test("no response is received before a caller waits", async () => {
@@ -66,19 +94,22 @@ test("other paths, methods and hosts are rejected, including DNS rebinding (CVE-
     request.on("error", reject).end();
   });
   expect(rebound).toBe(403);
-  await fetch(`${receiver.redirectUri}?state=s1&code=good`);
+  const last = fetch(`${receiver.redirectUri}?state=s1&code=good`);
   expect((await received).get("code")).toBe("good");
+  await receiver.finish({});
+  expect((await last).status).toBe(200);
 });
 
-test("the callback page runs nothing, loads nothing, and shows nothing from a peer (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
+test("the callback page runs nothing, loads nothing, and shows text of a peer as text (CVE-2025-58747, CVE-2025-62800, CVE-2026-1721)", async () => {
   const receiver = await open({}, `<script>alert("name")</script>`);
-  void receiver.receive("s1", never);
+  const failure = new Error('refused: <script>alert(1)</script><a href="javascript:alert(1)">');
+  void receiver.receive("s1", never).then(() => receiver.finish({ failure }));
   const script = encodeURIComponent("<script>alert(1)</script>");
   for (const query of [`?state=${script}&error=${script}`, `?state=s1&code=${script}&error_description=${script}`]) {
     const response = await fetch(`${receiver.redirectUri}${query}`);
     const html = await response.text();
     expect(html).not.toContain("<script");
-    expect(html).not.toContain("alert(1)");
+    expect(html).not.toContain("<a");
     expect(response.headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; style-src 'sha256-[^']+'; .*frame-ancestors 'none'$/,
     );

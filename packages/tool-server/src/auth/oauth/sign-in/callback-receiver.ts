@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { parseUrl } from "../../../url.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
-import { oauthFailure } from "../oauth-errors.js";
+import { oauthFailure, peerText } from "../oauth-errors.js";
 import { isStateOf } from "./authorization-code.js";
 
 /** The redirect URI of a sign-in. */
@@ -19,14 +19,29 @@ export interface CallbackReceiver {
   readonly redirectUri: string;
   /**
    * Resolves with the first response that has this state, and receives nothing afterwards. Responses with another state are
-   * rejected: any page can send a browser here. Rejects with the signal's reason.
+   * rejected: any page can send a browser here. Rejects with the signal's reason. The browser waits for `finish`.
    */
   receive(state: string, signal: AbortSignal): Promise<URLSearchParams>;
+  /** Shows the browser how the sign-in ended, if it waits. Resolves when it has the page, or after a second. Never rejects. */
+  finish(ending: SignInEnding): Promise<void>;
+  /** Frees the port. A browser that still waits is shown that the result is elsewhere. */
   close(): Promise<void>;
+}
+
+/** How a sign-in ended. */
+export interface SignInEnding {
+  /** Why it failed; undefined if it succeeded. */
+  readonly failure?: unknown;
+  /** The page on which the person started it. */
+  readonly returnTo?: string | undefined;
 }
 
 const callbackPath = "/callback";
 const maxUrlLength = 16_384;
+/** How long the last page may take to reach the browser. */
+const showMs = 1000;
+/** How long the browser waits for the result; token requests are shorter. */
+const waitMs = 60_000;
 
 /**
  * Binds the port of a redirect URI, on loopback addresses only. Rejects with SIGN_IN_FAILED, which names the port, if it is in
@@ -38,11 +53,25 @@ export async function openCallbackReceiver(
 ): Promise<CallbackReceiver> {
   let wanted: { readonly state: string; readonly resolve: (parameters: URLSearchParams) => void } | undefined;
 
-  const respond = (
-    request: IncomingMessage,
-    authority: string,
-    whenShown: (then: () => void) => void,
-  ): [number, CallbackPage] => {
+  /** The browser that waits for the result. */
+  let waiting: ServerResponse | undefined;
+
+  const show = async (page: CallbackPage): Promise<void> => {
+    const response = waiting;
+    waiting = undefined;
+    if (response === undefined || response.destroyed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, showMs);
+      response.once("close", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      response.writeHead(200, page.headers).end(page.html);
+    });
+  };
+
+  /** The page for a request; undefined if the browser has to wait for it. */
+  const respond = (request: IncomingMessage, authority: string): [number, CallbackPage] | undefined => {
     const { method, url = "", headers } = request;
     // A DNS rebinding attack has another Host header.
     if (headers.host !== authority) return [403, callbackPage("Forbidden", "This address is only for sign-ins.")];
@@ -66,15 +95,13 @@ export async function openCallbackReceiver(
     }
     const { resolve } = wanted;
     wanted = undefined;
-    whenShown(() => resolve(searchParams));
-    const page = searchParams.has("error")
-      ? callbackPage("Sign-in failed", `The reason is shown where you started the sign-in to ${context.server}.`)
-      : callbackPage(`Signed in to ${context.server}`, "You can close this tab.");
-    return [200, page];
+    resolve(searchParams);
+    return undefined;
   };
 
   const servers: Server[] = [];
   const close = async (): Promise<void> => {
+    await show(elsewhere(context.server));
     await Promise.all(
       servers.map((server) => {
         const closed = new Promise((resolve) => server.close(resolve));
@@ -86,8 +113,16 @@ export async function openCallbackReceiver(
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     // A browser that disconnects is not an error: since Node 24, an unhandled one would end the process.
     request.on("error", () => {});
-    const [status, page] = respond(request, `${host}:${bound}`, (then) => response.once("close", then));
-    response.writeHead(status, page.headers).end(request.method === "HEAD" ? "" : page.html);
+    response.on("error", () => {});
+    const [status, page] = respond(request, `${host}:${bound}`) ?? [];
+    if (status !== undefined && page !== undefined) {
+      response.writeHead(status, page.headers).end(request.method === "HEAD" ? "" : page.html);
+      return;
+    }
+    waiting = response;
+    setTimeout(() => {
+      if (waiting === response) void show(elsewhere(context.server));
+    }, waitMs).unref();
   };
 
   let bound = port;
@@ -122,8 +157,24 @@ export async function openCallbackReceiver(
           },
         };
       }),
+    finish: (ending) => show(endingPage(context, ending)),
     close,
   };
+}
+
+function endingPage(context: OAuthContext, { failure, returnTo }: SignInEnding): CallbackPage {
+  const { server } = context;
+  if (failure === undefined) {
+    return callbackPage(`Signed in to ${server}`, returnTo === undefined ? "You can close this tab." : "", returnTo);
+  }
+  const message = failure instanceof Error ? failure.message : String(failure);
+  return callbackPage("Sign-in failed", peerText(context, message, maxReasonLength), returnTo);
+}
+
+const maxReasonLength = 1000;
+
+function elsewhere(server: string): CallbackPage {
+  return callbackPage("Signing in", `The result is shown where you started the sign-in to ${server}.`);
 }
 
 function listen(server: Server, address: string, port: number): Promise<number> {
@@ -164,15 +215,16 @@ interface CallbackPage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The last page of a sign-in. It runs no script, loads nothing, and shows nothing from a peer. */
-function callbackPage(heading: string, text: string): CallbackPage {
+/** The last page of a sign-in. It runs no script and loads nothing; text of a peer, such as the reason of a refusal, is escaped. */
+function callbackPage(heading: string, text: string, returnTo?: string): CallbackPage {
+  const back = returnTo === undefined ? "" : `\n<p><a href="${escapeHtml(returnTo)}">Back to Wirescope</a></p>`;
   const html = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>${escapeHtml(heading)}</title>
 <style>${style}</style>
 <h1>${escapeHtml(heading)}</h1>
-<p>${escapeHtml(text)}</p>
+<p>${escapeHtml(text)}</p>${back}
 </html>
 `;
   const hash = createHash("sha256").update(style).digest("base64");

@@ -5,6 +5,8 @@ import type { VaultDescription } from "../../vault/vault.js";
  * browser is ever opened.
  */
 export interface SignIn {
+  /** The page of ours on which the person started it. The last page of a sign-in with a browser has a link to it. Default: none. */
+  readonly returnTo?: string | undefined;
   /**
    * Shows what will be requested, and takes the person to the sign-in page. Resolves with the address that they pasted, or
    * with undefined to wait for the redirect of the browser. Rejects if they decline. The signal aborts as soon as the
@@ -35,7 +37,7 @@ export interface SignInRequest {
   /** The scopes that were not requested at the last sign-in. */
   readonly newScopes: readonly string[];
   readonly way: SignInWay;
-  /** Where the tokens will be stored, and its warnings. */
+  /** The storage for the tokens, and its warnings. */
   readonly vault: VaultDescription;
 }
 
