@@ -14,6 +14,7 @@ import {
   textOf,
 } from "./gateway.test.helper.js";
 import type { GatewayLimits } from "./limits.js";
+import { request } from "./task-servers.test.helper.js";
 import {
   everything,
   type MakeServer,
@@ -294,6 +295,21 @@ describe("a server of both eras whose tool sends requests to its client", () => 
   test("uses a server of both eras in the newer era by default", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveBoth(makeSampling) } });
     await expect.poll(() => gateway.gateway.servers()[0]?.protocolVersion, patience).toBe("2026-07-28");
+  });
+
+  test("a legacy server learns that the user of a modern client declined, and its tool ends", async () => {
+    const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeSampling) } });
+    await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
+    const capabilities = { sampling: {} };
+    const call = (more: object): ReturnType<typeof request> =>
+      request(gateway, "tools/call", { name: "one__ask", arguments: {}, ...more }, { capabilities });
+    const { result: asked } = await call({});
+    expect(asked?.resultType).toBe("input_required");
+    const [key = ""] = Object.keys(asked?.inputRequests as object);
+    const inputResponses = { [key]: { error: { code: -1, message: "The user declined the request." } } };
+    const { result } = await call({ requestState: asked?.requestState, inputResponses });
+    expect(result).toMatchObject({ isError: true });
+    expect(JSON.stringify(result)).toContain("The user declined the request.");
   });
 
   test("a modern client that does not support the request gets the error of the protocol [TS-D-EXT-8]", async () => {

@@ -31,6 +31,49 @@ function makeExtended(extensions: Record<string, Record<string, unknown>>): Make
   };
 }
 
+describe("the origin of items [TS-D-EXT-11]", () => {
+  const make: MakeServer = () => {
+    const server = new McpServer({ name: "offers", version: "1.0.0" }, { capabilities: { tools: {} } });
+    const _meta = { "io.wirescope/origin": { server: "forged", name: "forged" }, "example.com/own": 1 };
+    server.registerTool("look", { inputSchema: z.object({}), _meta }, () => ({ content: [] }));
+    server.registerPrompt("greet", {}, () => ({ messages: [] }));
+    server.registerResource("notes", "notes://all", {}, () => ({ contents: [] }));
+    return server;
+  };
+  const originsOf = (items: readonly { readonly name: string; readonly _meta?: object | undefined }[]): unknown =>
+    items.map(({ _meta }) => (_meta as Record<string, unknown> | undefined)?.["io.wirescope/origin"]);
+
+  test("a client that declares the extension receives the server of each item, and the server's own name for it", async () => {
+    const [one, two] = [await serveModern(make), await serveLegacy(make)];
+    const gateway = await startTestGateway({ one: { type: "http", url: one }, two: { type: "http", url: two } });
+    await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
+    const client = await connect(gateway, "modern", { capabilities: { extensions: { "io.wirescope/origin": {} } } });
+    const { tools } = await client.listTools();
+    expect(originsOf(tools)).toEqual([
+      { server: "one", name: "look" },
+      { server: "two", name: "look" },
+    ]);
+    expect(tools[0]?._meta).toHaveProperty(["example.com/own"], 1);
+    expect(originsOf((await client.listPrompts()).prompts)).toEqual([
+      { server: "one", name: "greet" },
+      { server: "two", name: "greet" },
+    ]);
+    expect(originsOf((await client.listResources()).resources)).toEqual([
+      { server: "one", name: "notes://all" },
+      { server: "two", name: "notes://all" },
+      undefined,
+    ]);
+  });
+
+  test("other clients receive the items as their servers define them", async () => {
+    const gateway = await startTestGateway({ one: { type: "http", url: await serveModern(make) } });
+    const client = await connect(gateway, "modern");
+    await expect.poll(async () => (await client.listPrompts()).prompts.length, patience).toBe(1);
+    expect(originsOf((await client.listPrompts()).prompts)).toEqual([undefined]);
+    expect(originsOf((await client.listResources()).resources)).toEqual([undefined, undefined]);
+  });
+});
+
 describe("extensions in capabilities [TS-D-EXT-1]", () => {
   test.each(["modern", "legacy"] as const)(
     "a %s client receives the extensions of all servers, merged by id",

@@ -8,6 +8,7 @@ import type { GatewayListener } from "./events.js";
 import type { GatewayLimits } from "./limits.js";
 import type { GatewayListenOptions } from "./listener/listen-options.js";
 import type { GatewayTelemetry } from "./observers/telemetry/telemetry.js";
+import type { PageOptions } from "./page/page.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import type { SettingsByServer } from "./servers/server-settings.js";
 import type { Filters } from "./servers/servers.js";
@@ -27,7 +28,7 @@ export interface GatewayOptions {
   readonly isUnprefixed?: boolean | undefined;
   /** Settings of servers, by name. Default: none. */
   readonly servers?: SettingsByServer | undefined;
-  /** Where it listens; false if it serves only `serveStdio`. */
+  /** The listener's options; false if it serves only `serveStdio`. */
   readonly listen?: GatewayListenOptions | false | undefined;
   /** The Channelz registry. Default: a new one. */
   readonly registry?: Registry | undefined;
@@ -39,10 +40,17 @@ export interface GatewayOptions {
   /** Whether `call` events contain the arguments, which may be confidential. Default false. */
   readonly logsArguments?: boolean | undefined;
   /**
+   * Whether arguments and results of calls are captured, which may be confidential: for 15 minutes after the start, and again when an
+   * administrator turns it on. They are kept in memory for 15 minutes, redacted, and only an administrator can read them. Default false.
+   */
+  readonly capturesBodies?: boolean | undefined;
+  /**
    * Additional pages, by path. Requests need no token, as browsers send none, so each page does its own access control; Host and
    * Origin are checked before.
    */
   readonly pages?: Readonly<Record<string, HttpHandler>> | undefined;
+  /** The page for browsers. Default: none. */
+  readonly page?: PageOptions | undefined;
   /** Where spans and metrics go. Default: the global OpenTelemetry providers, if the application has set them. */
   readonly telemetry?: GatewayTelemetry | undefined;
   /** The debug mode of the program, which the administration can switch. Default: none. */

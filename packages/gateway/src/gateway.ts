@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { type ChannelzListener, listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry, type Registry } from "@wirescope/channelz/registry";
+import type { TimelineServiceParts } from "@wirescope/channelz/timeline";
 import { observeListener } from "@wirescope/instrument/internal";
 import { observeToolServers } from "@wirescope/instrument/tool-server";
 import { ToolServerError } from "@wirescope/tool-server";
@@ -20,6 +21,7 @@ import { createHub, type Hub } from "./dispatch/hub.js";
 import { createTasks } from "./dispatch/tasks.js";
 import type { EndpointParts } from "./endpoint/endpoint-parts.js";
 import { createEventStreams } from "./endpoint/event-streams.js";
+import { headerOf } from "./endpoint/http-exchange.js";
 import { type StdioClient, serveStdio } from "./endpoint/serve-stdio.js";
 import { createTurnQueue } from "./endpoint/turn-queue.js";
 import { createEvents } from "./events.js";
@@ -28,10 +30,14 @@ import { completeLimits } from "./limits.js";
 import { createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
 import { createRequesters } from "./listener/principal.js";
 import { createRoutes, publicPaths } from "./listener/routes.js";
+import { createCallLog } from "./observers/call-log/call-log.js";
+import type { CallServiceParts } from "./observers/call-log/call-service.js";
 import { createEventLog } from "./observers/event-log.js";
 import { createGauges } from "./observers/metrics/gauges.js";
 import { createMetrics } from "./observers/metrics/metrics.js";
 import { startTelemetry } from "./observers/telemetry/start-telemetry.js";
+import { createPage } from "./page/page.js";
+import { keyHeader } from "./page/page-paths.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 import type { ServerStatus } from "./servers/server.js";
 import type { SettingsByServer } from "./servers/server-settings.js";
@@ -50,6 +56,8 @@ export interface GatewayCloseOptions {
 export interface GatewaySignInOptions {
   /** The origin that the user confirmed, if it is not that of the authorization server. Default: none. */
   readonly confirmedOrigin?: string | undefined;
+  /** The page on which the user started it, for a link on the last page of the sign-in. Default: none. */
+  readonly returnTo?: string | undefined;
   onShown(request: SignInRequest): void;
 }
 
@@ -105,8 +113,17 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const telemetry = await startTelemetry({ telemetry: options.telemetry ?? {}, reader: traceFields, transport });
   const metrics = createMetrics(events);
   const eventLog = createEventLog({ events, redact: secrets.redact, logsArguments: options.logsArguments ?? false });
-  const observers = joinObservers([metrics, eventLog, ...(telemetry ? [telemetry] : [])], onDefect);
   const observation = observeToolServers({ registry });
+  /** Redacts text about a server, which may have made secrets known. */
+  const redactAbout = (text: string, server: string | undefined): string =>
+    ((server === undefined ? undefined : servers.named(server)) ?? secrets).redact(text);
+  const calls = createCallLog({
+    objectId: observation.objectId,
+    redact: redactAbout,
+    now: () => clock.now(),
+    capturesBodies: options.capturesBodies,
+  });
+  const observers = joinObservers([metrics, calls, eventLog, ...(telemetry ? [telemetry] : [])], onDefect);
   const sessions: Sessions = createSessions({ limits, events, onLogLevel: () => setLogLevel() });
   const table = createTaskTable({ max: limits.tasks, clock });
   const servers = createGatewayServers({
@@ -118,6 +135,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     events,
     observers,
+    onOAuthStep: (server, step) => signIns.onStep(server, step),
   });
   const tasks = createTasks({
     table,
@@ -136,14 +154,38 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     for (const { subscriptions } of servers.all) subscriptions.setLogLevel(sessions.minLogLevel());
   };
   let configurations = options.configurations;
+  const page =
+    options.page &&
+    createPage({
+      ...options.page,
+      isSecure: options.listen !== false && options.listen?.tls !== undefined,
+      info: () => ({
+        kind: "gateway",
+        title: gateway.address ?? "",
+        targets: [gateway.address ?? ""],
+        version: info.version,
+        features: { servers: true, tools: true, calls: true, capture: options.capturesBodies ?? false },
+      }),
+    });
   const adminToken = createToken();
   secrets.add(adminToken);
-  let admin: Admin | undefined;
+  let services: (Admin | CallServiceParts | TimelineServiceParts)[] = [];
   const signIns = createSignIns(events);
-  const openAdmin = async (): Promise<Admin> => {
+  const openServices = async (): Promise<Pick<Admin, "files" | "routes">> => {
     // Loaded with the first request, as Channelz is.
-    const { createAdmin } = await import("./admin/admin.js");
-    admin = createAdmin({
+    const [{ createAdmin }, { createAdministratorCheck }, { createCallService }, { createTimelineService }] =
+      await Promise.all([
+        import("./admin/admin.js"),
+        import("./admin/admin-request.js"),
+        import("./observers/call-log/call-service.js"),
+        import("@wirescope/channelz/timeline"),
+      ]);
+    const isAdministratorPage = (headers: Headers): boolean => {
+      const given = { cookie: headers.get("cookie") ?? undefined, key: headers.get(keyHeader) ?? undefined };
+      return page?.sessionOf(given)?.rights === "administrator";
+    };
+    const assertAdministrator = createAdministratorCheck(adminToken, isAdministratorPage);
+    const admin = createAdmin({
       servers,
       configurations: () => configurations,
       secrets,
@@ -154,9 +196,21 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
       onReload: options.onReload,
       channelId: observation.channelId,
       adminToken,
+      isAdministratorPage,
+      keepsHistory: page !== undefined,
     });
-    if (isClosing) admin.close();
-    return admin;
+    services = [
+      admin,
+      createCallService({ log: calls, redact: redactAbout, assertAdministrator }),
+      createTimelineService(registry, { keepsHistory: page !== undefined }),
+    ];
+    if (isClosing) for (const service of services) service.close();
+    return {
+      files: services.flatMap(({ files }) => files),
+      routes(router) {
+        for (const { routes } of services) routes(router);
+      },
+    };
   };
   const callSignIns =
     options.signIn && createCallSignIns({ ...options.signIn, servers, signIns, secrets, clock, events });
@@ -179,7 +233,10 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     accounts: createAccounts(limits),
     streams: createEventStreams(),
     turns: createTurnQueue(),
-    requesterOf: createRequesters(options.listen === false || options.listen?.token !== false),
+    requesterOf: createRequesters(options.listen === false || options.listen?.token !== false, ({ headers }) => {
+      if (headers.cookie === undefined) return undefined;
+      return page?.sessionOf({ cookie: headers.cookie, key: headerOf(headers, keyHeader) })?.id;
+    }),
   };
   const stdioClients = new Set<StdioClient>();
   let isClosing = false;
@@ -188,7 +245,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const closeAll = async (graceMs: number): Promise<void> => {
     isClosing = true;
     parts.subscriptions.close();
-    admin?.close();
+    for (const service of services) service.close();
     callSignIns?.close();
     stopping.abort(new ToolServerError("CONNECTION_CLOSED", { problem: shutdownReason, advice: "" }));
     // No client can return for them.
@@ -201,6 +258,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     await listener?.close({ deadlineMs: Math.min(graceMs, closeMs) });
     await servers.close();
     events.close();
+    calls.close();
     observation.stop();
     // Last, to export what ended meanwhile. If that fails, the gateway has shut down all the same.
     await telemetry?.close().catch(() => {});
@@ -220,6 +278,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     isReady: () => servers.all.every(({ isSettled }) => isSettled),
     isClosing: () => isClosing,
     pages: options.pages ?? {},
+    handlePage: page?.handle,
   });
   let listener: ChannelzListener | undefined;
   let token: string | undefined;
@@ -232,12 +291,13 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
       listener = await listenChannelz(registry, {
         ...listenerOptionsOf(listen, token, [adminHeader]),
         fallback: routes,
-        services: openAdmin,
+        services: openServices,
         publicPaths: [...publicPaths, ...Object.keys(options.pages ?? {})],
+        ...(page && { admit: page.admit }),
         requiresTls: true,
         observer: observeListener(registry, info.name),
       });
-      listener.health.set(adminService, "SERVING");
+      for (const name of serviceNames) listener.health.set(name, "SERVING");
     } catch (error) {
       await closeAll(0);
       throw error;
@@ -264,7 +324,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     },
     reconnect: servers.reconnect,
     oauth: servers.oauth,
-    async signIn(server, { confirmedOrigin = "", onShown }) {
+    async signIn(server, { confirmedOrigin = "", returnTo, onShown }) {
       const session = await servers.oauth(server);
       if (session === undefined)
         throw new TypeError(
@@ -275,6 +335,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
         scopes: [],
         confirmedIssuer: "",
         confirmedOrigin,
+        returnTo,
         signal: stopping.signal,
         onShown: ({ request }) => onShown(request),
         onWaiting() {},
@@ -296,8 +357,8 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   return gateway;
 }
 
-/** The name of the administration in the health service. */
-const adminService = "wirescope.v1.AdminService";
+/** The names of the services in the health service. */
+const serviceNames = ["wirescope.v1.AdminService", "wirescope.v1.CallService", "wirescope.v1.TimelineService"];
 
 /** How long connections may take to end after the last call, in milliseconds. */
 const closeMs = 1000;

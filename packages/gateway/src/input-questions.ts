@@ -4,6 +4,7 @@ interface Asked {
   readonly method: string;
   readonly params: RpcObject | undefined;
   resolve(response: RpcObject): void;
+  reject(error: RpcError): void;
 }
 
 /** Questions of a legacy server that a modern client receives in a result, and responds to in a later request. */
@@ -50,15 +51,26 @@ export class InputQuestions {
           settle();
           resolve(response);
         },
+        reject(error) {
+          settle();
+          reject(error);
+        },
       });
     });
   }
 
-  /** Resolves questions with the responses of the client, by key. Other keys are ignored. */
+  /**
+   * Resolves questions with the responses of the client, by key. Other keys are ignored. A response that is only an error is what
+   * a legacy client would send: the protocol has no other way to decline a sampling request.
+   */
   respond(responses: unknown): void {
     if (!isObject(responses)) return;
     for (const [key, response] of Object.entries(responses)) {
-      if (isObject(response)) this.#asked.get(key)?.resolve(response);
+      if (!isObject(response)) continue;
+      const declined = declinedBy(response);
+      const asked = this.#asked.get(key);
+      if (declined === undefined) asked?.resolve(response);
+      else asked?.reject(declined);
     }
   }
 
@@ -71,6 +83,11 @@ export class InputQuestions {
     ]);
     return Object.fromEntries(questions);
   }
+}
+
+function declinedBy({ error, ...rest }: RpcObject): RpcError | undefined {
+  if (!isObject(error) || typeof error.message !== "string" || Object.keys(rest).length > 0) return undefined;
+  return new RpcError(typeof error.code === "number" ? error.code : rpcCodes.failed, error.message);
 }
 
 /** A question of a legacy server in modern form: without its own `_meta`, and without elicitation ids. */

@@ -12,7 +12,7 @@ const responseMs = 5000;
 /** The administration of the gateway that runs. */
 export interface GatewayAdmin {
   readonly client: AdminClient;
-  /** Where the gateway is, for people. */
+  /** The gateway's address, for messages. */
   readonly url: string;
   /** Ends the connection to it, without which the process may not end. */
   close(): void;

@@ -10,6 +10,7 @@ import {
 } from "@wirescope/gateway/internal";
 import { ToolServerError } from "@wirescope/tool-server";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import type { Explanation } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 import { failureFrom, type GatewayAdmin } from "./connect-to-gateway.js";
 import type { AdminSignInOptions, ServerAdmin, SignedIn } from "./server-admin.js";
@@ -73,12 +74,22 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
         approve: () => ask(async () => (await client.approve({ server, fingerprint })).server?.failure?.message),
       };
     },
-    explain: (server) => ask(async () => explanationFromMessage(await client.explain({ server }))),
+    explain: (server) => ask(() => explain(client, server)),
     reconnect: async (name) => Promise.all((await list(name)).map(reconnect)),
     reload: () => ask(async () => (await client.reload({})).servers),
     setDebug: (isOn) => ask(async () => (await client.setDebug({ enabled: isOn })).wasEnabled),
     [Symbol.asyncDispose]: async () => close(),
   };
+}
+
+async function explain(client: AdminClient, server: string): Promise<Explanation> {
+  for await (const { event } of client.explain({ server })) {
+    if (event.case === "explanation") return explanationFromMessage(event.value);
+  }
+  throw new ToolServerError("SERVER_FAILED", {
+    problem: `The gateway did not report the result of the diagnosis of ${server}.`,
+    advice: "Try again.",
+  });
 }
 
 async function allServers(client: AdminClient): Promise<Server[]> {

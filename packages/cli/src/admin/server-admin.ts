@@ -9,7 +9,7 @@ import type { Io } from "../io.js";
  * gateway that runs; commands are written once for both. Methods reject with a ToolServerError or a UsageError.
  */
 export interface ServerAdmin extends AsyncDisposable {
-  /** Where the gateway is that does it; undefined if this process does. */
+  /** The address of the gateway that does the work; undefined if this process does. */
   readonly gateway: string | undefined;
   /** Where to print: secrets that are known by then are redacted. */
   readonly io: Io;
@@ -62,7 +62,7 @@ export interface TrustRow {
 
 /** What there is to approve of a server. */
 export interface PendingApproval extends Omit<TrustRow, "type"> {
-  /** All that a person has to see. */
+  /** What a user must see before approving. */
   readonly lines: readonly string[];
   /** Whether it is trusted for the run of a gateway alone. */
   readonly isForRun: boolean;

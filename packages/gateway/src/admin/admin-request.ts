@@ -39,11 +39,18 @@ export function adminErrorOf(error: unknown, redact: (text: string) => string): 
   ]);
 }
 
-/** Creates a check that throws unless a request has the administrator's token, which clients of the endpoint do not have. */
-export function createAdministratorCheck(adminToken: string): (context: HandlerContext) => void {
+/**
+ * Creates a check that throws unless a request has the administrator's token, which clients of the endpoint do not have, or comes from
+ * the page of an administrator.
+ */
+export function createAdministratorCheck(
+  adminToken: string,
+  isAdministratorPage: (headers: Headers) => boolean,
+): (context: HandlerContext) => void {
   const expected = digest(adminToken);
   return ({ requestHeader }) => {
     if (timingSafeEqual(digest(requestHeader.get(adminHeader) ?? ""), expected)) return;
+    if (isAdministratorPage(requestHeader)) return;
     throw new ConnectError(
       `This method requires the administrator's token in the header ${adminHeader}, because it changes something or starts a program. The commands of the user who started the gateway find the token automatically.`,
       Code.PermissionDenied,

@@ -12,6 +12,7 @@ import { parseConfiguration } from "@wirescope/tool-server/config";
 import { onTestFinished } from "vitest";
 import { startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import type { GatewayOptions } from "../gateway-options.js";
+import type { Check, Explanation } from "../gen/wirescope/v1/admin_pb.js";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { AdminClient } from "./client/admin-client.js";
 import { connectAdmin } from "./connect-admin.js";
@@ -27,6 +28,19 @@ export async function startTestAdmin(entries: object, options: Partial<GatewayOp
     ...gateway,
     admin: connectAdmin(gateway.url, { token: gateway.token, adminToken: gateway.gateway.adminToken }),
   };
+}
+
+/** The explanation of a server, and the steps that were reported before it. */
+export async function explain(
+  admin: AdminClient,
+  server: string,
+): Promise<{ readonly steps: readonly Check[]; readonly explanation: Explanation }> {
+  const steps: Check[] = [];
+  for await (const { event } of admin.explain({ server })) {
+    if (event.case === "explanation") return { steps, explanation: event.value };
+    if (event.case === "step") steps.push(event.value);
+  }
+  throw new Error("The diagnosis has no result.");
 }
 
 /** A project in a folder of its own, whose entries need real approvals. */

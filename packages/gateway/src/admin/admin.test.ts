@@ -16,7 +16,7 @@ import { loadSync } from "@grpc/proto-loader";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { configurationOf, patience } from "../gateway.test.helper.js";
 import { everything, makeEcho, modernListener, serve, serveModern } from "../tool-servers.test.helper.js";
-import { startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
+import { explain, startTestAdmin, type TestAdmin } from "./admin.test.helper.js";
 import {
   AuthMethod,
   ConnectivityState,
@@ -187,8 +187,26 @@ describe("Explain", () => {
     const state = (): string | undefined => gateway.servers()[0]?.state;
     await expect.poll(state, patience).toBe("TRANSIENT_FAILURE");
     isRefusing = false;
-    expect(await admin.explain({ server: "echo" })).toMatchObject({ well: true });
+    expect(await explain(admin, "echo")).toMatchObject({ explanation: { well: true } });
     await expect.poll(state, patience).toBe("READY");
+  });
+
+  test("leaves no channel behind, whether the server refuses or does not respond", async () => {
+    const port = await serve((_, response) => response.writeHead(401).end());
+    const entries = {
+      refusing: {
+        type: "http",
+        url: `http://127.0.0.1:${port}/mcp`,
+        headers: { Authorization: `Bearer ${variable("ECHO_TOKEN")}` },
+      },
+      silent: { type: "http", url: "http://127.0.0.1:1/mcp" },
+    };
+    const configurations = [configurationOf(entries, { variables: { ECHO_TOKEN: secret } })];
+    const { admin, gateway } = await startTestAdmin({}, { configurations });
+    for (const name of Object.keys(entries)) await explain(admin, name);
+    const names = async (): Promise<string[]> =>
+      (await gateway.registry.getTopChannels()).channel.map(({ ref }) => ref?.name ?? "");
+    await expect.poll(names, patience).toEqual(["refusing", "silent"]);
   });
 });
 
@@ -257,7 +275,7 @@ describe("access control", () => {
       const isDown = (): boolean => gateway.servers()[1]?.state === "TRANSIENT_FAILURE";
       await expect.poll(() => existsSync(starts) && isDown(), patience).toBe(true);
       const startsBefore = readFileSync(starts, "utf8");
-      await expect(admin.explain({ server: "program" })).rejects.toThrow(denied);
+      await expect(explain(admin, "program")).rejects.toThrow(denied);
       await expect(admin.reconnect({ server: "program" })).rejects.toThrow(denied);
       expect(readFileSync(starts, "utf8")).toBe(startsBefore);
       await expect(admin.signIn({ server: "a" })[Symbol.asyncIterator]().next()).rejects.toThrow(denied);

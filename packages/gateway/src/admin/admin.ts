@@ -1,14 +1,16 @@
 import { create, type DescFile } from "@bufbuild/protobuf";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { ConnectionInfo, SecretRegistry } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
 import type { Implementation } from "@wirescope/tool-server/internal";
-import type { Explanation } from "@wirescope/tool-server/why";
 import type { GatewayEvents } from "../events.js";
 import {
   AdminService,
   ApproveResponseSchema,
   CompleteSignInResponseSchema,
+  type ExplainResponse,
+  ExplainResponseSchema,
   file_wirescope_v1_admin,
   ListServersResponseSchema,
   ReconnectResponseSchema,
@@ -24,12 +26,13 @@ import type { GatewayServers } from "../servers/servers.js";
 import type { SignIns } from "../servers/sign-ins.js";
 import { adminErrorOf, createAdministratorCheck, pageOf, redactMessage } from "./admin-request.js";
 import { approve, evaluateServer } from "./approve.js";
-import { explainGatewayServer } from "./explain.js";
+import { createDiagnoses, explainGatewayServer } from "./explain.js";
 import { approvalToMessage } from "./messages/approval-message.js";
-import { explanationToMessage } from "./messages/explanation-message.js";
+import { explanationToMessage, stepToMessage } from "./messages/explanation-message.js";
 import { serverToMessage } from "./messages/server-message.js";
 import { signOutToMessage } from "./messages/sign-in-message.js";
-import { signInStream } from "./sign-in-stream.js";
+import { createServerHistory } from "./server-history.js";
+import { returnAddress, signInStream } from "./sign-in-stream.js";
 import { createChanges, watchServers } from "./watch-servers.js";
 
 /** The administration service of a gateway. */
@@ -53,6 +56,10 @@ export interface AdminOptions {
   readonly onReload: (() => Promise<void>) | undefined;
   /** The token for methods that change something, in addition to the token of clients. */
   readonly adminToken: string;
+  /** Whether the servers of the last minutes can be listed. */
+  readonly keepsHistory: boolean;
+  /** Whether a request comes from the page of an administrator. */
+  readonly isAdministratorPage: (headers: Headers) => boolean;
 }
 
 const maxWatchers = 64;
@@ -65,7 +72,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const redact = (text: string): string => secrets.redact(text);
   const stopping = new AbortController();
   const changes = createChanges(options.events);
-  const explaining = new Map<string, Promise<Explanation>>();
+  const diagnoses = createDiagnoses();
 
   const configurationOf = (name: string): GatewayConfiguration | undefined =>
     options.configurations().find(({ configuration }) => configuration.entries.some((entry) => entry.name === name));
@@ -85,8 +92,11 @@ export function createAdmin(options: AdminOptions): Admin {
     return redactMessage(message, redact);
   };
   const read = (): Server[] => servers.all.map(messageOf);
+  const history = options.keepsHistory
+    ? createServerHistory({ read, events: options.events, now: Date.now })
+    : undefined;
 
-  const assertAdministrator = createAdministratorCheck(options.adminToken);
+  const assertAdministrator = createAdministratorCheck(options.adminToken, options.isAdministratorPage);
 
   const sessionOf = async (server: GatewayServer): Promise<OAuthSession> => {
     const session = await server.oauth();
@@ -97,22 +107,28 @@ export function createAdmin(options: AdminOptions): Admin {
     );
   };
 
-  const explain = (server: GatewayServer): Promise<Explanation> => {
+  async function* explain(server: GatewayServer, signal: AbortSignal): AsyncGenerator<ExplainResponse> {
     const { name } = server;
     const configured = configurationOf(name);
     if (configured === undefined)
       throw new ConnectError(`Server ${JSON.stringify(name)} was just removed. Try again.`, Code.Aborted);
     const { failure, state } = server.status();
     const signInFailure = state === "READY" ? undefined : signIns.lastFailure(name);
-    // A diagnosis is slow and sends requests to the server: concurrent callers share one.
-    const diagnosis =
-      explaining.get(name) ??
-      explainGatewayServer({ server: name, configured, secrets, info, failure, signInFailure }).finally(() =>
-        explaining.delete(name),
-      );
-    explaining.set(name, diagnosis);
-    return diagnosis;
-  };
+    const asked = { server: name, configured, secrets, info, failure, signInFailure };
+    const following = diagnoses.follow(name, (onStep) => explainGatewayServer({ ...asked, onStep }), signal);
+    const respond = (event: ExplainResponse["event"]): ExplainResponse =>
+      redactMessage(create(ExplainResponseSchema, { event }), redact);
+    for (;;) {
+      const { done, value } = await following.next();
+      if (done) {
+        // A server that works now should not wait for its next attempt to connect.
+        if (value.isWell && server.status().state !== "READY") await server.reconnect();
+        yield respond({ case: "explanation", value: explanationToMessage(value) });
+        return;
+      }
+      yield respond({ case: "step", value: stepToMessage(value) });
+    }
+  }
 
   /** The response of a method, or its failure as a ConnectError. */
   const respond = async <T extends object>(task: () => Promise<T> | T): Promise<T> => {
@@ -130,7 +146,8 @@ export function createAdmin(options: AdminOptions): Admin {
   ): AsyncGenerator<SignInResponse> {
     const session = await sessionOf(server);
     const signal = AbortSignal.any([context.signal, stopping.signal]);
-    for await (const response of signInStream({ request, session, signIns, signal })) {
+    const returnTo = returnAddress(context.requestHeader.get("origin"), request.returnPath);
+    for await (const response of signInStream({ request, session, signIns, returnTo, signal })) {
       yield redactMessage(response, redact, (field) => unredactedFields.has(field));
     }
     await server.reconnect();
@@ -141,6 +158,12 @@ export function createAdmin(options: AdminOptions): Admin {
     router.service(AdminService, {
       listServers: (request) =>
         respond(() => {
+          if (request.time !== undefined && history !== undefined) {
+            const { servers: then, timeMs } = history.at(timestampMs(request.time));
+            const { items, nextPageToken } = pageOf(then, request);
+            const time = timestampFromMs(timeMs);
+            return create(ListServersResponseSchema, { servers: [...items], nextPageToken, time });
+          }
           const { items, nextPageToken } = pageOf(servers.all, request);
           return create(ListServersResponseSchema, { servers: items.map(messageOf), nextPageToken });
         }),
@@ -223,23 +246,25 @@ export function createAdmin(options: AdminOptions): Admin {
           debug.set(enabled);
           return create(SetDebugResponseSchema, { wasEnabled });
         }),
-      explain: ({ server: name }, context) =>
-        respond(async () => {
+      async *explain({ server: name }, context) {
+        try {
           // It starts the program of a stdio server, and helpers.
           assertAdministrator(context);
-          const server = servers.find(name);
-          const explanation = await explain(server);
-          // A server that works now should not wait for its next attempt to connect.
-          if (explanation.isWell && server.status().state !== "READY") await server.reconnect();
-          return redactMessage(explanationToMessage(explanation), redact);
-        }),
+          yield* explain(servers.find(name), AbortSignal.any([context.signal, stopping.signal]));
+        } catch (error) {
+          throw adminErrorOf(error, redact);
+        }
+      },
     });
   };
 
   return {
     files: [file_wirescope_v1_admin],
     routes,
-    close: () => stopping.abort(new ConnectError("The gateway is shutting down.", Code.Unavailable)),
+    close() {
+      history?.close();
+      stopping.abort(new ConnectError("The gateway is shutting down.", Code.Unavailable));
+    },
   };
 }
 

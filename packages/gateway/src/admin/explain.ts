@@ -7,7 +7,7 @@ import {
 } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
 import type { Implementation } from "@wirescope/tool-server/internal";
-import { type Explanation, explainServer } from "@wirescope/tool-server/why";
+import { type Explanation, explainServer, type Step } from "@wirescope/tool-server/why";
 import type { GatewayConfiguration } from "../servers/gateway-configuration.js";
 import type { ServerFailure } from "../servers/server.js";
 
@@ -20,6 +20,7 @@ export interface GatewayExplainOptions {
   readonly failure: ServerFailure | undefined;
   /** Why the last sign-in failed. */
   readonly signInFailure: ToolServerError | undefined;
+  readonly onStep: (step: Step) => void;
 }
 
 /** Diagnoses a server as the gateway reaches it: with its variables, its tokens and its last failure. */
@@ -40,6 +41,7 @@ export function explainGatewayServer(options: GatewayExplainOptions): Promise<Ex
     commandArguments: ["--endpoint"],
     setVariable: configured.setVariable ?? ((name) => `Set ${name} in the environment of the gateway, and restart it.`),
     allowInsecureLoopback: oauth?.allowInsecureLoopback,
+    onStep: options.onStep,
     lastFailure: options.signInFailure ?? options.failure?.error,
     evaluateTrust: (entry) => configured.trust?.evaluate(entry) ?? evaluateByAssertion(configured, entry),
     oauth: oauth && {
@@ -49,6 +51,73 @@ export function explainGatewayServer(options: GatewayExplainOptions): Promise<Ex
       openVault: async () => ({ ...oauth.vault, dispose: async () => {} }),
     },
   });
+}
+
+/** Diagnoses of servers: callers at the same time share one, because it is slow and sends requests to the server. */
+export interface Diagnoses {
+  /** Yields the steps of a diagnosis, from its first one on, and returns its result. Starts one with `start` if none is in progress. */
+  follow(
+    server: string,
+    start: (onStep: (step: Step) => void) => Promise<Explanation>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Step, Explanation>;
+}
+
+export function createDiagnoses(): Diagnoses {
+  interface Diagnosis {
+    readonly steps: Step[];
+    readonly wakers: Set<() => void>;
+    result: Promise<Explanation>;
+    hasEnded: boolean;
+  }
+  const inProgress = new Map<string, Diagnosis>();
+
+  const begin = (server: string, start: Parameters<Diagnoses["follow"]>[1]): Diagnosis => {
+    const steps: Step[] = [];
+    const wakers = new Set<() => void>();
+    const wake = (): void => {
+      for (const waker of wakers) waker();
+    };
+    const result = start((step) => {
+      steps.push(step);
+      wake();
+    });
+    const diagnosis: Diagnosis = { steps, wakers, result, hasEnded: false };
+    diagnosis.result = result.finally(() => {
+      diagnosis.hasEnded = true;
+      inProgress.delete(server);
+      wake();
+    });
+    diagnosis.result.catch(() => {});
+    inProgress.set(server, diagnosis);
+    return diagnosis;
+  };
+
+  return {
+    async *follow(server, start, signal) {
+      const diagnosis = inProgress.get(server) ?? begin(server, start);
+      const { steps, wakers } = diagnosis;
+      let wake = (): void => {};
+      const waker = (): void => wake();
+      wakers.add(waker);
+      signal.addEventListener("abort", waker);
+      try {
+        for (let next = 0; ; ) {
+          for (; next < steps.length; next++) yield steps[next] as Step;
+          signal.throwIfAborted();
+          if (diagnosis.hasEnded) return await diagnosis.result;
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            // It may have ended while the caller was not ready for a step.
+            if (next < steps.length || diagnosis.hasEnded || signal.aborted) resolve();
+          });
+        }
+      } finally {
+        signal.removeEventListener("abort", waker);
+        wakers.delete(waker);
+      }
+    },
+  };
 }
 
 /** The trust of an entry if the configuration only has `assertTrusted`. */

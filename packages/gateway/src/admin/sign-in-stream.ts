@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { parseUrl } from "@wirescope/channelz/internal";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
 import {
   type SignInRequest,
@@ -7,12 +8,14 @@ import {
   SignInWay,
 } from "../gen/wirescope/v1/admin_pb.js";
 import type { SignIns } from "../servers/sign-ins.js";
-import { promptToMessage } from "./messages/sign-in-message.js";
+import { promptToMessage, signInStepToMessage } from "./messages/sign-in-message.js";
 
 export interface SignInStreamOptions {
   readonly request: SignInRequest;
   readonly session: OAuthSession;
   readonly signIns: SignIns;
+  /** The page that the person started it on. */
+  readonly returnTo: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -24,7 +27,7 @@ const ways = {
 
 /** Yields what the user has to do, until the sign-in has ended; throws its failure. The signal cancels it. */
 export async function* signInStream(options: SignInStreamOptions): AsyncGenerator<SignInResponse> {
-  const { request, session, signIns, signal } = options;
+  const { request, session, signIns, returnTo, signal } = options;
   const pending: SignInResponse["event"][] = [];
   let wake = (): void => {};
   let hasEnded = false;
@@ -38,9 +41,13 @@ export async function* signInStream(options: SignInStreamOptions): AsyncGenerato
       scopes: request.scopes,
       confirmedIssuer: request.confirmedIssuer,
       confirmedOrigin: request.confirmedOrigin,
+      returnTo,
       signal,
       onShown: (shown) => add({ case: "prompt", value: promptToMessage(shown) }),
       onWaiting: () => add(waiting),
+      onStep(step) {
+        if (request.withSteps) add({ case: "step", value: signInStepToMessage(step) });
+      },
     })
     .finally(() => {
       hasEnded = true;
@@ -64,3 +71,10 @@ const waiting: SignInResponse["event"] = create(SignInResponseSchema, {
     value: { message: "A sign-in to this server is in progress elsewhere. Waiting for it." },
   },
 }).event;
+
+/** An address on the origin of the calling page, which the guard has checked; undefined for any other path and caller. */
+export function returnAddress(origin: string | null, path: string): string | undefined {
+  if (origin === null || !path.startsWith("/") || path.length > 500) return undefined;
+  const address = parseUrl(path, origin);
+  return address?.origin === origin ? address.href : undefined;
+}

@@ -160,7 +160,11 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
   };
 
   const retry = async (server: GatewayServer, failed: FailedCall): Promise<RpcObject> => {
+    const { phases } = failed.call;
+    phases?.retry(faultOf(failed.error).message);
+    phases?.begin("credential", server.info);
     await signIn(server, failed);
+    phases?.end("credential");
     try {
       const result = await failed.again();
       endPause(server.name);

@@ -1,3 +1,4 @@
+import type { CallPhases } from "@wirescope/tool-server";
 import { quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import { maxNameLength, type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
@@ -21,12 +22,16 @@ export async function findOffered<Kind extends keyof Kinds>(
   servers: readonly GatewayServer[],
   kind: Kind,
   name: string,
+  phases: CallPhases | undefined,
 ): Promise<Found<Kinds[Kind]>> {
   const found = findKnown(servers, kind, name);
   if (found !== undefined) return found;
   // The name starts with the server's prefix, which is cut if it is very long.
   const candidates = servers.filter(({ prefix }) => name.startsWith(prefix.slice(0, maxNameLength / 2)));
+  // A server that is not connected yet has no list.
+  phases?.begin("connecting", candidates[0]?.info);
   await Promise.all(candidates.map((server) => server[kind].get()));
+  phases?.end("connecting");
   const late = findKnown(candidates, kind, name);
   if (late !== undefined) return late;
   const absent = candidates.find((server) => server[kind].known === undefined)?.status();

@@ -74,10 +74,10 @@ export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): H
   const common: Readonly<Record<string, Method>> = {
     "tools/list": onePage((call) => listTools(servers(), routes, call, offersSignIn)),
     "tools/call": (call) => callTool(servers(), routes, call, callOptions),
-    "prompts/list": onePage(() => listPrompts(servers())),
+    "prompts/list": onePage((call) => listPrompts(servers(), call)),
     "prompts/get": (call) => getPrompt(servers(), routes, call),
-    "resources/list": onePage(async () => ({ resources: [...(await routes.list()), statusResource] })),
-    "resources/templates/list": onePage(async () => ({ resourceTemplates: await routes.listTemplates() })),
+    "resources/list": onePage(async (call) => ({ resources: [...(await routes.list(call)), statusResource] })),
+    "resources/templates/list": onePage(async (call) => ({ resourceTemplates: await routes.listTemplates(call) })),
     "resources/read": async (call) =>
       call.params.uri === statusUri ? readStatus(servers()) : readResource(routes, call),
     "resources/directory/read": (call) => readDirectory(routes, call),

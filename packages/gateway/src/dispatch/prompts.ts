@@ -3,12 +3,17 @@ import type { ClientCall } from "../client-call.js";
 import { definitionsOf } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
 import { findOffered } from "./find-offered.js";
+import { showsOrigins, withOrigins } from "./origins.js";
 import type { ResourceRoutes } from "./resources.js";
 
 /** The prompts of all servers that responded in time. */
-export async function listPrompts(servers: readonly GatewayServer[]): Promise<RpcObject> {
+export async function listPrompts(
+  servers: readonly GatewayServer[],
+  { capabilities }: Pick<ClientCall, "capabilities">,
+): Promise<RpcObject> {
   const lists = await Promise.all(servers.map((server) => server.prompts.get()));
-  return { prompts: definitionsOf(lists) };
+  if (!showsOrigins(capabilities)) return { prompts: definitionsOf(lists) };
+  return { prompts: definitionsOf(lists.map((list, index) => withOrigins(list, servers[index]?.name ?? ""))) };
 }
 
 /** Gets a prompt from the server that has it. */
@@ -20,7 +25,7 @@ export async function getPrompt(
   const { params } = call;
   const { name } = params;
   if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "prompts/get requires a string `name`.");
-  const { server, item } = await findOffered(servers, "prompts", name);
+  const { server, item } = await findOffered(servers, "prompts", name, call.phases);
   call.setRoute(server.name, item.original);
   const result = await server.forward(call, { method: "prompts/get", params: { ...params, name: item.original } });
   const messages = Array.isArray(result.messages) ? result.messages : [];
@@ -40,7 +45,7 @@ export async function complete(
   const { params } = call;
   const ref = isObject(params.ref) ? params.ref : {};
   if (ref.type === "ref/prompt" && typeof ref.name === "string") {
-    const { server, item } = await findOffered(servers, "prompts", ref.name);
+    const { server, item } = await findOffered(servers, "prompts", ref.name, call.phases);
     call.setRoute(server.name, item.original);
     const known = { ...params, ref: { ...ref, name: item.original } };
     return completeAt(server, known, call);

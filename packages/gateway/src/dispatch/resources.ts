@@ -3,6 +3,7 @@ import type { ClientCall, WatchedResource } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
 import { literalFit } from "../servers/tool-filter.js";
 import { hasApp } from "./app-resources.js";
+import { showsOrigins, withOrigin } from "./origins.js";
 import { parsePrefixedUri, prefixedSkill, prefixedUri, skillFolder } from "./prefixed-uri.js";
 
 /** Reads a resource from the server that has it. */
@@ -68,8 +69,8 @@ export interface ResourceRoutes {
   /** Remembers which server mentioned resources in a result: they may be in no list. */
   learn(server: GatewayServer, content: unknown): void;
   /** The resources of all servers, each with a URI that identifies its server. */
-  list(): Promise<readonly RpcObject[]>;
-  listTemplates(): Promise<readonly RpcObject[]>;
+  list(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
+  listTemplates(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
   /** The skills of all servers, as `list` does. */
   listSkills(): Promise<readonly RpcObject[]>;
   /** The URI of the app of a tool of a server: it identifies the server if another has the same. */
@@ -98,7 +99,9 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     lists: readonly (readonly RpcObject[] | undefined)[],
     all: readonly GatewayServer[],
     field: "uri" | "uriTemplate",
+    { capabilities }: Pick<ClientCall, "capabilities">,
   ): RpcObject[] => {
+    const showsOrigin = showsOrigins(capabilities);
     const counts = new Map<unknown, number>();
     // A duplicate within one server counts once.
     const distinct = lists.map((list) => [...new Map(list?.map((item) => [item[field], item])).values()]);
@@ -107,7 +110,8 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       list.map((item) => {
         const uri = String(item[field]);
         const server = all[index]?.name ?? "";
-        return (counts.get(item[field]) ?? 0) > 1 ? { ...item, [field]: prefixedUri(server, uri) } : item;
+        const own = (counts.get(item[field]) ?? 0) > 1 ? { ...item, [field]: prefixedUri(server, uri) } : item;
+        return showsOrigin ? withOrigin(own, server, uri) : own;
       }),
     );
   };
@@ -145,9 +149,9 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
         if (learned.size > maxLearned && oldest !== undefined) learned.delete(oldest);
       }
     },
-    async list() {
+    async list(call) {
       const all = servers();
-      return distinguish(await Promise.all(all.map(({ resources }) => resources.get())), all, "uri");
+      return distinguish(await Promise.all(all.map(({ resources }) => resources.get())), all, "uri", call);
     },
     async listSkills() {
       const all = servers();
@@ -166,9 +170,9 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       );
       return isShared ? prefixedUri(server.name, uri) : uri;
     },
-    async listTemplates() {
+    async listTemplates(call) {
       const all = servers();
-      return distinguish(await Promise.all(all.map(({ templates }) => templates.get())), all, "uriTemplate");
+      return distinguish(await Promise.all(all.map(({ templates }) => templates.get())), all, "uriTemplate", call);
     },
   };
 }

@@ -5,6 +5,7 @@ import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.
 import type { GatewayServer } from "../servers/server.js";
 import { appUriOf, isForAppsOnly, showsApps, withOwnApps } from "./app-resources.js";
 import { type Found, findKnown, findOffered } from "./find-offered.js";
+import { showsOrigins, withOrigins } from "./origins.js";
 import type { ResourceRoutes } from "./resources.js";
 import { type Tasks, taskSupportOf } from "./tasks.js";
 
@@ -23,7 +24,11 @@ export async function listTools(
     return withOwnApps(shown, (uri) => routes.appUri(server, uri)) as readonly OfferedTool[];
   });
   const offered = era === "legacy" ? lists.map((list, index) => asLegacyTools(list, servers[index])) : lists;
-  return { tools: definitionsOf([...offered, offersSignIn ? signInTools(servers) : undefined]) };
+  const signIns = offersSignIn ? servers.map((server) => signInTools([server])) : [];
+  if (!showsOrigins(capabilities)) return { tools: definitionsOf([...offered, ...signIns]) };
+  const originOf = (list: readonly Offered[] | undefined, index: number): readonly Offered[] | undefined =>
+    withOrigins(list, servers[index]?.name ?? "");
+  return { tools: definitionsOf([...offered.map(originOf), ...signIns.map(originOf)]) };
 }
 
 /** Calls a tool on the server that has it. */
@@ -38,7 +43,8 @@ export async function callTool(
   const known = findKnown(servers, "tools", name);
   const signedIn = known === undefined && offersSignIn ? callSignInTool(servers, name, call) : undefined;
   if (signedIn !== undefined) return signedIn;
-  const { server, item } = known ?? findForApp(servers, call, name) ?? (await findOffered(servers, "tools", name));
+  const { server, item } =
+    known ?? findForApp(servers, call, name) ?? (await findOffered(servers, "tools", name, call.phases));
   const { paramHeaders, original } = item;
   call.setRoute(server.name, original);
   if (call.era === "modern" && call.headers !== undefined) assertParamHeaders(paramHeaders, args, call.headers);

@@ -18,7 +18,7 @@ export interface EndpointResponse {
   flushHeaders?(): void;
   write(text: string): boolean;
   end(): unknown;
-  end(body: string): unknown;
+  end(body: string | Uint8Array): unknown;
   on(event: "close", listener: () => void): unknown;
   once(event: "close", listener: () => void): unknown;
   destroy(): unknown;

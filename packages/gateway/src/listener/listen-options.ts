@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { ListenLimits, ListenTls } from "@wirescope/channelz";
 import type { listenChannelz } from "@wirescope/channelz/listener";
 
-/** Where a gateway listens, and which clients it accepts. */
+/** The gateway's address, and which clients it accepts. */
 export interface GatewayListenOptions {
   /** Default `127.0.0.1`. An address that other machines can reach requires TLS, and a token or client certificates. */
   readonly host?: string | undefined;

@@ -6,11 +6,14 @@ import type { EndpointRequest } from "../endpoint/http-exchange.js";
 const maxCached = 256;
 
 /**
- * Identifies the sender of a request that the guard has accepted. The principal, which owns sessions, is the Authorization header and
- * the client certificate. Requests are counted by the certificate, else by the token if one is required (`hasToken`), else by the
+ * Identifies the sender of a request that the guard has accepted. The principal, which owns sessions, is the Authorization header or
+ * the session of a browser (`browserOf`), and the client certificate. Requests are counted by the certificate, else by the token if one is required (`hasToken`), else by the
  * address of the peer: without a token check a client could send any token.
  */
-export function createRequesters(hasToken: boolean): (request: EndpointRequest) => Requester {
+export function createRequesters(
+  hasToken: boolean,
+  browserOf: (request: EndpointRequest) => string | undefined = () => undefined,
+): (request: EndpointRequest) => Requester {
   const kept = new Map<string, string>();
   // Reading a certificate takes half as long as a call.
   const fingerprints = new WeakMap<object, string>();
@@ -26,11 +29,10 @@ export function createRequesters(hasToken: boolean): (request: EndpointRequest) 
   };
 
   return (request) => {
-    const {
-      headers: { authorization = "" },
-      socket,
-    } = request;
-    // No header contains a line feed, so the two kinds of keys cannot collide.
+    const { headers, socket } = request;
+    const browser = headers.authorization === undefined ? browserOf(request) : undefined;
+    // No header contains a line feed, so the kinds of keys cannot collide.
+    const authorization = browser === undefined ? (headers.authorization ?? "") : `\n\n${browser}`;
     const fingerprint = socket instanceof TLSSocket ? fingerprintOf(request, socket) : undefined;
     const credentials = fingerprint === undefined ? authorization : `${fingerprint}\n${authorization}`;
     let principal = kept.get(credentials);

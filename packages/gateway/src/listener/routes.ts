@@ -15,6 +15,8 @@ export interface RoutesOptions {
   readonly isClosing: () => boolean;
   /** Additional pages of the program that started the gateway, by path. */
   readonly pages: Readonly<Record<string, HttpHandler>>;
+  /** The page for browsers: handles a request if its path belongs to the page. */
+  readonly handlePage?: ((request: EndpointRequest, response: EndpointResponse, path: string) => boolean) | undefined;
 }
 
 /** Handles all HTTP requests that are not for Channelz or the administration, by path. */
@@ -49,6 +51,7 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+    if (page === undefined && !isClosing() && options.handlePage?.(request, response, path)) return;
     if (page === undefined) refuse(request, response, httpError(404, "Nothing is served at this path."));
     else if (isClosing() && page !== pages["/healthz"] && page !== pages["/readyz"]) {
       refuse(request, response, httpError(503, "The gateway is shutting down."));

@@ -7,7 +7,7 @@ import {
   type SecretRegistry,
   ToolServerError,
 } from "@wirescope/tool-server";
-import type { CredentialDescription, OAuthSession } from "@wirescope/tool-server/auth";
+import type { CredentialDescription, OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
   describeDuration,
@@ -123,6 +123,8 @@ export interface GatewayServerOptions {
   readonly clock: Clock;
   readonly events: GatewayEvents;
   readonly observers: Pick<Required<CallObserver>, "forwarding">;
+  /** Called with each step of an OAuth flow. */
+  readonly onOAuthStep: (step: OAuthStep) => void;
 }
 
 /** Notifications of clients that wait to be sent to one server. */
@@ -147,6 +149,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 
   const settings: Parameters<typeof openEntry>[0] = {
     ...configured,
+    oauth: configured.oauth && { ...configured.oauth, observer: { onStep: options.onOAuthStep } },
     secrets,
     isEager: true,
     limits: { messageBytes: limits.resultBytes },

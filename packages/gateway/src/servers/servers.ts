@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
-import type { OAuthSession } from "@wirescope/tool-server/auth";
+import type { OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import { type Entry, variableUses } from "@wirescope/tool-server/config";
 import { type Implementation, variableValue } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
@@ -47,6 +47,8 @@ export interface GatewayServersOptions {
   readonly clock: Clock;
   readonly events: GatewayEvents;
   readonly observers: Pick<Required<CallObserver>, "forwarding">;
+  /** Called with each step of an OAuth flow. */
+  readonly onOAuthStep: (server: string, step: OAuthStep) => void;
 }
 
 interface Kept {
@@ -95,6 +97,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
       clock,
       events,
       observers: options.observers,
+      onOAuthStep: (step) => options.onOAuthStep(entry.name, step),
     });
 
   const retire = async (server: GatewayServer, why: Departure): Promise<void> => {

@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { ToolServerError } from "@wirescope/tool-server";
-import type { OAuthSession, SignIn, SignInReason, SignInReply, SignInRequest } from "@wirescope/tool-server/auth";
+import type {
+  OAuthSession,
+  OAuthStep,
+  SignIn,
+  SignInReason,
+  SignInReply,
+  SignInRequest,
+} from "@wirescope/tool-server/auth";
 import { parseResourceChallenge } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 
@@ -19,11 +26,15 @@ export interface SignInRun {
   readonly confirmedIssuer: string;
   /** The origin that the user confirmed, if it is not that of the authorization server. */
   readonly confirmedOrigin: string;
+  /** The page that the person started it on, for the last page of the sign-in. Default: none. */
+  readonly returnTo?: string | undefined;
   readonly signal: AbortSignal;
   /** The user has to act. Called again for each run that joins. */
   onShown(shown: ShownSignIn): void;
   /** A sign-in of another process is in progress: there is nothing to show. */
   onWaiting(): void;
+  /** A step of the OAuth flow has ended. */
+  onStep?(step: OAuthStep): void;
 }
 
 /** The sign-ins to servers, for the administration and for calls. */
@@ -32,6 +43,8 @@ export interface SignIns {
   run(server: string, session: OAuthSession, run: SignInRun): Promise<void>;
   /** Completes a sign-in with the URL that the browser was redirected to; false if there is no such sign-in. */
   complete(id: string, address: string): boolean;
+  /** Reports a step of an OAuth flow to the sign-ins in progress. */
+  onStep(server: string, step: OAuthStep): void;
   isInProgress(server: string): boolean;
   /** The failure of the last sign-in to a server; undefined if it succeeded. */
   lastFailure(server: string): ToolServerError | undefined;
@@ -47,7 +60,8 @@ export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
   const replies = new Map<string, (reply: SignInReply) => void>();
   const failures = new Map<string, ToolServerError>();
 
-  const userOf = (server: string, { confirmedIssuer, confirmedOrigin }: SignInRun): SignIn => ({
+  const userOf = (server: string, { confirmedIssuer, confirmedOrigin, returnTo }: SignInRun): SignIn => ({
+    returnTo,
     begin(request, signal) {
       const shown = { id: randomUUID(), request };
       // Looked up now: runs may have left or joined since.
@@ -108,6 +122,9 @@ export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
       replies.delete(id);
       reply?.({ pasted: address });
       return reply !== undefined;
+    },
+    onStep(server, step) {
+      for (const run of inProgress.get(server)?.runs ?? []) run.onStep?.(step);
     },
     isInProgress: (server) => inProgress.has(server),
     lastFailure: (server) => failures.get(server),

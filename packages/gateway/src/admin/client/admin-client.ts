@@ -21,6 +21,7 @@ export function createAdminClient(options: AdminClientOptions | Transport): Admi
   return {
     ...client,
     watchServers: (request, given) => endWithLoop((call) => client.watchServers(request, call), given),
+    explain: (request, given) => endWithLoop((call) => client.explain(request, call), given),
     signIn: (request, given) => endWithLoop((call) => client.signIn(request, call), given),
   };
 }

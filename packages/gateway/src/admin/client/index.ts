@@ -1,4 +1,5 @@
 export * from "../../gen/wirescope/v1/admin_pb.js";
+export * from "../../gen/wirescope/v1/calls_pb.js";
 export {
   type AdminClient,
   type AdminClientOptions,
@@ -6,3 +7,4 @@ export {
   createAdminClient,
   readAdminError,
 } from "./admin-client.js";
+export { type CallClient, createCallClient } from "./call-client.js";

@@ -13,30 +13,35 @@ import {
   type Cause as CauseMessage,
   type CauseSchema,
   type Check,
-  type CheckSchema,
-  type ExplainResponse,
-  ExplainResponseSchema,
+  CheckSchema,
+  type Explanation as ExplanationMessage,
+  ExplanationSchema,
   Transport,
 } from "../../gen/wirescope/v1/admin_pb.js";
 import { checkOutcomes, nameOf, transports } from "./enums.js";
 
 /** An explanation as a message. */
-export function explanationToMessage(explanation: Explanation): ExplainResponse {
+export function explanationToMessage(explanation: Explanation): ExplanationMessage {
   const { server, type, isWell, causes, notes, steps, requirements, permissions = [] } = explanation;
-  return create(ExplainResponseSchema, {
+  return create(ExplanationSchema, {
     server,
     transport: type === undefined ? Transport.UNSPECIFIED : transports[type],
     well: isWell,
     causes: causes.map(causeInit),
     notes: notes.map((note) => causeInit({ ...note, weight: 0 })),
-    steps: steps.map((step) => checkInit(step.step, step)),
+    steps: steps.map(stepToMessage),
     requirements: requirements.map((requirement) => checkInit(requirement.requirement, requirement)),
     permissions: [...permissions],
   });
 }
 
+/** A step as a message. */
+export function stepToMessage(step: Step): Check {
+  return create(CheckSchema, checkInit(step.step, step));
+}
+
 /** The explanation that a message holds. */
-export function explanationFromMessage(message: ExplainResponse): Explanation {
+export function explanationFromMessage(message: ExplanationMessage): Explanation {
   const { server, transport, well, causes, notes, steps, requirements, permissions } = message;
   return {
     server,

@@ -4,7 +4,7 @@ import type { SignOutReport } from "@wirescope/tool-server/auth";
 import type { Explanation } from "@wirescope/tool-server/why";
 import { expect, test } from "vitest";
 import {
-  ExplainResponseSchema,
+  ExplanationSchema,
   FailureSchema,
   ServerSchema,
   SignInPromptSchema,
@@ -59,8 +59,8 @@ test("converts an explanation to a message and back", () => {
     requirements: [{ requirement: "KEY", outcome: "skipped", evidence: [] }],
     permissions: ["read"],
   };
-  const bytes = toBinary(ExplainResponseSchema, explanationToMessage(explanation));
-  expect(explanationFromMessage(fromBinary(ExplainResponseSchema, bytes))).toEqual(explanation);
+  const bytes = toBinary(ExplanationSchema, explanationToMessage(explanation));
+  expect(explanationFromMessage(fromBinary(ExplanationSchema, bytes))).toEqual(explanation);
 });
 
 const proofs: readonly SignOutReport["proof"][] = [

@@ -1,17 +1,27 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { RevocationResult, SignInRequest, SignOutProof, SignOutReport } from "@wirescope/tool-server/auth";
+import type {
+  OAuthStep,
+  OAuthStepFields,
+  RevocationResult,
+  SignInRequest,
+  SignOutProof,
+  SignOutReport,
+} from "@wirescope/tool-server/auth";
 import {
   type Revocation,
   Revocation_Outcome,
   type RevocationSchema,
+  type SignInFieldSchema,
   type SignInPrompt,
   SignInPromptSchema,
+  type SignInStep,
+  SignInStepSchema,
   SignOutProof_Outcome,
   type SignOutResponse,
   SignOutResponseSchema,
 } from "../../gen/wirescope/v1/admin_pb.js";
 import type { ShownSignIn } from "../../servers/sign-ins.js";
-import { nameOf } from "./enums.js";
+import { checkOutcomes, nameOf } from "./enums.js";
 import { msOf, timeOf } from "./server-message.js";
 
 /** What the user has to do to sign in, as a message. */
@@ -36,6 +46,26 @@ export function promptToMessage({ id, request }: ShownSignIn): SignInPrompt {
             },
           },
   });
+}
+
+/** A step of an OAuth flow as a message. */
+export function signInStepToMessage(step: OAuthStep): SignInStep {
+  const { name, outcome, method = "", url = "", sent, status = 0, received, durationMs = 0, failure = "" } = step;
+  return create(SignInStepSchema, {
+    name,
+    outcome: checkOutcomes[outcome],
+    method,
+    url,
+    sent: fieldsOf(sent),
+    status,
+    received: fieldsOf(received),
+    durationMs,
+    failure,
+  });
+}
+
+function fieldsOf(fields: OAuthStepFields = {}): MessageInitShape<typeof SignInFieldSchema>[] {
+  return Object.entries(fields).map(([name, value]) => ({ name, value }));
 }
 
 /** What a message asks the user to do. */

@@ -1,0 +1,96 @@
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { GatewayEvents } from "../events.js";
+import { type Server, ServerSchema } from "../gen/wirescope/v1/admin_pb.js";
+
+/** The servers as they were in the last 15 minutes. */
+export interface ServerHistory {
+  /** The servers at a time, and since when they were like that. The oldest that is kept, if the time is before it. */
+  at(timeMs: number): { readonly servers: readonly Server[]; readonly timeMs: number };
+  close(): void;
+}
+
+export interface ServerHistoryOptions {
+  readonly read: () => readonly Server[];
+  readonly events: Pick<GatewayEvents, "subscribe">;
+  readonly now: () => number;
+  /** Milliseconds. Default 15 minutes; somewhat more may be kept. */
+  readonly maxAgeMs?: number | undefined;
+  /** Default 4 MiB. */
+  readonly maxBytes?: number | undefined;
+}
+
+/** All servers from a moment on: only those that changed have new bytes. */
+interface Moment {
+  readonly timeMs: number;
+  readonly servers: ReadonlyMap<string, Uint8Array>;
+  /** The bytes that no earlier moment has. */
+  readonly newBytes: number;
+}
+
+/** Milliseconds in which changes are collected: a server that connects changes several times. */
+const collectMs = 100;
+/** Milliseconds until a change without an event is noticed, such as a token that was refreshed. */
+const sweepMs = 10_000;
+/** What a moment occupies in addition to its bytes. */
+const momentBytes = 500;
+
+/** Records the servers whenever one of them changes. */
+export function createServerHistory(options: ServerHistoryOptions): ServerHistory {
+  const { read, events, now, maxAgeMs = 15 * 60_000, maxBytes = 4 * 2 ** 20 } = options;
+  let moments: Moment[] = [];
+  let bytes = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  const record = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const before = moments.at(-1)?.servers;
+    let newBytes = momentBytes;
+    let isSame = before !== undefined;
+    const servers = new Map<string, Uint8Array>();
+    for (const server of read()) {
+      const encoded = toBinary(ServerSchema, server);
+      const known = before?.get(server.name);
+      const isKnown = known !== undefined && Buffer.compare(known, encoded) === 0;
+      servers.set(server.name, isKnown ? known : encoded);
+      if (isKnown) continue;
+      isSame = false;
+      newBytes += encoded.length + 100;
+    }
+    if (isSame && before?.size === servers.size) return;
+    const timeMs = now();
+    moments.push({ timeMs, servers, newBytes });
+    bytes += newBytes;
+    // The first moment is needed until the second one is too old as well.
+    while (moments.length > 1 && ((moments[1]?.timeMs ?? 0) < timeMs - maxAgeMs || bytes > maxBytes)) {
+      bytes -= moments[0]?.newBytes ?? 0;
+      moments = moments.slice(1);
+    }
+  };
+  const recordSoon = (): void => {
+    timer ??= setTimeout(record, collectMs).unref();
+  };
+  const unsubscribe = events.subscribe({
+    "server-state": recordSoon,
+    reloaded: recordSoon,
+    "list-changed": recordSoon,
+    "sign-in-changed": recordSoon,
+  });
+  const sweep = setInterval(record, sweepMs).unref();
+  record();
+
+  return {
+    at(timeMs) {
+      const found = moments.findLast((moment) => moment.timeMs <= timeMs) ?? moments[0];
+      return {
+        servers: [...(found?.servers.values() ?? [])].map((encoded) => fromBinary(ServerSchema, encoded)),
+        timeMs: found?.timeMs ?? now(),
+      };
+    },
+    close() {
+      unsubscribe();
+      clearInterval(sweep);
+      clearTimeout(timer);
+    },
+  };
+}

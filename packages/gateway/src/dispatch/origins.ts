@@ -1,0 +1,21 @@
+import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
+import type { Offered } from "../servers/offered.js";
+
+/** The extension of clients that show which server offers an item, and what the server calls it. */
+export const originExtension = "io.wirescope/origin";
+
+/** Whether a client shows the origin of items. Others do not receive it, because it makes lists longer. */
+export function showsOrigins({ extensions }: RpcObject): boolean {
+  return isObject(extensions) && isObject(extensions[originExtension]);
+}
+
+/** An item of a list with its origin in `_meta`. What the server itself has put there is replaced. */
+export function withOrigin(definition: RpcObject, server: string, name: string): RpcObject {
+  const meta = isObject(definition._meta) ? definition._meta : {};
+  return { ...definition, _meta: { ...meta, [originExtension]: { server, name } } };
+}
+
+/** The tools or prompts of a server with their origin. */
+export function withOrigins(list: readonly Offered[] | undefined, server: string): readonly Offered[] | undefined {
+  return list?.map((item) => ({ ...item, definition: withOrigin(item.definition, server, item.original) }));
+}

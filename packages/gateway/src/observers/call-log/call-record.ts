@@ -1,0 +1,72 @@
+import type { CallEnding } from "../../call-observer.js";
+import type { ClientCall } from "../../client-call.js";
+import type { CapturedBody } from "./capture.js";
+import type { RecordedPhases } from "./recorded-phases.js";
+
+/** The maximum length of a string of a client or a server, in characters. */
+const maxLength = 1024;
+
+// A class, because one is created for every call.
+/** One call of the log. */
+export class CallRecord {
+  readonly number: number;
+  /** When it started, in milliseconds since the epoch. */
+  readonly startMs: number;
+  readonly phases: RecordedPhases;
+  readonly method: string;
+  readonly client: string;
+  readonly session: string | undefined;
+  server: string | undefined = undefined;
+  name: string | undefined = undefined;
+  outcome: CallEnding["how"] | undefined = undefined;
+  reason: string | undefined = undefined;
+  /** Whole microseconds; -1 while it runs. */
+  durationUs = -1;
+  body: CapturedBody | undefined = undefined;
+  /** About how much memory it takes. */
+  bytes = 0;
+
+  constructor(number: number, startMs: number, call: ClientCall, phases: RecordedPhases) {
+    this.number = number;
+    this.startMs = startMs;
+    this.phases = phases;
+    this.method = cut(call.method);
+    this.client = cut(call.account.label);
+    this.session = call.session?.shortId;
+  }
+
+  /** Fills in where the call goes, which is known after it has started. Without a server, the name is the one that the client uses. */
+  route({ route, params }: ClientCall): void {
+    this.server = route?.server;
+    const name = route === undefined ? (params.name ?? params.uri) : route.name;
+    this.name = typeof name === "string" ? cut(name) : undefined;
+  }
+
+  /** `server` is the one that the call was for, also if it was not available and the call has no route. */
+  end(
+    call: ClientCall,
+    how: CallEnding["how"],
+    durationUs: number,
+    reason: string | undefined,
+    server: string | undefined,
+  ): void {
+    this.route(call);
+    if (call.route === undefined && server !== undefined) {
+      this.server = server;
+      const prefix = `${server}__`;
+      if (this.name?.startsWith(prefix)) this.name = this.name.slice(prefix.length);
+    }
+    this.outcome = how;
+    this.durationUs = durationUs;
+    this.reason = reason === undefined ? undefined : cut(reason);
+    const characters = this.method.length + this.client.length + (this.name?.length ?? 0) + (this.reason?.length ?? 0);
+    this.bytes = recordBytes + characters * 2 + this.phases.list.length * phaseBytes;
+  }
+}
+
+/** Measured with a heap snapshot: a record with its list, and a phase. */
+const [recordBytes, phaseBytes] = [320, 104];
+
+function cut(text: string): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+}

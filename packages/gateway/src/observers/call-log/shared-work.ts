@@ -1,0 +1,81 @@
+import {
+  type CallPhase,
+  type ConnectingStep,
+  type ConnectionInfo,
+  type CredentialEnding,
+  type CredentialOperation,
+  type CredentialOperationKind,
+  channels,
+} from "@wirescope/tool-server";
+
+/** A call that waits for the work of a connection. */
+interface Waiting {
+  begin(name: CallPhase | CredentialOperationKind): void;
+  end(name: CallPhase | CredentialOperationKind): void;
+  fail(name: CallPhase | CredentialOperationKind, reason: string | undefined): void;
+}
+
+/**
+ * What connections do for no single call, such as a refresh or a handshake. Calls that wait for it meanwhile get it as parts of the phase
+ * in which they wait.
+ */
+export interface SharedWork {
+  /** A call waits for what this connection does. */
+  enter(connection: ConnectionInfo, call: Waiting): void;
+  leave(connection: ConnectionInfo, call: Waiting): void;
+  close(): void;
+}
+
+export function createSharedWork(): SharedWork {
+  const waiting = new Map<ConnectionInfo, Set<Waiting>>();
+  /** Operations of credentials in progress: a call may join one that has begun before. */
+  const running = new Set<CredentialOperation>();
+
+  const callsOf = (connection: ConnectionInfo): Iterable<Waiting> => waiting.get(connection) ?? none;
+  const onStarted = (message: unknown): void => {
+    const operation = message as CredentialOperation;
+    running.add(operation);
+    for (const call of callsOf(operation.subject)) call.begin(operation.kind);
+  };
+  const onEnded = (message: unknown): void => {
+    const { operation, outcome, code } = message as CredentialEnding;
+    running.delete(operation);
+    for (const call of callsOf(operation.subject)) {
+      if (outcome === "failed" || outcome === "cancelled") call.fail(operation.kind, code);
+      else call.end(operation.kind);
+    }
+  };
+  const onStep = (message: unknown): void => {
+    const { transport, phase, isOver } = message as ConnectingStep;
+    for (const call of callsOf(transport.connection)) {
+      if (isOver) call.end(phase);
+      else call.begin(phase);
+    }
+  };
+  const listeners = [
+    [channels["credential:started"], onStarted],
+    [channels["credential:ended"], onEnded],
+    [channels["transport:connecting"], onStep],
+  ] as const;
+  for (const [channel, listener] of listeners) channel.subscribe(listener);
+
+  return {
+    enter(connection, call) {
+      const calls = waiting.get(connection);
+      if (calls === undefined) waiting.set(connection, new Set([call]));
+      else calls.add(call);
+      for (const { subject, kind } of running) if (subject === connection) call.begin(kind);
+    },
+    leave(connection, call) {
+      const calls = waiting.get(connection);
+      if (calls?.delete(call) && calls.size === 0) waiting.delete(connection);
+    },
+    close() {
+      for (const [channel, listener] of listeners) channel.unsubscribe(listener);
+      waiting.clear();
+      running.clear();
+    },
+  };
+}
+
+const none: ReadonlySet<Waiting> = new Set();

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import { createPageAccess, type PageAccess, type SessionStore, type StoredSession } from "./page-access.js";
+
+const ticketOf = (link: string): string => new URL(link).searchParams.get("ticket") ?? "";
+const pairOf = (cookie: string | undefined): string => cookie?.split(";")[0] ?? "";
+
+test("[TS-D-PAGE-1] accepts a ticket once, and gives a cookie that neither scripts nor other sites get", () => {
+  const access = createPageAccess();
+  const ticket = ticketOf(access.linkTo("http://127.0.0.1:4690"));
+  const entrance = access.redeem(ticket, "127.0.0.1:4690", false);
+  expect(entrance?.cookie).toMatch(
+    /^wirescope_page_4690_[\da-f]{8}=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+  );
+  expect(access.redeem(ticket, "127.0.0.1:4690", false)).toBeUndefined();
+  const session = access.find(`other=1; ${pairOf(entrance?.cookie)}`, undefined);
+  expect(session?.rights).toBe("administrator");
+  expect([entrance?.key, undefined, "", "wrong"].map((key) => session?.hasKey(key))).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+});
+
+test("[TS-D-PAGE-1] expires a link after 10 minutes, and its cookie after 12 hours", () => {
+  let now = 0;
+  const access = createPageAccess({ now: () => now });
+  const [first, second] = [1, 2].map(() => ticketOf(access.linkTo("http://gateway")));
+  now = 9 * 60_000;
+  const { cookie } = access.redeem(first ?? "", undefined, true) ?? {};
+  expect(cookie).toMatch(/; Secure$/);
+  now = 10 * 60_000;
+  expect(access.redeem(second ?? "", undefined, true)).toBeUndefined();
+  expect(access.find(pairOf(cookie), undefined)).toBeDefined();
+  now += 12 * 3_600_000;
+  expect(access.find(pairOf(cookie), undefined)).toBeUndefined();
+});
+
+test("[TS-D-PAGE-1] keeps the newest 64 of any number of tickets and sessions", () => {
+  const access = createPageAccess();
+  const tickets = Array.from({ length: 10_000 }, () => ticketOf(access.linkTo("http://gateway")));
+  const entrances = tickets.map((ticket) => access.redeem(ticket, undefined, false));
+  expect(entrances.filter((entrance) => entrance !== undefined)).toHaveLength(64);
+  expect(entrances.at(-1)).toBeDefined();
+  const first = pairOf(entrances.find((entrance) => entrance !== undefined)?.cookie);
+  for (let count = 0; count < 64; count++) access.redeem(ticketOf(access.linkTo("http://gateway")), undefined, false);
+  expect(access.find(first, undefined)).toBeUndefined();
+});
+
+test("[TS-D-PAGE-6] continues the sessions of before a restart, of which it stores hashes only, and neither tickets nor expired ones", () => {
+  let now = 1_000;
+  let stored: readonly StoredSession[] = [];
+  const store: SessionStore = {
+    read: () => stored,
+    write(sessions) {
+      stored = sessions;
+    },
+  };
+  const open = (): PageAccess => createPageAccess({ store, now: () => now });
+  const access = open();
+  const ticket = ticketOf(access.linkTo("http://gateway"));
+  const unused = ticketOf(access.linkTo("http://gateway"));
+  const { key = "", cookie } = access.redeem(ticket, undefined, false) ?? {};
+  const text = JSON.stringify(stored);
+  for (const secret of [key, pairOf(cookie).split("=")[1] ?? ""]) expect(text).not.toContain(secret);
+  const later = open();
+  expect(later.find(pairOf(cookie), undefined)?.hasKey(key)).toBe(true);
+  for (const each of [ticket, unused]) expect(later.redeem(each, undefined, false)).toBeUndefined();
+  // Somebody who can write the file does not get a session that never ends.
+  stored = stored.map((session) => ({ ...session, until: Number.MAX_SAFE_INTEGER }));
+  expect(open().find(pairOf(cookie), undefined)).toBeUndefined();
+  now += 12 * 3_600_000;
+  stored = stored.map((session) => ({ ...session, until: now }));
+  expect(open().find(pairOf(cookie), undefined)).toBeUndefined();
+});
+
+test("forgets a session that the browser ends", () => {
+  const access = createPageAccess();
+  const cookie = pairOf(access.redeem(ticketOf(access.linkTo("http://gateway")), undefined, false)?.cookie);
+  const session = access.find(cookie, undefined);
+  if (session !== undefined) access.end(session);
+  expect(access.find(cookie, undefined)).toBeUndefined();
+});
+
+test("[TS-D-PAGE-1] keeps the session of a page that is open when the browser opens another link", () => {
+  const access = createPageAccess();
+  const enter = (rights: "administrator" | "reader") =>
+    access.redeem(ticketOf(access.linkTo("http://gateway", { rights })), "127.0.0.1:4690", false);
+  const [first, second] = [enter("administrator"), enter("reader")];
+  const cookies = [first, second].map((entrance) => pairOf(entrance?.cookie)).join("; ");
+  expect([first, second].map((entrance) => access.find(cookies, entrance?.key)?.rights)).toEqual([
+    "administrator",
+    "reader",
+  ]);
+  // The key of one session does not open the other.
+  expect(access.find(pairOf(second?.cookie), first?.key)?.hasKey(first?.key)).toBe(false);
+});

@@ -1,0 +1,151 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** What a browser may do: a reader sees everything, and only an administrator calls tools or changes something. */
+export type PageRights = "administrator" | "reader";
+
+/** A browser that exchanged a ticket in the last 12 hours. */
+export interface PageSession {
+  /** Identifies the session. It is no secret. */
+  readonly id: string;
+  readonly rights: PageRights;
+  /**
+   * Whether this is the key of the session. The cookie alone is not enough: browsers send it to every port of a host, so other programs
+   * on the machine can see it. The key is in the path of a page or in a header, and scripts of other ports cannot read it.
+   */
+  hasKey(key: string | undefined): boolean;
+}
+
+/** What a ticket was exchanged for. */
+export interface Entrance {
+  readonly key: string;
+  /** The page of the link; undefined for the start page. */
+  readonly path: string | undefined;
+  /** The value of `Set-Cookie`. */
+  readonly cookie: string;
+}
+
+/** The page and the rights of a link. */
+export interface PageLink {
+  /** Default "administrator". */
+  readonly rights?: PageRights | undefined;
+  /** The path of the page for a session with this key. Default: the start page. */
+  readonly path?: ((key: string) => string) | undefined;
+}
+
+/** Who may see the pages of a gateway: a browser that came by a fresh link. */
+export interface PageAccess {
+  /** A link that works once, for 10 minutes. */
+  linkTo(origin: string, link?: PageLink): string;
+  /** Exchanges a ticket. `host` is the Host header. Undefined if the ticket was used, has expired or is wrong. */
+  redeem(ticket: string, host: string | undefined, isSecure: boolean): Entrance | undefined;
+  /**
+   * The session whose cookie is in a `Cookie` header: the one with this key, if a browser that opened several links has several
+   * sessions. Its key has to be checked too.
+   */
+  find(cookies: string | undefined, key: string | undefined): PageSession | undefined;
+  end(session: PageSession): void;
+}
+
+/** Where a link leads first: its ticket is exchanged for a cookie there. */
+export const entrancePath = "/";
+
+const ticketMs = 10 * 60_000;
+const sessionMs = 12 * 3_600_000;
+const maxKept = 64;
+/**
+ * The port follows, because browsers do not separate cookies by port, and another gateway must not replace ours; then a part that is
+ * new for each link, because a link must not end the session of a page that is open.
+ */
+const cookiePrefix = "wirescope_page_";
+
+/** A session as it is stored: hashes of its secrets. */
+export interface StoredSession {
+  readonly id: string;
+  readonly keyHash: string;
+  readonly rights: PageRights;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** Keeps the sessions, so that open pages continue after a restart. */
+export interface SessionStore {
+  read(): readonly StoredSession[];
+  write(sessions: readonly StoredSession[]): void;
+}
+
+export interface PageAccessOptions {
+  /** Default: sessions end with the process. */
+  readonly store?: SessionStore | undefined;
+  readonly now?: (() => number) | undefined;
+}
+
+export function createPageAccess({ store, now = Date.now }: PageAccessOptions = {}): PageAccess {
+  // Keyed by a hash of the secret, so that the time of a lookup says nothing about a secret.
+  const tickets = new Map<string, { readonly link: PageLink; readonly until: number }>();
+  const sessions = new Map<string, StoredSession>();
+  for (const session of store?.read() ?? []) {
+    if (now() < session.until && session.until <= now() + sessionMs) keep(sessions, session.id, session);
+  }
+  const save = (): void => store?.write([...sessions.values()].filter(({ until }) => now() < until));
+  return {
+    linkTo(origin, link = {}) {
+      const ticket = randomText();
+      keep(tickets, hash(ticket), { link, until: now() + ticketMs });
+      return `${origin}${entrancePath}?ticket=${ticket}`;
+    },
+    redeem(ticket, host = "", isSecure) {
+      const found = tickets.get(hash(ticket));
+      tickets.delete(hash(ticket));
+      if (found === undefined || now() >= found.until) return undefined;
+      const { link } = found;
+      const [secret, key] = [randomText(), randomText()];
+      const id = hash(secret);
+      const rights = link.rights ?? "administrator";
+      keep(sessions, id, { id, keyHash: hash(key), rights, until: now() + sessionMs });
+      save();
+      const name = `${cookiePrefix}${/:(\d+)$/.exec(host)?.[1] ?? "0"}_${randomBytes(4).toString("hex")}`;
+      const attributes = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${sessionMs / 1000}`;
+      const cookie = `${name}=${secret}; ${attributes}${isSecure ? "; Secure" : ""}`;
+      return { key, path: link.path?.(key), cookie };
+    },
+    find(cookies, key) {
+      let found: PageSession | undefined;
+      for (const secret of secretsOf(cookies)) {
+        const session = sessions.get(hash(secret));
+        if (session === undefined || now() >= session.until) continue;
+        const { id, rights, keyHash } = session;
+        const current: PageSession = { id, rights, hasKey: (given) => given !== undefined && hash(given) === keyHash };
+        if (current.hasKey(key)) return current;
+        found ??= current;
+      }
+      return found;
+    },
+    end({ id }) {
+      sessions.delete(id);
+      save();
+    },
+  };
+}
+
+function* secretsOf(cookies: string | undefined): Generator<string> {
+  if (cookies === undefined || !cookies.includes(cookiePrefix)) return;
+  for (const cookie of cookies.split(";")) {
+    const [name = "", secret = ""] = cookie.trim().split("=", 2);
+    if (name.startsWith(cookiePrefix)) yield secret;
+  }
+}
+
+/** Adds an entry. Beyond 64 the oldest is dropped. */
+function keep<Value>(map: Map<string, Value>, id: string, value: Value): void {
+  map.set(id, value);
+  const [oldest] = map.keys();
+  if (map.size > maxKept && oldest !== undefined) map.delete(oldest);
+}
+
+function randomText(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
+}

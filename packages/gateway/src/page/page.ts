@@ -1,0 +1,190 @@
+import type { Admission, ListenOptions } from "@wirescope/channelz/listener";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import type { EndpointRequest, EndpointResponse } from "../endpoint/http-exchange.js";
+import type { PageAccess, PageSession } from "./page-access.js";
+import { type Assets, encodingOf, readAssets } from "./page-assets.js";
+import { appFrameDocument, appFrameHeaders, appHeaders } from "./page-headers.js";
+import {
+  appFramePath,
+  entranceScriptPath,
+  isPublicPagePath,
+  isSessionPath,
+  isViewPath,
+  keyHeader,
+  parseStatusPath,
+  sessionPath,
+  toolPath,
+} from "./page-paths.js";
+import { entranceScript, linkHint, sendEntrance, sendMessage, sendRefusal } from "./send-page.js";
+
+/** What the page shows, as its scripts get it from `/session`. */
+export interface PageInfo {
+  /** A gateway, or any process that speaks Channelz. */
+  readonly kind: "gateway" | "target";
+  readonly title: string;
+  readonly targets: readonly string[];
+  readonly version: string;
+  /** The parts of the page that this process can serve. */
+  readonly features: {
+    readonly servers: boolean;
+    readonly tools: boolean;
+    readonly calls: boolean;
+    readonly capture: boolean;
+  };
+}
+
+/** A request for one of the pages that need no script, from a browser that has a session. */
+export interface PlainPageRequest {
+  /** The path below the status page, such as `/sign-in`. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly key: string;
+  readonly session: PageSession;
+}
+
+/** Handles the pages that need no script. Returns false if it has none at this path. */
+export type PlainPages = (request: PlainPageRequest, response: EndpointResponse) => Promise<boolean>;
+
+/** The page of a process, for browsers. */
+export interface PageOptions {
+  readonly access: PageAccess;
+  /** The folder with the built page. Default: none; then only the pages without script are served. */
+  readonly assets?: string | undefined;
+  readonly plainPages?: PlainPages | undefined;
+}
+
+/** The page of a process: its files, its session and the access of browsers. */
+export interface Page {
+  /** For the guard of the listener: what needs no token, and what the session of a browser may call. */
+  readonly admit: NonNullable<ListenOptions["admit"]>;
+  /** Handles a request if its path belongs to the page. */
+  handle(request: EndpointRequest, response: EndpointResponse, path: string): boolean;
+  /** What the browser of a request may do; undefined if it has no session, or does not send its key. */
+  sessionOf(headers: {
+    readonly cookie: string | undefined;
+    readonly key: string | undefined;
+  }): PageSession | undefined;
+}
+
+export interface CreatePageOptions extends PageOptions {
+  readonly info: () => PageInfo;
+  readonly isSecure: boolean;
+}
+
+export function createPage({ access, assets: folder, plainPages, info, isSecure }: CreatePageOptions): Page {
+  let reading: Promise<Assets> | undefined;
+  const readOnce = (): Promise<Assets> => {
+    reading ??= readAssets(folder);
+    return reading;
+  };
+
+  const admit = ({ path, headers }: Parameters<Page["admit"]>[0]): Admission => {
+    if (isPublicPagePath(path)) return "public";
+    if (!isSessionPath(path)) return undefined;
+    const key = single(headers[keyHeader]);
+    const session = access.find(headers.cookie, key);
+    if (session === undefined) return undefined;
+    if (!session.hasKey(key)) {
+      return { refused: `A browser's request needs the key of its session in the header ${keyHeader}. ${linkHint()}.` };
+    }
+    if (path === toolPath && session.rights === "reader") return { refused: readOnly };
+    return "authenticated";
+  };
+
+  const sendSession = (request: EndpointRequest, response: EndpointResponse): void => {
+    const key = single(request.headers[keyHeader]);
+    const session = access.find(request.headers.cookie, key);
+    if (session === undefined) {
+      sendJson(response, 401, { code: "no-session", message: `This browser has no session. ${linkHint()}.` });
+    } else if (!session.hasKey(key)) {
+      const message = `This browser does not have the key of its session. ${linkHint()}.`;
+      sendJson(response, 403, { code: "no-key", message });
+    } else if (request.method === "DELETE") {
+      access.end(session);
+      response.writeHead(204, { "cache-control": "no-store" }).end();
+    } else sendJson(response, 200, { ...info(), rights: session.rights, csrf: key });
+  };
+
+  const sendPlain = async (request: EndpointRequest, response: EndpointResponse, path: string): Promise<void> => {
+    const asked = parseStatusPath(path);
+    const session = access.find(request.headers.cookie, asked?.key);
+    if (request.method !== "GET" || asked === undefined || session === undefined || !session.hasKey(asked.key)) {
+      return sendRefusal(response);
+    }
+    const query = new URLSearchParams(request.url?.split("?", 2)[1]);
+    const isServed = await plainPages?.({ path: asked.rest, query, key: asked.key, session }, response);
+    if (isServed !== true) sendMessage(response, 404, "Page not found.");
+  };
+
+  const sendFile = (request: EndpointRequest, response: EndpointResponse, assets: Assets, path: string): void => {
+    const asset = assets.get(isViewPath(path) ? "/index.html" : path);
+    if (asset === undefined) {
+      sendMessage(response, 404, assets.size > 0 ? "Page not found." : notBuilt());
+      return;
+    }
+    const { bytes, headers } = encodingOf(asset, single(request.headers["accept-encoding"]));
+    const cache = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache";
+    response.writeHead(200, {
+      ...appHeaders,
+      ...headers,
+      "cache-control": cache,
+      "content-length": bytes.length,
+    });
+    if (request.method === "HEAD") response.end();
+    else response.end(bytes);
+  };
+
+  const serve = async (request: EndpointRequest, response: EndpointResponse, path: string): Promise<void> => {
+    if (path === sessionPath) return sendSession(request, response);
+    if (path.startsWith("/status/")) return sendPlain(request, response, path);
+    if (request.method !== "GET" && request.method !== "HEAD") return sendMessage(response, 405, "Use GET.");
+    if (path === appFramePath) return void response.writeHead(200, appFrameHeaders).end(appFrameDocument);
+    if (path === entranceScriptPath) {
+      const headers = { ...appHeaders, "content-type": "text/javascript; charset=utf-8", "cache-control": "no-cache" };
+      return void response.writeHead(200, headers).end(entranceScript);
+    }
+    const assets = await readOnce();
+    const hasApp = assets.size > 0;
+    if (path === "/" && /[?&]ticket=/.test(request.url ?? "")) {
+      return sendEntrance(request, response, { access, isSecure, hasApp });
+    }
+    // A browser that has a session finds the page without script by its link alone.
+    if (path === "/status") return sendRefusal(response);
+    sendFile(request, response, assets, path);
+  };
+
+  return {
+    admit,
+    handle(request, response, path) {
+      if (!isPublicPagePath(path)) return false;
+      serve(request, response, path).catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else sendMessage(response, 500, error instanceof Error ? error.message : String(error));
+      });
+      return true;
+    },
+    sessionOf({ cookie, key }) {
+      const session = access.find(cookie, key);
+      return session?.hasKey(key) === true ? session : undefined;
+    },
+  };
+}
+
+const readOnly = "This link allows only reading. Use a link of an administrator to call tools.";
+
+function notBuilt(): string {
+  return `This installation does not contain the page. Open the link that ${commandLine("page")} prints to see the status.`;
+}
+
+function sendJson(response: EndpointResponse, status: number, body: object): void {
+  const headers = {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  };
+  response.writeHead(status, headers).end(JSON.stringify(body));
+}
+
+function single(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" ? value : value?.[0];
+}

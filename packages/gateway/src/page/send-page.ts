@@ -1,0 +1,70 @@
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import type { EndpointRequest, EndpointResponse } from "../endpoint/http-exchange.js";
+import { type Html, html, pageHeaders, pageOf } from "./html.js";
+import type { PageAccess } from "./page-access.js";
+import { entranceScriptPath, statusPathOf } from "./page-paths.js";
+
+/** Where the scripts of the page find the key of their session. Unlike a cookie, no other port of the host can read it. */
+const keyName = "wirescope.key";
+
+/** How to get a link. */
+export function linkHint(): string {
+  return `Get a new one with ${commandLine("page")}`;
+}
+
+/** Sends a page with one message. */
+export function sendMessage(response: EndpointResponse, status: number, text: string): void {
+  response.writeHead(status, pageHeaders).end(pageOf("Wirescope", html`<h1>Wirescope</h1><p>${text}</p>`));
+}
+
+/** Refuses a browser that did not come by a fresh link. */
+export function sendRefusal(response: EndpointResponse): void {
+  sendMessage(response, 403, `This link is invalid, expired or already used. ${linkHint()}, or call the tool again.`);
+}
+
+export interface EntranceOptions {
+  readonly access: PageAccess;
+  readonly isSecure: boolean;
+  /** Whether the page has scripts. Without them, a link opens the page that needs none. */
+  readonly hasApp: boolean;
+}
+
+/** Exchanges the ticket of a link for a cookie, and continues to the page of the link. */
+export function sendEntrance(
+  request: EndpointRequest,
+  response: EndpointResponse,
+  { access, isSecure, hasApp }: EntranceOptions,
+): void {
+  const ticket = new URLSearchParams(request.url?.split("?", 2)[1]).get("ticket") ?? "";
+  const host = String(request.headers[":authority"] ?? request.headers.host ?? "");
+  const entered = request.method === "GET" ? access.redeem(ticket, host, isSecure) : undefined;
+  if (entered === undefined) {
+    sendRefusal(response);
+    return;
+  }
+  const { key, path, cookie } = entered;
+  const plain = path ?? statusPathOf(key);
+  // Not a redirect: after one, a browser that came from another site does not send a cookie that is SameSite=Strict.
+  const refresh: Html = html`<meta http-equiv="refresh" content="0; url=${plain}">`;
+  const isApp = hasApp && path === undefined;
+  const next = isApp
+    ? html`<noscript>${refresh}</noscript><script src="${entranceScriptPath}" data-key="${key}" data-plain="${plain}"></script>`
+    : refresh;
+  const headers = { ...pageHeaders, ...(isApp && entranceHeaders), "set-cookie": cookie };
+  response.writeHead(200, headers).end(pageOf("Wirescope", html`<p><a href="${plain}">Continue</a></p>`, next));
+}
+
+const entranceHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy": (pageHeaders["content-security-policy"] ?? "").replace("; ", "; script-src 'self'; "),
+};
+
+/** Stores the key for the scripts of the page. A browser without storage gets the page that needs no script. */
+export const entranceScript: string = `const { key, plain } = document.currentScript.dataset;
+let next = "/";
+try {
+  localStorage.setItem(${JSON.stringify(keyName)}, key);
+} catch {
+  next = plain;
+}
+location.replace(next);
+`;
