@@ -1,0 +1,2 @@
+// Vite adds style sheets to the build; the compiler only has to accept the import.
+declare module "*.css";

@@ -1,0 +1,47 @@
+import type { CallRow, Outcome } from "../shell/store/index.js";
+
+/** What the list shows; an empty string shows all. */
+export interface CallFilter {
+  readonly server: string;
+  readonly client: string;
+  readonly outcome: string;
+  /** Whether requests that the gateway responds to itself are shown, such as lists. */
+  readonly includesOwn: boolean;
+}
+
+/** "failed" is an outcome to filter by: an error, or a failure that the tool reported. */
+const failures: ReadonlySet<Outcome> = new Set<Outcome>(["error", "tool error"]);
+
+export function filterCalls(calls: readonly CallRow[], filter: CallFilter): readonly CallRow[] {
+  const { server, client, outcome, includesOwn } = filter;
+  return calls.filter(
+    (call) =>
+      (includesOwn || call.server !== "" || call.method === "tools/call") &&
+      (server === "" || call.server === server) &&
+      (client === "" || call.client === client) &&
+      (outcome === "" || (outcome === "failed" ? failures.has(call.outcome) : call.outcome === outcome)),
+  );
+}
+
+/** The calls as they were at a moment: those that started later are not there yet, and others had not ended. */
+export function callsAt(calls: readonly CallRow[], timeMs: number): readonly CallRow[] {
+  return calls.flatMap((call) => {
+    if (call.startMs > timeMs) return [];
+    const hasEnded = call.durationMs !== undefined && call.startMs + call.durationMs <= timeMs;
+    return [hasEnded ? call : { ...call, outcome: "running" as const, durationMs: undefined, reason: "" }];
+  });
+}
+
+/** The list while somebody reads it: without the calls that started later, which are only counted. */
+export function holdList(
+  calls: readonly CallRow[],
+  heldAt: string | undefined,
+): { readonly shown: readonly CallRow[]; readonly newCount: number } {
+  const index = heldAt === undefined ? 0 : calls.findIndex(({ id }) => id === heldAt);
+  return index <= 0 ? { shown: calls, newCount: 0 } : { shown: calls.slice(index), newCount: index };
+}
+
+/** The values of a field, each once, in order. */
+export function valuesOf(calls: readonly CallRow[], field: "server" | "client"): readonly string[] {
+  return [...new Set(calls.map((call) => call[field]))].filter((value) => value !== "").sort();
+}

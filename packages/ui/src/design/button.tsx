@@ -1,0 +1,87 @@
+import "./button.css";
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ErrorNote } from "./error-note.js";
+
+export type ButtonKind = "plain" | "primary" | "danger" | "quiet";
+
+export interface ButtonProps {
+  readonly children?: ComponentChildren;
+  /** Default: plain. */
+  readonly kind?: ButtonKind | undefined;
+  readonly isSmall?: boolean | undefined;
+  readonly isDisabled?: boolean | undefined;
+  readonly type?: "button" | "submit" | undefined;
+  /** The name for screen readers, if the content is an icon. It is the tooltip as well. */
+  readonly label?: string | undefined;
+  readonly isPressed?: boolean | undefined;
+  readonly onClick?: ((event: MouseEvent) => void) | undefined;
+}
+
+export function Button({
+  children,
+  kind = "plain",
+  isSmall,
+  isDisabled,
+  type,
+  label,
+  isPressed,
+  onClick,
+}: ButtonProps): VNode {
+  const classes = ["button", `button-${kind}`, isSmall && "button-small", label !== undefined && "button-icon"];
+  return (
+    <button
+      type={type ?? "button"}
+      class={classes.filter(Boolean).join(" ")}
+      disabled={isDisabled === true}
+      aria-label={label}
+      title={label}
+      aria-pressed={isPressed}
+      onClick={onClick}
+    >
+      {children}
+    </button>
+  );
+}
+
+export interface ActionButtonProps {
+  readonly children: ComponentChildren;
+  readonly kind?: ButtonKind | undefined;
+  readonly isSmall?: boolean | undefined;
+  readonly isDisabled?: boolean | undefined;
+  /** What the button says while the action runs. Default: its children. */
+  readonly busy?: string | undefined;
+  /** Runs the action. If it rejects, the message appears below the button. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+/** A button for something that takes time and may fail. The error stays next to it until the next try. */
+export function ActionButton({ children, kind, isSmall, isDisabled, busy, run }: ActionButtonProps): VNode {
+  const [isRunning, setRunning] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const left = useRef(new AbortController());
+  useEffect(() => {
+    left.current = new AbortController();
+    return () => left.current.abort();
+  }, []);
+  const start = async (): Promise<void> => {
+    const { signal } = left.current;
+    setRunning(true);
+    setError(undefined);
+    try {
+      await run(signal);
+    } catch (reason) {
+      if (!signal.aborted) setError(reason);
+    } finally {
+      if (!signal.aborted) setRunning(false);
+    }
+  };
+  return (
+    <span class="action">
+      <Button kind={kind} isSmall={isSmall} isDisabled={isDisabled === true || isRunning} onClick={() => void start()}>
+        {isRunning && busy !== undefined ? busy : children}
+      </Button>
+      {error !== undefined && <ErrorNote error={error} />}
+    </span>
+  );
+}

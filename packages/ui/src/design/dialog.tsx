@@ -1,0 +1,51 @@
+import "./dialog.css";
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { Button } from "./button.js";
+import { Icon } from "./icon.js";
+
+export interface DialogProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  /** Buttons at the bottom. */
+  readonly actions?: ComponentChildren;
+  readonly isWide?: boolean | undefined;
+  /** Called when a person closes it: with the button, Escape, or a click outside. */
+  readonly onClose: () => void;
+}
+
+/** A modal dialog. The browser keeps the focus inside, and returns it afterwards. */
+export function Dialog({ title, children, actions, isWide, onClose }: DialogProps): VNode {
+  const element = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    element.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={isWide ? "dialog dialog-wide" : "dialog"}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === element.current) onClose();
+      }}
+    >
+      <header class="dialog-header">
+        <h2 id={titleId}>{title}</h2>
+        <Button kind="quiet" label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </Button>
+      </header>
+      {/* A long text must scroll by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the focus. */}
+      <div class="dialog-body" tabIndex={0}>
+        {children}
+      </div>
+      {actions !== undefined && <footer class="dialog-actions">{actions}</footer>}
+    </dialog>
+  );
+}

@@ -1,0 +1,19 @@
+import "./error-note.css";
+import type { ComponentChildren, VNode } from "preact";
+import { errorMessage } from "./error-message.js";
+
+export interface ErrorNoteProps {
+  readonly error: unknown;
+  /** What a person can do about it: buttons or a command. */
+  readonly children?: ComponentChildren;
+}
+
+/** An error in the words of the command line, announced to screen readers. */
+export function ErrorNote({ error, children }: ErrorNoteProps): VNode {
+  return (
+    <div class="error-note" role="alert">
+      {errorMessage(error)}
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,14 @@
+export { ActionButton, Button } from "./button.js";
+export { Copy } from "./copy.js";
+export { Dialog } from "./dialog.js";
+export { Empty, Loading } from "./empty.js";
+export { ErrorNote } from "./error-note.js";
+export { Field, SearchField } from "./field.js";
+export { Icon, type IconName } from "./icon.js";
+export { duration } from "./relative-time.js";
+export { PropertyList, Section } from "./section.js";
+export { Sparkline } from "./sparkline.js";
+export { StateMark, type Tone, ToneShape, toneOfState, wordOfState } from "./state-mark.js";
+export { type Column, Table } from "./table.js";
+export { Tabs } from "./tabs.js";
+export { Time } from "./time.js";

@@ -1,0 +1,47 @@
+import type { Check, Explanation } from "@wirescope/gateway/admin";
+import { useEffect, useState } from "preact/hooks";
+import { actions } from "../shell/store/index.js";
+import { addStep } from "./add-step.js";
+
+/** How far a diagnosis is. */
+export interface ExplainProgress {
+  /** The steps that are known, in order. */
+  readonly steps: readonly Check[];
+  /** Undefined while it runs, and if it failed. */
+  readonly explanation: Explanation | undefined;
+  readonly error: unknown;
+  /** Starts the diagnosis again. */
+  readonly run: () => void;
+}
+
+const noSteps: readonly Check[] = [];
+
+/** Diagnoses a server while the view is shown, and again on request. */
+export function useExplain(server: string): ExplainProgress {
+  const [round, setRound] = useState(0);
+  const [steps, setSteps] = useState(noSteps);
+  const [explanation, setExplanation] = useState<Explanation>();
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    const left = new AbortController();
+    const { signal } = left;
+    setSteps(noSteps);
+    setExplanation(undefined);
+    setError(undefined);
+    const read = async (): Promise<void> => {
+      for await (const { event } of actions.explain(server, signal)) {
+        if (signal.aborted) return;
+        if (event.case === "step") setSteps((known) => addStep(known, event.value));
+        if (event.case === "explanation") {
+          setExplanation(event.value);
+          setSteps(event.value.steps);
+        }
+      }
+    };
+    read().catch((reason: unknown) => {
+      if (!signal.aborted) setError(reason);
+    });
+    return () => left.abort();
+  }, [server, round]);
+  return { steps, explanation, error, run: () => setRound((count) => count + 1) };
+}

@@ -1,0 +1,146 @@
+import "./history.css";
+import type { TimelineChange } from "@wirescope/channelz/timeline";
+import type { VNode } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { type Column, duration, Empty, Loading, Section, Table, Time } from "../design/index.js";
+import { Link, type ViewProps } from "../shell/routing/index.js";
+import { changes, chooseTime, recording, samplingCost, snapshot, timeRange } from "../shell/store/index.js";
+import { RecordingSection } from "./recording-section.js";
+
+/** What happened: every change that is kept, and recordings of other times and machines. */
+export function HistoryView({ isPanel }: ViewProps): VNode {
+  const range = timeRange.value;
+  if (range === undefined) return <Loading what="history" />;
+  return (
+    <div class={isPanel ? "page" : "page history"}>
+      <h1 class="visually-hidden">History</h1>
+      <RecordingSection />
+      <Changes />
+    </div>
+  );
+}
+
+interface Row {
+  readonly key: string;
+  readonly change: TimelineChange;
+  readonly name: string;
+}
+
+const kinds: Readonly<Record<TimelineChange["kind"], string>> = {
+  appeared: "appeared",
+  disappeared: "closed",
+  state: "state",
+  trace: "event",
+  restarted: "restarted",
+  origin: "process",
+};
+
+const columns: readonly Column<Row>[] = [
+  {
+    key: "time",
+    title: "Time",
+    render: ({ change }) => <Time ms={change.timeMs} />,
+    sortValue: ({ change }) => change.timeMs,
+  },
+  {
+    key: "kind",
+    title: "Change",
+    render: ({ change }) => kinds[change.kind],
+    sortValue: ({ change }) => kinds[change.kind],
+  },
+  {
+    key: "object",
+    title: "Object",
+    render: ({ change }) => <ObjectLink objectKey={change.key} />,
+    sortValue: ({ change }) => change.key,
+    priority: 2,
+  },
+  { key: "name", title: "Name", render: ({ name }) => name, sortValue: ({ name }) => name, priority: 3 },
+  { key: "text", title: "What", render: ({ change }) => <span title={change.text}>{change.text}</span>, isWide: true },
+];
+
+const keyOf = ({ key }: Row): string => key;
+const searchText = ({ change, name }: Row): string => `${kinds[change.kind]} ${name} ${change.key} ${change.text}`;
+
+function ObjectLink({ objectKey }: { readonly objectKey: string }): VNode | null {
+  const [, kind, id] = objectKey.split("|");
+  if (kind === undefined || id === undefined) return null;
+  return (
+    <Link to={`/object/${kind}/${id}`} inPanel>
+      {`${kind} ${id}`}
+    </Link>
+  );
+}
+
+function Changes(): VNode {
+  const [hasObjects, setObjects] = useState(false);
+  const [hasEvents, setEvents] = useState(false);
+  const all = changes.value;
+  const rows = useMemo(() => {
+    const hidden = new Set([...(hasObjects ? [] : ["appeared", "disappeared"]), ...(hasEvents ? [] : ["trace"])]);
+    // A failure that was over before the next sample is in the trace only.
+    return rowsOf(all.filter(({ kind, text }) => !hidden.has(kind) || text.includes("-> TRANSIENT_FAILURE")));
+  }, [all, hasObjects, hasEvents]);
+  const { firstMs, lastMs } = timeRange.value ?? { firstMs: 0, lastMs: 0 };
+  const cost = samplingCost.value;
+  return (
+    <Section
+      title="Changes"
+      isFlush
+      actions={
+        <span class="soft">
+          {duration(lastMs - firstMs)} kept
+          {cost !== undefined && recording.value === undefined
+            ? `; reading takes ${duration(cost.meanMs)} every ${duration(cost.intervalMs)}`
+            : ""}
+        </span>
+      }
+    >
+      <Table
+        what="changes"
+        columns={columns}
+        rows={rows}
+        keyOf={keyOf}
+        searchText={searchText}
+        isScrolling
+        onOpen={({ change }) => chooseTime(change.timeMs)}
+        toolbar={
+          <>
+            <label class="history-filter">
+              <input
+                type="checkbox"
+                checked={hasObjects}
+                onChange={(event) => setObjects(event.currentTarget.checked)}
+              />
+              Objects that appear and close
+            </label>
+            <label class="history-filter">
+              <input type="checkbox" checked={hasEvents} onChange={(event) => setEvents(event.currentTarget.checked)} />
+              Events of traces
+            </label>
+          </>
+        }
+        empty={
+          <Empty title="No state has changed yet.">
+            <p>When a channel or a process changes its state, it is listed here, and the time bar gets a tick.</p>
+          </Empty>
+        }
+      />
+    </Section>
+  );
+}
+
+/** The newest first. */
+function rowsOf(all: readonly TimelineChange[]): readonly Row[] {
+  const { objects } = snapshot.peek() ?? {};
+  return all
+    .map((change, index) => {
+      const object = objects?.get(change.key);
+      return {
+        key: `${change.timeMs} ${change.key} ${change.kind} ${index}`,
+        change,
+        name: object?.target || object?.name || "",
+      };
+    })
+    .reverse();
+}

@@ -1,0 +1,52 @@
+import type { VNode } from "preact";
+import { useRef } from "preact/hooks";
+import { Button, Copy, ErrorNote, Section } from "../design/index.js";
+import { closeRecording, openRecording, recording, recordingError } from "../shell/store/index.js";
+
+/** Opens a recording, or says which one is shown. */
+export function RecordingSection(): VNode {
+  const input = useRef<HTMLInputElement>(null);
+  const shown = recording.value;
+  const open = (file: File | undefined): void => {
+    if (file !== undefined) void openRecording(file);
+  };
+  return (
+    <Section
+      title="Recording"
+      actions={
+        <>
+          {shown !== undefined && (
+            <Button isSmall onClick={closeRecording}>
+              Return to live
+            </Button>
+          )}
+          <Button isSmall onClick={() => input.current?.click()}>
+            Open a recording
+          </Button>
+        </>
+      }
+    >
+      <input
+        ref={input}
+        type="file"
+        class="visually-hidden"
+        tabIndex={-1}
+        aria-label="Recording"
+        onChange={(event) => open(event.currentTarget.files?.[0])}
+      />
+      {shown === undefined ? (
+        <p class="soft">
+          Drop a recording anywhere on the page to look at another time or another machine. It stays in this browser.
+          Make one with <Copy text="wirescope record" what="command" isShown />
+        </p>
+      ) : (
+        <p>
+          The page shows {shown.name}, from {new Date(shown.range.firstMs).toLocaleString()} to{" "}
+          {new Date(shown.range.lastMs).toLocaleString()}.
+        </p>
+      )}
+      {shown?.problem !== undefined && <ErrorNote error={shown.problem} />}
+      {recordingError.value !== undefined && <ErrorNote error={recordingError.value} />}
+    </Section>
+  );
+}

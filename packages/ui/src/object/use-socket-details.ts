@@ -1,0 +1,46 @@
+import type { Socket } from "@wirescope/channelz/client";
+import type { SnapshotObject } from "@wirescope/channelz/timeline";
+import { useEffect, useState } from "preact/hooks";
+import { readSocket } from "../shell/store/index.js";
+
+const intervalMs = 2_000;
+
+export interface SocketDetails {
+  /** The newest that is known: at first what the snapshot has. */
+  readonly socket: Socket | undefined;
+  readonly error: unknown;
+  readonly isLoading: boolean;
+}
+
+/** Reads a socket in full while it is shown: a snapshot has no options, because reading them costs the process more. */
+export function useSocketDetails(
+  { id, message }: Extract<SnapshotObject, { kind: "socket" }>,
+  isLive: boolean,
+): SocketDetails {
+  const [details, setDetails] = useState<{ readonly socket?: Socket | undefined; readonly error?: unknown }>();
+  useEffect(() => {
+    if (!isLive) return undefined;
+    const left = new AbortController();
+    const { signal } = left;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = async (): Promise<void> => {
+      if (document.visibilityState === "visible") {
+        try {
+          const socket = await readSocket(id, signal);
+          if (!signal.aborted) setDetails({ socket });
+        } catch (error) {
+          // What was read before stays: the socket may be about to close.
+          if (!signal.aborted) setDetails((before) => ({ ...before, error }));
+        }
+      }
+      if (!signal.aborted) timer = setTimeout(() => void read(), intervalMs);
+    };
+    void read();
+    return () => {
+      left.abort();
+      clearTimeout(timer);
+    };
+  }, [id, isLive]);
+  const socket = isLive ? (details?.socket ?? message) : message;
+  return { socket, error: isLive ? details?.error : undefined, isLoading: isLive && details === undefined };
+}

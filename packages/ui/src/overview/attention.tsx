@@ -1,0 +1,65 @@
+import type { Server } from "@wirescope/gateway/admin";
+import type { VNode } from "preact";
+import { Section, StateMark, Time } from "../design/index.js";
+import { Link } from "../shell/routing/index.js";
+import { finalExpiryMs, ServerActions, serverState } from "../shell/server-actions/index.js";
+
+/** A token that nothing renews is reported this long before it expires. */
+const expiryNoticeMs = 10 * 60_000;
+
+/** The servers that a person has to do something about, each with the buttons for it. */
+export function Attention({ servers }: { readonly servers: readonly Server[] }): VNode {
+  const failing = servers.filter((server) => serverState(server).remedy !== undefined);
+  const expiring = servers.filter((server) => !failing.includes(server) && isExpiring(server));
+  return (
+    <Section title="Needs attention" isFlush>
+      {failing.length + expiring.length === 0 ? (
+        <p class="attention-all">
+          <StateMark tone="ready">Nothing. All servers work.</StateMark>
+        </p>
+      ) : (
+        <ul class="attention">
+          {failing.map((server) => (
+            <FailingServer key={server.name} server={server} />
+          ))}
+          {expiring.map((server) => (
+            <li key={server.name}>
+              <ServerName server={server} />
+              <p class="attention-reason">
+                The token expires <Time ms={finalExpiryMs(server) ?? 0} />, and nothing renews it.
+              </p>
+              <ServerActions server={server} isComplete />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function FailingServer({ server }: { readonly server: Server }): VNode {
+  return (
+    <li>
+      <ServerName server={server} />
+      <p class="attention-reason">{serverState(server).reason}</p>
+      <ServerActions server={server} />
+    </li>
+  );
+}
+
+function ServerName({ server }: { readonly server: Server }): VNode {
+  const { tone, word } = serverState(server);
+  return (
+    <div class="attention-name">
+      <Link to={`/servers/${encodeURIComponent(server.name)}`} inPanel>
+        {server.name}
+      </Link>
+      <StateMark tone={tone}>{word}</StateMark>
+    </div>
+  );
+}
+
+function isExpiring(server: Server): boolean {
+  const expiry = finalExpiryMs(server);
+  return expiry !== undefined && expiry - Date.now() < expiryNoticeMs;
+}

@@ -1,0 +1,66 @@
+import "./app.css";
+import type { VNode } from "preact";
+import { Copy, Empty, Loading } from "../design/index.js";
+import { DetailPanel } from "./detail-panel.js";
+import { DropTarget } from "./drop-target.js";
+import { Header } from "./header.js";
+import { Palette } from "./palette/palette.js";
+import { address, formatAddress } from "./routing/index.js";
+import { ServerDialogs } from "./server-actions/index.js";
+import { SideBar } from "./side-bar.js";
+import { chosenTime, connection, session, sessionState } from "./store/index.js";
+import { TimeBar } from "./time-bar.js";
+import { ViewHost } from "./view-host.js";
+
+/** The frame around every view. */
+export function App(): VNode {
+  const { status } = sessionState.value;
+  if (status === "signed out" && session.value === undefined) return <SignedOut />;
+  if (status === "loading") {
+    return (
+      <div class="whole">
+        <Loading what="Wirescope" />
+      </div>
+    );
+  }
+  const { path, query } = address.value;
+  return (
+    <div class={chosenTime.value === undefined ? "app" : "app app-past"}>
+      <a class="skip-link" href="#view">
+        Skip to content
+      </a>
+      <Header />
+      <SideBar />
+      <main id="view" class="view" tabIndex={-1}>
+        <ConnectionNote />
+        <ViewHost key={path} url={formatAddress({ path, query, panel: undefined })} isPanel={false} />
+      </main>
+      <DetailPanel />
+      <TimeBar />
+      <Palette />
+      <ServerDialogs />
+      <DropTarget />
+    </div>
+  );
+}
+
+function ConnectionNote(): VNode | null {
+  if (connection.value !== "reconnecting") return null;
+  const what = session.value?.kind === "target" ? "The process that serves this page" : "The gateway";
+  return (
+    <p class="connection-note" role="status">
+      {what} stopped. Reconnecting…
+    </p>
+  );
+}
+
+function SignedOut(): VNode {
+  return (
+    <main class="whole">
+      <Empty title="This browser has no valid link to the page.">
+        <p>Links work once. Print a new one on the machine of the gateway, and open it here:</p>
+        <Copy text="wirescope page" what="command" isShown />
+      </Empty>
+    </main>
+  );
+}

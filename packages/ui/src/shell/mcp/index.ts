@@ -1,0 +1,15 @@
+export { readApp } from "./apps.js";
+export { objectOf, type RpcObject } from "./mcp-client.js";
+export { groupByServer, type Offer, type OfferKind, searchOffers } from "./offer.js";
+export {
+  completeArgument,
+  offers,
+  offersFailure,
+  resourceUpdates,
+  setSubscribed,
+  subscribedResources,
+  watchOffers,
+} from "./offers.js";
+export { type PendingQuestion, questions } from "./questions.js";
+export { declineResponse } from "./run-flow.js";
+export { cancelRun, endOfRun, forgetRuns, type Run, runs, startRun } from "./runs.js";

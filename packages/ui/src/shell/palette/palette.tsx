@@ -1,0 +1,96 @@
+import "./palette.css";
+import type { VNode } from "preact";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { type Command, commandSources } from "../store/index.js";
+import { isPaletteOpen } from "./palette-state.js";
+import { rankCommands } from "./rank-commands.js";
+
+/** Everything that can be opened or done, by name. */
+export function Palette(): VNode | null {
+  return isPaletteOpen.value ? <OpenPalette /> : null;
+}
+
+function OpenPalette(): VNode {
+  const [query, setQuery] = useState("");
+  const [index, setIndex] = useState(0);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const commands = useMemo(() => commandSources.peek().flatMap((source) => source()), []);
+  const found = useMemo(() => rankCommands(commands, query), [commands, query]);
+  const selected = Math.min(index, found.length - 1);
+
+  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [selected]);
+
+  const close = (): void => {
+    dialog.current?.close();
+    isPaletteOpen.value = false;
+  };
+  const run = (command: Command | undefined): void => {
+    if (command === undefined) return;
+    close();
+    command.run();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && found.length > 0) {
+      event.preventDefault();
+      setIndex((selected + step + found.length) % found.length);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      run(found[selected]);
+    }
+  };
+
+  return (
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label="Commands"
+      onCancel={close}
+      onMouseDown={(event) => {
+        if (event.target === dialog.current) close();
+      }}
+    >
+      <input
+        class="palette-input"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls={`${id}-list`}
+        aria-activedescendant={found.length === 0 ? undefined : `${id}-${selected}`}
+        aria-label="Search or run a command"
+        placeholder="Search servers, objects and commands"
+        autocomplete="off"
+        spellcheck={false}
+        value={query}
+        onInput={(event) => {
+          setQuery(event.currentTarget.value);
+          setIndex(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div class="palette-list" role="listbox" id={`${id}-list`} aria-label="Commands">
+        {found.map((command, position) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input above handles the keys.
+          <div
+            key={command.id}
+            id={`${id}-${position}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={position === selected}
+            class="palette-option"
+            onPointerMove={() => setIndex(position)}
+            onClick={() => run(command)}
+          >
+            <span class="palette-title">{command.title}</span>
+            {command.detail !== undefined && <span class="palette-detail">{command.detail}</span>}
+            <span class="palette-group">{command.key === undefined ? command.group : <kbd>{command.key}</kbd>}</span>
+          </div>
+        ))}
+      </div>
+      {found.length === 0 && <p class="palette-nothing">Nothing matches “{query}”.</p>}
+    </dialog>
+  );
+}

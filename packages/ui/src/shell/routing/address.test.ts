@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { formatAddress, matchPath, parseAddress } from "./address.js";
+
+test("reads the view, its query and the panel from an address, and writes the same address again", () => {
+  const address = parseAddress("/connections?state=READY&panel=/object/channel/12");
+  expect(address.path).toBe("/connections");
+  expect(address.query.get("state")).toBe("READY");
+  expect(address.panel).toBe("/object/channel/12");
+  expect(formatAddress(address)).toBe("/connections?state=READY&panel=/object/channel/12");
+  expect(parseAddress(formatAddress({ ...address, panel: "/calls/7?tab=a&b=c" })).panel).toBe("/calls/7?tab=a&b=c");
+});
+
+test("ignores a panel that is not a path of this page", () => {
+  expect(parseAddress("/?panel=https://elsewhere.example/").panel).toBeUndefined();
+});
+
+test("matches a path with parameters and decodes them", () => {
+  expect(matchPath("/object/:kind/:id", "/object/channel/12")).toEqual({ kind: "channel", id: "12" });
+  expect(matchPath("/servers/:name", "/servers/a%20b%2Fc")).toEqual({ name: "a b/c" });
+  expect(matchPath("/calls", "/calls/12")).toBeUndefined();
+  expect(matchPath("/servers/:name", "/servers/%")).toBeUndefined();
+});

@@ -1,0 +1,91 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { AuthMethod, ConnectivityState, type Server } from "@wirescope/gateway/admin";
+import { statusText } from "@wirescope/gateway/internal/status-text";
+import type { Tone } from "../../design/index.js";
+
+/** Failures that a person resolves by signing in. */
+const signInCodes: ReadonlySet<string> = new Set([
+  "SIGN_IN_NEEDED",
+  "SIGN_IN_FAILED",
+  "TOKEN_REFUSED",
+  "ISSUER_CHANGED",
+  "AUTHORIZATION_ORIGIN_UNCONFIRMED",
+]);
+
+/** Failures of the entry in the configuration. */
+const entryCodes: ReadonlySet<string> = new Set(["ENTRY_INVALID", "VARIABLE_UNUSABLE"]);
+
+/** What a person does first about a server. */
+export type Remedy = "sign in" | "approve" | "check" | "explain";
+
+/** How a server is: in a colour, in two or three words, and why. */
+export interface ServerState {
+  readonly tone: Tone;
+  readonly word: string;
+  /** In one or a few sentences; undefined if it works. */
+  readonly reason: string | undefined;
+  /** Undefined if nothing has to be done. */
+  readonly remedy: Remedy | undefined;
+}
+
+/** How long a reason may be, in characters; Explain says the rest. */
+const maxCharacters = 240;
+
+/** By the number of the state, which is that of Channelz. */
+const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
+
+export function serverState({ state, failure }: Server): ServerState {
+  const name = stateNames[state] ?? "UNKNOWN";
+  const details = { unsetVariables: failure?.unsetVariables ?? [] };
+  const word = statusText(name, failure && { code: failure.code, details });
+  if (state === ConnectivityState.READY) return { tone: "ready", word, reason: undefined, remedy: undefined };
+  if (failure === undefined) {
+    const tone = state === ConnectivityState.CONNECTING ? "connecting" : "idle";
+    return { tone, word, reason: undefined, remedy: undefined };
+  }
+  const remedy = remedyOf(failure.code);
+  const isForPerson = remedy === "approve" || failure.code === "SIGN_IN_NEEDED";
+  const tone = state === ConnectivityState.CONNECTING ? "connecting" : isForPerson ? "waiting" : "failing";
+  return { tone, word, reason: reasonOf(failure), remedy };
+}
+
+function remedyOf(code: string): Remedy {
+  if (code === "NOT_TRUSTED") return "approve";
+  if (signInCodes.has(code)) return "sign in";
+  return entryCodes.has(code) ? "check" : "explain";
+}
+
+/** As in the to-do list that `wirescope up` prints. */
+function reasonOf({ code, message, problem, advice }: NonNullable<Server["failure"]>): string {
+  if (code === "NOT_TRUSTED") return "pending approval";
+  if (code === "SIGN_IN_NEEDED") return "sign-in required";
+  const said = problem === "" ? message : problem;
+  if (said.length > maxCharacters) return `${said.slice(0, maxCharacters - 1)}…`;
+  return advice === "" || said.length + 1 + advice.length > maxCharacters ? said : `${said} ${advice}`;
+}
+
+/** When the token of a server expires for good, in milliseconds since 1970; undefined if it is renewed or has no known end. */
+export function finalExpiryMs({ authentication }: Server): number | undefined {
+  const { oauth } = authentication ?? {};
+  if (oauth?.signedIn !== true || oauth.renewable || oauth.expireTime === undefined) return undefined;
+  return timestampMs(oauth.expireTime);
+}
+
+/** Whether a person can sign in to the server, or out of it. */
+export function usesOAuth({ authentication }: Server): boolean {
+  return authentication?.method === AuthMethod.OAUTH;
+}
+
+/** The command that diagnoses a server of the running gateway. */
+export function whyCommand(name: string): string {
+  return `wirescope why ${shellWord(name)} --endpoint`;
+}
+
+/** The command that checks the configuration that a server is from. */
+export function checkCommand({ configuration }: Server): string {
+  return configuration === "" ? "wirescope check" : `wirescope check ${shellWord(configuration)}`;
+}
+
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

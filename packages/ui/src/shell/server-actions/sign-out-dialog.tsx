@@ -1,0 +1,68 @@
+import {
+  type Revocation,
+  Revocation_Outcome,
+  SignOutProof_Outcome,
+  type SignOutResponse,
+} from "@wirescope/gateway/admin";
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { ActionButton, Button, Dialog } from "../../design/index.js";
+import { actions } from "../store/index.js";
+
+/** Asks before the tokens of a server are deleted, then says what happened to them. */
+export function SignOutDialog({ server, onClose }: { readonly server: string; readonly onClose: () => void }): VNode {
+  const [result, setResult] = useState<SignOutResponse>();
+  return (
+    <Dialog
+      title={`Sign out of ${server}`}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{result === undefined ? "Cancel" : "Close"}</Button>
+          {result === undefined && (
+            <ActionButton kind="danger" busy="Signing out…" run={async () => setResult(await actions.signOut(server))}>
+              Sign out
+            </ActionButton>
+          )}
+        </>
+      }
+    >
+      {result === undefined ? (
+        <p>
+          The gateway revokes and deletes its tokens for {server}. Clients cannot use the server until somebody signs
+          in.
+        </p>
+      ) : (
+        <ul role="status">
+          {signOutLines(server, result).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      )}
+    </Dialog>
+  );
+}
+
+/** What happened to the tokens, as `wirescope logout` prints it. */
+export function signOutLines(server: string, { wiped, proof, problems }: SignOutResponse): readonly string[] {
+  const lines = wiped.length === 0 ? [`You were not signed in to ${server}.`] : [];
+  for (const { issuer, refreshToken, accessToken } of wiped) {
+    lines.push(`Deleted the tokens issued by ${issuer}.`);
+    if (refreshToken !== undefined) lines.push(`Refresh token: ${revocationText(refreshToken)}.`);
+    if (accessToken !== undefined) lines.push(`Access token: ${revocationText(accessToken)}.`);
+  }
+  if (proof?.outcome === SignOutProof_Outcome.REFUSED) {
+    lines.push(`Tried the old token again: ${server} rejects it (${proof.status}).`);
+  } else if (proof?.outcome === SignOutProof_Outcome.ACCEPTED) {
+    lines.push(`Tried the old token again: ${server} still accepts it. Anyone who has it can use it.`);
+  } else if (proof?.outcome === SignOutProof_Outcome.UNCLEAR) {
+    lines.push(`Could not check whether the old token is rejected: ${proof.reason}`);
+  }
+  return [...lines, ...problems];
+}
+
+function revocationText({ outcome, reason }: Revocation): string {
+  if (outcome === Revocation_Outcome.REVOKED) return "revoked";
+  if (outcome === Revocation_Outcome.FAILED) return `not revoked: ${reason}`;
+  return "not revoked: the authorization server does not support it; the token is valid until it expires";
+}

@@ -1,0 +1,98 @@
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { loadSession, type Session } from "./session.js";
+
+/** Whether the page gets live data. "ended": this browser has no valid session, so it has to be opened by a new link. */
+export type ConnectionState = "connecting" | "live" | "reconnecting" | "ended";
+
+type StreamState = "opening" | "live" | "failing";
+
+const states = signal<ReadonlyMap<LiveStream, StreamState>>(new Map());
+const hasEnded = signal(false);
+let wasLive = false;
+
+export const connection: ReadonlySignal<ConnectionState> = computed(() => {
+  if (hasEnded.value) return "ended";
+  const all = [...states.value.values()];
+  if (all.includes("failing")) return wasLive ? "reconnecting" : "connecting";
+  return all.includes("live") ? "live" : wasLive ? "reconnecting" : "connecting";
+});
+
+/** Reads a stream until it ends or the signal aborts, and calls `onMessage` for each message. */
+export type LiveStream = (session: Session, signal: AbortSignal, onMessage: () => void) => Promise<void>;
+
+const firstRetryMs = 500;
+const maxRetryMs = 4_000;
+
+/**
+ * Keeps a stream open while the page is visible: when it ends or fails, it is opened again. Returns a function that ends it.
+ * A hidden tab has no streams: it costs the server nothing, and browsers allow only six connections to a host over HTTP/1.1.
+ */
+export function keepStream(stream: LiveStream): () => void {
+  let running: AbortController | undefined;
+  const restart = (): void => {
+    running?.abort();
+    running = undefined;
+    if (document.visibilityState === "hidden") return;
+    running = new AbortController();
+    void run(stream, running.signal);
+  };
+  document.addEventListener("visibilitychange", restart);
+  restart();
+  return () => {
+    document.removeEventListener("visibilitychange", restart);
+    running?.abort();
+    setState(stream, undefined);
+  };
+}
+
+async function run(stream: LiveStream, signal: AbortSignal): Promise<void> {
+  let retryMs = firstRetryMs;
+  if (!states.peek().has(stream)) setState(stream, "opening");
+  while (!signal.aborted) {
+    try {
+      const session = await sharedSession();
+      if (session === undefined || signal.aborted) return;
+      await stream(session, signal, () => {
+        retryMs = firstRetryMs;
+        if (!signal.aborted) setState(stream, "live");
+      });
+    } catch {
+      // The server stopped or cannot be reached. The state says so, and the next attempt may succeed.
+    }
+    if (signal.aborted) return;
+    setState(stream, "failing");
+    opened = undefined;
+    await delay(retryMs, signal);
+    retryMs = Math.min(maxRetryMs, retryMs * 2);
+  }
+}
+
+let opened: Promise<Session | undefined> | undefined;
+
+/** One request for the session, for all streams that open at the same time. */
+function sharedSession(): Promise<Session | undefined> {
+  opened ??= loadSession().then((session) => {
+    hasEnded.value = session === undefined;
+    return session;
+  });
+  return opened;
+}
+
+function setState(stream: LiveStream, state: StreamState | undefined): void {
+  if (state === "live") wasLive = true;
+  if (states.peek().get(stream) === state) return;
+  const next = new Map(states.peek());
+  if (state === undefined) next.delete(stream);
+  else next.set(stream, state);
+  states.value = next;
+}
+
+function delay(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

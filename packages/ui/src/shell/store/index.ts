@@ -1,0 +1,39 @@
+export { actions, failureOf, type SignInChoices } from "./actions.js";
+export {
+  callStatistics,
+  type ServerStatistics,
+  watchCallStatistics,
+} from "./call-statistics.js";
+export {
+  type CallDetail,
+  type CallRow,
+  calls,
+  capture,
+  missedCalls,
+  type Outcome,
+  readCall,
+  setCapture,
+  watchCalls,
+} from "./calls.js";
+export { addCommands, type Command, commandSources, useCommands } from "./commands.js";
+export { type ConnectionState, connection } from "./connection.js";
+export { recording } from "./recording.js";
+export { followPastServers, serverNamed, servers, shownServers, watchServers } from "./servers.js";
+export { isAdministrator, type Session, session, sessionState } from "./session.js";
+export { readSocket } from "./socket-details.js";
+export {
+  changes,
+  chooseTime,
+  chosenTime,
+  closeRecording,
+  liveSnapshot,
+  openRecording,
+  rates,
+  readHistory,
+  readMoment,
+  recordingError,
+  samplingCost,
+  snapshot,
+  timeRange,
+  watchTimeline,
+} from "./timeline.js";

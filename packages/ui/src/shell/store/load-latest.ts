@@ -1,0 +1,20 @@
+/**
+ * Loads one thing after another. While one loads, only the last of those that follow is kept: a slider moves faster than a server
+ * responds. A failure is left to the next load.
+ */
+export function createLatestLoader<What>(load: (what: What) => Promise<void>): (what: What) => void {
+  let next: { readonly what: What } | undefined;
+  let isLoading = false;
+  const run = async (): Promise<void> => {
+    isLoading = true;
+    for (let current = next; current !== undefined; current = next) {
+      next = undefined;
+      await load(current.what).catch(() => {});
+    }
+    isLoading = false;
+  };
+  return (what) => {
+    next = { what };
+    if (!isLoading) void run();
+  };
+}

@@ -1,0 +1,36 @@
+import { type Counters, noCounters, type ObjectKey, ratesBetween, type Snapshot } from "@wirescope/channelz/timeline";
+
+/** Rates are means over this time: shorter ones jump, longer ones lag. */
+export const rateWindowMs = 5_000;
+
+/** The snapshots of the last seconds, from which rates follow. */
+export interface RateWindow {
+  add(snapshot: Snapshot): void;
+  /** Counts per second of an object, until the newest snapshot. All are 0 if it is new. */
+  rates(key: ObjectKey): Counters;
+  clear(): void;
+}
+
+export function createRateWindow(): RateWindow {
+  let kept: Snapshot[] = [];
+  return {
+    add(snapshot) {
+      kept.push(snapshot);
+      // The newest one that is older than the window stays, so that there is always a whole window.
+      const first = kept.findLastIndex(({ timeMs }) => timeMs <= snapshot.timeMs - rateWindowMs);
+      if (first > 0) kept = kept.slice(first);
+    },
+    rates(key) {
+      const newest = kept.at(-1);
+      const after = newest?.objects.get(key);
+      const oldest = kept.find(({ objects }) => objects.has(key));
+      const before = oldest?.objects.get(key);
+      if (newest === undefined || oldest === undefined || before === undefined || after === undefined)
+        return noCounters;
+      return ratesBetween(before, after, newest.timeMs - oldest.timeMs);
+    },
+    clear() {
+      kept = [];
+    },
+  };
+}

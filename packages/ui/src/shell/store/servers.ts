@@ -1,0 +1,68 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { type AdminClient, createAdminClient, type Server } from "@wirescope/gateway/admin";
+import { applySoon } from "./batch.js";
+import { keepStream } from "./connection.js";
+import { createLatestLoader } from "./load-latest.js";
+import { recording } from "./recording.js";
+import { session } from "./session.js";
+import { chosenTime } from "./timeline.js";
+import { transport } from "./transport.js";
+
+/** The administration of the gateway. Only the store uses it: views call actions. */
+export const admin: AdminClient = createAdminClient(transport);
+
+const list = signal<readonly Server[] | undefined>(undefined);
+
+/** The servers of the gateway, in the order of the configuration; undefined until they are loaded. */
+export const servers: ReadonlySignal<readonly Server[] | undefined> = computed(() => list.value);
+
+const past = signal<readonly Server[] | undefined>(undefined);
+
+/** The servers at the moment that the page shows; undefined until they are loaded. */
+export const shownServers: ReadonlySignal<readonly Server[] | undefined> = computed(() => {
+  return chosenTime.value === undefined ? list.value : (past.value ?? list.value);
+});
+
+const loadPast = createLatestLoader(async (timeMs: number) => {
+  const { servers: then } = await admin.listServers({ pageSize: 1000, time: timestampFromMs(timeMs) });
+  past.value = then;
+});
+
+/** Loads the servers of the moment that is chosen. Returns a function that ends it. */
+export function followPastServers(): () => void {
+  return effect(() => {
+    const hasServers = session.value?.features.servers === true && recording.value === undefined;
+    if (chosenTime.value === undefined || !hasServers) past.value = undefined;
+    else loadPast(chosenTime.value);
+  });
+}
+
+export function serverNamed(name: string): Server | undefined {
+  return list.value?.find((server) => server.name === name);
+}
+
+/** Shows a server as an action returned it, before the stream reports the change. */
+export function putServer(server: Server): void {
+  list.value = list.peek()?.map((each) => (each.name === server.name ? server : each));
+}
+
+export function watchServers(): () => void {
+  return keepStream(async (session, signal, onMessage) => {
+    if (!session.features.servers) {
+      onMessage();
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+    }
+    let known: Map<string, Server> | undefined;
+    for await (const { servers: changed, removed } of admin.watchServers({}, { signal })) {
+      known ??= new Map();
+      for (const server of changed) known.set(server.name, server);
+      for (const name of removed) known.delete(name);
+      const next = [...known.values()];
+      onMessage();
+      applySoon(list, () => {
+        list.value = next;
+      });
+    }
+  });
+}

@@ -1,0 +1,200 @@
+import { batch, computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import { createChannelzClient } from "@wirescope/channelz/client";
+import {
+  type Counters,
+  changesIn,
+  createTimelineClient,
+  type HistoryRequest,
+  type ObjectKey,
+  type SamplingCost,
+  type Snapshot,
+  type TimelineChange,
+  type TimelineHistory,
+  type TimelineRange,
+} from "@wirescope/channelz/timeline";
+import { applySoon } from "./batch.js";
+import { keepStream } from "./connection.js";
+import { createLatestLoader } from "./load-latest.js";
+import { createRateWindow, rateWindowMs } from "./rates.js";
+import { type Recording, readRecordingFile, recording, showRecording } from "./recording.js";
+import { transport } from "./transport.js";
+
+/** The Channelz service of the page: what a snapshot lacks, such as the options of a socket. Only the store uses it. */
+export const channelz: ReturnType<typeof createChannelzClient> = createChannelzClient(transport, {
+  package: "rpc.channelz.v1",
+  peer: "the server of this page",
+});
+
+const client = createTimelineClient(transport);
+
+/** How many changes the page keeps for the ticks of the time bar. */
+const maxChanges = 2000;
+
+/** How often the page asks which moments are still kept. */
+const rangeMs = 20_000;
+
+const live = signal<Snapshot | undefined>(undefined);
+const past = signal<Snapshot | undefined>(undefined);
+const time = signal<number | undefined>(undefined);
+const liveRange = signal<TimelineRange | undefined>(undefined);
+const liveChanges = signal<readonly TimelineChange[]>([]);
+const cost = signal<SamplingCost | undefined>(undefined);
+const liveWindow = createRateWindow();
+const pastWindow = createRateWindow();
+
+/** All objects as they are now; undefined until they are loaded. */
+export const liveSnapshot: ReadonlySignal<Snapshot | undefined> = computed(() => live.value);
+
+/** The moment that the page shows, in milliseconds since 1970; undefined for now. A recording has no now. */
+export const chosenTime: ReadonlySignal<number | undefined> = computed(() => {
+  return recording.value === undefined ? time.value : (time.value ?? recording.value.range.lastMs);
+});
+
+/** All objects at the moment that the page shows. */
+export const snapshot: ReadonlySignal<Snapshot | undefined> = computed(() => {
+  if (chosenTime.value === undefined) return live.value;
+  // Until a moment of the past is loaded, the page shows what it showed before; objects of a recording are others.
+  return past.value ?? (recording.value === undefined ? live.value : undefined);
+});
+
+/** The time that can be chosen; undefined until it is known. */
+export const timeRange: ReadonlySignal<TimelineRange | undefined> = computed(() => {
+  return recording.value?.range ?? liveRange.value;
+});
+
+/** The moments when something changed, oldest first. */
+export const changes: ReadonlySignal<readonly TimelineChange[]> = computed(() => {
+  return recording.value?.changes ?? liveChanges.value;
+});
+
+/** What reading the objects costs the process; undefined if this server does not read them itself. */
+export const samplingCost: ReadonlySignal<SamplingCost | undefined> = computed(() => cost.value);
+
+/** Counts per second of an object at the moment that the page shows, as a mean over the last seconds. */
+export function rates(key: ObjectKey): Counters {
+  // Read, so that a component that shows a rate is drawn again with each snapshot.
+  void snapshot.value;
+  return (chosenTime.value === undefined ? liveWindow : pastWindow).rates(key);
+}
+
+/** Shows a moment of the past; undefined shows now. */
+export function chooseTime(timeMs: number | undefined): void {
+  const { firstMs = 0, lastMs = 0 } = timeRange.peek() ?? {};
+  time.value = timeMs === undefined ? undefined : Math.min(Math.max(timeMs, firstMs), lastMs);
+}
+
+const recordingProblem = signal<unknown>(undefined);
+
+/** Why the last file could not be opened; undefined if it could. */
+export const recordingError: ReadonlySignal<unknown> = computed(() => recordingProblem.value);
+
+/** Shows a recording instead of what is live, at its last moment. If it cannot be read, `recordingError` says why. */
+export async function openRecording(file: File): Promise<void> {
+  recordingProblem.value = undefined;
+  try {
+    show(await readRecordingFile(file));
+  } catch (error) {
+    recordingProblem.value = error;
+  }
+}
+
+/** Shows what is live again. */
+export function closeRecording(): void {
+  recordingProblem.value = undefined;
+  show(undefined);
+}
+
+/** Shows the end of a recording, or now. */
+function show(next: Recording | undefined): void {
+  // At once: a moment of the one must not be read from the other.
+  batch(() => {
+    showRecording(next);
+    past.value = undefined;
+    time.value = undefined;
+  });
+}
+
+/** All objects at a moment that is not the chosen one; undefined if it is not kept. */
+export function readMoment(timeMs: number, signal: AbortSignal): Promise<Snapshot | undefined> {
+  return recording.peek()?.at(timeMs) ?? client.at(timeMs, { signal });
+}
+
+/** Values of counters over time, and the changes in a part of it. */
+export function readHistory(request: HistoryRequest, signal: AbortSignal): Promise<TimelineHistory> {
+  return recording.peek()?.history(request) ?? client.history(request, { signal });
+}
+
+/** Follows the objects of the page, and loads the moment that is chosen. Returns a function that ends it. */
+export function watchTimeline(): () => void {
+  const endPast = effect(() => {
+    const timeMs = chosenTime.value;
+    const from = recording.value ?? client;
+    if (timeMs === undefined) past.value = undefined;
+    else loadMoment({ timeMs, at: (at) => from.at(at) });
+  });
+  const endLive = keepStream(async (_session, signal, onMessage) => {
+    liveWindow.clear();
+    for await (const { snapshot: next, delta, cost: spent } of client.watch({ signal })) {
+      onMessage();
+      if (delta === undefined) loadKept(signal);
+      if (next.timeMs - rangeReadMs > rangeMs) loadRange(next.timeMs, signal);
+      const added = delta === undefined ? [] : changesIn(delta, live.peek()?.origins);
+      liveWindow.add(next);
+      if (added.length > 0) liveChanges.value = [...liveChanges.peek(), ...added].slice(-maxChanges);
+      applySoon(live, () => {
+        live.value = next;
+        cost.value = spent;
+        liveRange.value = { firstMs: liveRange.peek()?.firstMs ?? next.timeMs, lastMs: next.timeMs };
+      });
+    }
+  });
+  return () => {
+    endPast();
+    endLive();
+  };
+}
+
+let rangeReadMs = Number.POSITIVE_INFINITY;
+
+/** The server drops the oldest moments, and does not report it. */
+function loadRange(nowMs: number, signal: AbortSignal): void {
+  rangeReadMs = nowMs;
+  client.history({ maxChanges: 1 }, { signal }).then(
+    ({ range }) => {
+      liveRange.value = range;
+    },
+    () => {},
+  );
+}
+
+/** What was kept before the page was opened. */
+function loadKept(signal: AbortSignal): void {
+  client.history({ maxChanges }, { signal }).then(
+    ({ range, changes: kept }) => {
+      liveRange.value = range;
+      liveChanges.value = kept;
+      rangeReadMs = range?.lastMs ?? 0;
+    },
+    () => {
+      // Only the ticks of the time bar are missing, and the stream reports that the connection is lost.
+    },
+  );
+}
+
+interface Moment {
+  readonly timeMs: number;
+  readonly at: (timeMs: number) => Promise<Snapshot | undefined>;
+}
+
+const loadMoment = createLatestLoader(showMoment);
+
+/** Shows a moment, with the one a few seconds before for the rates. */
+async function showMoment({ timeMs, at }: Moment): Promise<void> {
+  const firstMs = timeRange.peek()?.firstMs ?? 0;
+  const [before, chosen] = await Promise.all([at(Math.max(firstMs, timeMs - rateWindowMs)), at(timeMs)]);
+  if (chosen === undefined || chosenTime.peek() === undefined) return;
+  pastWindow.clear();
+  if (before !== undefined && before.timeMs < chosen.timeMs) pastWindow.add(before);
+  pastWindow.add(chosen);
+  past.value = chosen;
+}

@@ -1,0 +1,15 @@
+import type { Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { sessionHeaders } from "./session.js";
+
+/** All services are on the origin of the page, and the browser sends the cookie. */
+export const transport: Transport = createConnectTransport({
+  baseUrl: location.origin,
+  useBinaryFormat: true,
+  interceptors: [
+    (next) => (request) => {
+      for (const [name, value] of Object.entries(sessionHeaders())) request.header.set(name, value);
+      return next(request);
+    },
+  ],
+});

@@ -1,0 +1,8 @@
+import type { Offer } from "../shell/mcp/index.js";
+
+/** The address of an offer in the page. */
+export function offerAddress({ kind, key }: Pick<Offer, "kind" | "key">): string {
+  const tab = kind === "tool" ? "tools" : kind === "prompt" ? "prompts" : "resources";
+  const field = kind === "template" ? "template" : kind === "resource" ? "uri" : "name";
+  return `/${tab}?${new URLSearchParams({ [field]: key })}`;
+}

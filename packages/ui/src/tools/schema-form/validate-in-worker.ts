@@ -1,0 +1,19 @@
+import type { FormProblem } from "./draft.js";
+
+const maxMs = 1500;
+
+/** What is wrong with a value; undefined if the schema cannot be evaluated, or not in time. The server validates in any case. */
+export function validateInWorker(schema: unknown, value: unknown): Promise<readonly FormProblem[] | undefined> {
+  return new Promise((resolve) => {
+    const worker = new Worker(new URL("./validation-worker.ts", import.meta.url), { type: "module" });
+    const end = (problems?: readonly FormProblem[]): void => {
+      clearTimeout(timer);
+      worker.terminate();
+      resolve(problems);
+    };
+    const timer = setTimeout(end, maxMs);
+    worker.onerror = () => end();
+    worker.onmessage = ({ data }: MessageEvent<readonly FormProblem[] | undefined>) => end(data);
+    worker.postMessage({ schema, value });
+  });
+}

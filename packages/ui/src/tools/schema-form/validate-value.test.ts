@@ -1,0 +1,36 @@
+import { describe, expect, test } from "vitest";
+import { validateValue } from "./validate-value.js";
+
+describe("validation by a schema", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      age: { type: "integer", minimum: 0 },
+      code: { type: "string", pattern: "^[A-Z]{3}$" },
+      shape: {
+        oneOf: [{ type: "string" }, { type: "object", properties: { r: { type: "number" } }, required: ["r"] }],
+      },
+      list: { type: "array", items: { type: "string", maxLength: 2 } },
+    },
+    required: ["age"],
+  };
+
+  test("a value that matches its schema has no problems", () => {
+    expect(validateValue(schema, { age: 3, code: "ABC", shape: { r: 1 }, list: ["a"] })).toEqual([]);
+    expect(validateValue(undefined, 1)).toEqual([]);
+  });
+
+  test("reports each problem once, at the value that it is about", () => {
+    const problems = validateValue(schema, { age: -1, code: "abc", shape: 5, list: ["a", "long"] });
+    expect(problems.map(({ pointer }) => pointer).sort()).toEqual(["/age", "/code", "/list/1", "/shape"]);
+    expect(problems.find(({ pointer }) => pointer === "/shape")?.message).toContain("alternatives");
+    expect(validateValue(schema, {})).toMatchObject([{ pointer: "", message: expect.stringContaining("age") }]);
+  });
+
+  test("reports a bounded number of problems of bounded length", () => {
+    const list = Array.from({ length: 500 }, () => "x".repeat(5000));
+    const problems = validateValue({ type: "array", items: { enum: ["a"] } }, list);
+    expect(problems.length).toBeLessThanOrEqual(20);
+    expect(problems.every(({ message }) => message.length <= 301)).toBe(true);
+  });
+});

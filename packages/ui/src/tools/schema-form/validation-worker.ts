@@ -1,0 +1,12 @@
+import { validateValue } from "./validate-value.js";
+
+// A worker: the page can end it if a pattern or a reference of the schema takes too long.
+addEventListener("message", ({ data }: MessageEvent<{ readonly schema: unknown; readonly value: unknown }>) => {
+  const { postMessage } = globalThis as unknown as { readonly postMessage: (message: unknown) => void };
+  try {
+    postMessage(validateValue(data.schema, data.value));
+  } catch {
+    // The schema is invalid or refers to something that does not exist: the server decides.
+    postMessage(undefined);
+  }
+});
