@@ -7,6 +7,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ensurePageBuilt } from "./page.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const cli = join(root, "packages", "cli");
@@ -18,8 +19,38 @@ const record = join(outdir, recordName);
 /** Dependencies that are not bundled: native modules, and packages that few users need. */
 const external = ["@napi-rs/keyring", "koffi", "@opentelemetry/*", "@grpc/grpc-js"];
 
-/** Bundles the output of `tsc -b`, unless the bundle is up to date. The dependencies must be installed. */
+/** Leaves the screen of `top` out of the bundle, because it is a module; see below. */
+const importTopScreen = {
+  name: "import-top-screen",
+  setup({ onLoad }) {
+    onLoad({ filter: /live[\\/]run-top\.js$/ }, ({ path }) => {
+      const code = readFileSync(path, "utf8");
+      const contents = code.replace('import("./top-screen.js")', 'importModule("./top-screen.js")');
+      if (contents === code) throw new Error(`${path} does not import top-screen.js any more.`);
+      return { contents };
+    });
+  },
+};
+
+/**
+ * Modules that Ink imports, and what `top` uses in their place: React's devtools serve Ink's own development, and in an environment
+ * with `CI` Ink draws nothing before it ends, although `top` only starts it at a terminal that someone watches.
+ */
+const replacements = { "react-devtools-core": "export default {};", "is-in-ci": "export default false;" };
+const replaceModules = {
+  name: "replace-modules",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: new RegExp(`^(?:${Object.keys(replacements).join("|")})$`) }, ({ path }) => ({
+      path,
+      namespace: "replaced",
+    }));
+    onLoad({ filter: /.*/, namespace: "replaced" }, ({ path }) => ({ contents: replacements[path] }));
+  },
+};
+
+/** Bundles the output of `tsc -b` and builds the page, unless they are up to date. The dependencies must be installed. */
 export async function ensureBundled() {
+  await ensurePageBuilt();
   if (!existsSync(entry)) return;
   const state = stateOf();
   if (existsSync(record) && readFileSync(record, "utf8") === state) return;
@@ -41,6 +72,9 @@ export async function ensureBundled() {
     sourcemap: "linked",
     sourcesContent: false,
     external,
+    // In code from V8's cache, import() fails (Node 20): packages are loaded with require, and our own module by load-bundle.js.
+    supported: { "dynamic-import": false },
+    plugins: [importTopScreen],
     alias: {
       "@modelcontextprotocol/client/_shims": fileURLToPath(new URL("sdk-shims.mjs", import.meta.url)),
       // Its main file is UMD, whose require calls esbuild cannot follow.
@@ -51,7 +85,7 @@ export async function ensureBundled() {
     define: { "import.meta.url": "importMetaUrl" },
     // Node's module wrapper, so that load-bundle.js need not concatenate it at each start.
     banner: {
-      js: '(function (exports, require, module, __filename) {"use strict";const importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
+      js: '(function (exports, require, module, __filename, importModule) {"use strict";const importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
     },
     footer: { js: "})" },
   });
@@ -64,6 +98,20 @@ export async function ensureBundled() {
     platform: "node",
     format: "esm",
     target: "node20.19",
+    logLevel: "warning",
+  });
+  // Ink waits for its layout engine at the top level, which only modules can.
+  await build({
+    entryPoints: { "top-screen": join(cli, "dist", "live", "top-screen.js") },
+    outdir: aside,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    minify: true,
+    define: { "process.env.NODE_ENV": '"production"', "process.env.DEV": '"false"' },
+    plugins: [replaceModules],
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "warning",
   });
   writeFileSync(join(aside, recordName), state);

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { cachedDataVersionTag, setFlagsFromString } from "node:v8";
-import { constants, Script } from "node:vm";
+import { Script } from "node:vm";
 import { openCompileCache } from "./compile-cache.js";
 
 /** V8's defaults of the flag that the command changes while it runs: of Node 20, and of Node 22 and later. */
@@ -28,11 +28,7 @@ export function loadBundle(purpose) {
   const source = readFileSync(bundle, "utf8");
   const cache = openCompileCache(source, purpose);
   const cachedData = cache.read();
-  const script = new Script(source, {
-    filename: bundle,
-    cachedData,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-  });
+  const script = new Script(source, { filename: bundle, cachedData });
   if (cachedData === undefined || script.cachedDataRejected) {
     const tag = cachedDataVersionTag();
     // At the end, because by then V8 has compiled what this purpose needs.
@@ -41,7 +37,9 @@ export function loadBundle(purpose) {
     });
   }
   const module = { exports: {} };
-  script.runInThisContext()(module.exports, createRequire(bundle), module, bundle);
+  /** @param {string} file */
+  const importModule = (file) => import(new URL(file, pathToFileURL(bundle)).href);
+  script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, importModule);
   return { exports: module.exports, script };
 }
 

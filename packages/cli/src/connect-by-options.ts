@@ -5,44 +5,111 @@ import {
   type ConnectChannelzOptions,
   channelzPackages,
   connectChannelz,
+  mergeSources,
+  type OriginSource,
+  type Source,
 } from "@wirescope/channelz";
+import { type CorrectionId, correctSource } from "@wirescope/channelz/corrected";
 import { parseTarget, type Target } from "@wirescope/channelz/internal";
 import type { connectionOptions } from "./connection-options.js";
 import { findGateway } from "./gateway-file.js";
 import type { Io } from "./io.js";
 import { parseDuration } from "./option-values.js";
 import type { OptionValues } from "./options.js";
+import { expandTargets, type NamedTarget } from "./targets.js";
 import { UsageError } from "./usage-error.js";
 
 /** The default target: where `npm start` listens. */
 const defaultTarget = "127.0.0.1:4690";
 
+/** The processes that a command reads. */
+export interface TargetConnections extends AsyncDisposable {
+  /** One for each process; the origin is empty if there is only one. */
+  readonly parts: readonly (OriginSource & {
+    readonly source: ChannelzConnection;
+    /** The name that the user gave it, or its address. */
+    readonly name: string;
+  })[];
+  /** The process itself, or all of them as one Source. */
+  readonly source: Source;
+  /** What was corrected so far in the responses of known implementations, and how often. */
+  readonly corrections: ReadonlyMap<CorrectionId, number>;
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
 /**
- * Connects to the peer that the options and the environment name, else to the running gateway of this user. The gateway gets its
+ * Connects to the processes that the options and the environment name, else to the running gateway of this user. The gateway gets its
  * token also if they name its address on this machine. Throws a UsageError, or what connectChannelz throws.
  */
 export async function connectByOptions(
   values: OptionValues<typeof connectionOptions>,
   env: Io["env"],
-): Promise<ChannelzConnection> {
-  const named = values.target ?? (env.WIRESCOPE_TARGET || undefined);
-  const running = await findGateway(env, ({ channelz }) => named === undefined || isAddressOf(channelz, named));
+): Promise<TargetConnections> {
+  const written = values.target.length > 0 ? values.target : env.WIRESCOPE_TARGET ? [env.WIRESCOPE_TARGET] : [];
+  const named = await expandTargets(written);
+  const targets: readonly (NamedTarget | undefined)[] = named.length > 0 ? named : [undefined];
+  const running = await findGateway(env, ({ channelz }) =>
+    targets.some((each) => each === undefined || (!isRecording(each) && isAddressOf(channelz, each.target))),
+  );
+  // Loaded with the first recording only, for the start of all other commands.
+  const recorded = targets.some((each) => each !== undefined && isRecording(each))
+    ? await import("./recorded-target.js")
+    : undefined;
   const headers = values.header.map(parseHeader);
   const isAuthorized = headers.some(([name]) => name.toLowerCase() === "authorization");
-  const options: ConnectChannelzOptions = {
+  const common: ConnectChannelzOptions = {
     tls: tlsOf(values),
-    token: tokenOf(values, env) ?? (isAuthorized ? undefined : running?.token),
+    token: tokenOf(values, env),
     allowInsecureToken: values["allow-insecure-token"],
     headers,
     package: packageOf(values.package),
     timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout"),
   };
-  try {
+  const corrections = new Map<CorrectionId, number>();
+  const corrected = (connection: ChannelzConnection): ChannelzConnection => {
+    if (values["no-corrections"]) return connection;
+    const source = correctSource(connection, {
+      ownConnection: connection.ownConnection,
+      onCorrection: ({ id }) => corrections.set(id, (corrections.get(id) ?? 0) + 1),
+    });
+    return { ...connection, ...source };
+  };
+  const connect = (target: NamedTarget | undefined): ChannelzConnection => {
+    const isGateway = running !== undefined && (target === undefined || isAddressOf(running.channelz, target.target));
+    const token = common.token ?? (isGateway && !isAuthorized ? running.token : undefined);
     // The gateway's own address, not the name by which the user calls it: another process may listen on ::1.
-    return connectChannelz(running?.channelz ?? named ?? defaultTarget, options);
+    const address = isGateway ? running.channelz : (target?.target ?? defaultTarget);
+    return connectChannelz(address, { ...common, token, tls: tlsFor(common.tls, target) });
+  };
+  try {
+    const parts = targets.map((target) => {
+      const source =
+        target !== undefined && isRecording(target)
+          ? (recorded?.connectRecording(target.target) ?? connect(target))
+          : corrected(connect(target));
+      const name = target?.name ?? source.target;
+      return { origin: targets.length === 1 ? "" : name, name, target: source.target, source };
+    });
+    const close = async (): Promise<void> => {
+      await Promise.all(parts.map(({ source }) => source.close()));
+    };
+    const [first] = parts;
+    const source = parts.length === 1 && first !== undefined ? first.source : mergeSources(parts);
+    return { parts, source, corrections, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     throw error instanceof TypeError ? new UsageError(error.message) : error;
   }
+}
+
+function isRecording({ target }: NamedTarget): boolean {
+  return target.startsWith("file:");
+}
+
+/** A certificate is for the DNS name, not for the address that it has. */
+function tlsFor(tls: ConnectChannelzOptions["tls"], target: NamedTarget | undefined): ConnectChannelzOptions["tls"] {
+  if (tls === undefined || target?.hostName === undefined) return tls;
+  return { serverName: target.hostName, ...(tls === true ? {} : tls) };
 }
 
 function tlsOf(values: OptionValues<typeof connectionOptions>): ConnectChannelzOptions["tls"] {

@@ -2,8 +2,9 @@
 export const connectionOptions = {
   target: {
     type: "string",
-    placeholder: "host:port|unix:/path|url",
-    help: "the process to read; default: WIRESCOPE_TARGET, else the running gateway, else 127.0.0.1:4690",
+    multiple: true,
+    placeholder: "host:port|unix:/path|url|dns:name:port|@file|file:recording",
+    help: "a process to read: its address, every address of a DNS name, a file with one target per line, or a recording, each also as name=target; default: WIRESCOPE_TARGET, else the running gateway, else 127.0.0.1:4690",
   },
   tls: { type: "boolean", help: "use TLS; implied by the certificate options" },
   ca: { type: "string", placeholder: "file", help: "trust only this CA certificate (PEM)" },
@@ -23,4 +24,5 @@ export const connectionOptions = {
     help: "Channelz package of the peer; default: detected",
   },
   timeout: { type: "string", placeholder: "duration", help: "timeout of each call, such as 500ms or 5s; default: 10s" },
+  "no-corrections": { type: "boolean", help: "show what the peer sent, without corrections for known implementations" },
 } as const;

@@ -5,7 +5,7 @@ import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";
 
 /** The exit codes of the command. */
-export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
+export const exitCode = { ok: 0, failure: 1, usage: 2, notExamined: 3, interrupted: 130 } as const;
 
 type Code = ChannelzErrorCode | ToolServerErrorCode;
 
@@ -19,7 +19,7 @@ const usageCodes: readonly Code[] = [
 
 // The command line can name the option that helps.
 const inTheShell: Partial<Record<Code, string>> = {
-  LIMIT_REACHED: "Option: --limit 1000000.",
+  LIMIT_REACHED: "Option: --max-objects 1000000.",
   PEER_REFUSED: "Options: --token-file <file> or WIRESCOPE_TOKEN; --cert <file> --key <file>.",
   PEER_TIMEOUT: "Option: --timeout 30s.",
   CALL_TIMEOUT: "Option: --timeout 5m.",

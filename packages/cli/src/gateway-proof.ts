@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 import { get } from "node:http";
 import type { HttpHandler } from "@wirescope/gateway";
 
-/** Where a gateway proves that it is the one that wrote the gateway file. */
+/** The path at which a gateway proves that it wrote the gateway file. */
 export const proofPath = "/.well-known/wirescope";
 
 const maxLength = 128;

@@ -1,4 +1,4 @@
-import { commands } from "./command-table.js";
+import { commandGroups } from "./command-table.js";
 import type { Command } from "./commands/command.js";
 import { environmentVariables } from "./environment-variables.js";
 import { describeOptions } from "./options.js";
@@ -6,11 +6,13 @@ import { type Meaning, twoColumns, wrap } from "./output/text-layout.js";
 
 const exitCodes: readonly Meaning[] = [
   ["0", "success"],
-  ["1", "a server, tool or peer failed; check found errors; a server is not trusted"],
+  ["1", "a server, tool or peer failed; a check found a problem; a server is not trusted"],
   ["2", "invalid usage or configuration"],
+  ["3", "conform or diff could not read an endpoint"],
+  ["130", "interrupted before there was a result"],
 ];
 
-/** What is not a command and can stand in the place of one. */
+/** Words that may be used instead of a command. */
 const withoutCommand: readonly Meaning[] = [
   ["<url>", "list the tools of the server at this url, without a configuration"],
   ["-- <command …>", "list the tools of the server that this command starts"],
@@ -44,12 +46,17 @@ export function overviewText(width?: number): string {
     "",
     "Usage: wirescope <command> [options]",
     "",
-    "Commands:",
-    ...twoColumns(
-      [...withoutCommand, ...commands.map((command): Meaning => [usageOf(command), command.summary])],
-      width,
-    ),
+    "Without a command:",
+    ...twoColumns(withoutCommand, width),
     "",
+    ...commandGroups.flatMap(({ title, commands }) => [
+      `${title}:`,
+      ...twoColumns(
+        commands.map((command): Meaning => [usageOf(command), command.summary]),
+        width,
+      ),
+      "",
+    ]),
     "Examples:",
     ...twoColumns(examples, width),
     "",

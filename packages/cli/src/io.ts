@@ -8,6 +8,7 @@ export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
 }
 
 /** The parts of the process that the command line uses. */

@@ -53,7 +53,7 @@ test.each(["--version", "-v", "-V", "version"])("prints the version for %s", asy
 test.each([
   [[], "Usage: wirescope"],
   [["chanels"], "Did you mean channels?"],
-  [["wibble"], "Commands: up, status, channels, servers"],
+  [["wibble"], "Commands: up, demo, status, page"],
   [["channels", "--taget", "x"], "Did you mean --target?"],
   [["channels", "extra"], 'does not take the argument "extra"'],
   [["show"], "show requires <id>"],

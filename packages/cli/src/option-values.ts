@@ -1,10 +1,10 @@
 import { UsageError } from "./usage-error.js";
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Milliseconds of a duration such as `500ms`, `5s`, `1.5m` or, in seconds, `5`. */
+/** Milliseconds of a duration such as `500ms`, `5s`, `1.5m`, `8h` or, in seconds, `5`. */
 export function parseDuration(text: string, option: string): number {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(text.trim());
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim());
   const ms = match ? Number(match[1]) * (unitMs[match[2] ?? "s"] ?? 0) : 0;
   // The range of Node's timers.
   if (ms < 1 || ms > 2 ** 31 - 1) {
@@ -20,10 +20,27 @@ export function parseId(text: string, what: string): bigint {
   return id;
 }
 
-/** The value of `--limit`: how many objects are read at most; undefined for the default. */
-export function parseLimit(text: string | undefined): number | undefined {
+/** The value of an option that is a count, from `least` upwards; undefined for its default. */
+export function parseCount(text: string | undefined, option: string, least = 1): number | undefined {
   if (text === undefined) return undefined;
-  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (limit < 1) throw new UsageError(`--limit "${text}" is not a valid limit. Use a positive integer.`);
-  return limit;
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  if (count >= least) return count;
+  throw new UsageError(`${option} "${text}" is not valid. Use ${least === 0 ? "0 or " : ""}a positive integer.`);
+}
+
+/** A TCP port; 0 for any that is free. Throws a UsageError. */
+export function parsePort(text: string, option: string): number {
+  if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new UsageError(`${option} must be a number from 0 to 65535, not "${text}".`);
+}
+
+const unitBytes: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, g: 1e9 };
+
+/** Bytes of a size such as `500kB`, `200MB` or `1GB`, or a number of bytes. */
+export function parseByteSize(text: string, option: string): number {
+  const match = /^(\d+(?:\.\d+)?)(?:([kmg])b?|b)?$/i.exec(text.trim());
+  const bytes = match ? Number(match[1]) * (unitBytes[match[2]?.toLowerCase() ?? ""] ?? 1) : 0;
+  if (bytes < 1 || bytes > 1e15)
+    throw new UsageError(`${option} "${text}" is not a size. Use a value such as 200MB or 1GB.`);
+  return Math.round(bytes);
 }

@@ -51,8 +51,10 @@ export function parseOptions<T extends OptionTable>(
   const values: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(table)) {
     const value = parsed.values[name] ?? (spec.type === "boolean" ? false : spec.multiple ? [] : undefined);
-    if (spec.choices !== undefined && typeof value === "string" && !spec.choices.includes(value)) {
-      throw new UsageError(`--${name} must be one of ${spec.choices.join(", ")}, not "${value}".`);
+    const given = typeof value === "string" ? [value] : Array.isArray(value) ? value.map(String) : [];
+    const wrong = given.find((each) => spec.choices !== undefined && !spec.choices.includes(each));
+    if (wrong !== undefined) {
+      throw new UsageError(`--${name} must be one of ${spec.choices?.join(", ")}, not "${wrong}".`);
     }
     values[name] = value;
   }

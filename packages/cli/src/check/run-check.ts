@@ -10,6 +10,7 @@ import {
   type Variables,
 } from "@wirescope/tool-server/config";
 import { readReadme } from "@wirescope/tool-server/internal";
+import { setServerOptions } from "@wirescope/tool-server/internal/command-line";
 import { exitCode } from "../failure.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
@@ -17,6 +18,7 @@ import { formatJson, jsonOf } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { fileOf, readable, readVariables } from "../tool-server/loaded-configuration.js";
 import { redactingIo } from "../tool-server/redaction.js";
+import { sameServers } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { checkOptions } from "./check-options.js";
 import { exitCodeOf, type NameOf, renderFindings, renderPermissions, renderReport, reportToJson } from "./report.js";
@@ -29,7 +31,12 @@ export async function runCheck(
 ): Promise<number> {
   const secrets = createSecretRegistry();
   const screen = createScreen(redactingIo(io, secrets), values["no-color"]);
-  const { file, report } = await readable(() => check(argument, values, io.env, secrets));
+  if (argument !== undefined && values.config !== undefined) {
+    throw new UsageError("Name the file once: as an argument or with --config.");
+  }
+  const named = argument ?? values.config;
+  setServerOptions(sameServers({ ...values, config: named }));
+  const { file, report } = await readable(() => check(named, values, io.env, secrets));
   const here = process.cwd();
   const nameOf: NameOf = (path) => {
     const short = relative(here, path);

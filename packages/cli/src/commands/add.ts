@@ -31,9 +31,10 @@ export const importCommand: Command = defineCommand(
     parameters: ["[client]"],
     options: importOptions,
     notes: [
-      "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, cline, codex; all of them by default.",
+      "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, cline, roo, codex; all of them by default.",
       "It asks before it writes, and changes no file of a client. Secrets are not copied: a variable takes the place of each.",
-      "Imported servers are not approved yet. To use a client's file as it is: wirescope up --config <file>.",
+      "Imported servers are not approved yet. With --reference the gateway reads the files of the clients, and reloads them when",
+      "they change; their paths are stored in wirescope/gateway.json.",
     ],
   },
   async ({ values, positionals: [client], io }) => {

@@ -1,11 +1,11 @@
 import { printableText } from "@wirescope/channelz/internal";
+import { formatRelative, formatTime } from "@wirescope/channelz/internal/text";
 import type { ServerReport } from "@wirescope/gateway/internal";
+import { reasonText, type StatusFailure } from "@wirescope/gateway/internal/status-text";
 import type { CredentialDescription, OAuthDescription } from "@wirescope/tool-server/auth";
 import { formatJson, jsonOf } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
-import { reasonText, type StatusFailure } from "../output/server-status.js";
 import { type Column, type Field, renderFields, renderTable } from "../output/table.js";
-import { formatRelative, formatTime } from "../output/time.js";
 import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import type { Command } from "./command.js";
 import { defineAdminCommand } from "./define-admin-command.js";

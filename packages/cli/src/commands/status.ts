@@ -84,7 +84,7 @@ async function watch(admin: ServerAdmin, screen: Screen, isJson: boolean, interv
   }
 }
 
-/** A server that was not used yet works as far as anybody knows. */
+/** A server that was not used yet counts as working. */
 function isWell({ state, failure }: ServerReport): boolean {
   return state === "READY" || (state === "IDLE" && failure === undefined);
 }

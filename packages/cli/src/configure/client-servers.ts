@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createSecretRegistry, type SecretRegistry } from "@wirescope/tool-server";
 import { type Entry, type Finding, parseConfiguration } from "@wirescope/tool-server/config";
 import { ClientFileError, readClientFile } from "../install/client-file.js";
-import { mcpClients, type Scope, type UserEnvironment } from "../install/clients.js";
+import { mcpClients, type Scope, settingsFolder, type UserEnvironment } from "../install/clients.js";
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { JsoncError } from "../jsonc/parse-jsonc.js";
 
@@ -11,12 +11,14 @@ interface ClientSource {
   readonly client: string;
   readonly scope: Scope;
   readonly file: string;
-  /** The key above the entries; undefined for a file that is parsed as a whole. */
-  readonly container: string | undefined;
+  /** The keys above the entries; undefined for a file that is parsed as a whole. */
+  readonly container: readonly string[] | undefined;
 }
 
 /** What a client's file has. */
 export interface ClientServers extends Omit<ClientSource, "container"> {
+  /** Whether the gateway finds the servers in the file itself. */
+  readonly canBeReferenced: boolean;
   readonly entries: readonly Entry[];
   readonly findings: readonly Finding[];
   readonly inputs: readonly { readonly id: string; readonly written: unknown }[];
@@ -27,7 +29,7 @@ export interface ClientServers extends Omit<ClientSource, "container"> {
 }
 
 /** The ids of clients whose servers can be imported. */
-export const importableClients: readonly string[] = [...mcpClients.map(({ id }) => id), "codex"];
+export const importableClients: readonly string[] = [...mcpClients.map(({ id }) => id), "codex", "roo"];
 
 /** Reads the files of one client, or of all. A file that does not exist is left out. Nothing in a file runs. */
 export async function readClientServers(
@@ -40,24 +42,38 @@ export async function readClientServers(
 }
 
 function sourcesOf(environment: UserEnvironment): ClientSource[] {
-  const { env, home } = environment;
+  const { env, home, directory } = environment;
   const known = mcpClients.flatMap((client) =>
     Object.entries(client.files(environment)).map(
       ([scope, file]): ClientSource => ({
         client: client.id,
         scope: scope as Scope,
         file,
-        container: client.container,
+        container: [client.container],
       }),
     ),
   );
   const codex = join(env.CODEX_HOME || join(home, ".codex"), "config.toml");
-  return [...known, { client: "codex", scope: "user", file: codex, container: undefined }];
+  const claude = join(env.CLAUDE_CONFIG_DIR || home, ".claude.json");
+  const extensions = join(settingsFolder(environment), "Code", "User", "globalStorage");
+  const roo = join(extensions, "rooveterinaryinc.roo-cline", "settings", "mcp_settings.json");
+  const cline = join(extensions, "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json");
+  const container = ["mcpServers"];
+  return [
+    ...known,
+    // Servers that a user added to one project only are in the file of the user.
+    { client: "claude-code", scope: "project", file: claude, container: ["projects", directory, ...container] },
+    { client: "codex", scope: "user", file: codex, container: undefined },
+    { client: "cline", scope: "user", file: cline, container },
+    { client: "roo", scope: "user", file: roo, container },
+    { client: "roo", scope: "project", file: join(directory, ".roo", "mcp.json"), container },
+  ];
 }
 
 async function readSource({ container, ...source }: ClientSource): Promise<ClientServers | undefined> {
   const secrets = createSecretRegistry();
-  const none = { ...source, entries: [], findings: [], inputs: [], secrets };
+  const canBeReferenced = container === undefined || container.length === 1;
+  const none = { ...source, entries: [], findings: [], inputs: [], secrets, canBeReferenced };
   try {
     const { text, isThere } = await readClientFile(source.file);
     if (!isThere) return undefined;
@@ -66,7 +82,7 @@ async function readSource({ container, ...source }: ClientSource): Promise<Clien
     const options = { file: source.file, allowInsecureLoopback: true, secrets };
     const { entries, findings, inputs } = parseConfiguration(part, options);
     const broken = findings.find(({ severity, server }) => severity === "error" && server === undefined);
-    return { ...source, entries, findings, inputs, secrets, problem: broken?.message };
+    return { ...none, entries, findings, inputs, problem: broken?.message };
   } catch (error) {
     if (!(error instanceof JsoncError) && !(error instanceof ClientFileError)) throw error;
     return { ...none, problem: error.message };
@@ -74,9 +90,9 @@ async function readSource({ container, ...source }: ClientSource): Promise<Clien
 }
 
 /** The servers alone: the settings of a client may have much else, which is not ours to report on. */
-function partOf(text: string, container: string): string | undefined {
-  const servers = readJsoncMember(text, [container]);
+function partOf(text: string, container: readonly string[]): string | undefined {
+  const servers = readJsoncMember(text, container);
   if (servers === undefined) return undefined;
   const inputs = readJsoncMember(text, ["inputs"]);
-  return JSON.stringify({ [container]: servers, ...(inputs === undefined ? {} : { inputs }) });
+  return JSON.stringify({ [container.at(-1) ?? ""]: servers, ...(inputs === undefined ? {} : { inputs }) });
 }

@@ -25,7 +25,7 @@ export async function findFileToWrite(named: string | undefined): Promise<string
 
 /**
  * Reads the file to change; one that does not exist is empty. A file that is a symbolic link is refused, because the folder may be
- * somebody else's project. Rejects with a ClientFileError.
+ * another project. Rejects with a ClientFileError.
  */
 export function readFileToWrite(file: string): Promise<ClientFile> {
   if (/\.toml$/i.test(file)) throw new UsageError(`${file} is TOML. Only JSON files can be changed.`);

@@ -34,7 +34,13 @@ export const addOptions: typeof adHocOptions & typeof ownAddOptions & typeof fil
   ...commonOptions,
 };
 
-const ownImportOptions = { yes: { type: "boolean", help: "write without asking" } } as const;
+const ownImportOptions = {
+  reference: {
+    type: "boolean",
+    help: "let the gateway read the files of the clients instead of copying their servers",
+  },
+  yes: { type: "boolean", help: "write without asking" },
+} as const;
 
 /** Options of `import`. */
 export const importOptions: typeof ownImportOptions & typeof fileOptions & typeof commonOptions = {

@@ -1,6 +1,5 @@
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename } from "node:path";
 import { printableText } from "@wirescope/channelz/internal";
 import type { Entry } from "@wirescope/tool-server/config";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
@@ -15,11 +14,13 @@ import { formatJson, jsonOf } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { type Column, renderTable } from "../output/table.js";
 import { wrap } from "../output/text-layout.js";
+import { isGatewayEntry } from "../tool-server/gateway-entry.js";
 import { UsageError } from "../usage-error.js";
 import { type ClientServers, importableClients, readClientServers } from "./client-servers.js";
 import { findFileToWrite, hasEntry, problemsOf, readFileToWrite, withEntries } from "./configuration-text.js";
 import type { importOptions } from "./configure-options.js";
 import { toPortableEntry } from "./portable-entry.js";
+import { referenceFiles } from "./reference-files.js";
 
 type ImportValues = OptionValues<typeof importOptions>;
 
@@ -52,8 +53,14 @@ export async function runImport(
     throw new UsageError(`Unknown client ${JSON.stringify(client)}. ${hint}`);
   }
   const screen = createScreen(io, values["no-color"]);
-  const named = await findFileToWrite(values.config);
   const sources = await readClientServers(client, environment);
+  if (values.reference) {
+    const hasServers = ({ entries, canBeReferenced }: ClientServers): boolean =>
+      canBeReferenced && entries.some((entry) => !isGatewayEntry(entry));
+    const files = sources.filter(hasServers).map(({ file }) => file);
+    return referenceFiles(files, values, io, screen);
+  }
+  const named = await findFileToWrite(values.config);
   try {
     for (;;) {
       const file = await readFileToWrite(named);
@@ -123,7 +130,7 @@ async function selectServers(
       const own = { entry: undefined, variables: [], ...portable };
       const skipped = hasEntry(target.text, server)
         ? "already in the configuration"
-        : isGateway(entry)
+        : isGatewayEntry(entry)
           ? "starts the gateway itself"
           : taken.has(server)
             ? "another client has a server of this name"
@@ -152,15 +159,6 @@ async function selectServers(
 function errorOf(server: string, entry: Readonly<Record<string, unknown>>): string | undefined {
   const { configuration } = withEntries("", { [server]: entry });
   return problemsOf(configuration, server).find(({ severity }) => severity === "error")?.message;
-}
-
-/** Whether an entry is what `install` writes: the gateway would start itself. */
-function isGateway(entry: Entry): boolean {
-  if (entry.type !== "stdio") return false;
-  const words = [entry.command, ...entry.args].map(({ template }) => template.text);
-  return (
-    words.includes("up") && words.includes("--stdio") && words.some((word) => /^wirescope(\.js)?$/.test(basename(word)))
-  );
 }
 
 function targetOf(entry: Entry): string {

@@ -30,7 +30,7 @@ export function withEntry(text: string, path: readonly string[], fields: EntryFi
     if (!Object.hasOwn(fields, field)) result = removeJsoncMember(result, [...path, field]);
   }
   for (const [field, value] of Object.entries(fields)) {
-    // Headers of another's making stay beside the token.
+    // Keep headers that the user added.
     const isGroup = field === "headers" && typeof readJsoncMember(result, [...path, field]) === "object";
     if (!isGroup) result = setJsoncMember(result, [...path, field], value);
     else {

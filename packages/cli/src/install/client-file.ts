@@ -40,7 +40,7 @@ export async function readClientFile(named: string, project?: string): Promise<C
 
 /**
  * Replaces the file that was read atomically and keeps its mode; `isPrivate` makes it readable for its owner only.
- * Resolves with false, and writes nothing, where the file is not what was read any more. Rejects with a ClientFileError.
+ * Resolves with false, and writes nothing, if the file has changed since it was read. Rejects with a ClientFileError.
  */
 export async function replaceClientFile(was: ClientFile, text: string, isPrivate: boolean): Promise<boolean> {
   const { path } = was;
@@ -75,7 +75,7 @@ async function replaceLocked(
   const present = await readIfThere(path);
   // As bytes: what is no text any more differs as well.
   if ((present !== undefined) !== isThere || (present !== undefined && !present.equals(Buffer.from(old)))) return false;
-  // Who made a file read-only meant it, though a folder that can be written lets it be replaced.
+  // A read-only file is left alone, although a writable folder would let us replace it.
   if (isThere) await access(path, constants.W_OK);
   const mode = isThere ? (await stat(path)).mode & 0o777 : undefined;
   const wanted = isPrivate ? (mode ?? 0o600) & 0o700 : mode;

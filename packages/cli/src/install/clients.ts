@@ -18,7 +18,7 @@ export interface McpClient {
   readonly title: string;
   /** The key of its file that holds the entries by name. */
   readonly container: string;
-  /** Where its file is, for the user and, if it has one, for the project. */
+  /** Its file for the user and, if it has one, for the project. */
   files(environment: UserEnvironment): { readonly user: string; readonly project?: string };
   /** Folders and files: if one of them exists, the client is installed. */
   traces(environment: UserEnvironment): readonly string[];
@@ -130,8 +130,8 @@ export const mcpClients: readonly McpClient[] = [
   },
 ];
 
-/** Where programs of this platform keep the settings of the user. */
-function settingsFolder({ env, platform, home }: UserEnvironment): string {
+/** The folder for the settings of the user on this platform. */
+export function settingsFolder({ env, platform, home }: UserEnvironment): string {
   if (platform === "win32") return env.APPDATA || join(home, "AppData", "Roaming");
   if (platform === "darwin") return join(home, "Library", "Application Support");
   const configured = env.XDG_CONFIG_HOME ?? "";

@@ -1,7 +1,7 @@
 import type { JsonNode } from "@wirescope/tool-server/internal/json";
 import { parseJsonc } from "../jsonc/parse-jsonc.js";
 
-/** A line of a change: added, removed, or beside it. */
+/** A line of a diff: added, removed, or context. */
 export interface PreviewLine {
   readonly sign: "+" | "-" | " ";
   readonly text: string;
@@ -20,7 +20,7 @@ const widest = 200;
 const shown: ReadonlySet<string> = new Set(["type", "command", "args", "url", "httpUrl", "serverUrl"]);
 
 /**
- * The lines that differ, and a few beside them. Of a string only what belongs to `entry` and holds no secret is shown, and of a comment
+ * The lines that differ, with a few lines of context. Of a string only what belongs to `entry` and holds no secret is shown, and of a comment
  * nothing: other entries of such a file hold tokens, and this may end up in a log.
  */
 export function previewChange(before: string, after: string, entry: readonly string[]): Preview {

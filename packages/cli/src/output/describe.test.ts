@@ -140,6 +140,21 @@ describe("traces", () => {
     expect(text).toMatch(/never +unknown +odd/);
   });
 
+  test("[CZ-D-CLI-7] wraps long events below their text, and leaves out exact times in a narrow terminal", () => {
+    const description = `connect failed: ${"certificate verify failed ".repeat(6)}${"x".repeat(90)}`;
+    const long = create(ChannelSchema, {
+      data: { trace: { events: [{ description, severity: Severity.CT_WARNING, timestamp: { seconds } }] } },
+    });
+    const lines = channelLines(long, { ...screen(), width: 80 });
+    const event = lines.slice(lines.findIndex((line) => line.includes("connect failed")));
+    expect(event.length).toBeGreaterThan(3);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    expect(event[0]).toMatch(/^ {4}just now {4}warning {2}connect failed: /);
+    for (const line of event.slice(1)) expect(line).toMatch(/^ {25}\S/);
+    expect(event.map((line) => line.trim()).join("")).toContain("x".repeat(90));
+    expect(channelLines(long, screen()).at(-1)).toContain(description);
+  });
+
   test("shows severities in colour", () => {
     const text = channelLines(channel, screen({ FORCE_COLOR: "1" })).join("\n");
     expect(text).toContain("\u001b[31merror");

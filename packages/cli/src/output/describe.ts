@@ -9,13 +9,24 @@ import type {
   Subchannel,
 } from "@wirescope/channelz";
 import { ChannelTraceEvent_Severity as Severity } from "@wirescope/channelz/client";
-import { printableText } from "@wirescope/channelz/internal";
-import { formatAddress } from "./address.js";
+import { correctionsOf } from "@wirescope/channelz/corrected";
+import { optionFields } from "@wirescope/channelz/internal/socket-options";
+import {
+  formatAddress,
+  formatRelative,
+  formatTime,
+  printableText,
+  stateName,
+  timeOf,
+} from "@wirescope/channelz/internal/text";
 import type { Paint, Screen } from "./screen.js";
-import { optionFields, securityFields } from "./socket-details.js";
-import { stateName, statePaint } from "./state.js";
+import { securityFields } from "./security.js";
+import { statePaint } from "./state.js";
 import { type Field, renderFields } from "./table.js";
-import { formatRelative, formatTime, timeOf } from "./time.js";
+import { wrapHard } from "./text-layout.js";
+
+/** A peer may send megabytes in an event. `--json` prints them in full. */
+const maxTextLength = 10_000;
 
 /** All about a channel or a subchannel. */
 export function channelLines(object: Channel | Subchannel, screen: Screen): string[] {
@@ -32,7 +43,12 @@ export function channelLines(object: Channel | Subchannel, screen: Screen): stri
     ...refFields("subchannels", object.subchannelRef, (ref) => ref.subchannelId),
     ...socketRefFields("sockets", object.socketRef),
   ];
-  return [title, ...renderFields(fields, screen), ...renderTrace(data?.trace, screen)];
+  return [
+    title,
+    ...renderFields(fields, screen),
+    ...renderCorrections(object, screen),
+    ...renderTrace(data?.trace, screen),
+  ];
 }
 
 /** All about a server. */
@@ -41,6 +57,7 @@ export function serverLines(server: Server, screen: Screen): string[] {
   return [
     heading("server", server.ref?.serverId, server.ref?.name, screen),
     ...renderFields(fields, screen),
+    ...renderCorrections(server, screen),
     ...renderTrace(server.data?.trace, screen),
   ];
 }
@@ -68,10 +85,19 @@ export function socketLines(socket: Socket, screen: Screen): string[] {
   return [
     heading("socket", socket.ref?.socketId, socket.ref?.name, screen),
     ...renderFields(fields, screen),
+    ...renderCorrections(socket, screen),
     ...(options.length === 0
       ? []
       : [`  ${screen.palette.strong("options")}`, ...renderFields(options, screen, "    ")]),
   ];
+}
+
+/** What was corrected in an object, with what the peer sent. */
+function renderCorrections(object: object, screen: Screen): string[] {
+  const applied = correctionsOf(object);
+  if (applied.length === 0) return [];
+  const fields = applied.map(({ id, detail }): Field => [id, detail]);
+  return [`  ${screen.palette.strong("corrected")}`, ...renderFields(fields, screen, "    ")];
 }
 
 /** Counts in words: `3 started, 2 succeeded, 1 failed`. */
@@ -119,15 +145,26 @@ function renderTrace(trace: ChannelTrace | undefined, screen: Screen): string[] 
     [Severity.CT_WARNING]: ["warning", palette.warning],
     [Severity.CT_ERROR]: ["error", palette.bad],
   };
-  const lines = events.map((event) => {
+  // The exact time leaves too little room for the text in a narrow terminal.
+  const isWide = screen.width === undefined || screen.width >= 110;
+  const lines = events.flatMap((event) => {
     const [mark, paint] = marks[event.severity] ?? ["unknown", palette.faint];
     const time = timeOf(event.timestamp);
+    const lead = [
+      [`    ${formatRelative(time, now).padEnd(10)}`, palette.plain],
+      ...(isWide ? [[(time?.toISOString() ?? "").padEnd(24), palette.faint] as const] : []),
+      [mark.padEnd(7), paint],
+    ] as const;
+    const indent = lead.reduce((sum, [text]) => sum + text.length + 2, 0);
+    const room = screen.width === undefined ? undefined : screen.width - indent;
+    const [first = "", ...more] = wrapHard(
+      printableText(event.description, maxTextLength) + childOf(event.childRef),
+      room,
+    );
     return [
-      `    ${formatRelative(time, now).padEnd(10)}`,
-      palette.faint((time?.toISOString() ?? "").padEnd(24)),
-      paint(mark.padEnd(7)),
-      printableText(event.description) + palette.faint(childOf(event.childRef)),
-    ].join("  ");
+      [...lead.map(([text, painted]) => painted(text)), first].join("  "),
+      ...more.map((text) => " ".repeat(indent) + text),
+    ];
   });
   return [
     `  ${palette.strong("trace")}  ${numEventsLogged} events${kept}; created ${formatTime(timeOf(trace.creationTimestamp), now)}`,

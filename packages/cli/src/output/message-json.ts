@@ -3,20 +3,22 @@ import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { base64Encode } from "@bufbuild/protobuf/wire";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { payloadRegistry } from "@wirescope/channelz/client";
+import { correctionsOf } from "@wirescope/channelz/corrected";
 
 const options = { registry: payloadRegistry, alwaysEmitImplicit: true };
 
 /**
  * A message in the JSON form of proto3: lowerCamelCase names, 64-bit integers as strings, bytes in base64, times in RFC 3339, and
  * fields that are zero or empty included. A payload that nobody here can read shows its type and its bytes; a time that
- * has no such form, as beyond the year 9999, is left out.
+ * has no such form, as beyond the year 9999, is left out. `corrections` lists what was corrected in it.
  */
 export function messageToJson<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonObject {
   const converted = clone(schema, message);
   const payloads = extractUnconvertible(reflect(schema, converted), []);
   const json = toJson(schema, converted, options) as JsonObject;
   for (const { path, payload } of payloads) put(json, path, payload);
-  return json;
+  const applied = correctionsOf(message);
+  return applied.length === 0 ? json : { ...json, corrections: applied.map(({ id, detail }) => ({ id, detail })) };
 }
 
 type Path = readonly (string | number)[];

@@ -4,6 +4,8 @@ import type { Io, Output } from "../io.js";
 export interface Screen {
   /** The columns of the terminal; undefined if output goes elsewhere and may be as wide as it likes. */
   readonly width: number | undefined;
+  /** The lines of the terminal; undefined if output goes elsewhere, or if they are unknown. */
+  readonly height: number | undefined;
   readonly palette: Palette;
   /** The time of the output: that of its first use, and then the same, so that relative times agree. */
   readonly now: Date;
@@ -20,6 +22,7 @@ export function createScreen(io: Io, isColourOff: boolean): Screen {
   };
   return {
     width: widthOf(io.stdout),
+    height: isTty ? io.stdout.rows || undefined : undefined,
     palette: createPalette(wantsColour(io.env, isTty, isColourOff)),
     get now() {
       now ??= io.now();

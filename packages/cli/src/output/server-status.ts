@@ -1,69 +1,14 @@
 import type { ServerStatus } from "@wirescope/gateway";
-import type { ToolServerErrorCode, ToolServerErrorDetails } from "@wirescope/tool-server";
+import { statusText as textOf } from "@wirescope/gateway/internal/status-text";
 import type { Paint, Palette } from "./screen.js";
-
-/** Why a server cannot be used, as far as a status needs it. */
-export interface StatusFailure {
-  readonly code: string | undefined;
-  readonly details?: Pick<ToolServerErrorDetails, "unsetVariables"> | undefined;
-}
 
 interface Status extends Pick<ServerStatus, "state"> {
   readonly failure?: Pick<NonNullable<ServerStatus["failure"]>, "code" | "error"> | undefined;
 }
 
-const states: Readonly<Record<ServerStatus["state"], string>> = {
-  IDLE: "not connected",
-  CONNECTING: "connecting",
-  READY: "connected",
-  TRANSIENT_FAILURE: "failed",
-  SHUTDOWN: "closed",
-};
-
-const reasons: Readonly<Partial<Record<ToolServerErrorCode, string>>> = {
-  CHILD_EXITED: "program ended",
-  CHILD_NOT_RUNNABLE: "program not found",
-  CALL_TIMEOUT: "no response",
-  CONNECTION_LOST: "connection lost",
-  CREDENTIAL_CONFLICT: "headers conflict",
-  CREDENTIAL_UNUSABLE: "credential invalid",
-  ENTRY_INVALID: "entry invalid",
-  FORBIDDEN: "permission missing",
-  HELPER_FAILED: "helper failed",
-  HELPER_NOT_RUNNABLE: "helper failed",
-  HELPER_OUTPUT_INVALID: "helper failed",
-  HELPER_TIMEOUT: "helper failed",
-  ISSUER_CHANGED: "issuer changed",
-  KEYCHAIN_UNAVAILABLE: "vault unusable",
-  NOT_A_TOOL_SERVER: "not an MCP server",
-  NOT_TRUSTED: "not approved",
-  SERVER_UNREACHABLE: "not reachable",
-  SIGN_IN_FAILED: "not signed in",
-  SIGN_IN_NEEDED: "not signed in",
-  TOKEN_REFUSED: "not signed in",
-  UNAUTHORIZED: "credential refused",
-  VARIABLE_UNUSABLE: "variable not usable",
-  VAULT_KEY_WRONG: "vault unusable",
-  VAULT_LOCKED: "vault unusable",
-  VAULT_UNREADABLE: "vault unusable",
-};
-
-/** The name of a connection state for people. */
-export function stateText(state: string): string {
-  return states[state as ServerStatus["state"]] ?? state;
-}
-
-/** Why a server cannot be used, in two or three words. */
-export function reasonText({ code, details }: StatusFailure): string {
-  const { unsetVariables = [] } = details ?? {};
-  if (unsetVariables.length > 0) return `not set: ${unsetVariables.join(", ")}`;
-  return reasons[code as ToolServerErrorCode] ?? "failed";
-}
-
 /** How a server is, in two or three words: connected, or why not. */
 export function statusText({ state, failure }: Status): string {
-  const isFailing = failure !== undefined && (state === "TRANSIENT_FAILURE" || state === "IDLE");
-  return isFailing ? reasonText(failure.error ?? failure) : stateText(state);
+  return textOf(state, failure?.error ?? failure);
 }
 
 /** The colour of that status. */

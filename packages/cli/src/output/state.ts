@@ -2,17 +2,7 @@ import type { ChannelData } from "@wirescope/channelz";
 import { ChannelConnectivityState_State as State } from "@wirescope/channelz/client";
 import type { Paint, Palette } from "./screen.js";
 
-const names: Readonly<Record<number, string>> = Object.fromEntries(
-  Object.entries(State).map(([name, number]) => [number, name]),
-);
-
-/** The name of the state in the data of a channel or subchannel. */
-export function stateName(data: ChannelData | undefined): string {
-  const state = data?.state?.state ?? State.UNKNOWN;
-  return names[state] ?? `STATE ${state}`;
-}
-
-/** The colour of that state. */
+/** The colour of the state in the data of a channel or subchannel. */
 export function statePaint(data: ChannelData | undefined, palette: Palette): Paint {
   switch (data?.state?.state) {
     case State.READY:

@@ -44,6 +44,11 @@ describe("renderTable", () => {
     ]);
   });
 
+  test("[CZ-D-CLI-7] omits the least important columns first", () => {
+    const ranked = columns.map((column, index) => ({ ...column, importance: [3, 1, 2][index] ?? 1 }));
+    expect(renderTable(ranked, rows, 20)).toEqual(["   ID  NAME  …", "    7  first", "12345  the secon…"]);
+  });
+
   test("omits columns that do not fit, and marks it in the heading", () => {
     expect(renderTable(columns, rows, 20)).toEqual(["   ID  TARGET  …", "    7  dns:///a-…", "12345  b:1"]);
   });

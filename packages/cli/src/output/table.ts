@@ -1,6 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { Paint, Screen } from "./screen.js";
-import { displayWidth, truncateToWidth } from "./text-layout.js";
+import { displayWidth, truncateToWidth, wrapHard } from "./text-layout.js";
 
 /** A column of a table over rows of type `T`. */
 export interface Column<T> {
@@ -8,73 +8,104 @@ export interface Column<T> {
   /** The text of the cell; text of a peer needs no escaping. */
   readonly text: (row: T) => string;
   readonly align?: "left" | "right";
-  /** The narrowest that it may be cut to, default 8; columns at the right are left out before that. Numbers are never cut. */
+  /** The narrowest that it may be cut to, default 8; columns are left out before that. Numbers are never cut. */
   readonly minWidth?: number;
+  /** In a narrow terminal, columns with a lower number are left out first, and of equal ones the rightmost. Default 1. */
+  readonly importance?: number;
   readonly paint?: (row: T) => Paint;
 }
 
 const gap = "  ";
 
+/** A peer may send megabytes as a name. `--json` prints them in full. */
+const maxCellLength = 10_000;
+
 /**
  * The lines of a table: a heading and one line a row. In a `width`, columns of text are cut with `…`, the rightmost first, and
- * what has no room at all is left out, which a `…` ends the heading for. Without one, every cell is shown in full. Text of a peer
- * is escaped.
+ * those that do not fit are left out, the least important first, which a `…` ends the heading for. Without one, every cell is
+ * shown in full. Text of a peer is escaped.
  */
 export function renderTable<T>(columns: readonly Column<T>[], rows: readonly T[], width?: number): string[] {
-  const cells = rows.map((row) => columns.map((column) => printableText(column.text(row))));
-  const natural = columns.map((column, index) =>
-    cells.reduce((most, line) => Math.max(most, displayWidth(line[index] ?? "")), displayWidth(column.title)),
-  );
-  const widths = width === undefined ? natural : fit(columns, natural, width);
-  const shown = columns.slice(0, widths.length);
+  const cells = rows.map((row) => columns.map((column) => printableText(column.text(row), maxCellLength)));
+  const sized = columns.map((column, index): SizedColumn<T> => {
+    const texts = cells.map((line) => line[index] ?? "");
+    const width = texts.reduce((most, text) => Math.max(most, displayWidth(text)), displayWidth(column.title));
+    return { column, texts, width };
+  });
+  const shown = width === undefined ? sized : fit(sized, width);
 
-  const line = (texts: readonly string[], paintOf: (column: Column<T>) => Paint | undefined): string =>
+  const line = (textOf: (each: SizedColumn<T>) => string, paintOf: (column: Column<T>) => Paint | undefined): string =>
     shown
-      .map((column, index) => {
-        const room = widths[index] ?? 0;
-        const text = truncateToWidth(texts[index] ?? "", room);
-        const padding = " ".repeat(Math.max(0, room - displayWidth(text)));
-        const painted = paintOf(column)?.(text) ?? text;
-        return column.align === "right" ? padding + painted : painted + padding;
+      .map((each) => {
+        const text = truncateToWidth(textOf(each), each.width);
+        const padding = " ".repeat(Math.max(0, each.width - displayWidth(text)));
+        const painted = paintOf(each.column)?.(text) ?? text;
+        return each.column.align === "right" ? padding + painted : painted + padding;
       })
       .join(gap)
       .trimEnd();
   const heading = line(
-    columns.map(({ title }) => title),
+    ({ column }) => column.title,
     () => undefined,
   );
   return [
     shown.length < columns.length ? `${heading}${gap}…` : heading,
-    ...rows.map((row, r) => line(cells[r] ?? [], (column) => column.paint?.(row))),
+    ...rows.map((row, r) =>
+      line(
+        ({ texts }) => texts[r] ?? "",
+        (column) => column.paint?.(row),
+      ),
+    ),
   ];
 }
 
-/** The widths of as many columns, from the left, as fit. */
-function fit<T>(columns: readonly Column<T>[], natural: readonly number[], width: number): number[] {
-  for (let count = columns.length; count > 1; count -= 1) {
-    const widths = natural.slice(0, count);
-    const mark = count < columns.length ? gap.length + 1 : 0;
-    let excess = widths.reduce((sum, each) => sum + each, 0) + gap.length * (count - 1) + mark - width;
-    for (let index = count - 1; index >= 0 && excess > 0; index -= 1) {
-      const room = widths[index] ?? 0;
-      const least = columns[index]?.align === "right" ? room : (columns[index]?.minWidth ?? 8);
-      const cut = Math.min(excess, Math.max(0, room - least));
-      widths[index] = room - cut;
-      excess -= cut;
+interface SizedColumn<T> {
+  readonly column: Column<T>;
+  readonly texts: readonly string[];
+  readonly width: number;
+}
+
+/** As many columns as fit, with their widths. */
+function fit<T>(all: readonly SizedColumn<T>[], width: number): readonly SizedColumn<T>[] {
+  const shown = [...all];
+  for (; shown.length > 1; shown.splice(leastImportant(shown), 1)) {
+    const mark = shown.length < all.length ? gap.length + 1 : 0;
+    let excess = shown.reduce((sum, each) => sum + each.width, 0) + gap.length * (shown.length - 1) + mark - width;
+    const cut = shown.map((each) => each.width);
+    for (let index = shown.length - 1; index >= 0 && excess > 0; index -= 1) {
+      const room = cut[index] ?? 0;
+      const column = shown[index]?.column;
+      const least = column?.align === "right" ? room : (column?.minWidth ?? 8);
+      const less = Math.min(excess, Math.max(0, room - least));
+      cut[index] = room - less;
+      excess -= less;
     }
-    if (excess <= 0) return widths;
+    if (excess <= 0) return shown.map((each, index) => ({ ...each, width: cut[index] ?? 0 }));
   }
-  return [Math.max(1, Math.min(natural[0] ?? 0, width))];
+  return shown.map((each) => ({ ...each, width: Math.max(1, Math.min(each.width, width)) }));
+}
+
+function leastImportant<T>(columns: readonly SizedColumn<T>[]): number {
+  let found = columns.length - 1;
+  columns.forEach(({ column }, index) => {
+    const least = columns[found]?.column.importance ?? 1;
+    const importance = column.importance ?? 1;
+    if (importance < least || (importance === least && index > found)) found = index;
+  });
+  return found;
 }
 
 /** A name, a value that may hold text of a peer, and the colour of the value. */
 export type Field = readonly [name: string, value: string, paint?: Paint];
 
-/** Lines of names and values, aligned. Values are shown in full, and escaped. */
+/** Lines of names and values, aligned. Values are shown in full, wrapped at the width of the terminal, and escaped. */
 export function renderFields(fields: readonly Field[], screen: Screen, indent = "  "): string[] {
   const width = Math.max(0, ...fields.map(([name]) => name.length));
-  return fields.map(([name, value, paint]) => {
-    const text = printableText(value);
-    return `${indent}${screen.palette.faint(name.padEnd(width))}  ${paint?.(text) ?? text}`;
-  });
+  const room = screen.width === undefined ? undefined : screen.width - indent.length - width - gap.length;
+  return fields.flatMap(([name, value, paint]) =>
+    wrapHard(printableText(value, maxCellLength), room).map((text, index) => {
+      const label = screen.palette.faint((index === 0 ? name : "").padEnd(width));
+      return `${indent}${label}${gap}${paint?.(text) ?? text}`;
+    }),
+  );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { twoColumns, wrap } from "./text-layout.js";
+import { displayWidth, twoColumns, wrap, wrapHard } from "./text-layout.js";
 
 test("breaks lines at spaces to fit the width", () => {
   expect(wrap("one two three four", 11, "  ")).toEqual(["  one two", "  three", "  four"]);
@@ -11,6 +11,17 @@ test("keeps a word that is wider than the width on its own line", () => {
 
 test("returns one line without a width", () => {
   expect(wrap("one two", undefined, "> ")).toEqual(["> one two"]);
+});
+
+test("breaks words that are wider than the width, also wide characters", () => {
+  expect(wrapHard(`see ${"x".repeat(50)} end`, 20)).toEqual([
+    "see",
+    "x".repeat(20),
+    "x".repeat(20),
+    `${"x".repeat(10)} end`,
+  ]);
+  for (const line of wrapHard("日本語".repeat(20), 21)) expect(displayWidth(line)).toBeLessThanOrEqual(21);
+  expect(wrapHard("one two three four five", 5)).toEqual(["one two three four five"]);
 });
 
 const rows = [

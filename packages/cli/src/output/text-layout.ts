@@ -65,6 +65,43 @@ export function wrap(text: string, width: number | undefined, indent: string): s
   return [...lines, line].map((each) => indent + each);
 }
 
+const minWrapWidth = 20;
+
+/**
+ * The text in lines of at most `width` columns, broken at spaces, and within words that are longer than a line. Without a width, or if it is
+ * too small to be readable, one line.
+ */
+export function wrapHard(text: string, width: number | undefined): string[] {
+  if (width === undefined || width < minWrapWidth || displayWidth(text) <= width) return [text];
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ").flatMap((each) => piecesOf(each, width))) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line !== "" && displayWidth(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line];
+}
+
+function piecesOf(word: string, width: number): string[] {
+  const pieces: string[] = [];
+  let piece = "";
+  let used = 0;
+  for (const character of word) {
+    const next = widthOf(character);
+    if (used + next > width) {
+      pieces.push(piece);
+      piece = "";
+      used = 0;
+    }
+    piece += character;
+    used += next;
+  }
+  return [...pieces, piece];
+}
+
 /** A term and what it means. */
 export type Meaning = readonly [term: string, text: string];
 

@@ -13,7 +13,8 @@ test("reports the number of responses on standard error while a command reads fo
     env: {},
     now: () => new Date(),
   };
-  const { source, end } = watchReads(connection, io, 1);
+  const { watch, end } = watchReads(io, 1);
+  const source = watch(connection);
   await source.getServers();
   await source.getTopChannels();
   await expect.poll(() => stderr).toContain("progress: 2  responses read so far; Ctrl-C prints what was read\n");

@@ -1,11 +1,15 @@
-import { type ChannelzConnection, ChannelzError } from "@wirescope/channelz";
+import { ChannelzError, type Gathered, gatherOrigins, type OriginSource, type Source } from "@wirescope/channelz";
+import { noneResponds } from "@wirescope/channelz/client";
+import type { Snapshot } from "@wirescope/channelz/timeline";
 import type { Io } from "../io.js";
+import { parseCount } from "../option-values.js";
 import { createProgressLine } from "../output/progress-line.js";
 import type { Screen } from "../output/screen.js";
 
-/** What a command that reads a peer works with. */
+/** What a command that reads processes works with. */
 export interface ReadTask<V = JsonValue> {
-  readonly source: ChannelzConnection;
+  /** Each process. The origin is empty if there is only one. */
+  readonly targets: readonly OriginSource[];
   readonly screen: Screen;
   /** The values of its options. */
   readonly values: V;
@@ -18,13 +22,8 @@ interface JsonValue {
   readonly json: boolean;
 }
 
-/** The values of a command that lists objects. */
-export interface ListValues extends JsonValue {
-  readonly limit: string | undefined;
-}
-
 /** What was read, and why reading stopped early if it did. */
-interface Partial<T> {
+export interface Partial<T> {
   readonly items: readonly T[];
   readonly stoppedBy?: ChannelzError | undefined;
 }
@@ -41,22 +40,78 @@ export async function readUntilStopped<T>(walk: AsyncIterable<T>): Promise<Parti
   return { items };
 }
 
+/** The value of `--max-objects`. */
+export function parseMaxObjects(values: { readonly "max-objects": string | undefined }): number | undefined {
+  return parseCount(values["max-objects"], "--max-objects");
+}
+
+/**
+ * Reads every target at once. If there is one only, or if none responds, rejects with the reason. Otherwise targets that do not respond have
+ * an error in the result.
+ */
+export async function readTargets<T>(
+  { targets, signal }: Pick<ReadTask, "targets" | "signal">,
+  read: (source: Source, signal: AbortSignal, target: OriginSource) => Promise<T>,
+): Promise<Gathered<T>[]> {
+  const [only] = targets;
+  if (only !== undefined && targets.length === 1) {
+    return [{ origin: only, value: await read(only.source, signal, only) }];
+  }
+  const gathered = await gatherOrigins(targets, read, { signal });
+  if (gathered.every(({ error }) => error !== undefined)) throw noneResponds(targets, gathered[0]?.error);
+  return gathered;
+}
+
 /** Throws if reading stopped early: to be called when everything that was read has been printed. */
 export function assertComplete(stoppedBy: ChannelzError | undefined): void {
   if (stoppedBy === undefined) return;
   throw new ChannelzError(stoppedBy.code, `The output is partial. ${stoppedBy.message}`, { cause: stoppedBy });
 }
 
-/** A connection whose reads are counted while a command runs. */
+/** Throws if a target did not respond: to be called when everything that was read has been printed. */
+export function assertAllRespond(gathered: readonly Gathered<unknown>[]): void {
+  const failed = gathered.flatMap(({ error }) => error ?? []);
+  const [first] = failed;
+  if (first === undefined) return;
+  throw new ChannelzError(
+    first.code,
+    failed.length === 1
+      ? `1 of ${gathered.length} targets did not respond. ${first.message}`
+      : `${failed.length} of ${gathered.length} targets did not respond. The first: ${first.message}`,
+    { cause: first },
+  );
+}
+
+/** Throws if a target did not respond, or reading stopped early: to be called when everything that was read has been printed. */
+export function assertSnapshotComplete({ origins, stoppedBy }: Snapshot): void {
+  const failed = origins.filter(({ error }) => error !== undefined && error !== stoppedBy);
+  if (stoppedBy !== undefined) throw partialRead(stoppedBy, origins);
+  if (failed.length === 0) return;
+  const first = failed[0]?.error ?? "";
+  throw new ChannelzError(
+    "PEER_UNAVAILABLE",
+    failed.length === 1
+      ? `1 of ${origins.length} targets did not respond. ${first}`
+      : `${failed.length} of ${origins.length} targets did not respond. The first: ${first}`,
+  );
+}
+
+/** The error of a read that stopped early. A higher limit is advised only if a limit ended it, not a target that does not respond. */
+export function partialRead(stoppedBy: string, origins: Snapshot["origins"]): ChannelzError {
+  const isSilent = origins.some(({ error }) => error === stoppedBy);
+  return new ChannelzError(isSilent ? "PEER_UNAVAILABLE" : "LIMIT_REACHED", `The output is partial. ${stoppedBy}`);
+}
+
+/** Sources whose reads are counted while a command runs. */
 interface WatchedReads {
-  readonly source: ChannelzConnection;
+  /** The source, with its reads counted. */
+  watch(source: Source): Source;
   /** Removes the progress line. */
   end(): void;
 }
 
 /** Shows progress on standard error while reading takes longer than a person expects. */
 export function watchReads(
-  connection: ChannelzConnection,
   io: Io,
   // A person at a terminal wonders sooner, and a line that is overwritten does not fill a log.
   intervalMs: number = io.stderr.isTTY ? 2000 : 10_000,
@@ -75,16 +130,15 @@ export function watchReads(
       return response;
     };
   return {
-    source: {
-      ...connection,
-      getTopChannels: counted(connection.getTopChannels),
-      getServers: counted(connection.getServers),
-      getServer: counted(connection.getServer),
-      getServerSockets: counted(connection.getServerSockets),
-      getChannel: counted(connection.getChannel),
-      getSubchannel: counted(connection.getSubchannel),
-      getSocket: counted(connection.getSocket),
-    },
+    watch: (source) => ({
+      getTopChannels: counted(source.getTopChannels),
+      getServers: counted(source.getServers),
+      getServer: counted(source.getServer),
+      getServerSockets: counted(source.getServerSockets),
+      getChannel: counted(source.getChannel),
+      getSubchannel: counted(source.getSubchannel),
+      getSocket: counted(source.getSocket),
+    }),
     end() {
       clearInterval(timer);
       line.end();

@@ -2,6 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import {
   type Channel,
   ChannelzError,
+  createOriginIds,
+  type OriginSource,
   type Server,
   type Socket,
   type Source,
@@ -23,7 +25,8 @@ import { channelLines, serverLines, socketLines } from "../output/describe.js";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
 import type { Screen } from "../output/screen.js";
-import { assertComplete, type ReadTask } from "./read-task.js";
+import { UsageError } from "../usage-error.js";
+import { assertAllRespond, assertComplete, type ReadTask, readTargets } from "./read-task.js";
 
 /** An object that an id names: some peers number each kind separately, so there may be one of each kind. */
 type Found =
@@ -32,42 +35,81 @@ type Found =
   | { readonly kind: "server"; readonly object: Server }
   | { readonly kind: "socket"; readonly object: Socket };
 
-/** Prints all about one object. */
-export async function readObject({
-  source,
-  screen,
-  values,
-  positionals,
-  signal,
-}: ReadTask<{ readonly json: boolean; readonly kind: string | undefined }>): Promise<void> {
-  const id = parseId(positionals[0] ?? "", "The argument");
-  // A kind that the user names is asked for directly. Other kinds are not tried: the peer would count each as a failed call.
+/** Prints all about one object. Among several targets, an id without the name of one is looked up in all of them. */
+export async function readObject(
+  task: ReadTask<{ readonly json: boolean; readonly kind: string | undefined }>,
+): Promise<void> {
+  const { screen, values } = task;
+  const { id, targets } = findTargets(task.positionals[0] ?? "", task.targets);
   const named = objectKinds.find((kind) => kind === values.kind);
+  const gathered = await readTargets({ ...task, targets }, (source, signal) => readKinds(source, id, named, signal));
+  const found = gathered.flatMap(({ origin, value }) =>
+    (value?.found ?? []).map((each) => ({ origin: task.targets.length > 1 ? origin : undefined, ...each })),
+  );
+  const failures = gathered.flatMap(({ value }) => value?.failures ?? []);
+  if (found.length === 0) {
+    assertAllRespond(gathered);
+    throw failures[0] ?? notFound(targets, id, named);
+  }
+  if (values.json) {
+    const json = found.map(({ origin, ...each }) => ({
+      ...(origin === undefined ? {} : { origin: origin.origin }),
+      ...toJson(each),
+    }));
+    screen.printAll(json.map((each) => formatJson(each)));
+  } else {
+    found.forEach(({ origin, ...each }, index) => {
+      if (index > 0) screen.print("");
+      if (origin !== undefined) screen.print(screen.palette.faint(printableText(origin.origin)));
+      screen.printAll(describe(each, screen));
+    });
+  }
+  assertComplete(failures[0]);
+  assertAllRespond(gathered);
+}
+
+/** What an argument names: `17`, `17@orders`, or an id of a merged Source; and the targets that can have it. */
+function findTargets(
+  argument: string,
+  all: readonly OriginSource[],
+): { readonly id: bigint; readonly targets: readonly OriginSource[] } {
+  const [, digits = argument, origin] = /^(\d+)@(.+)$/.exec(argument) ?? [];
+  const id = parseId(digits, "The argument");
+  if (origin !== undefined) {
+    const targets = all.filter((target) => target.origin === origin || target.target === origin);
+    if (targets.length > 0) return { id, targets };
+    throw new UsageError(`No target has the name "${printableText(origin, 80)}".`);
+  }
+  const merged = all.length > 1 ? createOriginIds(all.map((target) => target.origin)).decode(id) : undefined;
+  if (merged === undefined) return { id, targets: all };
+  return { id: merged.id, targets: all.filter((target) => target.origin === merged.origin) };
+}
+
+/** The objects of one target with this id. */
+async function readKinds(
+  source: Source,
+  id: bigint,
+  named: ObjectKind | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly found: readonly Found[]; readonly failures: readonly ChannelzError[] }> {
+  // A kind that the user names is asked for directly. Other kinds are not tried: the peer would count each as a failed call.
   const kinds = named === undefined ? await findKinds(source, id, { signal }) : [named];
   const found: Found[] = [];
-  const failures: { readonly kind: ObjectKind; readonly error: ChannelzError }[] = [];
+  const failures: ChannelzError[] = [];
   for (const kind of kinds) {
     try {
       const object = await read(source, kind, id);
       if (object !== undefined) found.push(object);
     } catch (error) {
       if (!ChannelzError.is(error)) throw error;
-      if (error.code !== "NOT_FOUND") failures.push({ kind, error });
+      if (error.code !== "NOT_FOUND") failures.push(error);
     }
   }
-  if (found.length === 0) throw failures[0]?.error ?? notFound(source.target, id, named);
-  if (values.json) screen.printAll(found.map((each) => formatJson(toJson(each))));
-  else {
-    found.forEach((each, index) => {
-      if (index > 0) screen.print("");
-      screen.printAll(describe(each, screen));
-    });
-  }
-  assertComplete(failures[0]?.error);
+  return { found, failures };
 }
 
-function notFound(target: string, id: bigint, kind: ObjectKind | undefined): ChannelzError {
-  const peer = printableText(target);
+function notFound(targets: readonly OriginSource[], id: bigint, kind: ObjectKind | undefined): ChannelzError {
+  const peer = targets.length === 1 ? printableText(targets[0]?.target ?? "") : `Each of the ${targets.length} targets`;
   return new ChannelzError(
     "NOT_FOUND",
     kind === undefined

@@ -1,34 +1,58 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { readTree, type TreeNode } from "@wirescope/channelz";
+import { type OriginSource, readTree, type Tree, type TreeNode } from "@wirescope/channelz";
 import { ChannelSchema, ServerSchema, SocketSchema, SubchannelSchema } from "@wirescope/channelz/client";
-import { printableText } from "@wirescope/channelz/internal";
-import { parseLimit } from "../option-values.js";
-import { formatAddress } from "../output/address.js";
+import { formatAddress, printableText, stateName } from "@wirescope/channelz/internal/text";
 import { formatJson } from "../output/json.js";
 import { messageToJson } from "../output/message-json.js";
 import type { Screen } from "../output/screen.js";
-import { stateName, statePaint } from "../output/state.js";
+import { statePaint } from "../output/state.js";
 import { displayWidth, truncateToWidth } from "../output/text-layout.js";
-import { assertComplete, type ListValues, type ReadTask } from "./read-task.js";
+import { assertAllRespond, assertComplete, parseMaxObjects, type ReadTask, readTargets } from "./read-task.js";
 
-/** Draws channels with all below them, and servers with their sockets. */
-export async function readWholeTree({ source, screen, values, signal }: ReadTask<ListValues>): Promise<void> {
-  const tree = await readTree(source, { signal, maxObjects: parseLimit(values.limit) });
-  const { channels, servers, isComplete, stoppedBy } = tree;
+/** The values of `tree`. */
+export interface TreeValues {
+  readonly json: boolean;
+  readonly "max-objects": string | undefined;
+}
+
+/** Draws channels with all below them, and servers with their sockets, of each target. */
+export async function readWholeTree(task: ReadTask<TreeValues>): Promise<void> {
+  const { screen, values } = task;
+  const maxObjects = parseMaxObjects(values);
+  const gathered = await readTargets(task, (source, signal) => readTree(source, { signal, maxObjects }));
+  const isMany = gathered.length > 1;
   if (values.json) {
-    screen.print(
-      formatJson({
-        channels: channels.map(nodeToJson),
-        servers: servers.map(nodeToJson),
-        isComplete,
-        ...(stoppedBy === undefined ? {} : { stoppedBy: stoppedBy.message }),
-      }),
-    );
+    const trees = gathered.map(({ origin, value, error }) => ({
+      ...(isMany ? { origin: origin.origin, target: origin.target } : {}),
+      ...(value === undefined ? { error: error?.message ?? "" } : treeToJson(value)),
+    }));
+    screen.print(formatJson(isMany ? trees : (trees[0] ?? {})));
   } else {
-    draw("channels", channels, screen);
-    draw("servers", servers, screen);
+    for (const { origin, value, error } of gathered) {
+      if (isMany) screen.print(screen.palette.strong(printableText(originTitle(origin))));
+      if (value === undefined) screen.print(screen.palette.bad(`  ${printableText(error?.message ?? "", 1000)}`));
+      else {
+        draw("channels", value.channels, screen);
+        draw("servers", value.servers, screen);
+      }
+    }
   }
-  assertComplete(stoppedBy);
+  assertComplete(gathered.find(({ value }) => value?.stoppedBy !== undefined)?.value?.stoppedBy);
+  assertAllRespond(gathered);
+}
+
+/** The name of a target, with its address if that differs. */
+function originTitle({ origin, target }: OriginSource): string {
+  return origin === target ? target : `${origin} (${target})`;
+}
+
+function treeToJson({ channels, servers, isComplete, stoppedBy }: Tree): JsonObject {
+  return {
+    channels: channels.map(nodeToJson),
+    servers: servers.map(nodeToJson),
+    isComplete,
+    ...(stoppedBy === undefined ? {} : { stoppedBy: stoppedBy.message }),
+  };
 }
 
 function draw(title: string, nodes: readonly TreeNode[], screen: Screen): void {
@@ -44,13 +68,16 @@ function drawNodes(nodes: readonly TreeNode[], indent: string, screen: Screen): 
   });
 }
 
+/** A peer may send megabytes as a name. */
+const maxTextLength = 10_000;
+
 type Part = readonly [text: string, paint?: (text: string) => string];
 
 function drawLine(lead: string, parts: readonly Part[], { palette, width }: Screen): string {
   let room = width === undefined ? Number.POSITIVE_INFINITY : width - lead.length;
   const shown = parts.map(([text, paint], index) => {
     const gap = index === 0 ? "" : "  ";
-    const kept = truncateToWidth(gap + printableText(text), room);
+    const kept = truncateToWidth(gap + printableText(text, maxTextLength), room);
     room -= displayWidth(kept);
     return paint?.(kept) ?? kept;
   });

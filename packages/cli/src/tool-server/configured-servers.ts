@@ -33,7 +33,7 @@ export interface ConfiguredServers extends AsyncDisposable {
   readonly secrets: SecretRegistry;
   /** The connection to a server. Asks for trust where that is needed. */
   open(name: string): Promise<Connection>;
-  /** All that OAuth is about a server; undefined if its entry brings its own credential. */
+  /** The OAuth session of the server; undefined if its entry has another credential. */
   oauth(name: string): Promise<OAuthSession | undefined>;
   /** Where tokens rest. */
   readonly vault: Vault;
@@ -100,7 +100,7 @@ export async function openConfiguredServers(
       vault: observed?.stage(vault) ?? vault,
       observer: observed?.observer,
       profile,
-      // Who types a url asks for a sign-in as well; without a terminal, the link is printed as `login` does.
+      // A url on the command line is also a request to sign in. Without a terminal, the link is printed as `login` does.
       signIn: observed === undefined && (asksPerson || values.adHoc !== undefined) ? personAtTerminal(io) : undefined,
       allowInsecureLoopback: values["allow-insecure-loopback"],
       overrides,
@@ -140,7 +140,7 @@ export async function openConfiguredServers(
   };
 }
 
-/** Where nobody signs in there is nothing to warn of. */
+/** Prints nothing: without a sign-in there is nothing to warn about. */
 function unneededVault(): Vault {
   const summary = "No server here uses OAuth, so no tokens are stored.";
   return { ...createMemoryVault(), describe: () => ({ kind: "memory", summary }) };

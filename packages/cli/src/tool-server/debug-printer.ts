@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { printableText } from "@wirescope/channelz/internal";
+import { stateText } from "@wirescope/gateway/internal/status-text";
 import type {
   ConnectionInfo,
   Ending,
@@ -10,7 +11,6 @@ import type {
 } from "@wirescope/tool-server";
 import type { CredentialDescription, HeaderDescription } from "@wirescope/tool-server/auth";
 import type { Io } from "../io.js";
-import { stateText } from "../output/server-status.js";
 
 /** Prints to standard error what tool servers do, until the returned function is called. */
 export function printDebug(io: Io, prefix: string): () => void {
@@ -22,7 +22,7 @@ export function printDebug(io: Io, prefix: string): () => void {
 }
 
 /**
- * Reports what tool servers do, line by line, until the returned function is called. All that they publish has its secrets
+ * Reports what tool servers do, line by line, until the returned function is called. Everything that they publish has its secrets
  * taken out already, and of headers only the names are known here.
  */
 export function followDebug(prefix: string, onLine: (server: string, line: string) => void): () => void {

@@ -12,7 +12,7 @@ import {
 import { inputPrefix, inputVariable } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 
-/** Where the values of inputs come from. */
+/** The source of input values. */
 export interface InputValuesOptions {
   readonly configuration: Pick<Configuration, "entries" | "inputs">;
   /** The file that the configuration is in: each has its own values. */
@@ -35,7 +35,7 @@ export interface InputValues {
   ask(id: string): Promise<boolean>;
   /** Deletes a value. Resolves with whether there was one. */
   forget(id: string): Promise<boolean>;
-  /** Where the value of an input comes from: `variable`, `vault` or nowhere. */
+  /** The source of an input's value: `variable`, `vault` or none. */
   sourceOf(id: string): Promise<"variable" | "vault" | undefined>;
 }
 

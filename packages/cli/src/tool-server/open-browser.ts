@@ -17,7 +17,7 @@ const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {
 
 /** Whether a browser can be opened for the person who is asked. */
 export function hasBrowser({ env }: Pick<Io, "env">, platform: string = process.platform): boolean {
-  // Who sets it means it, also over SSH: editors do so that bring the url to where the person is.
+  // If BROWSER is set, use it even over SSH: some editors set it to open the URL on the user's machine.
   if (platform === "linux" && env.BROWSER) return true;
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
   if (platform === "linux") return Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);

@@ -87,7 +87,11 @@ export function withAdHocServer<T extends ServerValues>(values: T, adHoc: AdHocS
 }
 
 /** The options by which another command finds the same servers, for commands in advice. */
-export function sameServers({ config, "plugin-root": root, adHoc }: ServerValues): string[] {
+export function sameServers({
+  config,
+  "plugin-root": root,
+  adHoc,
+}: Partial<Pick<ServerValues, "config" | "plugin-root" | "adHoc">>): string[] {
   if (adHoc !== undefined) return [];
   return [
     ...(config === undefined ? [] : ["--config", config]),

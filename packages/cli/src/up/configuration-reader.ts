@@ -20,6 +20,7 @@ import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { approvalsOf, createTrustAsker, policyOf } from "../tool-server/ask-for-trust.js";
+import { isGatewayEntry } from "../tool-server/gateway-entry.js";
 import { openInputValues, usesInputs } from "../tool-server/input-values.js";
 import { assertReadable, lostEntries, readable, readVariables } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
@@ -96,8 +97,9 @@ export function createConfigurationReader(
           const allowInsecureLoopback = values["allow-insecure-loopback"];
           // A literal value in one file is not redacted in the text about servers of another.
           const options = { allowInsecureLoopback, secrets: secrets.scope() };
-          const configuration = await readable(() => readConfiguration(file, options));
-          assertReadable(configuration, file);
+          const parsed = await readable(() => readConfiguration(file, options));
+          assertReadable(parsed, file);
+          const configuration = { ...parsed, entries: parsed.entries.filter((entry) => !isGatewayEntry(entry)) };
           const pluginRoot = pluginRootOf(file);
           const evaluate = async (entry: Entry, known: Variables): Promise<TrustDecision> => {
             const policy = await policyOf(io);

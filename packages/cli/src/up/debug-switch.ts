@@ -1,6 +1,6 @@
 import type { DebugSwitch, ServerStatus } from "@wirescope/gateway";
+import { stateText } from "@wirescope/gateway/internal/status-text";
 import { channelPrefix } from "@wirescope/tool-server";
-import { stateText } from "../output/server-status.js";
 import { describeHeaders, followDebug } from "../tool-server/debug-printer.js";
 
 export interface DebugSwitchOptions {

@@ -1,7 +1,7 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { GatewayEvent, GatewayListener, GatewayListenOptions } from "@wirescope/gateway";
+import { stateText } from "@wirescope/gateway/internal/status-text";
 import type { Io } from "../io.js";
-import { stateText } from "../output/server-status.js";
 
 /** What the log shows: the events of a gateway, and what debug mode adds. */
 type LogEvent = GatewayEvent | { readonly kind: "debug"; readonly server: string; readonly text: string };

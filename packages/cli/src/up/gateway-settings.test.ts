@@ -2,8 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { gatewaySettingsPath } from "../gateway-settings-path.js";
 import { UsageError } from "../usage-error.js";
-import { gatewaySettingsPath, readGatewaySettings } from "./gateway-settings.js";
+import { readGatewaySettings } from "./gateway-settings.js";
 
 let folder: string;
 let file: string;
@@ -25,22 +26,25 @@ test("reads tools, limits and settings of servers, with comments", () => {
     // what the agent may do
     "tools": { "github": { "allow": ["search_*"], "deny": ["*_secret"] }, "mail": {}, },
     "limits": { "clientRate": 2.5, "callIdleMs": 5000 },
-    "servers": { "charts": { "prefix": "never", "era": "legacy" } }
+    "servers": { "charts": { "prefix": "never", "era": "legacy" } },
+    "configurations": ["/home/someone/.cursor/mcp.json"]
   }`;
   expect(read(text)).toEqual({
     tools: { github: { allow: ["search_*"], deny: ["*_secret"] }, mail: {} },
     limits: { clientRate: 2.5, callIdleMs: 5000 },
     servers: { charts: { prefix: "never", era: "legacy" } },
+    configurations: ["/home/someone/.cursor/mcp.json"],
   });
-  expect(read("{}")).toEqual({ tools: {}, limits: {}, servers: {} });
+  expect(read("{}")).toEqual({ tools: {}, limits: {}, servers: {}, configurations: [] });
 });
 
 test("uses defaults if the settings file is missing, unless an option names it", () => {
-  expect(readGatewaySettings(file, false)).toEqual({ tools: {}, limits: {}, servers: {} });
+  expect(readGatewaySettings(file, false)).toEqual({ tools: {}, limits: {}, servers: {}, configurations: [] });
   expect(readGatewaySettings("/dev/null/.config/wirescope/gateway.json", false)).toEqual({
     tools: {},
     limits: {},
     servers: {},
+    configurations: [],
   });
   expect(() => readGatewaySettings(file, true)).toThrow("cannot be read (ENOENT)");
   expect(gatewaySettingsPath(undefined, { env: { HOME: "/h" } })).toBe("/h/.config/wirescope/gateway.json");
@@ -52,6 +56,8 @@ test.each([
   ["[]", "1:1: The file must be an object."],
   ['{\n  "tool": {}\n}', '2:3: Unknown setting "tool". Did you mean tools?'],
   ['{"tools": []}', "1:11: tools must be an object."],
+  ['{"configurations": "a"}', "1:20: configurations must be a list of files."],
+  ['{"configurations": ["a.json"]}', "1:21: configurations must contain only absolute paths."],
   ['{"tools": {"a": ["x"]}}', '1:17: tools of "a" must be an object.'],
   ['{"tools": {"a": {"alow": ["x"]}}}', '1:18: Unknown list of tools "alow". Did you mean allow?'],
   ['{"tools": {"a": {"allow": "x"}}}', "1:27: allow must be a list of tool names."],

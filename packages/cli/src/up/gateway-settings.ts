@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute } from "node:path";
 import type { Filters, GatewayLimits, ServerSettings, SettingsByServer, ToolFilter } from "@wirescope/gateway";
 import type { JsonMember, Position } from "@wirescope/tool-server/internal/json";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
+import { gatewaySettingsPath } from "../gateway-settings-path.js";
 import type { Io } from "../io.js";
 import { JsoncError, membersOf, parseJsonc } from "../jsonc/parse-jsonc.js";
 import type { OptionValues } from "../options.js";
@@ -18,10 +18,12 @@ interface GatewaySettings {
   readonly limits: Partial<GatewayLimits>;
   /** Settings of servers, by name. */
   readonly servers: SettingsByServer;
+  /** Configuration files of other programs that the gateway uses too. */
+  readonly configurations: readonly string[];
 }
 
 /** The defaults. */
-const noSettings: GatewaySettings = { tools: {}, limits: {}, servers: {} };
+const noSettings: GatewaySettings = { tools: {}, limits: {}, servers: {}, configurations: [] };
 
 const serverSettings = { prefix: ["always", "never"], era: ["auto", "legacy"] } as const;
 
@@ -43,14 +45,6 @@ export const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
   listeners: "event streams of clients at once",
   tasks: "tasks of one client on one server; above it, the one used least recently is forgotten",
 };
-
-/** Where the settings are: the file that is named, else `wirescope/gateway.json` of the configuration folder. */
-export function gatewaySettingsPath(named: string | undefined, { env }: Pick<Io, "env">): string {
-  if (named !== undefined) return resolve(named);
-  const configured = env.XDG_CONFIG_HOME ?? "";
-  const base = isAbsolute(configured) ? configured : join(env.HOME || homedir(), ".config");
-  return join(base, "wirescope", "gateway.json");
-}
 
 /** Reads the settings; the defaults if there is no file, unless it `isNeeded`. Throws a UsageError with the position of a mistake. */
 export function readGatewaySettings(path: string, isNeeded: boolean): GatewaySettings {
@@ -116,18 +110,23 @@ function parseSettings(text: string): GatewaySettings {
     return settings as ServerSettings;
   };
 
-  const result: { tools: Filters; limits: Partial<GatewayLimits>; servers: SettingsByServer } = {
-    tools: {},
-    limits: {},
-    servers: {},
+  const pathsOf = ({ key, value }: JsonMember): string[] => {
+    if (value.kind !== "array") return fail(value, `${key} must be a list of files.`);
+    return value.items.map((item) => {
+      if (item.kind === "string" && isAbsolute(item.value)) return item.value;
+      return fail(item, `${key} must contain only absolute paths.`);
+    });
   };
+
+  const result: { -readonly [Key in keyof GatewaySettings]: GatewaySettings[Key] } = { ...noSettings };
   for (const member of membersOf(parseJsonc(text).root, "The file")) {
     const inner = (): readonly JsonMember[] => membersOf(member.value, member.key);
     if (member.key === "tools") result.tools = Object.fromEntries(inner().map((one) => [one.key, filterOf(one)]));
     else if (member.key === "limits") result.limits = Object.fromEntries(inner().map((one) => [one.key, limitOf(one)]));
     else if (member.key === "servers")
       result.servers = Object.fromEntries(inner().map((one) => [one.key, settingsOf(one)]));
-    else unknown(member, "setting", ["tools", "limits", "servers"]);
+    else if (member.key === "configurations") result.configurations = pathsOf(member);
+    else unknown(member, "setting", Object.keys(noSettings));
   }
   return result;
 }

@@ -4,6 +4,7 @@ import type { GatewayListenOptions } from "@wirescope/gateway";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { findGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
+import { parsePort } from "../option-values.js";
 import type { OptionValues } from "../options.js";
 import { pemFileOf } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";
@@ -12,8 +13,6 @@ import { defaultPort, type upOptions } from "./up-options.js";
 /** The listen address and access rules from the options. Throws a UsageError. */
 export function listenOptionsOf(values: OptionValues<typeof upOptions>): GatewayListenOptions {
   const { host, cert, key, port = String(defaultPort) } = values;
-  if (!/^\d+$/.test(port) || Number(port) > 65_535)
-    throw new UsageError(`--port must be a number from 0 to 65535, not "${port}".`);
   if ((cert === undefined) !== (key === undefined)) throw new UsageError("--cert and --key must be used together.");
   const ca = pemFileOf(values["client-ca"], "--client-ca");
   const certificate = pemFileOf(cert, "--cert");
@@ -24,7 +23,7 @@ export function listenOptionsOf(values: OptionValues<typeof upOptions>): Gateway
     throw new UsageError("--no-token and --token-file cannot be used together.");
   }
   return {
-    port: Number(port),
+    port: parsePort(port, "--port"),
     ...(host === undefined ? {} : { host }),
     ...(hasTls ? { tls: { cert: certificate, key: privateKey, ...(ca === undefined ? {} : { ca }) } } : {}),
     ...(values["token-file"] === undefined ? {} : { tokenFile: resolve(values["token-file"]) }),

@@ -1,9 +1,11 @@
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { printableText } from "@wirescope/channelz/internal";
 import type { GatewayListener } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
+import { createPageAccess, type PageAccess } from "@wirescope/gateway/internal/page";
 import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
@@ -13,6 +15,7 @@ import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { createScreen } from "../output/screen.js";
+import { pageFolder } from "../page-folder.js";
 import { startTelemetry } from "../telemetry/telemetry.js";
 import { approvalsOf } from "../tool-server/ask-for-trust.js";
 import { fileOf } from "../tool-server/loaded-configuration.js";
@@ -26,12 +29,10 @@ import { createEventLog, logCertificateChanges } from "./event-log.js";
 import { createSettingsReader } from "./gateway-settings.js";
 import { assertNoListenOptions, listenHint, listenOptionsOf } from "./listen-options.js";
 import { createLinkPage, printedLinks } from "./pages/link-page.js";
-import { createPageAccess, entrancePath, type PageAccess } from "./pages/page-access.js";
 import { linkPath } from "./pages/request-link.js";
-import { createEntrance } from "./pages/send-page.js";
+import { createSessionStore } from "./pages/session-file.js";
 import { createSignInLinks, signInForCalls } from "./pages/sign-in-links.js";
-import { createSignInPage, signInPathOf } from "./pages/sign-in-page.js";
-import { createStatusPage } from "./pages/status-page.js";
+import { createPlainPages } from "./pages/status-page.js";
 import type { StdioLog } from "./stdio/run-stdio.js";
 import { createServerCommands, type ServerCommands, type ToDo } from "./to-do.js";
 import { toolListsToDo } from "./tool-lists.js";
@@ -61,7 +62,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   };
   // Once: a second signal has its default effect and ends the process.
   process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
-  const files = values.demo ? [] : await filesOf(values.config);
+  const files = values.demo ? [] : await filesOf(values, io);
   const demo = files.length === 0 ? await openDemo() : undefined;
   try {
     const pipes = { input: process.stdin, output: process.stdout };
@@ -160,7 +161,17 @@ async function serve(
     say: (text) => void io.stderr.write(`wirescope: ${text}\n`),
     log: (reason) => onEvent?.({ kind: "defect", reason }),
   });
-  const access = createPageAccess();
+  const access = createPageAccess({
+    store:
+      listen === false
+        ? undefined
+        : createSessionStore(io.env, {
+            port: listen.port ?? 0,
+            host: listen.host ?? "",
+            files: files.map((file) => realpathSync(file)),
+            profile: values.profile ?? profileOf(io),
+          }),
+  });
   const proofKey = newProofKey();
   secrets.add(proofKey);
   const commands: ServerCommands = createServerCommands({
@@ -171,13 +182,11 @@ async function serve(
   });
   const links = createSignInLinks(() => gateway);
   const gateway: Gateway = await runGateway({
-    // The traffic of the demonstration has no user who could sign in.
-    signIn: demo === undefined ? signInForCalls(values, io, links.linkTo) : undefined,
+    // The traffic of the demonstration has no user who could sign in. The page asks its user.
+    signIn: demo === undefined ? signInForCalls(values, io, links.linkTo) : {},
+    page: { access, assets: pageFolder, plainPages: createPlainPages(() => gateway, commands) },
     pages: {
-      [entrancePath]: createEntrance(access, () => gateway.url?.startsWith("https:") ?? false),
       [linkPath]: createLinkPage(() => gateway, access),
-      [access.basePath]: createStatusPage(() => gateway, access, commands),
-      [signInPathOf(access)]: createSignInPage(() => gateway, access),
       [proofPath]: createProofPage(proofKey),
     },
     configurations: await reader.read(),
@@ -188,6 +197,7 @@ async function serve(
     servers: read.servers,
     limits,
     logsArguments: values["audit-arguments"],
+    capturesBodies: values.capture,
     onEvent,
     telemetry,
     debug,
@@ -254,14 +264,23 @@ async function serve(
   }
 }
 
-async function filesOf(named: readonly string[]): Promise<string[]> {
-  if (named.length > 0) return Promise.all(named.map(fileOf));
-  try {
-    return [await findConfigurationFile(process.cwd())];
-  } catch (error) {
-    if (ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) return [];
+/** The named files; else that of the project, and those that the settings refer to. */
+async function filesOf(values: OptionValues<typeof upOptions>, io: Io): Promise<string[]> {
+  if (values.config.length > 0) return Promise.all(values.config.map(fileOf));
+  const own = await findConfigurationFile(process.cwd()).catch((error: unknown) => {
+    if (ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) return undefined;
     throw error;
+  });
+  const { configurations } = createSettingsReader(values, io, false).read();
+  const missing = configurations.filter((file) => !existsSync(file));
+  for (const file of missing) {
+    io.stderr.write(
+      `wirescope: ${printableText(file)}, which the settings refer to, does not exist. It is not used.\n`,
+    );
   }
+  const referred = configurations.filter((file) => !missing.includes(file));
+  if (own === undefined) return referred;
+  return [own, ...referred.filter((file) => realpathSync(file) !== realpathSync(own))];
 }
 
 function logForm(values: OptionValues<typeof upOptions>, { stderr }: Io): "pretty" | "json" | "off" {
@@ -344,7 +363,7 @@ function report(
   const links = printedLinks(io, access, gateway.url ?? "", commands);
   const title = isDemo ? "The gateway is running with demonstration servers." : "The gateway is running.";
   const token = tokenText(gateway, values, io, gatewayFile);
-  screen.printAll(upNotice(gateway, { commands, title, ...links, more, token }, screen));
+  screen.printAll(upNotice(gateway, { commands, title, ...links, more, token, isCapturing: values.capture }, screen));
 }
 
 /** Others may read a pipe, a journal or the log of a build, so without a terminal the token is printed only if it was asked for. */

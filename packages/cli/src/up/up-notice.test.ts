@@ -30,7 +30,7 @@ async function start(
   return gateway;
 }
 
-function noticeOf(gateway: Gateway): string {
+function noticeOf(gateway: Gateway, isCapturing = false): string {
   const nowhere = { write: () => true };
   const screen = createScreen({ stdout: nowhere, stderr: nowhere, env: {}, now: () => new Date() }, true);
   const commands = createServerCommands({
@@ -39,7 +39,7 @@ function noticeOf(gateway: Gateway): string {
     isDemo: false,
     fileOf: () => undefined,
   });
-  const words = { title: "Up.", page: "http://page", commands, signInOf: () => "", token: "", more: [] };
+  const words = { title: "Up.", page: "http://page", commands, signInOf: () => "", token: "", isCapturing, more: [] };
   return upNotice(gateway, words, screen).join("\n");
 }
 
@@ -47,6 +47,12 @@ test("says that there are no servers instead of printing an empty table", async 
   const notice = noticeOf(await start({}));
   expect(notice).toContain("No servers are configured.");
   expect(notice).not.toContain("AUTH");
+});
+
+test("says that arguments and results are captured, if they are", async () => {
+  const gateway = await start({});
+  expect(noticeOf(gateway)).not.toContain("Capture");
+  expect(noticeOf(gateway, true)).toContain("Capture   on for 15 minutes: arguments and results");
 });
 
 test("does not show a server that works without a sign-in as one that lacks it", async () => {

@@ -20,13 +20,15 @@ export interface NoticeContent {
   readonly signInOf: (server: string) => string;
   /** The token, if it may be printed; else where it is. */
   readonly token: string;
+  /** Whether arguments and results of calls are captured. */
+  readonly isCapturing: boolean;
   /** To-do entries in addition to those of the servers. */
   readonly more: readonly ToDo[];
 }
 
 /** What `wirescope up` prints when the gateway is ready: addresses, servers, the to-do list, and the next commands. */
 export function upNotice(gateway: Gateway, words: NoticeContent, screen: Screen): string[] {
-  const { commands, title, page, signInOf, token, more } = words;
+  const { commands, title, page, signInOf, token, isCapturing, more } = words;
   const { program } = commands;
   const { palette, width = proseWidth } = screen;
   const servers = gateway.servers();
@@ -36,6 +38,7 @@ export function upNotice(gateway: Gateway, words: NoticeContent, screen: Screen)
     ["Channelz", gateway.address ?? "-"],
     ["Page", page],
   ];
+  if (isCapturing) rows.push(["Capture", "on for 15 minutes: arguments and results of calls are kept in memory"]);
   const label = Math.max(...rows.map(([name]) => name.length));
   const lines = [title, "", ...rows.map(([name, text]) => `  ${palette.strong(name.padEnd(label))}  ${text}`), ""];
   if (servers.length === 0) lines.push("No servers are configured.", "");

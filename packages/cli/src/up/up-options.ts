@@ -82,6 +82,10 @@ const ownOptions = {
     type: "boolean",
     help: "include the arguments of calls in the audit file; they may contain secrets",
   },
+  capture: {
+    type: "boolean",
+    help: "capture arguments and results of calls for 15 minutes, redacted and in memory, for administrators of the page; the page can turn it on again",
+  },
   "env-file": {
     type: "string",
     multiple: true,

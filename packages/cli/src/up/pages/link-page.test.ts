@@ -1,12 +1,12 @@
 import type { Gateway } from "@wirescope/gateway/internal";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
+import { createPageAccess } from "@wirescope/gateway/internal/page";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
 import { UsageError } from "../../usage-error.js";
 import { createServerCommands } from "../to-do.js";
 import { createLinkPage, printedLinks } from "./link-page.js";
-import { createPageAccess } from "./page-access.js";
 import { linkPath, requestLink } from "./request-link.js";
 
 const commands = createServerCommands({
@@ -36,13 +36,18 @@ test("returns a fresh link only for the administrator's token", async () => {
   const running = { pid: process.pid, endpoint, channelz, adminToken };
   const ticketOf = (link: string): string => new URL(link).searchParams.get("ticket") ?? "";
 
-  const links = [await requestLink(running, undefined, undefined), await requestLink(running, "notes", undefined)];
-  const paths = links.map((link) => access.redeem(ticketOf(link), false)?.path);
-  expect(paths).toEqual([access.basePath, `${access.basePath}/sign-in?server=notes`]);
-  await expect(requestLink(running, "note", undefined)).rejects.toThrow('no server "note". Servers: notes.');
+  const links = [await requestLink(running), await requestLink(running, { server: "notes" })];
+  const entrances = links.map((link) => access.redeem(ticketOf(link), undefined, false));
+  const path = `/status/${entrances[1]?.key}/sign-in?server=notes`;
+  expect(entrances.map((entrance) => entrance?.path)).toEqual([undefined, path]);
+  const reader = access.redeem(ticketOf(await requestLink(running, { isReadOnly: true })), undefined, false);
+  expect(access.find(reader?.cookie.split(";")[0], undefined)?.rights).toBe("reader");
+  // A sign-in changes something, so its link has the rights of an administrator.
+  await expect(requestLink(running, { server: "notes", isReadOnly: true })).rejects.toThrow("can only read");
+  await expect(requestLink(running, { server: "note" })).rejects.toThrow('no server "note". Servers: notes.');
   // The token of clients is not enough.
   for (const wrong of [undefined, token]) {
-    await expect(requestLink({ ...running, adminToken: wrong }, undefined, undefined)).rejects.toThrow(UsageError);
+    await expect(requestLink({ ...running, adminToken: wrong })).rejects.toThrow(UsageError);
   }
 });
 

@@ -1,13 +1,16 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { HttpHandler } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
+import type { PageAccess, PageLink } from "@wirescope/gateway/internal/page";
 import type { Io } from "../../io.js";
 import type { ServerCommands } from "../to-do.js";
-import type { PageAccess } from "./page-access.js";
 import { adminHeader } from "./request-link.js";
 import { signInPathOf } from "./sign-in-page.js";
 
-/** Makes a fresh link to the page, or to the sign-in of the server in the query, for a caller with the administrator's token. */
+/**
+ * Makes a fresh link to the page, or to the sign-in of the server in the query, for a caller with the administrator's token. With
+ * `rights=reader` the link allows only reading.
+ */
 export function createLinkPage(gateway: () => Gateway, access: PageAccess): HttpHandler {
   return (request, response) => {
     const { adminToken, url = "", servers } = gateway();
@@ -24,8 +27,12 @@ export function createLinkPage(gateway: () => Gateway, access: PageAccess): Http
       send(404, {
         message: `The gateway has no server ${JSON.stringify(server)}. Servers: ${names.join(", ") || "none"}.`,
       });
+    } else if (server !== null && searchParams.get("rights") === "reader") {
+      send(400, { message: "A link that can only read cannot start a sign-in." });
     } else {
-      send(200, { link: access.linkTo(url, server === null ? access.basePath : signInPathOf(access, server)) });
+      const rights = searchParams.get("rights") === "reader" ? "reader" : "administrator";
+      const link: PageLink = server === null ? { rights } : { path: (key) => signInPathOf(key, server) };
+      send(200, { link: access.linkTo(url, link) });
     }
   };
 }
@@ -55,7 +62,7 @@ export function printedLinks(
     return { page: `${commands.program} page`, signInOf: (server) => commands.about("login", server) };
   }
   return {
-    page: access.linkTo(origin, access.basePath),
-    signInOf: (server) => access.linkTo(origin, signInPathOf(access, server)),
+    page: access.linkTo(origin),
+    signInOf: (server) => access.linkTo(origin, { path: (key) => signInPathOf(key, server) }),
   };
 }

@@ -12,14 +12,24 @@ export const adminHeader = "wirescope-admin";
 
 const responseMs = 10_000;
 
+/** Which link is asked for. */
+export interface LinkRequest {
+  /** Default: the page itself. */
+  readonly server?: string | undefined;
+  /** Default false. */
+  readonly isReadOnly?: boolean | undefined;
+  /** PEM of a private CA. */
+  readonly ca?: string | undefined;
+}
+
 /** Asks a running gateway for a fresh link to its page, or to the sign-in of a server. Rejects with a UsageError. */
 export async function requestLink(
   { endpoint, adminToken = "" }: RunningGateway,
-  server: string | undefined,
-  ca: string | undefined,
+  { server, isReadOnly = false, ca }: LinkRequest = {},
 ): Promise<string> {
   const url = new URL(linkPath, endpoint);
   if (server !== undefined) url.searchParams.set("server", server);
+  if (isReadOnly) url.searchParams.set("rights", "reader");
   const signal = AbortSignal.timeout(responseMs);
   const options = { method: "POST", agent: false, signal, headers: { [adminHeader]: adminToken } };
   const body = await new Promise<unknown>((resolve, reject) => {

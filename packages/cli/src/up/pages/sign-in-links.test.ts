@@ -35,7 +35,7 @@ test("[TS-D-SIGNIN-5] accepts a link once, at the address of this machine only, 
   expect(await sendRaw(port, `${pathname}${search}`, `localhost:${port}`)).toContain("403 Forbidden");
   const entered = await fetch(link);
   const [, path = ""] = /url=([^"]+)"/.exec(await entered.text()) ?? [];
-  expect(path).toMatch(/^\/page\/[\w-]{22}\/sign-in\?server=a$/);
+  expect(path).toMatch(/^\/status\/[\w-]{43}\/sign-in\?server=a$/);
   const cookie = (entered.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
   expect((await fetch(link)).status).toBe(403);
   expect((await fetch(new URL(path, link))).status).toBe(403);

@@ -1,14 +1,20 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { GatewaySignIn, HttpHandler } from "@wirescope/gateway";
+import type { GatewaySignIn } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
+import {
+  createPageAccess,
+  entrancePath,
+  parseStatusPath,
+  sendEntrance,
+  sendMessage,
+  sendRefusal,
+} from "@wirescope/gateway/internal/page";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
 import { hasBrowser, openBrowser } from "../../tool-server/open-browser.js";
 import type { upOptions } from "../up-options.js";
-import { createPageAccess, entrancePath } from "./page-access.js";
-import { createEntrance, sendMessage } from "./send-page.js";
-import { createSignInPage, signInPathOf } from "./sign-in-page.js";
+import { sendSignInPage, signInPath, signInPathOf } from "./sign-in-page.js";
 
 /** Links that start a sign-in, for the errors of calls. They give access to no other page of the gateway. */
 interface SignInLinks {
@@ -20,22 +26,30 @@ interface SignInLinks {
 /** Serves the links on a port of their own, from the first one on, because a gateway over pipes has no other. */
 export function createSignInLinks(gateway: () => Gateway): SignInLinks {
   const access = createPageAccess();
-  const pages: Readonly<Record<string, HttpHandler>> = {
-    [entrancePath]: createEntrance(access, () => false),
-    [signInPathOf(access)]: createSignInPage(gateway, access),
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    // Not parsed as a URL: a target such as // is none, and any page of a browser can send it here.
+    const [path = "", query] = (request.url ?? "").split("?", 2);
+    const asked = parseStatusPath(path);
+    const session = access.find(request.headers.cookie, asked?.key);
+    if (path === entrancePath) sendEntrance(request, response, { access, isSecure: false, hasApp: false });
+    else if (asked?.rest !== signInPath) sendMessage(response, 404, "Page not found.");
+    else if (request.method !== "GET" || session?.hasKey(asked.key) !== true) sendRefusal(response);
+    else {
+      const signingIn = { query: new URLSearchParams(query), key: asked.key, session };
+      sendSignInPage(gateway(), signingIn, response).catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else sendMessage(response, 500, error instanceof Error ? error.message : String(error));
+      });
+    }
   };
   let server: Server | undefined;
   let origin: Promise<string> | undefined;
   const listen = (): Promise<string> =>
     new Promise((resolve, reject) => {
       const listener = createServer((request, response) => {
-        // Not parsed: a target such as // is no URL, and any page of a browser can send it here.
-        const [path = ""] = (request.url ?? "").split("?", 1);
-        const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
         // Any other Host name is a DNS rebinding attempt by a page that tries to read ours.
         if (request.headers.host !== hostOf(listener)) sendMessage(response, 403, "This host is not served here.");
-        else if (page === undefined) sendMessage(response, 404, "Page not found.");
-        else page(request, response);
+        else serve(request, response);
       });
       server = listener;
       listener.once("error", reject).listen(0, "127.0.0.1", () => resolve(`http://${hostOf(listener)}`));
@@ -44,7 +58,7 @@ export function createSignInLinks(gateway: () => Gateway): SignInLinks {
   return {
     async linkTo(name) {
       origin ??= listen();
-      return access.linkTo(await origin, signInPathOf(access, name));
+      return access.linkTo(await origin, { path: (key) => signInPathOf(key, name) });
     },
     close() {
       server?.close();

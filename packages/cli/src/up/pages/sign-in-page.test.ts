@@ -2,12 +2,21 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Gateway } from "@wirescope/gateway/internal";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
+import { createPageAccess } from "@wirescope/gateway/internal/page";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, test } from "vitest";
-import { createPageAccess } from "./page-access.js";
-import { createSignInPage, signInPathOf } from "./sign-in-page.js";
+import { createServerCommands } from "../to-do.js";
+import { signInPathOf } from "./sign-in-page.js";
+import { createPlainPages } from "./status-page.js";
+
+const commands = createServerCommands({
+  program: "wirescope",
+  areNamed: false,
+  isDemo: false,
+  fileOf: () => undefined,
+});
 
 /** A tool server that is its own authorization server, and has people sign in at another name of this machine. */
 async function startToolServer(): Promise<{ issuer: string; foreign: string }> {
@@ -53,12 +62,13 @@ test("shows a sign-in page at another origin, and opens it only by the link that
       },
     ],
     secrets,
-    pages: { [signInPathOf(access)]: createSignInPage(() => gateway, access) },
+    page: { access, plainPages: createPlainPages(() => gateway, commands) },
   });
   onTestFinished(() => gateway.close({ graceMs: 0 }));
-  const { searchParams } = new URL(access.linkTo("http://gateway", access.basePath));
-  const cookie = access.redeem(searchParams.get("ticket") ?? "", false)?.cookie.split(";")[0] ?? "";
-  const link = `${gateway.url}${signInPathOf(access, "notes")}`;
+  const { searchParams } = new URL(access.linkTo("http://gateway"));
+  const entrance = access.redeem(searchParams.get("ticket") ?? "", undefined, false);
+  const cookie = entrance?.cookie.split(";")[0] ?? "";
+  const link = `${gateway.url}${signInPathOf(entrance?.key ?? "", "notes")}`;
   const follow = (url: string): Promise<Response> => fetch(url, { redirect: "manual", headers: { cookie } });
   const page = await (await follow(link)).text();
   expect(page).toContain(`<code>${issuer}</code>`);

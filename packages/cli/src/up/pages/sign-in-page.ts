@@ -1,25 +1,44 @@
 import type { HttpHandler } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
+import {
+  html,
+  type PlainPageRequest,
+  pageHeaders,
+  pageOf,
+  sendMessage,
+  statusPathOf,
+} from "@wirescope/gateway/internal/page";
 import { ToolServerError } from "@wirescope/tool-server";
 import type { ForeignOrigin } from "@wirescope/tool-server/auth";
-import { html, pageHeaders, pageOf } from "./html.js";
-import type { PageAccess } from "./page-access.js";
-import { type PageResponse, sendMessage, withAccess } from "./send-page.js";
 
-/** The path of the sign-in to a server; without one, the path of the page itself. */
-export function signInPathOf({ basePath }: PageAccess, server?: string): string {
-  const path = `${basePath}/sign-in`;
-  return server === undefined ? path : `${path}?${new URLSearchParams({ server })}`;
+type PageResponse = Parameters<HttpHandler>[1];
+
+/** The path of the sign-in page below the status page. */
+export const signInPath = "/sign-in";
+
+/** The path of the sign-in to a server, for the session with this key. */
+export function signInPathOf(key: string, server: string): string {
+  return `${statusPathOf(key)}${signInPath}?${new URLSearchParams({ server })}`;
 }
 
-/** Lets a person who may see the pages sign in with a browser. */
-export function createSignInPage(gateway: () => Gateway, access: PageAccess): HttpHandler {
-  return withAccess(access, async (query, response) => {
-    const server = query.get("server") ?? "";
-    const confirmLink = (origin: string): string =>
-      `${signInPathOf(access, server)}&${new URLSearchParams({ origin })}`;
-    await signIn(gateway(), { server, confirmedOrigin: query.get("origin"), confirmLink }, response);
-  });
+export interface SignInPageRequest extends Pick<PlainPageRequest, "query" | "key" | "session"> {
+  /** The page to return to after the sign-in. Default: none. */
+  readonly returnTo?: string | undefined;
+}
+
+/** Lets a person who may act on the gateway sign in with a browser. */
+export async function sendSignInPage(
+  gateway: Gateway,
+  { query, key, session, returnTo }: SignInPageRequest,
+  response: PageResponse,
+): Promise<void> {
+  if (session.rights !== "administrator") {
+    sendMessage(response, 403, "This link allows only reading. Use a link of an administrator to sign in.");
+    return;
+  }
+  const server = query.get("server") ?? "";
+  const confirmLink = (origin: string): string => `${signInPathOf(key, server)}&${new URLSearchParams({ origin })}`;
+  await signIn(gateway, { server, confirmedOrigin: query.get("origin"), confirmLink, returnTo }, response);
 }
 
 interface SignInQuery {
@@ -28,12 +47,14 @@ interface SignInQuery {
   readonly confirmedOrigin: string | null;
   /** Begins a sign-in again that may go to this origin. */
   confirmLink(origin: string): string;
+  /** The page to return to afterwards. */
+  readonly returnTo: string | undefined;
 }
 
 /** Sends the browser on to the authorization server, which sends it back to a port of the sign-in's own. */
 async function signIn(
   gateway: Gateway,
-  { server, confirmedOrigin, confirmLink }: SignInQuery,
+  { server, confirmedOrigin, confirmLink, returnTo }: SignInQuery,
   response: PageResponse,
 ): Promise<void> {
   const show = (status: number, text: string): void => {
@@ -44,6 +65,7 @@ async function signIn(
       return show(404, "This server has its own credential in the configuration and does not use OAuth.");
     await gateway.signIn(server, {
       confirmedOrigin: confirmedOrigin ?? undefined,
+      returnTo,
       onShown({ way }) {
         if (way.kind !== "browser") show(200, deviceText(way.userCode, way.url));
         else if (!response.headersSent) response.writeHead(303, { ...pageHeaders, location: way.url }).end();

@@ -1,37 +1,46 @@
 import type { Channel } from "@wirescope/channelz";
-import type { HttpHandler, ServerStatus } from "@wirescope/gateway";
+import { formatRelative, timeOf } from "@wirescope/channelz/internal/text";
+import type { ServerStatus } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
+import { type Html, html, type PlainPages, pageHeaders, pageOf, statusPathOf } from "@wirescope/gateway/internal/page";
 import { statusText } from "../../output/server-status.js";
-import { formatRelative, timeOf } from "../../output/time.js";
 import { type ServerCommands, type ToDo, toDoOf } from "../to-do.js";
-import { type Html, html, pageHeaders, pageOf } from "./html.js";
-import type { PageAccess } from "./page-access.js";
-import { withAccess } from "./send-page.js";
-import { signInPathOf } from "./sign-in-page.js";
+import { sendSignInPage, signInPath, signInPathOf } from "./sign-in-page.js";
 
 /** How often a browser asks again. */
 const refreshS = 10;
 const maxEvents = 6;
 
-/** Shows the current state of each server: its recent events, its error and how to fix it. */
-export function createStatusPage(gateway: () => Gateway, access: PageAccess, commands: ServerCommands): HttpHandler {
-  return withAccess(access, async (_, response) => {
+/**
+ * The pages that need no script: the current state of each server with its recent events, its error and how to fix it, and the sign-in
+ * to a server.
+ */
+export function createPlainPages(gateway: () => Gateway, commands: ServerCommands): PlainPages {
+  return async (request, response) => {
     const running = gateway();
+    if (request.path === signInPath) {
+      const returnTo = `${running.url}${statusPathOf(request.key)}`;
+      await sendSignInPage(running, { ...request, returnTo }, response);
+      return true;
+    }
+    if (request.path !== "") return false;
     const { registry, endpoint = "", address = "" } = running;
     const { walkTopChannels } = await import("@wirescope/channelz/client");
     const channels = new Map<string, Channel>();
     for await (const channel of walkTopChannels(registry)) channels.set(channel.ref?.name ?? "", channel);
     const servers = running.servers();
     const todo = new Map(
-      toDoOf(servers, commands, (server) => signInPathOf(access, server)).map((each) => [each.server, each]),
+      toDoOf(servers, commands, (server) => signInPathOf(request.key, server)).map((each) => [each.server, each]),
     );
     const now = new Date();
     const body = html`<h1>${summaryOf(servers)}</h1>
 <dl><dt>Endpoint</dt><dd><code>${endpoint}</code></dd><dt>Channelz</dt><dd><code>${address}</code></dd></dl>
 ${servers.map((server) => serverPart(server, channels.get(server.name), todo.get(server.name), now))}
 <footer>As of ${now.toISOString()}; refreshes every ${refreshS} s. More in a terminal: <code>${commands.program} tree</code></footer>`;
-    response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body, { afterS: refreshS }));
-  });
+    const refresh = html`<meta http-equiv="refresh" content="${refreshS}">`;
+    response.writeHead(200, pageHeaders).end(pageOf("Wirescope", body, refresh));
+    return true;
+  };
 }
 
 function summaryOf(servers: readonly ServerStatus[]): string {

@@ -1,0 +1,52 @@
+import { setMaxListeners } from "node:events";
+import { connectionOptions } from "../connection-options.js";
+import type { LiveTask } from "../live/live-task.js";
+import { commonOptions, type OptionTable, type OptionValues } from "../options.js";
+import { createScreen } from "../output/screen.js";
+import { type Command, type CommandSpec, defineCommand } from "./command.js";
+import { maxObjectsOption } from "./define-read-command.js";
+
+const ownOptions = {
+  interval: { type: "string", placeholder: "duration", help: "time between two reads; default: 1s" },
+  json: { type: "boolean", help: "print JSON instead of text" },
+} as const;
+
+type LiveOptions = typeof ownOptions & typeof maxObjectsOption & typeof connectionOptions & typeof commonOptions;
+const liveOptions: LiveOptions = { ...ownOptions, ...maxObjectsOption, ...connectionOptions, ...commonOptions };
+
+interface LiveCommandSpec<T extends OptionTable> extends CommandSpec<T> {
+  /** Whether options, security and windows of sockets are read too. Default false. */
+  readonly socketDetails?: boolean;
+  /** Runs the command until the signal aborts, and gives the exit code. Loads its code itself. */
+  run(task: LiveTask<OptionValues<T & LiveOptions>>): Promise<number>;
+}
+
+/** A command that reads one process or several again and again, until it is interrupted. */
+export function defineLiveCommand<T extends OptionTable>({ run, socketDetails, ...spec }: LiveCommandSpec<T>): Command {
+  const options = { ...spec.options, ...liveOptions };
+  return defineCommand({ ...spec, options }, async ({ values, positionals, io }) => {
+    // Within the generic table the compiler no longer sees the part that every such command has.
+    const common: OptionValues<LiveOptions> = values;
+    const { connectByOptions } = await import("../connect-by-options.js");
+    const { startSampling } = await import("../live/live-task.js");
+    await using connections = await connectByOptions(common, io.env);
+    const stop = new AbortController();
+    // One listener per read in progress, and there are many at a time.
+    setMaxListeners(0, stop.signal);
+    const onSignal = (): void => stop.abort();
+    process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+    const sampler = startSampling(connections, { ...common, socketDetails }, stop.signal);
+    try {
+      const screen = createScreen(io, common["no-color"]);
+      const code = await run({ sampler, screen, io, values, positionals, signal: stop.signal, stop: onSignal });
+      const last = sampler.timeline.newest();
+      if (last?.stoppedBy === undefined) return code;
+      const { partialRead } = await import("../read/read-task.js");
+      throw partialRead(last.stoppedBy, last.origins);
+    } finally {
+      stop.abort();
+      process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+      await sampler.ended;
+    }
+  });
+}

@@ -1,0 +1,83 @@
+import { inFlight, ratesBetween, type Snapshot, type SnapshotObject } from "@wirescope/channelz/timeline";
+
+/** How bad a finding is, worst first. */
+export const severities = ["error", "warning", "note"] as const;
+export type Severity = (typeof severities)[number];
+
+/** One thing that is wrong, or may be. */
+export interface Finding {
+  readonly severity: Severity;
+  /** What is wrong, in one sentence. */
+  readonly problem: string;
+  /** What was seen. */
+  readonly evidence: readonly string[];
+  /** What to do next. */
+  readonly advice: string;
+  /** The objects that it is about. */
+  readonly objects: readonly SnapshotObject[];
+  /** Since when, as far as the peer says. */
+  readonly since?: Date | undefined;
+}
+
+/** What the rules look at: the reads of one run or of a recording, oldest first. There is at least one. */
+export interface Observation {
+  readonly snapshots: readonly Snapshot[];
+  readonly first: Snapshot;
+  readonly last: Snapshot;
+  readonly elapsedMs: number;
+  /** The objects of the last read. */
+  readonly objects: readonly SnapshotObject[];
+}
+
+/** A rule: what it looks for, from when on, and the search itself. */
+export interface Rule {
+  readonly id: string;
+  /** What it finds, for the documentation. */
+  readonly finds: string;
+  /** From when on, for the documentation. */
+  readonly threshold: string;
+  find(seen: Observation): Finding[];
+}
+
+/** Puts reads into the form that the rules take. */
+export function createObservation(snapshots: readonly Snapshot[]): Observation | undefined {
+  const [first, last] = [snapshots[0], snapshots.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  return {
+    snapshots,
+    first,
+    last,
+    elapsedMs: last.timeMs - first.timeMs,
+    objects: [...last.objects.values()],
+  };
+}
+
+/** An object as findings name it. */
+export function nameOf({ kind, id, name, target, origin }: SnapshotObject): string {
+  const label = name || target;
+  return [`${kind} ${id}`, label ? ` (${label})` : "", origin === "" ? "" : ` of ${origin}`].join("");
+}
+
+/** The counts per second of an object over the whole observation; zero if there was one read only. */
+export function rateOf({ first, elapsedMs }: Observation, object: SnapshotObject): ReturnType<typeof ratesBetween> {
+  return ratesBetween(first.objects.get(object.key) ?? object, object, elapsedMs);
+}
+
+/** How many calls or streams of an object were in progress at every read. */
+export function alwaysInFlight({ snapshots }: Observation, { key }: SnapshotObject): number {
+  return snapshots.reduce((least, { objects }) => {
+    const object = objects.get(key);
+    return Math.min(least, object === undefined ? 0 : inFlight(object.counters));
+  }, Number.POSITIVE_INFINITY);
+}
+
+/** A number of things, with its noun. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** The first few names of objects, and how many more there are. */
+export function listNames(objects: readonly SnapshotObject[], max = 3): string {
+  const shown = objects.slice(0, max).map(nameOf).join(", ");
+  return objects.length <= max ? shown : `${shown} and ${objects.length - max} more`;
+}

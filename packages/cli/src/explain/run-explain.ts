@@ -1,0 +1,67 @@
+import { formatRelative, printableText } from "@wirescope/channelz/internal/text";
+import type { Snapshot } from "@wirescope/channelz/timeline";
+import { exitCode } from "../failure.js";
+import { eachSnapshot, type LiveTask } from "../live/live-task.js";
+import { parseDuration } from "../option-values.js";
+import { formatJson, jsonOf } from "../output/json.js";
+import type { Paint, Screen } from "../output/screen.js";
+import { wrap } from "../output/text-layout.js";
+import { explain, type RuleFinding } from "./explain.js";
+import { counted, createObservation, nameOf } from "./finding.js";
+
+interface ExplainValues {
+  readonly json: boolean;
+  readonly for: string | undefined;
+}
+
+/** Reads for a while, applies the rules, and prints the findings. Gives the exit code: 1 if there is an error or a warning. */
+export async function runExplain({ sampler, screen, values, signal }: LiveTask<ExplainValues>): Promise<number> {
+  const lastMs = values.for === undefined ? 2000 : parseDuration(values.for, "--for");
+  const snapshots: Snapshot[] = [];
+  let reads = 0;
+  await eachSnapshot(sampler, signal, (snapshot) => {
+    reads += 1;
+    keepSome(snapshots, snapshot);
+    const [first = snapshot] = snapshots;
+    return reads > 1 && snapshot.timeMs - first.timeMs >= lastMs ? true : undefined;
+  });
+  const seen = createObservation(snapshots);
+  if (seen === undefined) return exitCode.interrupted;
+  const { findings, omitted } = explain(seen);
+  if (values.json) screen.print(formatJson(jsonOf({ findings: findings.map(toJson), omitted })));
+  else {
+    for (const finding of findings) screen.printAll([...render(finding, screen), ""]);
+    const more = omitted === 0 ? "" : ` ${omitted} more are not shown.`;
+    const count = findings.length === 0 ? "Nothing found" : counted(findings.length, "finding");
+    screen.print(`${count} in ${counted(seen.objects.length, "object")}, read ${counted(reads, "time")}.${more}`);
+  }
+  return findings.some(({ severity }) => severity !== "note") ? exitCode.failure : exitCode.ok;
+}
+
+/** The rules need no more reads than this, and each of a large process takes megabytes. */
+const maxKept = 32;
+
+/** Adds a read. If there are too many, every second one is dropped, but neither the first nor the newest. */
+export function keepSome(snapshots: Snapshot[], newest: Snapshot): void {
+  snapshots.push(newest);
+  if (snapshots.length <= maxKept) return;
+  const kept = snapshots.filter((snapshot, index) => index % 2 === 0 || snapshot === newest);
+  snapshots.splice(0, snapshots.length, ...kept);
+}
+
+function render({ severity, problem, evidence, advice, since, rule }: RuleFinding, screen: Screen): string[] {
+  const { palette, width, now } = screen;
+  const paint: Paint = severity === "error" ? palette.bad : severity === "warning" ? palette.warning : palette.plain;
+  const when = since === undefined ? "" : ` Since ${formatRelative(since, now)}.`;
+  const [first = "", ...rest] = wrap(printableText(`${severity}: ${problem}${when} (${rule})`), width, "");
+  return [
+    paint(first),
+    ...rest.map(paint),
+    ...evidence.flatMap((line) => wrap(printableText(line), width, "  ")),
+    ...wrap(printableText(`→ ${advice}`), width, "  "),
+  ];
+}
+
+function toJson({ objects, since, ...finding }: RuleFinding): object {
+  return { ...finding, since: since?.toISOString(), objects: objects.map(nameOf) };
+}

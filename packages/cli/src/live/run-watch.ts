@@ -1,0 +1,89 @@
+import { printableText } from "@wirescope/channelz/internal/text";
+import { diffSnapshots, type Snapshot, type SnapshotObject } from "@wirescope/channelz/timeline";
+import { exitCode } from "../failure.js";
+import { parseDuration } from "../option-values.js";
+import { formatJsonLine, jsonOf } from "../output/json.js";
+import { eachSnapshot, type LiveTask } from "./live-task.js";
+import { eventToJson, formatEvent, type WatchEvent, watchEvents } from "./watch-events.js";
+
+interface WatchValues {
+  readonly json: boolean;
+  readonly filter: string | undefined;
+  readonly event: readonly string[];
+  readonly until: string | undefined;
+  readonly for: string | undefined;
+}
+
+/** Prints a line for each change until the user interrupts, `--until` is true or `--for` is over. Gives the exit code. */
+export async function runWatch(task: LiveTask<WatchValues>): Promise<number> {
+  const { sampler, screen, io, values, signal, stop } = task;
+  const { until, filter } = values;
+  let isTimeUp = false;
+  const timer =
+    values.for === undefined
+      ? undefined
+      : setTimeout(
+          () => {
+            isTimeUp = true;
+            stop();
+          },
+          parseDuration(values.for, "--for"),
+        );
+  const isSelected = (event: WatchEvent): boolean =>
+    (values.event.length === 0 || values.event.includes(event.kind)) &&
+    (filter === undefined || event.object === undefined || mentions(event.object, filter));
+
+  const isReached = await eachSnapshot(sampler, signal, (snapshot, before) => {
+    if (before === undefined) greet(snapshot);
+    else {
+      const { events, omitted } = watchEvents(diffSnapshots(before, snapshot), before.origins);
+      for (const event of events.filter(isSelected)) {
+        screen.print(values.json ? formatJsonLine(jsonOf(eventToJson(event))) : formatEvent(event, screen.palette));
+      }
+      if (omitted > 0) io.stderr.write(`wirescope: ${omitted} more changes at this moment are not shown.\n`);
+    }
+    return until !== undefined && othersThan(until, snapshot, filter)?.length === 0 ? true : undefined;
+  });
+  clearTimeout(timer);
+  if (isTimeUp && sampler.timeline.newest() === undefined) {
+    io.stderr.write("wirescope: The first read was not complete when the time of --for was over.\n");
+    return exitCode.failure;
+  }
+  if (until === undefined) return exitCode.ok;
+  if (isReached === true) return exitCode.ok;
+  if (!isTimeUp) return exitCode.interrupted;
+  const others = othersThan(until, sampler.timeline.newest(), filter);
+  const reason =
+    others === undefined
+      ? "No channel matches."
+      : `Not ${until}: ${others.map(({ id, name, target, state }) => `channel ${id} ${name || target} (${state})`).join(", ")}.`;
+  io.stderr.write(`wirescope: ${printableText(reason)}\n`);
+  return exitCode.failure;
+
+  function greet({ objects, origins }: Snapshot): void {
+    for (const { name, target, error } of origins) {
+      if (error !== undefined) io.stderr.write(`wirescope: ${printableText(`${name || target}: ${error}`)}\n`);
+    }
+    if (values.json || until !== undefined) return;
+    io.stderr.write(`Watching ${objects.size} ${objects.size === 1 ? "object" : "objects"}. Press Ctrl-C to stop.\n`);
+  }
+}
+
+/** The top channels that match the filter and have another state; undefined if none matches, or one could not be read. */
+function othersThan(
+  state: string,
+  snapshot: Snapshot | undefined,
+  filter: string | undefined,
+): readonly SnapshotObject[] | undefined {
+  const channels = [...(snapshot?.objects.values() ?? [])].filter(
+    (object) => object.isTop && (filter === undefined || mentions(object, filter)),
+  );
+  if (channels.length === 0) return undefined;
+  return channels.filter((channel) => channel.state !== state || channel.unreadable !== undefined);
+}
+
+/** Whether the origin, name or target of an object contains a string, or its id is the string. */
+export function mentions({ id, name, target = "", origin }: SnapshotObject, text: string): boolean {
+  const wanted = text.toLowerCase();
+  return String(id) === text || [name, target, origin].some((part) => part.toLowerCase().includes(wanted));
+}

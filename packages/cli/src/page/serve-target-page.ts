@@ -1,0 +1,95 @@
+import { randomBytes } from "node:crypto";
+import { printableText } from "@wirescope/channelz/internal";
+import { listenChannelz } from "@wirescope/channelz/listener";
+import { createPage, createPageAccess, sendMessage } from "@wirescope/gateway/internal/page";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import type { TargetConnections } from "../connect-by-options.js";
+import { exitCode } from "../failure.js";
+import type { Io } from "../io.js";
+import { parsePort } from "../option-values.js";
+import { formatJsonLine } from "../output/json.js";
+import { createScreen } from "../output/screen.js";
+import { pageFolder } from "../page-folder.js";
+import { version } from "../version.js";
+
+/** The options of the page of other processes. */
+export interface TargetPageOptions {
+  readonly port: string | undefined;
+  readonly json: boolean;
+  readonly "no-color": boolean;
+  /** Whether the browser is opened. */
+  readonly open: boolean;
+}
+
+/**
+ * Serves the page of processes that speak Channelz, on this machine only, until SIGINT or SIGTERM. The processes are read only while
+ * somebody looks. Returns the exit code.
+ */
+export async function serveTargetPage(
+  { source, parts }: Pick<TargetConnections, "source" | "parts">,
+  options: TargetPageOptions,
+  io: Io,
+  signal: AbortSignal,
+): Promise<number> {
+  const targets = parts.map(({ source: { target } }) => target);
+  const access = createPageAccess();
+  const page = createPage({
+    access,
+    assets: pageFolder,
+    isSecure: false,
+    info: () => ({
+      kind: "target",
+      title: targets.length === 1 ? (targets[0] ?? "") : `${targets.length} targets`,
+      targets,
+      version: version(),
+      features: { servers: false, tools: false, calls: false, capture: false },
+    }),
+    async plainPages({ path }, response) {
+      if (path !== "") return false;
+      const command = commandLine("tree", ...targets.flatMap((target) => ["--target", target]));
+      sendMessage(response, 200, `This page needs script. Without it, use ${command} in a terminal.`);
+      return true;
+    },
+  });
+  const { createTimelineService } = await import("@wirescope/channelz/timeline");
+  const timeline = createTimelineService(source, {
+    keepsHistory: false,
+    ...(targets.length === 1 && { target: targets[0] }),
+  });
+  try {
+    await using listener = await listenChannelz(source, {
+      port: options.port === undefined ? 0 : parsePort(options.port, "--port"),
+      // Nobody knows it: other programs of this machine have no access, and the browser has its session.
+      token: randomBytes(24).toString("base64url"),
+      services: () => timeline,
+      admit: page.admit,
+      fallback(request, response) {
+        const [path = ""] = (request.url ?? "").split("?", 1);
+        if (!page.handle(request, response, path)) sendMessage(response, 404, "Page not found.");
+      },
+    });
+    const link = access.linkTo(listener.url);
+    print(link, targets, options, io);
+    if (options.open) {
+      const { openBrowser } = await import("../tool-server/open-browser.js");
+      if (!(await openBrowser(link, io))) io.stderr.write("wirescope: No browser could be opened. Open the link.\n");
+    }
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    await listener.close({ deadlineMs: 0 });
+    return exitCode.ok;
+  } finally {
+    timeline.close();
+  }
+}
+
+function print(link: string, targets: readonly string[], { json, ...options }: TargetPageOptions, io: Io): void {
+  const screen = createScreen(io, options["no-color"]);
+  if (json) screen.print(formatJsonLine({ link, targets: [...targets] }));
+  else {
+    screen.printAll([
+      `Page     ${link}`,
+      ...targets.map((target, index) => `${index === 0 ? "Target   " : "         "}${printableText(target)}`),
+      "The link works once, within 10 minutes. Press Ctrl-C to stop.",
+    ]);
+  }
+}

@@ -1,0 +1,91 @@
+import type { ChannelzConnection } from "@wirescope/channelz";
+import { snapshotSource } from "@wirescope/channelz/timeline";
+import { openRecording, type Recording } from "@wirescope/channelz/timeline/node";
+import { parseDuration } from "./option-values.js";
+import { UsageError } from "./usage-error.js";
+
+/** What a target that is a recording begins with. */
+export const recordingPrefix = "file:";
+
+/** A moment of a recording that is open. */
+export interface RecordedMoment {
+  readonly recording: Recording;
+  readonly path: string;
+  readonly timeMs: number;
+}
+
+/** Opens a recording, such as `outage.wsr` or `outage.wsr@-10m`, at a moment. Default: its end. Throws a UsageError. */
+export function openMoment(text: string): RecordedMoment {
+  const written = text.startsWith(recordingPrefix) ? text.slice(recordingPrefix.length) : text;
+  const { path, time } = splitMoment(written);
+  let recording: Recording;
+  try {
+    recording = openRecording(path);
+  } catch (error) {
+    const reason = error instanceof Error ? ("code" in error ? String(error.code) : error.message) : String(error);
+    throw new UsageError(`Cannot read the recording ${path}: ${reason}`);
+  }
+  const { firstMs, lastMs } = recording.range() ?? { firstMs: 0, lastMs: 0 };
+  try {
+    const timeMs = time === undefined ? lastMs : parseMoment(time, { firstMs, lastMs });
+    return { recording, path, timeMs };
+  } catch (error) {
+    recording.close();
+    throw error;
+  }
+}
+
+/** Separates the path of a recording and a time after `@`. */
+export function splitMoment(text: string): { readonly path: string; readonly time?: string } {
+  const [, path = text, time] = /^(.+)@([-+\d][-+:.\dTZhms]*)$/.exec(text) ?? [];
+  return time === undefined ? { path } : { path, time };
+}
+
+/**
+ * A moment of a recording in milliseconds: `-10m` before its end, `+5m` after its start, `14:05:30` in local time on its last day that
+ * has it, or a date. Throws a UsageError if the recording has no such moment.
+ */
+export function parseMoment(
+  text: string,
+  { firstMs, lastMs }: { readonly firstMs: number; readonly lastMs: number },
+): number {
+  const timeMs = momentOf(text.trim(), firstMs, lastMs);
+  if (timeMs >= firstMs && timeMs <= lastMs) return timeMs;
+  const [from, to] = [firstMs, lastMs].map((ms) => new Date(ms).toISOString());
+  throw new UsageError(`The recording has no moment "${text}". It covers ${from} to ${to}.`);
+}
+
+function momentOf(text: string, firstMs: number, lastMs: number): number {
+  if (text.startsWith("-")) return lastMs - parseDuration(text.slice(1), "The time");
+  if (text.startsWith("+")) return firstMs + parseDuration(text.slice(1), "The time");
+  const clock = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(text);
+  if (clock === null) {
+    const timeMs = Date.parse(text);
+    if (Number.isNaN(timeMs)) {
+      throw new UsageError(`"${text}" is not a time. Use a value such as -10m, +5m, 14:05:30 or 2026-11-16T14:05:30Z.`);
+    }
+    return timeMs;
+  }
+  const time = new Date(lastMs);
+  time.setHours(Number(clock[1]), Number(clock[2]), Number(clock[3] ?? 0), 999);
+  // At most the second of the end itself.
+  if (time.getTime() - 999 <= lastMs) return Math.min(time.getTime(), lastMs);
+  time.setDate(time.getDate() - 1);
+  return time.getTime();
+}
+
+/** A moment of a recording in place of a process. */
+export function connectRecording(target: string): ChannelzConnection {
+  const { recording, timeMs } = openMoment(target);
+  const source = snapshotSource(recording.at(timeMs) ?? (() => undefined));
+  recording.close();
+  const close = async (): Promise<void> => {};
+  return {
+    ...source,
+    target,
+    findPackage: async () => "rpc.channelz.v1",
+    ownConnection: () => undefined,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
