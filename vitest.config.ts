@@ -1,24 +1,50 @@
-import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { defineConfig, mergeConfig } from "vitest/config";
+import { base } from "./vitest.base.js";
 
-export default defineConfig({
-  // Tests import the packages by their names and get the sources, so nothing has to be built first.
-  resolve: { conditions: ["@wirescope/source"] },
-  ssr: { resolve: { conditions: ["@wirescope/source"], externalConditions: ["@wirescope/source"] } },
-  test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts"],
-    // They install the packages, for several minutes: npm run test:packages.
-    exclude: ["**/node_modules/**", "test/packages/**"],
-    // Tests of the command run it as it is published.
-    globalSetup: "./scripts/bundle.mjs",
-    pool: "forks",
-    // Most tests wait for other processes: also on two cores, two at a time end sooner.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    // The tests of lifetime ask the garbage collector; nothing else in the project does.
-    execArgv: ["--expose-gc"],
-    // Only a hang reaches these: tests wait for conditions, and a busy machine is ten times slower than an idle one.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 60_000 } },
-  },
-});
+/** Tests in `packages` that start programs, browsers or whole gateways, or that change or measure their process. */
+const ownProcess = [
+  "packages/*/src/**/{create-http-client,tracked-operations,session-bus,watch-credentials,without-native}.test.ts",
+  "packages/gateway/src/*.test.ts",
+  "packages/quirks/**/*.test.ts",
+  "packages/cli/src/{main,telemetry/*}.test.ts",
+  "packages/*/src/**/{leak,lifetime,drop-watch,allocations,life,example,copies,unchanged,counters}.test.ts",
+  "packages/*/src/**/{keychain,vault-process,start-process,every-quirk,slow-callers,advisories,strays}.test.ts",
+  "packages/*/src/**/{hostile-*,*-contract,*real-servers,*-processes,explain-*}.test.ts",
+  "packages/*/src/**/processes/*.test.ts",
+  "packages/*/src/**/{observe-transport,observe-undici,accounts,credential-counts,counter-slab,counting,id-index}.test.ts",
+  "packages/*/src/**/{ordered-table,byte-writer,json-with-positions,sendable-request,parse-env-file,quoted-text}.test.ts",
+  "packages/*/src/**/{schema,run-bridge,process-end,passing-on,full-disk}.test.ts",
+];
+
+const elsewhere = [
+  "**/node_modules/**",
+  // npm run test:long
+  "**/*.long.test.ts",
+  // npm run test:packages
+  "test/packages/**",
+  // npm run test:page
+  "test/e2e/page-{connections,journey,object,target,tools}.test.ts",
+  // npm run test:peers
+  "test/peers/**",
+];
+
+export default mergeConfig(
+  base,
+  defineConfig({
+    test: {
+      projects: [
+        {
+          extends: true,
+          test: {
+            // npm run test:fast runs only these. The files share a process: most of the time of small tests is the loading of modules.
+            name: "units",
+            isolate: false,
+            include: ["packages/*/src/**/*.test.ts"],
+            exclude: [...elsewhere, ...ownProcess],
+          },
+        },
+        { extends: true, test: { name: "whole", include: [...ownProcess, "test/**/*.test.ts"], exclude: elsewhere } },
+      ],
+    },
+  }),
+);

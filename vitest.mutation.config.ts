@@ -1,11 +1,11 @@
 import { mergeConfig } from "vitest/config";
-import everything from "./vitest.config.js";
+import { base } from "./vitest.base.js";
 
 // npm run mutation: the tests of one folder, which Stryker names, in its worker threads.
-const { test, ...rest } = mergeConfig(everything, {
+const { test, ...rest } = mergeConfig(base, {
   test: {
     // What measures memory does not hold among worker threads.
-    exclude: ["**/{soak,allocations,drop-watch}.test.ts"],
+    exclude: ["**/{allocations,drop-watch}.test.ts", "**/*.long.test.ts"],
     setupFiles: ["./scripts/mutation-setup.mjs"],
     isolate: false,
     testTimeout: 30_000,

@@ -11,7 +11,7 @@ const scope = "@wirescope/";
 
 /**
  * Which packages a package may import, and in what way: "value", "type" for types alone, "test" in its tests alone, or the
- * only subpath allowed.
+ * only subpaths allowed.
  */
 const packageDirections = {
   channelz: {},
@@ -20,7 +20,10 @@ const packageDirections = {
   instrument: { channelz: "value", "tool-server": "type" },
   gateway: { instrument: "value", channelz: "value", "tool-server": "value" },
   cli: { gateway: "value", instrument: "value", channelz: "value", "tool-server": "value", quirks: "value" },
-  ui: { channelz: "/client", gateway: "/admin" },
+  ui: {
+    channelz: ["/client", "/timeline", "/internal/text", "/internal/socket-options"],
+    gateway: ["/admin", "/internal/status-text"],
+  },
 };
 
 /** Every row above this one. */
@@ -34,13 +37,18 @@ const below = "below";
  */
 const folderDirections = {
   channelz: {
+    text: [],
     wire: [],
     registry: ["wire"],
     service: [],
     listener: ["service"],
-    client: [],
-    dial: ["client"],
-    "internal.ts": ["dial"],
+    client: ["text"],
+    corrected: ["client"],
+    conform: ["text", "client", "corrected"],
+    dial: ["text", "client"],
+    timeline: ["text", "client"],
+    "timeline/node": ["timeline"],
+    "internal.ts": ["text", "client", "dial"],
   },
   instrument: {
     sockets: [],
@@ -94,6 +102,7 @@ const folderDirections = {
   },
   gateway: {
     "observers/metrics": [],
+    "observers/call-log": [],
     "observers/telemetry": ["observers/metrics"],
     observers: [],
     servers: [],
@@ -102,7 +111,8 @@ const folderDirections = {
     endpoint: ["servers", "dispatch", "callers"],
     listener: ["callers", "endpoint"],
     admin: ["servers"],
-    "gateway-options.ts": ["observers/telemetry", "servers", "dispatch", "endpoint", "listener", "admin"],
+    page: ["endpoint"],
+    "gateway-options.ts": ["observers/telemetry", "servers", "dispatch", "endpoint", "listener", "admin", "page"],
     "gateway.ts": below,
     "start-gateway.ts": below,
     "internal.ts": below,
@@ -115,10 +125,17 @@ const folderDirections = {
     demo: [],
     telemetry: [],
     read: ["output"],
+    completion: ["options.ts", "connect-by-options.ts"],
+    conform: ["output"],
+    history: ["output", "connect-by-options.ts"],
+    live: ["output", "options.ts", "connect-by-options.ts"],
+    explain: ["output", "read", "live"],
+    export: ["output", "live", "telemetry"],
     "tool-server": ["output", "options.ts", "jsonc"],
     why: ["output", "options.ts", "tool-server"],
     admin: ["output", "options.ts", "tool-server", "why"],
     check: ["output", "options.ts", "tool-server", "why"],
+    page: ["output", "options.ts", "connect-by-options.ts", "tool-server"],
     up: ["output", "options.ts", "jsonc", "demo", "telemetry", "tool-server", "admin"],
     install: ["output", "options.ts", "jsonc", "tool-server"],
     configure: ["output", "options.ts", "jsonc", "tool-server", "install"],
@@ -126,6 +143,25 @@ const folderDirections = {
     "command-table.ts": ["commands"],
     "help.ts": ["output", "options.ts", "commands", "command-table.ts"],
     "main.ts": below,
+  },
+  // The frame shows the views; no view knows another one, or the frame.
+  ui: {
+    design: [],
+    "shell/routing": [],
+    "shell/store": ["shell/routing"],
+    // The page as an MCP client; loaded with the tools.
+    "shell/mcp": ["shell/store"],
+    "shell/server-actions": ["design", "shell/routing", "shell/store"],
+    "object-words": ["design"],
+    overview: ["design", "shell/routing", "shell/store", "shell/server-actions", "object-words"],
+    connections: ["design", "shell/routing", "shell/store", "object-words"],
+    object: ["design", "shell/routing", "shell/store", "object-words"],
+    calls: ["design", "shell/routing", "shell/store"],
+    tools: ["design", "shell/routing", "shell/store", "shell/mcp"],
+    explain: ["design", "shell/routing", "shell/store", "shell/server-actions"],
+    history: ["design", "shell/routing", "shell/store"],
+    shell: below,
+    "main.tsx": below,
   },
   quirks: {
     "authorization-server": [],
@@ -137,7 +173,15 @@ const folderDirections = {
 };
 
 /** Entries that must run in a browser, and the dependencies that do. */
-const browserEntries = ["packages/channelz/src/client/index.ts", "packages/gateway/src/admin/client/index.ts"];
+const browserEntries = [
+  "packages/channelz/src/client/index.ts",
+  "packages/channelz/src/text/index.ts",
+  "packages/channelz/src/text/socket-options.ts",
+  "packages/channelz/src/timeline/index.ts",
+  "packages/channelz/src/corrected/index.ts",
+  "packages/channelz/src/conform/index.ts",
+  "packages/gateway/src/admin/client/index.ts",
+];
 const browserSafe = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web"];
 
 const root = resolve(process.argv[2] ?? fileURLToPath(new URL("..", import.meta.url)));
@@ -216,8 +260,10 @@ function broken(path, { specifier, line, typeOnly }) {
   if (allowed === "test" && !isTest(path)) {
     return [at(`${from} imports ${to} in its tests alone.`, "Hand in what is needed, or move it to a test.")];
   }
-  if (allowed.startsWith("/") && rest !== allowed) {
-    return [at(`${from} may import only ${scope}${to}${allowed}.`, `Import from "${scope}${to}${allowed}".`)];
+  const subpaths = [allowed].flat().filter((each) => each.startsWith("/"));
+  if (subpaths.length > 0 && !subpaths.includes(rest)) {
+    const names = subpaths.map((each) => `${scope}${to}${each}`).join(" or ");
+    return [at(`${from} may import only ${names}.`, `Import from ${names}.`)];
   }
   return [];
 }
@@ -353,7 +399,8 @@ function targetOf(path, specifier) {
   const target = relative(root, resolve(root, dirname(path), specifier))
     .split(sep)
     .join("/");
-  return existsSync(join(root, target)) ? target : target.replace(/\.js$/, ".ts");
+  const candidates = [target, target.replace(/\.js$/, ".ts"), target.replace(/\.js$/, ".tsx")];
+  return candidates.find((each) => existsSync(join(root, each))) ?? target.replace(/\.js$/, ".ts");
 }
 
 /** The package that a file is in, and its row: its folder below src, or the folder within that one if it has a row of its own. */
@@ -368,7 +415,7 @@ function titleOf(part) {
 }
 
 function isTest(path) {
-  return /\.test(\.helper)?\.ts$/.test(path);
+  return /\.test(\.helper)?\.tsx?$/.test(path);
 }
 
 /** The package of this repository that an import names: its folder, and the rest of the specifier. */

@@ -4,7 +4,7 @@
 //   npm run mutation -- registry          one of them
 //   npm run mutation -- registry/links.ts one file of it
 //
-// Each change is held against the tests beside the code, and against those alone. The reports are in .mutation/reports.
+// Each change is tested with the tests next to the code only. The reports are in .mutation/reports.
 
 import { subscribe } from "node:diagnostics_channel";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

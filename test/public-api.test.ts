@@ -15,7 +15,7 @@ interface Entry {
 /** The entries of all packages that are for users. */
 const entries: readonly Entry[] = readdirSync(join(root, "packages")).flatMap((folder) => {
   const path = join(root, "packages", folder);
-  const { name, exports } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
+  const { name, exports = {} } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
   return Object.entries(exports as Record<string, string | Record<string, string>>).flatMap(([door, target]) =>
     door.startsWith("./internal") || typeof target === "string"
       ? []

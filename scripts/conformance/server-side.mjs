@@ -1,4 +1,4 @@
-// Our gateway as a server, with a server behind it that has all that the suite asks for; beside it that server itself.
+// Runs the suite against our gateway, with a server behind it that supports everything in the suite; then against that server directly.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, onTestFinished } from "vitest";
 
 /** The browser: that of CHROMIUM_PATH, else Debian's. */
@@ -17,10 +17,10 @@ let launched: Promise<Browser> | undefined;
 afterAll(async () => (await launched)?.close());
 
 /** A page of its own, and all that goes wrong in it. */
-export async function openPage(): Promise<{ page: Page; problems: string[] }> {
+export async function openPage(options: BrowserContextOptions = {}): Promise<{ page: Page; problems: string[] }> {
   const isRoot = process.getuid?.() === 0;
   launched ??= chromium.launch({ executablePath, args: isRoot ? ["--no-sandbox"] : [] });
-  const context = await (await launched).newContext();
+  const context = await (await launched).newContext(options);
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const problems: string[] = [];
@@ -28,7 +28,10 @@ export async function openPage(): Promise<{ page: Page; problems: string[] }> {
     if (message.type() !== "log") problems.push(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
-  page.on("requestfailed", (request) => problems.push(`failed: ${request.url()}`));
+  page.on("requestfailed", (request) => {
+    // A page that is left, or that closes a stream, aborts its requests.
+    if (request.failure()?.errorText !== "net::ERR_ABORTED") problems.push(`failed: ${request.url()}`);
+  });
   page.on("dialog", (dialog) => {
     problems.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();

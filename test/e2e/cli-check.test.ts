@@ -223,6 +223,18 @@ describe("variables", () => {
     expect((await check(named, { env: { API_TOKEN: "abc-def" } })).code).toBe(0);
   });
 
+  test("takes the file with --config too, and names it in advice", async () => {
+    const file = configure({
+      mcpServers: {
+        api: { type: "http", url: "https://api.example/mcp", headers: { Authorization: "Bearer ${input:key}" } },
+      },
+    });
+    const { code, stdout } = await check(["--config", file]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`wirescope inputs key --config ${file}`);
+    expect((await check([file, "--config", file])).code).toBe(2);
+  });
+
   test("reports a malformed line of an environment file at its position", async () => {
     writeFileSync(join(project, "vars"), "API_TOKEN=abc-def\nwhat is this\n");
     const { code, stdout } = await check([configure(bearer), "--env-file", join(project, "vars")]);

@@ -2,7 +2,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createUserFolder, type Run, type RunSetting, runCommand, type UserFolder } from "./command.test.helper.js";
+import {
+  createUserFolder,
+  type Run,
+  type RunSetting,
+  runCommand,
+  startGateway,
+  type UserFolder,
+} from "./command.test.helper.js";
 import { type RealServer, everything as reference, startEverything } from "./real-servers.test.helper.js";
 
 const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
@@ -154,6 +161,39 @@ test("import keeps the settings of a server that clients share with our format",
     gem: { type: "http", url: "https://gem.example/mcp", timeout: 5000, excludeTools: ["delete"], description: "Gems" },
     line: { command: "line", args: [], timeout: 7000, disabled: true },
   });
+});
+
+test("import reads the servers of Roo Code, of Cline in VS Code, and those of one project in Claude Code", async () => {
+  const extensions = ".config/Code/User/globalStorage";
+  const one = (name: string) => ({ mcpServers: { [name]: { type: "http", url: `https://${name}.example/mcp` } } });
+  write(`${extensions}/rooveterinaryinc.roo-cline/settings/mcp_settings.json`, one("roo"));
+  write(`${extensions}/saoudrizwan.claude-dev/settings/cline_mcp_settings.json`, one("cline"));
+  write(".claude.json", { projects: { [process.cwd()]: one("here"), "/elsewhere": one("elsewhere") } });
+  expect((await run(["import", "--yes"])).code).toBe(0);
+  expect(Object.keys(written()).sort()).toEqual(["cline", "here", "roo"]);
+});
+
+test("[TS-D-CLI-7] import --reference lets the gateway read a client's file, except for the gateway itself in it", async () => {
+  const file = write(".cursor/mcp.json", {
+    mcpServers: {
+      everything: { type: "http", url },
+      wirescope: { command: "npx", args: ["wirescope", "up", "--stdio"] },
+    },
+  });
+  const settings = join(user.home, ".config/wirescope/gateway.json");
+  const env = { PATH: process.env.PATH, HOME: user.home };
+  expect((await runCommand(["import", "--reference"], { env })).code).toBe(1);
+  expect(existsSync(settings)).toBe(false);
+  const { code, stdout } = await runCommand(["import", "--reference", "--yes"], { env });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("The gateway reads 1 file") });
+  expect(JSON.parse(readFileSync(settings, "utf8"))).toEqual({ configurations: [file] });
+  expect((await runCommand(["import", "--reference", "--yes"], { env })).stdout).toBe("There is no file to add.\n");
+
+  writeFileSync(settings, JSON.stringify({ configurations: [file, join(user.home, "gone.json")] }));
+  const gateway = await startGateway(["--port", "0", "--trust"], { env, cwd: user.home });
+  const notice = JSON.parse(gateway.stdout.split("\n")[0] ?? "");
+  expect(notice.servers).toEqual({ everything: "READY" });
+  expect(gateway.stderr).toContain("gone.json, which the settings refer to, does not exist.");
 });
 
 test("[TS-D-CLI-7] import writes nothing without a yes, nor with --dry-run", async () => {

@@ -146,7 +146,7 @@ describe("a sign-in", () => {
   });
 });
 
-test("confirms the sign-in on the last page, which shows nothing that a peer sent", async () => {
+test("confirms the sign-in on the last page, which shows no secret that a peer sent", async () => {
   const world = await createLoginWorld({ hasForms: true });
   const browser = createBrowser();
   const pages: string[] = [];

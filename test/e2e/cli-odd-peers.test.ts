@@ -155,31 +155,31 @@ function endless(): Source {
 
 function expectPartial({ code, stderr }: Run): void {
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^wirescope: The output is partial\. .*more than 101 channels.*--limit \d+\.\n$/);
+  expect(stderr).toMatch(/^wirescope: The output is partial\. .*more than 101 channels.*--max-objects \d+\.\n$/);
 }
 
 test("[CZ-D-CLIENT-7] cuts an endless list at the limit, and prints what it read and why it stopped", async () => {
   const target = await serve(endless());
-  const channels = await runCommand(["channels", "--limit", "101", "--target", target]);
+  const channels = await runCommand(["channels", "--max-objects", "101", "--target", target]);
   expectPartial(channels);
-  expect(channels.stdout.trimEnd().split("\n")).toHaveLength(1 + 101);
+  expect(channels.stdout.trimEnd().split("\n")).toHaveLength(1 + 101 + 1);
 
-  const json = await runCommand(["channels", "--json", "--limit", "101", "--target", target]);
+  const json = await runCommand(["channels", "--json", "--max-objects", "101", "--target", target]);
   expectPartial(json);
   expect(JSON.parse(json.stdout)).toHaveLength(101);
 
-  const tree = await runCommand(["tree", "--limit", "101", "--target", target]);
+  const tree = await runCommand(["tree", "--max-objects", "101", "--target", target]);
   expectPartial(tree);
   expect(tree.stdout).toContain("channel 101 ");
   expect(tree.stdout).toContain("listens on 127.0.0.1:8080");
-  expect(JSON.parse((await runCommand(["tree", "--json", "--limit", "101", "--target", target])).stdout)).toMatchObject(
-    {
-      isComplete: false,
-      stoppedBy: expect.stringContaining("more than 101 channels"),
-    },
-  );
+  expect(
+    JSON.parse((await runCommand(["tree", "--json", "--max-objects", "101", "--target", target])).stdout),
+  ).toMatchObject({
+    isComplete: false,
+    stoppedBy: expect.stringContaining("more than 101 channels"),
+  });
 
-  expect((await runCommand(["channels", "--limit", "none", "--target", target])).code).toBe(2);
+  expect((await runCommand(["channels", "--max-objects", "none", "--target", target])).code).toBe(2);
 });
 
 test.each(["channels", "tree"])("[CZ-D-CLIENT-7] ends %s at Ctrl-C, and prints what it has read", async (verb) => {
@@ -192,7 +192,7 @@ test.each(["channels", "tree"])("[CZ-D-CLIENT-7] ends %s at Ctrl-C, and prints w
       return source.getTopChannels(request, options);
     },
   });
-  const run = startCommand([verb, "--limit", "100000000", "--target", target]);
+  const run = startCommand([verb, "--max-objects", "100000000", "--target", target]);
   await expect.poll(() => pages, { timeout: 30_000 }).toBeGreaterThan(100);
   run.process.kill("SIGINT");
   expect(await run.ended).toBe(130);
@@ -209,7 +209,7 @@ test("prints what was read before the peer failed, and the error", async () => {
   });
   const { code, stdout, stderr } = await runCommand(["channels", "--target", target]);
   expect(code).toBe(1);
-  expect(stdout.trimEnd().split("\n")).toHaveLength(1 + 50);
+  expect(stdout.trimEnd().split("\n")).toHaveLength(1 + 50 + 1);
   expect(stderr).toMatch(/^wirescope: The output is partial\. .*Requested the wrong type/);
 
   const nothing = await serve({

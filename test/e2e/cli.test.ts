@@ -90,10 +90,13 @@ describe("lists", () => {
   test("shows state, target, name and counts of channels", async () => {
     const { code, stdout } = await wirescope(["channels"]);
     expect(code).toBe(0);
-    const [heading, first, second] = stdout.split("\n");
-    expect(heading).toMatch(/^ID +STATE +TARGET +NAME +CALLS +OK +FAILED +LAST CALL$/);
-    expect(first).toMatch(/READY +dns:\/\/\/api\.example:443 +api +2 +1 +1 +(just now|\d+ s ago)$/);
-    expect(second).toMatch(/TRANSIENT_FAILURE +evil\\x1b\[2J\\u202etarget +- +0 +0 +0 +never$/);
+    const [heading, first, second, summary] = stdout.split("\n");
+    expect(heading).toMatch(/^ID +STATE +TARGET +NAME +CALLS +OK +FAILED +LAST CALL +FOR +REASON$/);
+    expect(first).toMatch(
+      /TRANSIENT_FAILURE +evil\\x1b\[2J\\u202etarget +- +0 +0 +0 +never +\d+ m?s +connect ECONNREFUSED$/,
+    );
+    expect(second).toMatch(/READY +dns:\/\/\/api\.example:443 +api +2 +1 +1 +(just now|\d+ s ago) +- +-$/);
+    expect(summary).toBe("2 channels: 1 TRANSIENT_FAILURE, 1 READY");
   });
 
   test("shows where servers listen", async () => {
@@ -103,8 +106,8 @@ describe("lists", () => {
 
   test("follows every page of sockets", async () => {
     const { stdout } = await wirescope(["sockets"]);
-    // A heading, the connections, the one that listens, the one of the subchannel.
-    expect(stdout.trimEnd().split("\n")).toHaveLength(1 + manySockets + 2);
+    // A heading, the connections, the one that listens, the one of the subchannel, and the summary.
+    expect(stdout.trimEnd().split("\n")).toHaveLength(1 + manySockets + 2 + 1);
     expect(stdout).toMatch(/client +subchannel \d+ +127\.0\.0\.1:50000 +\[::1\]:443/);
     expect(stdout).toMatch(/listen +server \d+ +127\.0\.0\.1:8080 +-/);
   });

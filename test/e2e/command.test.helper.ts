@@ -29,13 +29,15 @@ export interface RunSetting {
   readonly person?: Answerer | undefined;
   /** The width of the terminal. Default: no terminal. */
   readonly columns?: number | undefined;
+  /** The height of the terminal. Default: unknown. */
+  readonly rows?: number | undefined;
   /** Hears what is written to standard error, as it comes. */
   readonly onStderr?: ((text: string) => void) | undefined;
 }
 
 /** Runs the command line in this process. */
 export async function runCommand(argv: readonly string[], setting: RunSetting = {}): Promise<Run> {
-  const { env = {}, person, columns, onStderr } = setting;
+  const { env = {}, person, columns, rows, onStderr } = setting;
   let stdout = "";
   let stderr = "";
   const code = await main([...argv], {
@@ -43,7 +45,7 @@ export async function runCommand(argv: readonly string[], setting: RunSetting = 
       write: (text) => {
         stdout += text;
       },
-      ...(columns === undefined ? {} : { isTTY: true, columns }),
+      ...(columns === undefined ? {} : { isTTY: true, columns, rows }),
     },
     stderr: {
       write: (text) => {

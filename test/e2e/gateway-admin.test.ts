@@ -2,7 +2,13 @@ import { execFile } from "node:child_process";
 import { request } from "node:http";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { type AdminClient, ConnectivityState, readAdminError, type Server } from "@wirescope/gateway/admin";
+import {
+  type AdminClient,
+  ConnectivityState,
+  readAdminError,
+  type Server,
+  type SignInStep,
+} from "@wirescope/gateway/admin";
 import { connectAdmin } from "@wirescope/gateway/admin/node";
 import type { Gateway } from "@wirescope/gateway/internal";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
@@ -60,8 +66,10 @@ test("[TS-D-ADMIN-8] signs in through the service: the browser returns to the ga
   await expect.poll(() => seen.length, patience).toBe(1);
 
   const events: string[] = [];
-  for await (const { event } of admin.signIn({ server: "notes", scopes: ["openid"] })) {
-    events.push(event.case ?? "");
+  const steps: SignInStep[] = [];
+  for await (const { event } of admin.signIn({ server: "notes", scopes: ["openid"], withSteps: true })) {
+    if (event.case === "step") steps.push(event.value);
+    else events.push(event.case ?? "");
     if (event.case === "prompt") {
       expect(event.value).toMatchObject({ issuer: authorization.issuer, way: { case: "browser" } });
       expect(event.value.scopes).toContain("notes:read");
@@ -72,6 +80,9 @@ test("[TS-D-ADMIN-8] signs in through the service: the browser returns to the ga
     if (event.case === "done") expect(event.value.server).toMatchObject({ name: "notes", serverName: "notes" });
   }
   expect(events).toEqual(["prompt", "done"]);
+  expect(steps.map(({ name }) => name)).toContain("authorization server metadata");
+  const received = steps.flatMap(({ received }) => received);
+  expect(received.find(({ name }) => name === "access_token")?.value).toBe("[redacted]");
   const server = await notes();
   expect(server?.state).toBe(ConnectivityState.READY);
   expect(server?.authentication?.oauth).toMatchObject({
@@ -93,7 +104,8 @@ test("[TS-D-ADMIN-8] signs in through the service: the browser returns to the ga
   leaving.abort();
   await watching;
   expect(tool.seen.size).toBeGreaterThan(0);
-  for (const token of [...authorization.issued, ...tool.seen]) expect(textOf([seen, report])).not.toContain(token);
+  for (const token of [...authorization.issued, ...tool.seen])
+    expect(textOf([seen, report, steps])).not.toContain(token);
 });
 
 test("[TS-D-ADMIN-8] cancels a sign-in when its caller leaves, unless another caller who sees the same waits for it", async () => {

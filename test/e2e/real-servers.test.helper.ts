@@ -22,13 +22,21 @@ export interface RealServer {
 }
 
 /** Starts the reference server behind HTTP or SSE, or behind a gateway to WebSocket. */
-export function startEverything(behind: "streamableHttp" | "sse" | "ws"): Promise<RealServer> {
+export function startEverything(behind: "streamableHttp" | "sse" | "ws", port = 0): Promise<RealServer> {
   const args =
     behind === "ws"
-      ? [supergateway, "--port", "0", "--outputTransport", "ws", "--stdio", `${process.execPath} ${everything} stdio`]
+      ? [
+          supergateway,
+          "--port",
+          String(port),
+          "--outputTransport",
+          "ws",
+          "--stdio",
+          `${process.execPath} ${everything} stdio`,
+        ]
       : [everything, behind];
   const child = spawn(process.execPath, ["--import", printPort, ...args], {
-    env: { ...process.env, PORT: "0" },
+    env: { ...process.env, PORT: String(port) },
     // Its input is kept open: some end with it.
     stdio: ["pipe", "ignore", "pipe"],
   });

@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
-import { type GrpcJsResponse, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
-import { npmStart, root } from "./npm-start.test.helper.js";
-import { untilPrinted } from "./running-process.test.helper.js";
+import { isChromiumInstalled, openPage } from "../e2e/chromium.test.helper.js";
+import { type GrpcJsResponse, readWithGrpcJs } from "../e2e/grpc-js-channelz.test.helper.js";
+import { npmStart, root } from "../e2e/npm-start.test.helper.js";
+import { untilPrinted } from "../e2e/running-process.test.helper.js";
 
 const run = promisify(execFile);
 
@@ -59,7 +59,8 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     const names = async (): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name);
     expect(await names()).not.toContain("notes__list");
 
-    const { page, problems } = await openPage();
+    // The status and the sign-in work without script.
+    const { page, problems } = await openPage({ javaScriptEnabled: false });
     const allow = async (): Promise<string[]> => {
       const asked = await page.getByRole("listitem").allTextContents();
       await page.getByRole("button", { name: "Allow" }).click();
@@ -67,7 +68,7 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
       return asked;
     };
     await page.goto(await linkTo());
-    await page.waitForURL("**/page/*");
+    await page.waitForURL("**/status/*");
     const status = page.url();
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("2 of 4 tool servers connected");
     expect(await page.locator("#ledger").textContent()).toContain("wirescope why ledger");

@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRegistry, listenChannelz } from "@wirescope/channelz";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { runCommand } from "./command.test.helper.js";
+import { root } from "./npm-start.test.helper.js";
+import { programOf } from "./program.test.helper.js";
+import { startProcess, untilPrinted } from "./running-process.test.helper.js";
+
+const folder = mkdtempSync(join(tmpdir(), "wirescope-explain-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A minute behind: what has just happened there is a minute old here. */
+const lateClock = `data:text/javascript,${encodeURIComponent("const now = Date.now; Date.now = () => now() - 90_000;")}`;
+
+interface Started {
+  /** The address of its Channelz. */
+  readonly target: string;
+  /** The address of its server. */
+  readonly address: string;
+}
+
+async function start(setting: { mode: string; address?: string }, imports: readonly string[] = []): Promise<Started> {
+  const program = await programOf(new URL("./explained-process.test.helper.ts", import.meta.url));
+  const target = `unix:${join(folder, `${setting.mode}.sock`)}`;
+  const run = startProcess(
+    process.execPath,
+    [
+      ...[...imports, "@wirescope/instrument/auto"].flatMap((module) => ["--import", module]),
+      program,
+      JSON.stringify(setting),
+    ],
+    { cwd: root, env: { ...process.env, NODE_OPTIONS: "", WIRESCOPE_LISTEN: target } },
+  );
+  const printed = await untilPrinted(run, /(?:port \S+|up)\n/);
+  return { target, address: /port (\S+)/.exec(printed)?.[1] ?? "" };
+}
+
+interface JsonFinding {
+  readonly rule: string;
+  readonly severity: string;
+  readonly problem: string;
+  readonly evidence: readonly string[];
+}
+
+async function explain(
+  targets: readonly string[],
+  duration = "600ms",
+): Promise<{ code: number; findings: readonly JsonFinding[] }> {
+  const argv = ["explain", "--json", "--interval", "100ms", "--for", duration];
+  const { code, stdout } = await runCommand([...argv, ...targets.flatMap((target) => ["--target", target])]);
+  return { code, findings: JSON.parse(stdout).findings };
+}
+
+/** Explains until a rule finds something of a severity, such as `error: failing-target`; a process needs a moment to get into trouble. */
+async function findingOf(wanted: string, targets: readonly string[], duration?: string): Promise<JsonFinding> {
+  let found: JsonFinding | undefined;
+  await expect
+    .poll(
+      async () => {
+        const { findings } = await explain(targets, duration);
+        found = findings.find((finding) => `${finding.severity}: ${finding.rule}` === wanted);
+        return found === undefined ? findings : wanted;
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(wanted);
+  return found ?? expect.unreachable();
+}
+
+test("[CZ-D-EXPLAIN-1] finds nothing worse than a note in a busy process with streams, and nothing in an idle listener", async () => {
+  const { target } = await start({ mode: "healthy" });
+  for (let run = 0; run < 2; run += 1) {
+    const { code, findings } = await explain([target]);
+    expect({ code, worse: findings.filter(({ severity }) => severity !== "note") }).toEqual({ code: 0, worse: [] });
+    for (const { problem, evidence } of findings) expect([problem, ...evidence].join(" ")).not.toMatch(/ {2}| never /);
+  }
+  const listener = await listenChannelz(createRegistry());
+  onTestFinished(() => listener.close());
+  expect(await explain([listener.address])).toEqual({ code: 0, findings: [] });
+});
+
+test("[CZ-D-EXPLAIN-1] finds a target at which nothing listens, and a process that does not respond", async () => {
+  const free = createServer();
+  await new Promise<void>((resolve) => free.listen(0, "127.0.0.1", resolve));
+  const bound = free.address();
+  const address = `127.0.0.1:${typeof bound === "object" ? bound?.port : 0}`;
+  await new Promise((resolve) => free.close(resolve));
+  const { target } = await start({ mode: "refused", address });
+  const finding = await findingOf("error: failing-target", [target]);
+  expect(finding).toMatchObject({ severity: "error", advice: expect.stringContaining("nothing listens there") });
+  expect(finding.evidence[0]).toContain("ECONNREFUSED");
+  expect(await findingOf("error: target-silent", [target, `gone=${address}`])).toMatchObject({
+    severity: "error",
+    problem: "gone does not respond.",
+  });
+});
+
+test("[CZ-D-EXPLAIN-1] finds a connection that the peer accepts without a response", async () => {
+  const { target } = await start({ mode: "silent" }, [lateClock]);
+  expect((await findingOf("error: stuck-connecting", [target])).problem).toMatch(/has been CONNECTING for 1 min/);
+});
+
+test("[CZ-D-EXPLAIN-1] finds calls that fail, at both ends", async () => {
+  const { target } = await start({ mode: "failing" });
+  expect(await findingOf("error: failing-calls", [target])).toMatchObject({
+    severity: "error",
+    problem: expect.stringContaining("100 % of the calls"),
+  });
+});
+
+test("[CZ-D-EXPLAIN-1] finds a process that creates a client for each call", async () => {
+  const { target } = await start({ mode: "leaking" });
+  expect((await findingOf("warning: growing", [target], "4s")).problem).toBe("The number of channels only grows.");
+});
+
+test("[CZ-D-EXPLAIN-1] says that the server is the slow end if its handler waits, and that its streams do not end", async () => {
+  const server = await start({ mode: "waiting" }, [lateClock]);
+  const client = await start({ mode: "client", address: server.address });
+  const finding = await findingOf("note: stuck-calls", [`front=${client.target}`, `orders=${server.target}`]);
+  expect(finding.problem).toBe("1 call from front to orders waits.");
+  expect(finding.evidence[1]).toBe("orders works on them: it is the slow end.");
+  expect((await findingOf("note: endless-streams", [server.target])).problem).toMatch(
+    /^1 stream on socket \d+ does not end/,
+  );
+});

@@ -1,0 +1,153 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { isChromiumInstalled } from "./chromium.test.helper.js";
+import { checkAccessibility, checkEveryView, phone, screen, usePageGateway } from "./page.test.helper.js";
+
+/** The clock of the demonstration, which needs no sign-in. */
+const clockServer = new URL("../../packages/cli/bundle/clock-server.mjs", import.meta.url);
+
+function rowOf(page: Page, server: string): ReturnType<Page["locator"]> {
+  return page.getByRole("table", { name: "servers" }).getByRole("row").filter({ hasText: server });
+}
+
+function focusedRow(page: Page): Promise<string | null | undefined> {
+  return page.evaluate(() => document.activeElement?.getAttribute("data-key"));
+}
+
+describe.skipIf(!isChromiumInstalled)("a person at the page of the demonstration", () => {
+  const gateway = usePageGateway({ args: () => ["--demo"] });
+
+  test("signs in, is led back to the page, and allows one more permission when a tool needs it", async () => {
+    const page = await gateway.open("/servers/notes");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const dialog = page.getByRole("dialog", { name: "Sign in to notes" });
+    const [popup] = await Promise.all([
+      page.context().waitForEvent("page"),
+      dialog.getByRole("link", { name: "Continue at" }).click(),
+    ]);
+    await popup.getByText("notes:read").waitFor();
+    await popup.getByRole("button", { name: "Allow" }).click();
+    await popup.getByRole("heading", { name: "Signed in to notes" }).waitFor();
+    await checkAccessibility(popup);
+    await popup.getByRole("link", { name: "Back to Wirescope" }).click();
+    await popup.getByRole("heading", { name: "notes" }).getByText("connected", { exact: true }).waitFor();
+    expect(popup.url()).toBe(new URL("/servers/notes", gateway.url).href);
+    await popup.close();
+
+    await page.goto(new URL("/tools?name=notes__add", gateway.url).href);
+    await page.getByLabel("text *").fill("Fly the kite.");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    const question = page.getByRole("dialog", { name: "notes asks you to open a page" });
+    await question.getByText("notes:write").waitFor();
+    const [consent] = await Promise.all([
+      page.context().waitForEvent("page"),
+      question.getByRole("link", { name: /^Open 127\.0\.0\.1/ }).click(),
+    ]);
+    await consent.getByText("notes:write").waitFor();
+    await consent.getByRole("button", { name: "Allow" }).click();
+    await consent.getByRole("heading", { name: "Signed in to notes" }).waitFor();
+    await page.getByRole("region", { name: "Result" }).getByText("There are 2 notes.").waitFor();
+    await page.goto(new URL("/servers/notes", gateway.url).href);
+    await page.getByText("notes:read, notes:write").waitFor();
+  });
+
+  test("uses the keyboard alone: a row opens its panel, Escape closes it, and the focus returns", async () => {
+    const page = await gateway.open();
+    await rowOf(page, "clock").waitFor();
+    for (let presses = 0; presses < 40 && (await focusedRow(page)) === null; presses += 1)
+      await page.keyboard.press("Tab");
+    await page.keyboard.press("End");
+    await expect.poll(() => focusedRow(page)).not.toBeNull();
+    const row = await focusedRow(page);
+    await page.keyboard.press("Enter");
+    const panel = page.getByRole("complementary", { name: "Server" });
+    await panel.getByRole("heading", { name: row ?? "" }).waitFor();
+    const isInPanel = (): Promise<boolean> =>
+      page.evaluate(() => document.querySelector(".detail-panel")?.contains(document.activeElement) === true);
+    for (let presses = 0; presses < 40 && !(await isInPanel()); presses += 1) await page.keyboard.press("Tab");
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    await expect.poll(() => focusedRow(page)).toBe(row);
+
+    await page.keyboard.press("Control+k");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => focusedRow(page)).toBe(row);
+    await page.keyboard.press("/");
+    await page.keyboard.type("connect");
+    await page.getByRole("option", { selected: true }).getByText("Connections").waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/connections");
+  });
+
+  test.each([
+    ["screen", screen],
+    ["phone", phone],
+  ] as const)("sees every view in light and dark colours on a %s", async (_name, options) => {
+    const page = await gateway.open("/calls", options);
+    const calls = page.getByRole("table", { name: "calls" }).locator("tbody tr");
+    await calls.first().click();
+    await page.getByRole("complementary", { name: "Call" }).waitFor();
+    const call = new URL(page.url()).searchParams.get("panel") ?? "";
+    await page.goto(new URL("/servers/clock", gateway.url).href);
+    const channel = (await page.getByRole("link", { name: /^channel \d+$/ }).getAttribute("href")) ?? "";
+    await checkEveryView(page, {
+      "/": rowOf(page, "clock"),
+      "/?panel=/servers/weather": page.getByRole("complementary").getByRole("heading", { name: "weather" }),
+      "/connections?as=graph": page.locator("a.node").first(),
+      "/calls": calls.first(),
+      [call]: page.getByRole("list", { name: "Phases of the call" }),
+      "/tools": page.getByRole("link", { name: /^forecast/ }),
+      "/tools?name=weather__forecast": page.getByRole("button", { name: "Run", exact: true }),
+      "/resources": page.getByRole("searchbox").or(page.getByText("No")).first(),
+      "/prompts": page.getByRole("searchbox").or(page.getByText("No")).first(),
+      "/explain": page.getByRole("heading", { name: "Explain" }),
+      "/explain/ledger": page.getByRole("heading", { name: "The token has expired." }),
+      "/history": page.getByRole("table", { name: "changes" }).or(page.getByText("No state has changed yet.")),
+      [channel]: page.getByRole("heading", { name: "Trace" }),
+      "/servers/nothing": page.getByText("The gateway has no server"),
+    });
+  });
+});
+
+describe.skipIf(!isChromiumInstalled)("a person at the page of a configuration", () => {
+  const configure = (folder: string, more: readonly string[]): string => {
+    const file = join(folder, ".mcp.json");
+    const clock = { command: process.execPath, args: [fileURLToPath(clockServer), ...more] };
+    writeFileSync(file, JSON.stringify({ mcpServers: { clock } }));
+    return file;
+  };
+  const gateway = usePageGateway({ args: (folder) => ["--config", configure(folder, ["--first"])] });
+  const approve = async (page: Page, server: string): Promise<void> => {
+    await rowOf(page, server).getByText("not approved", { exact: true }).waitFor();
+    const attention = page.getByRole("region", { name: "Needs attention" }).getByRole("listitem");
+    await attention.filter({ hasText: server }).getByRole("button", { name: "Review and approve" }).click();
+    const dialog = page.getByRole("dialog", { name: `Approve ${server}` });
+    await dialog.getByText(process.execPath).first().waitFor();
+  };
+  const confirm = async (page: Page, server: string): Promise<void> => {
+    await page.getByRole("dialog").getByRole("button", { name: "Approve", exact: true }).click();
+    await rowOf(page, server).getByText("connected", { exact: true }).waitFor();
+  };
+
+  test("approves a server again after its entry changed, and sees the whole text and the difference", async () => {
+    const page = await gateway.open();
+    await approve(page, "clock");
+    expect(await page.getByRole("list", { name: "Changes since the last approval" }).count()).toBe(0);
+    await confirm(page, "clock");
+    configure(gateway.folder, ["--second", "<b>bold</b>"]);
+    await approve(page, "clock");
+    const dialog = page.getByRole("dialog", { name: "Approve clock" });
+    const changes = dialog.getByRole("list", { name: "Changes since the last approval" });
+    await changes.getByText("--first").first().waitFor();
+    await changes.getByText("--second").first().waitFor();
+    const text = (await dialog.locator("pre.approval-text").textContent()) ?? "";
+    for (const part of [process.execPath, fileURLToPath(clockServer), "--second", "<b>bold</b>"])
+      expect(text).toContain(part);
+    expect(await dialog.locator("b").count()).toBe(0);
+    await checkAccessibility(page);
+    await confirm(page, "clock");
+  });
+});

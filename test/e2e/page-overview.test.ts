@@ -1,0 +1,254 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { create } from "@bufbuild/protobuf";
+import { ChannelSchema } from "@wirescope/channelz/client";
+import { createSnapshot, noCounters, objectKey, type SnapshotObject } from "@wirescope/channelz/timeline";
+import { createRecording } from "@wirescope/channelz/timeline/node";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isChromiumInstalled } from "./chromium.test.helper.js";
+import { checkAccessibility, phone, usePageGateway } from "./page.test.helper.js";
+import { type RealServer, startEverything } from "./real-servers.test.helper.js";
+
+/** The clock of the demonstration, which needs no sign-in. */
+const clockServer = fileURLToPath(new URL("../../packages/cli/bundle/clock-server.mjs", import.meta.url));
+
+function rowOf(page: Page, server: string): ReturnType<Page["locator"]> {
+  return page.getByRole("table", { name: "servers" }).getByRole("row").filter({ hasText: server });
+}
+
+describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () => {
+  const gateway = usePageGateway({ args: () => ["--demo"] });
+
+  test("shows each server with its state, and what needs attention with the button for it", async () => {
+    const page = await gateway.open();
+    await page.getByText("of 4").waitFor();
+    await rowOf(page, "clock").getByText("connected", { exact: true }).waitFor();
+    await rowOf(page, "notes").getByText("not signed in", { exact: true }).waitFor();
+    await rowOf(page, "ledger").getByText("credential refused", { exact: true }).waitFor();
+    const attention = page.getByRole("region", { name: "Needs attention" });
+    expect(await attention.getByRole("listitem").count()).toBe(2);
+    expect(await attention.textContent()).toContain("expired");
+    // The visitor of the demonstration calls the clock and the weather.
+    await expect.poll(() => rowOf(page, "clock").textContent(), { timeout: 30_000 }).toMatch(/\d ms/);
+    await checkAccessibility(page);
+  });
+
+  test("signs in to a server from the page, shows that it worked, and signs out again", async () => {
+    const page = await gateway.open();
+    await page.getByRole("region", { name: "Needs attention" }).getByRole("button", { name: "Sign in" }).click();
+    const dialog = page.getByRole("dialog", { name: "Sign in to notes" });
+    await dialog
+      .getByRole("definition")
+      .filter({ hasText: /^notes:read$/ })
+      .waitFor();
+    await dialog.getByText("of the OAuth flow").waitFor();
+    const [popup] = await Promise.all([
+      page.context().waitForEvent("page"),
+      dialog.getByRole("link", { name: "Continue at" }).click(),
+    ]);
+    await popup.getByRole("button", { name: "Allow" }).click();
+    await dialog.getByText("Signed in to notes.").waitFor();
+    await popup.close();
+    await checkAccessibility(page);
+    await dialog.getByRole("button", { name: "Close" }).last().click();
+    await rowOf(page, "notes").getByText("connected", { exact: true }).waitFor();
+
+    await rowOf(page, "notes").click();
+    const panel = page.getByRole("complementary", { name: "Server" });
+    await panel.getByRole("button", { name: "Sign out" }).click();
+    const question = page.getByRole("dialog", { name: "Sign out of notes" });
+    await question.getByRole("button", { name: "Sign out" }).click();
+    await question.getByText("Deleted the tokens").waitFor();
+    await question.getByRole("button", { name: "Close" }).last().click();
+    await rowOf(page, "notes").getByText("not signed in", { exact: true }).waitFor();
+  });
+
+  test("explains a server step by step, with the evidence and the fix", async () => {
+    const page = await gateway.open("/explain/ledger");
+    await page.getByRole("heading", { name: "The token has expired." }).waitFor();
+    const steps = page.getByRole("region", { name: "Steps" });
+    expect(await steps.textContent()).toContain("The server returned 401 to the headers of the entry.");
+    await checkAccessibility(page);
+    await page.getByRole("button", { name: "Run again" }).click();
+    await page.getByRole("heading", { name: "The token has expired." }).waitFor();
+  });
+
+  test("works by keyboard: the palette opens a server, and Escape closes its panel", async () => {
+    const page = await gateway.open();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("ledger");
+    await page.keyboard.press("Enter");
+    const panel = page.getByRole("complementary", { name: "Server" });
+    await panel.getByRole("heading", { name: "ledger" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("panel")).toBe("/servers/ledger");
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    await page.keyboard.press("g");
+    await page.keyboard.press("e");
+    await page.waitForURL("**/explain");
+  });
+
+  test("goes back in time with the slider, marks the past, and returns to now with a key", async () => {
+    const page = await gateway.open();
+    const slider = page.getByRole("slider", { name: "Moment that the page shows" });
+    // There is a past only after some samples.
+    await expect
+      .poll(async () => Number(await slider.getAttribute("max")) - Number(await slider.getAttribute("min")))
+      .toBeGreaterThan(2000);
+    await slider.focus();
+    await page.keyboard.press("Home");
+    await page.getByText("in the past").waitFor();
+    // What could be done about a server then cannot be done now.
+    await expect.poll(() => page.getByRole("button", { name: "Sign in" }).count()).toBe(0);
+    await checkAccessibility(page);
+    await page.keyboard.press("n");
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+  });
+
+  test.each([
+    ["light", "screen", {}],
+    ["dark", "screen", {}],
+    ["light", "phone", phone],
+  ] as const)("passes the accessibility check in %s colours on a %s", async (colorScheme, _name, screen) => {
+    const page = await gateway.open("/?panel=/servers/notes", { colorScheme, ...screen });
+    await page.getByRole("complementary", { name: "Server" }).getByRole("heading", { name: "notes" }).waitFor();
+    await checkAccessibility(page);
+    const width = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(width).toBe(0);
+    if (screen === phone) {
+      await page.getByRole("button", { name: "Close panel" }).click();
+      await rowOf(page, "notes").waitFor();
+      await checkAccessibility(page);
+    }
+  });
+});
+
+describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
+  const gateway = usePageGateway({
+    keepsPort: true,
+    args(folder) {
+      const file = join(folder, ".mcp.json");
+      const entry = { command: process.execPath, args: [clockServer] };
+      const hostile = { command: "/bin/nothing", args: ["<img src=x onerror=alert(1)>\u001b[31m"] };
+      writeFileSync(file, JSON.stringify({ mcpServers: { clock: entry, "<b>bold</b>": hostile } }));
+      return ["--config", file];
+    },
+  });
+
+  test("shows the whole text before a server is approved, and connects it at once", async () => {
+    const page = await gateway.open();
+    await rowOf(page, "clock").getByText("not approved", { exact: true }).waitFor();
+    const item = page
+      .getByRole("region", { name: "Needs attention" })
+      .getByRole("listitem")
+      .filter({ hasText: "clock" });
+    await item.getByRole("button", { name: "Review and approve" }).click();
+    const dialog = page.getByRole("dialog", { name: "Approve clock" });
+    await dialog.getByText("clock-server.mjs").first().waitFor();
+    await checkAccessibility(page);
+    await dialog.getByRole("button", { name: "Approve" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await rowOf(page, "clock").getByText("connected", { exact: true }).waitFor();
+  });
+
+  test("shows markup and control characters in names and texts as text", async () => {
+    const page = await gateway.open();
+    await rowOf(page, "<b>bold</b>").waitFor();
+    const item = page.getByRole("region", { name: "Needs attention" }).getByRole("listitem").filter({ hasText: "<b>" });
+    await item.getByRole("button", { name: "Review and approve" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("onerror").first().waitFor();
+    expect(await page.locator("main img, dialog img, main b").count()).toBe(0);
+  });
+
+  test("says that the gateway stopped, and continues by itself when it is back", async () => {
+    const page = await gateway.open("/?panel=/servers/clock");
+    gateway.expectProblems(/ERR_|failed:/);
+    await rowOf(page, "clock").focus();
+    await gateway.stop();
+    await page.getByText("The gateway stopped. Reconnecting…").waitFor();
+    await gateway.start();
+    await page.getByText("live", { exact: true }).waitFor({ timeout: 60_000 });
+    expect(await page.getByText("The gateway stopped.").count()).toBe(0);
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("data-key"))).toBe("clock");
+    await page.getByRole("complementary", { name: "Server" }).getByRole("heading", { name: "clock" }).waitFor();
+  });
+
+  test("opens a recording in the browser, moves through it, and returns to what is live", async () => {
+    const file = join(gateway.folder, "night.wsr");
+    const writer = createRecording(file);
+    for (const [timeMs, state] of [[1_700_000_000_000, 3] as const, [1_700_000_060_000, 4] as const]) {
+      const message = create(ChannelSchema, {
+        ref: { channelId: 1n, name: "orders" },
+        data: { target: "orders:443", state: { state } },
+      });
+      const channel: SnapshotObject = {
+        key: objectKey("", "channel", 1n),
+        origin: "",
+        kind: "channel",
+        id: 1n,
+        name: "orders",
+        isTop: true,
+        state: state === 3 ? "READY" : "TRANSIENT_FAILURE",
+        target: "orders:443",
+        counters: noCounters,
+        children: [],
+        message,
+      };
+      writer.append(createSnapshot({ timeMs, origins: [{ name: "", target: "" }], objects: [channel] }));
+    }
+    writer.close();
+    const page = await gateway.open("/history");
+    await page.locator("input[type=file]").setInputFiles(file);
+    await page.getByText("recording night.wsr").waitFor();
+    await page.getByRole("table", { name: "changes" }).getByText("READY → TRANSIENT_FAILURE").waitFor();
+    await checkAccessibility(page);
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByRole("table", { name: "problems" }).getByText("orders:443").waitFor();
+    await page.getByRole("slider").focus();
+    await page.keyboard.press("Home");
+    await page.getByText("Nothing is failing.").waitFor();
+    await page.getByRole("button", { name: "Close night.wsr" }).click();
+    await rowOf(page, "clock").waitFor();
+
+    writeFileSync(file, "not a recording");
+    await page.getByRole("link", { name: "History" }).click();
+    await page.locator("input[type=file]").setInputFiles(file);
+    await page.getByRole("alert").getByText("night.wsr cannot be opened.").waitFor();
+  });
+});
+
+describe.skipIf(!isChromiumInstalled)("the overview of a server that dies", () => {
+  let server: RealServer;
+  beforeAll(async () => {
+    server = await startEverything("streamableHttp");
+  });
+  afterAll(() => server.stop());
+  const gateway = usePageGateway({
+    args(folder) {
+      const file = join(folder, ".mcp.json");
+      const url = `http://127.0.0.1:${server.port}/mcp`;
+      writeFileSync(file, JSON.stringify({ mcpServers: { everything: { type: "http", url } } }));
+      return ["--config", file, "--trust"];
+    },
+  });
+
+  test("says so by itself, and that the server is back, without moving the focus", async () => {
+    const page = await gateway.open();
+    const row = rowOf(page, "everything");
+    const attention = page.getByRole("region", { name: "Needs attention" }).getByRole("listitem");
+    await row.getByText("connected", { exact: true }).waitFor();
+    await row.focus();
+    await server.stop();
+    await attention.filter({ hasText: "everything" }).waitFor();
+    server = await startEverything("streamableHttp", server.port);
+    await row.getByText("connected", { exact: true }).waitFor({ timeout: 90_000 });
+    expect(await attention.count()).toBe(0);
+    expect(await page.evaluate(() => document.activeElement?.getAttribute("data-key"))).toBe("everything");
+  });
+});
