@@ -149,7 +149,7 @@ async function startUp(config: string, home: string, tools: number): Promise<Up>
   };
 }
 
-/** Makes the handshake as soon as somebody listens, and asks for the tools. Rejects where the gateway ends instead. */
+/** Connects as soon as the gateway listens, and lists the tools. Rejects if the gateway exits instead. */
 async function listTools(url: string, child: ChildProcess, tools: number): Promise<void> {
   const agent = new Agent({ keepAlive: true });
   try {

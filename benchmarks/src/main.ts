@@ -1,12 +1,15 @@
 import { benchCalls } from "./calls.js";
 import { benchGateway } from "./gateway.js";
 import { benchObserving } from "./observing.js";
+import { benchPage } from "./page.js";
 import { benchPages } from "./pages.js";
 import { benchPeers } from "./peers/bench-peers.js";
+import { benchRecordings } from "./recordings/bench-recordings.js";
 import { printSection, type Row } from "./report.js";
 import { benchServing } from "./serving.js";
 import { benchSockets } from "./sockets.js";
 import { benchToolCalls } from "./tool-calls.js";
+import { benchToolbox } from "./toolbox.js";
 
 const isQuick = process.argv.includes("--quick");
 const counts = isQuick ? [10_000] : [10_000, 100_000, 1_000_000];
@@ -26,6 +29,12 @@ const sections: Readonly<Record<string, Section>> = {
   observing: { title: "Observing a process", sides: ["on", "off"], bench: benchObserving },
   "tool-calls": { title: "Calling tools", sides: ["wirescope", "the SDK"], bench: benchToolCalls },
   gateway: { title: "Through the gateway", sides: ["through", "direct"], bench: benchGateway },
+  toolbox: {
+    title: "Reading Channelz on the command line, recordings and samples",
+    sides: ["wirescope", "node, or limit"],
+    bench: async () => [...(await benchToolbox()), ...(await benchRecordings(isQuick))],
+  },
+  page: { title: "The page", sides: ["wirescope", ""], bench: benchPage },
   peers: { title: "Compared with other gateways and proxies", sides: ["wirescope", "the peer"], bench: benchPeers },
 };
 

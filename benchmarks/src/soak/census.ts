@@ -5,7 +5,7 @@ import type { RegistrySize } from "@wirescope/channelz";
 export interface Census {
   readonly files: number;
   readonly sockets: number;
-  /** All that it started, and they in turn. */
+  /** Its descendants. */
   readonly processes: number;
   readonly heapBytes: number;
   readonly residentBytes: number;

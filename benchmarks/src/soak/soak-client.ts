@@ -3,7 +3,7 @@ import type { Era, MarkArguments } from "./marking-server.js";
 /** A client of the gateway, as the soak uses one. */
 export interface SoakClient {
   readonly era: Era;
-  /** The id of its session, where its era has them. */
+  /** Its session id, if its era has sessions. */
   readonly session: string | undefined;
   /** Calls a tool. */
   call(tool: string, args: MarkArguments, hooks: CallHooks): RunningCall;
