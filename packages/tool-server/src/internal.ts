@@ -1,4 +1,4 @@
-export { defaultClientMetadataUrl } from "./auth/oauth/clients/client-metadata.js";
+export { defaultClientMetadataUrl } from "./auth/oauth/clients/oauth-client.js";
 export { parseResourceChallenge } from "./auth/oauth/discovery/resource-challenge.js";
 export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
 export { userVaultKey, vaultKeyPath } from "./auth/vault/choose-vault.js";

@@ -68,9 +68,14 @@ export {
   vaultVariables,
 } from "./vault/choose-vault.js";
 export { type FileVaultOptions, openFileVault } from "./vault/file-vault.js";
-export { type KeyBytesOptions, keyFromFile, keyFromVariable } from "./vault/key-from-bytes.js";
-export { keyFromPassphrase, type PassphraseOptions } from "./vault/key-from-passphrase.js";
 export type { KeyRecipe, KeySource } from "./vault/key-source.js";
+export {
+  type KeyBytesOptions,
+  keyFromFile,
+  keyFromPassphrase,
+  keyFromVariable,
+  type PassphraseOptions,
+} from "./vault/key-source.js";
 export {
   type Keychain,
   type KeychainKeyOptions,

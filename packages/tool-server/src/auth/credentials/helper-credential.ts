@@ -30,10 +30,9 @@ import {
   noHeaders,
   secretsOfHeader,
 } from "./header-fields.js";
-import { tokenTimesOfHeader } from "./json-web-token.js";
+import { tokenTimesOfHeader } from "./refusal-evidence.js";
 import { type HelperOutput, type HelperRun, runHelper } from "./run-helper.js";
-import type { ProgramTask } from "./run-program.js";
-import { runSecretCommand } from "./run-secret-command.js";
+import { type ProgramTask, runSecretCommand } from "./run-program.js";
 
 /** The helper whose output is the headers, or the commands whose outputs are their values, and how they are run. */
 export interface HelperCredentialOptions extends CredentialOwner {

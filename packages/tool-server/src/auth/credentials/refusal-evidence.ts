@@ -13,10 +13,9 @@ import { isPlaceholder } from "../../secrets/secret-shapes.js";
 import { parseUrl } from "../../url.js";
 import { parseChallenges } from "./challenge.js";
 import type { Refusal } from "./credential.js";
-import { readTokenTimes } from "./json-web-token.js";
 
 /** What is known when a request was refused. */
-export interface RefusedRequest {
+interface RefusedRequest {
   readonly refusal: Pick<Refusal, "status" | "sent" | "challenge" | "date">;
   readonly credential: CredentialDescription;
   /** The server that refused it. */
@@ -176,4 +175,41 @@ function readClaims(token: string): Readonly<Record<string, unknown>> | undefine
 function stringsOf(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list.filter((item): item is string => typeof item === "string" && item !== "").slice(0, maxValues);
+}
+
+/** The times of a JSON Web Token, in milliseconds since the epoch. Nothing else of a token is reported. */
+interface TokenTimes {
+  readonly issuedAt: number | undefined;
+  readonly notBefore: number | undefined;
+  readonly expiresAt: number | undefined;
+}
+
+/** The latest time that a Date can represent. */
+const latestMs = 8.64e15;
+
+/** The times of the token in a header, not verified; undefined if the value is not a JSON Web Token. */
+export function tokenTimesOfHeader(name: string, value: string): TokenTimes | undefined {
+  return readTokenTimes(isAuthorizationName(name) ? parseAuthorization(value).credentials : value);
+}
+
+/** The times of a JSON Web Token; undefined if the text is not one. The signature is not verified. */
+export function readTokenTimes(text: string): TokenTimes | undefined {
+  const [, head = "", body = ""] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(text) ?? [];
+  if (typeof readPart(head)?.alg !== "string") return undefined;
+  const claims = readPart(body);
+  if (claims === undefined) return undefined;
+  return { issuedAt: timeOf(claims.iat), notBefore: timeOf(claims.nbf), expiresAt: timeOf(claims.exp) };
+}
+
+function readPart(part: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+    return typeof value === "object" && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function timeOf(seconds: unknown): number | undefined {
+  return typeof seconds === "number" && seconds >= 0 && seconds * 1000 <= latestMs ? seconds * 1000 : undefined;
 }

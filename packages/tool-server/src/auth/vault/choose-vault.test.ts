@@ -4,7 +4,7 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chooseVault, defaultVaultDirectory } from "./choose-vault.js";
-import { keyFromVariable } from "./key-from-bytes.js";
+import { keyFromVariable } from "./key-source.js";
 import { type Keychain, keychainUnavailable, systemKeychain } from "./keychain.js";
 import { temporaryFolder } from "./temporary-folder.test.helper.js";
 import { describeVaultContract, keyOf } from "./vault-contract.test.helper.js";

@@ -5,9 +5,14 @@ import { ToolServerError } from "../../errors.js";
 import type { Environment } from "../../process/child-environment.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { openFileVault } from "./file-vault.js";
-import { keyFromDescriptor, keyFromFile, keyFromVariable } from "./key-from-bytes.js";
-import { keyFromPassphrase } from "./key-from-passphrase.js";
-import { type KeySource, keyWrong } from "./key-source.js";
+import {
+  type KeySource,
+  keyFromDescriptor,
+  keyFromFile,
+  keyFromPassphrase,
+  keyFromVariable,
+  keyWrong,
+} from "./key-source.js";
 import { type Keychain, keyFromKeychain } from "./keychain.js";
 import { createMemoryVault } from "./memory-vault.js";
 import type { Vault, VaultKind } from "./vault.js";

@@ -20,8 +20,7 @@ import { type Clock, steadyClock } from "../../clock.js";
 import { createFakeClock } from "../../fake-clock.test.helper.js";
 import { acquireLockFile } from "../../files/lock-file.js";
 import { openFileVault } from "./file-vault.js";
-import { keyFromVariable } from "./key-from-bytes.js";
-import type { KeySource } from "./key-source.js";
+import { type KeySource, keyFromVariable } from "./key-source.js";
 import {
   filesBelow,
   filesWith,

@@ -3,8 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ToolServerError } from "../../errors.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import { decodeKey } from "./key-from-bytes.js";
-import { type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
+import { decodeKey, type KeySource, keyBytes, keyWrong, otherSource } from "./key-source.js";
 
 /** The keychain of the user's system. Rejects with KEYCHAIN_UNAVAILABLE. */
 export interface Keychain {

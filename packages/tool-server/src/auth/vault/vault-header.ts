@@ -3,10 +3,8 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { writeDurably } from "../../files/durable-file.js";
 import { isJsonObject, parseJsonObject } from "../../json-object.js";
-import { parsePassphraseRecipe } from "./key-from-passphrase.js";
-import { type KeyRecipe, type KeySource, keyBytes, keyWrong } from "./key-source.js";
-import { readPrivateFile, type Warn } from "./private-folder.js";
-import { asVaultFailure, vaultUnreadable } from "./vault-errors.js";
+import { type KeyRecipe, type KeySource, keyBytes, keyWrong, parsePassphraseRecipe } from "./key-source.js";
+import { asVaultFailure, readPrivateFile, vaultUnreadable, type Warn } from "./private-folder.js";
 
 /** A vault that was opened with its key. */
 export interface UnlockedHeader {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { bundleProgram } from "../../process/bundled-program.test.helper.js";
 import { openFileVault } from "./file-vault.js";
-import { keyFromVariable } from "./key-from-bytes.js";
+import { keyFromVariable } from "./key-source.js";
 import { filesBelow, filesWith, temporaryFolder } from "./temporary-folder.test.helper.js";
 import type { VaultKey } from "./vault.js";
 import { keyOf, plantedSecret } from "./vault-contract.test.helper.js";

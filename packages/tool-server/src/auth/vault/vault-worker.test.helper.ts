@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openFileVault } from "./file-vault.js";
-import { keyFromVariable } from "./key-from-bytes.js";
+import { keyFromVariable } from "./key-source.js";
 import type { Vault, VaultKey } from "./vault.js";
 
 const [role = "", directory = "", keyText = "", argument = ""] = process.argv.slice(2);

@@ -6,7 +6,7 @@ import {
 } from "../../auth/credentials/fixed-credential.js";
 import type { HeaderSource } from "../../auth/credentials/header-fields.js";
 import { createHelperCredential, type HelperRunReport } from "../../auth/credentials/helper-credential.js";
-import { runSecretCommand } from "../../auth/credentials/run-secret-command.js";
+import { runSecretCommand } from "../../auth/credentials/run-program.js";
 import { createOAuthCredential, type OAuthCredentialOptions } from "../../auth/oauth/session/oauth-credential.js";
 import { type Clock, systemClock } from "../../clock.js";
 import type { Entry, NamedField } from "../../config/entry.js";

@@ -1,4 +1,4 @@
-import type { RequestSettings } from "../../auth/oauth/discovery/request-rules.js";
+import type { RequestSettings } from "../../auth/oauth/discovery/known-issuers.js";
 import { createIdentitySession, type IdentitySessionOptions } from "../../auth/oauth/identity/identity-session.js";
 import type { OAuthObserver } from "../../auth/oauth/oauth-step.js";
 import { createOAuthSession, type OAuthSession } from "../../auth/oauth/session/oauth-session.js";
@@ -9,8 +9,7 @@ import type { Vault } from "../../auth/vault/vault.js";
 import type { Clock } from "../../clock.js";
 import type { OAuthSettingsOf } from "../../config/oauth-settings.js";
 import type { ConnectionInfo } from "../../connection-info.js";
-import type { Reporter } from "../../diagnostics.js";
-import { createOperationTracker } from "../../diagnostics.js";
+import { createOperationTracker, type Reporter } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 

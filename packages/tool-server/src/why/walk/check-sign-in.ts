@@ -2,7 +2,7 @@ import { carriesCredential } from "../../auth/credentials/refusal-evidence.js";
 import { createClientStore } from "../../auth/oauth/clients/client-store.js";
 import type { OAuthClient } from "../../auth/oauth/clients/oauth-client.js";
 import type { AuthorizationServer } from "../../auth/oauth/discovery/authorization-server.js";
-import { requestRules } from "../../auth/oauth/discovery/request-rules.js";
+import { requestRules } from "../../auth/oauth/discovery/known-issuers.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
 import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
 import { type OAuthResponse, sendOAuthRequest } from "../../auth/oauth/requests/oauth-request.js";

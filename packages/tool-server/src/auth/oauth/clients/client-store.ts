@@ -6,11 +6,11 @@ import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { sendOAuthRequest } from "../requests/oauth-request.js";
-import { defaultClientMetadataUrl } from "./client-metadata.js";
 import {
   type ClientAuthentication,
   type ConfiguredClient,
   chooseAuthentication,
+  defaultClientMetadataUrl,
   type OAuthClient,
   readClientKey,
 } from "./oauth-client.js";

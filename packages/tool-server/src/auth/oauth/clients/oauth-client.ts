@@ -16,7 +16,7 @@ export interface OAuthClient {
   readonly authentication: ClientAuthentication;
 }
 
-export interface ClientKey {
+interface ClientKey {
   readonly privateKey: KeyObject;
   /** The JWS algorithm. */
   readonly algorithm: string;
@@ -130,3 +130,9 @@ export async function authenticateClient(
 function formEncoded(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
+
+/**
+ * Where the project publishes its client-id metadata document, which is also its client id. `deploy/client-metadata` has the document
+ * and says how to publish it elsewhere. The owner of this address decides where authorization codes for this client may be sent.
+ */
+export const defaultClientMetadataUrl = "https://wirescope.dev/oauth/client-metadata.json";

@@ -1,7 +1,7 @@
 import { parseUrl } from "../../../url.js";
 
 /** What differs at an authorization server from the specification, as its operator documents it. */
-export interface KnownIssuer {
+interface KnownIssuer {
   readonly name: string;
   /** PKCE with S256 works, although the metadata may not list it. */
   readonly hasPkce?: boolean;
@@ -70,4 +70,41 @@ export function knownIssuer(issuer: string): KnownIssuer | undefined {
   const url = parseUrl(issuer);
   if (url === undefined || url.protocol !== "https:" || url.port !== "" || url.username !== "") return undefined;
   return rows.find(({ hosts, path }) => hosts.test(url.hostname) && (path?.test(url.pathname) ?? true));
+}
+
+/** What a user may set for the requests to the authorization server of a tool server. */
+export interface RequestSettings {
+  /** Parameters to add to authorization requests, such as `audience`. They replace none of those that every request has. */
+  readonly authorizeParameters?: Readonly<Record<string, string>> | undefined;
+  /** The resource to request tokens for (RFC 8707), or false to name none. Default: as the tool server publishes it. */
+  readonly resource?: string | false | undefined;
+  /** Whether to use PKCE although the metadata of the authorization server does not list S256. Default false: the sign-in fails. */
+  readonly assumePkce?: boolean | undefined;
+  /** The `prompt` of authorization requests, such as `consent`. Default none. */
+  readonly prompt?: string | undefined;
+}
+
+/** How the requests to an authorization server are built. */
+export interface RequestRules {
+  /** The resource of the token (RFC 8707); undefined to send none. */
+  readonly resource: string | undefined;
+  readonly usesPkce: boolean;
+  readonly prompt: string | undefined;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** The rules for requests to a server, for the resource that the tool server publishes. Settings take precedence over what is known. */
+export function requestRules(
+  { issuer, offersPkce }: { readonly issuer: string; readonly offersPkce: boolean },
+  resource: string,
+  settings: RequestSettings,
+): RequestRules {
+  const { hasPkce = false, rejectsResource = false, parameters } = knownIssuer(issuer) ?? {};
+  const sent = settings.resource ?? (rejectsResource ? false : resource);
+  return {
+    resource: sent === false ? undefined : sent,
+    usesPkce: offersPkce || hasPkce || settings.assumePkce === true,
+    prompt: settings.prompt,
+    parameters: { ...parameters, ...settings.authorizeParameters },
+  };
 }

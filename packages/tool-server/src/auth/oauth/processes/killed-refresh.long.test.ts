@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../../clock.js";
 import { openFileVault } from "../../vault/file-vault.js";
-import { keyFromVariable } from "../../vault/key-from-bytes.js";
+import { keyFromVariable } from "../../vault/key-source.js";
 import { filesBelow, filesWith, temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { callTool, createOAuthWorld, createPerson, type OAuthWorld } from "../oauth-world.test.helper.js";

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { createHttpClient } from "../../../http/create-http-client.js";
 import { createSecretRegistry } from "../../../secrets/redactor.js";
 import { openFileVault } from "../../vault/file-vault.js";
-import { keyFromVariable } from "../../vault/key-from-bytes.js";
+import { keyFromVariable } from "../../vault/key-source.js";
 import type { Vault } from "../../vault/vault.js";
 import { createOAuthCredential } from "../session/oauth-credential.js";
 import { createOAuthSession } from "../session/oauth-session.js";

@@ -5,8 +5,7 @@ import { type JsonObject, parseJsonObject } from "../../../json-object.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { requestStep } from "../oauth-step.js";
-import { describeRange } from "./address-guard.js";
-import { addressRangeOf } from "./address-range.js";
+import { addressRangeOf, describeRange } from "./address-guard.js";
 import { endpointDefect } from "./endpoint-rules.js";
 
 /** A request to an authorization server. */

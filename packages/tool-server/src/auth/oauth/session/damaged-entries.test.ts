@@ -3,7 +3,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openFileVault } from "../../vault/file-vault.js";
-import { keyFromVariable } from "../../vault/key-from-bytes.js";
+import { keyFromVariable } from "../../vault/key-source.js";
 import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { storageIdOf } from "../../vault/vault-entry.js";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openFileVault } from "../../vault/file-vault.js";
-import { keyFromVariable } from "../../vault/key-from-bytes.js";
+import { keyFromVariable } from "../../vault/key-source.js";
 import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";
 
 /** A disk of 1 MiB in memory; undefined if this user may not mount one. */

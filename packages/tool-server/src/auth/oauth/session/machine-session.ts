@@ -1,7 +1,7 @@
 import type { ClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { type Discovery, discover } from "../discovery/discover.js";
-import { requestRules } from "../discovery/request-rules.js";
+import { requestRules } from "../discovery/known-issuers.js";
 import type { ResourceChallenge } from "../discovery/resource-challenge.js";
 import { selectScopes } from "../discovery/scopes.js";
 import type { OAuthContext } from "../oauth-context.js";

@@ -5,7 +5,7 @@ import type { SecretRegistry } from "../../../secrets/redactor.js";
 import { parseUrl } from "../../../url.js";
 import type { Vault, VaultKey } from "../../vault/vault.js";
 import type { ConfiguredClient } from "../clients/oauth-client.js";
-import type { RequestSettings } from "../discovery/request-rules.js";
+import type { RequestSettings } from "../discovery/known-issuers.js";
 import { defaultOAuthLimits, type OAuthContext, type OAuthEvent, type OAuthLimits } from "../oauth-context.js";
 import type { OAuthObserver } from "../oauth-step.js";
 import { createAddressGuard } from "../requests/address-guard.js";

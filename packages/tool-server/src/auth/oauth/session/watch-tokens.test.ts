@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openFileVault } from "../../vault/file-vault.js";
-import { keyFromVariable } from "../../vault/key-from-bytes.js";
+import { keyFromVariable } from "../../vault/key-source.js";
 import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";

@@ -4,7 +4,7 @@ import type { ToolServerError } from "../../../errors.js";
 import { parseUrl } from "../../../url.js";
 import type { OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
-import type { RequestRules } from "../discovery/request-rules.js";
+import type { RequestRules } from "../discovery/known-issuers.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure, peerText } from "../oauth-errors.js";
 

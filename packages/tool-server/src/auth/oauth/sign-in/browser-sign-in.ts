@@ -20,8 +20,7 @@ import {
   stopBeforeSignIn,
   unregisteredId,
 } from "./observed-sign-in.js";
-import type { SignIn, SignInRequest } from "./sign-in.js";
-import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
+import type { SignIn, SignInContext, SignInOutcome, SignInRequest } from "./sign-in.js";
 
 /** Lets a person sign in with a browser, using an authorization code with PKCE. Rejects with SIGN_IN_FAILED, and as its steps do. */
 export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcome> {

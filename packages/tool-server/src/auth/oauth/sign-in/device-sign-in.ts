@@ -15,7 +15,7 @@ import {
 import { deviceCodeGrant, requestTokens, resourceField, type TokenOutcome } from "../tokens/token-request.js";
 import { openCallbackReceiver } from "./callback-receiver.js";
 import { reportClient, stopBeforeSignIn, unregisteredId } from "./observed-sign-in.js";
-import type { SignInContext, SignInOutcome } from "./sign-in-context.js";
+import type { SignInContext, SignInOutcome } from "./sign-in.js";
 
 /** A device authorization response (RFC 8628, section 3.2). */
 export interface DeviceAuthorization {

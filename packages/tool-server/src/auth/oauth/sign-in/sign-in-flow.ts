@@ -5,7 +5,7 @@ import { tokensOf } from "../tokens/token-request.js";
 import type { TokenRecord } from "../tokens/token-store.js";
 import { signInByBrowser } from "./browser-sign-in.js";
 import { signInByDevice } from "./device-sign-in.js";
-import type { SignInContext } from "./sign-in-context.js";
+import type { SignInContext } from "./sign-in.js";
 
 /**
  * Lets a person sign in, and resolves with the tokens. If the registration turns out to be dead, it is replaced, and the sign-in

@@ -2,7 +2,7 @@ import { backOffMs } from "../../../back-off.js";
 import type { ToolServerError } from "../../../errors.js";
 import type { ClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
-import { type RequestSettings, requestRules } from "../discovery/request-rules.js";
+import { type RequestSettings, requestRules } from "../discovery/known-issuers.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { isTransientFailure, oauthFailure } from "../oauth-errors.js";
 import { proofKeyOf } from "./proof-key.js";

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, stringList, stringOf } from "../../../js
 import type { Vault, VaultEntry, VaultKey } from "../../vault/vault.js";
 import type { OAuthContext } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
-import type { TokenSet } from "./token-response.js";
+import type { TokenSet } from "./token-request.js";
 
 /** Tokens in a vault, and their revision. */
 export interface HeldToken {

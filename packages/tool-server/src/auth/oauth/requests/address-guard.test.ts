@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addressRangeOf } from "./address-range.js";
+import { addressRangeOf } from "./address-guard.js";
 
 test.each([
   ["93.184.216.34", "public"],
