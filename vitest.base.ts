@@ -10,8 +10,8 @@ export const base: ViteUserConfig = defineConfig({
     // Tests of the command run it as it is published.
     globalSetup: "./scripts/bundle.mjs",
     pool: "forks",
-    // Most tests wait for other processes: also on two cores, two at a time end sooner.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Most tests wait for other processes: on two cores, three at a time end sooner.
+    maxWorkers: Math.max(3, availableParallelism()),
     // The tests of lifetime ask the garbage collector; nothing else in the project does.
     execArgv: ["--expose-gc"],
     // Only a hang reaches these: tests wait for conditions, and a busy machine is ten times slower than an idle one.

@@ -55,6 +55,9 @@ const replacements = [
   [/\bof this machine's own\b/, "of this machine"],
 ];
 
+/** Matches a line with at least one of them: most lines contain none. */
+const anyReplaced = new RegExp(replacements.map(([pattern]) => pattern.source).join("|"));
+
 /** Files or lines in which a word is right, and why. */
 const exceptions = [
   // The names and sentences of others: licenses, generated code, lock files, recorded pages.
@@ -82,16 +85,17 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** The findings in one file's text: line, word found, what to write. */
 export function checkText(path, text) {
-  const findings = [];
-  for (const [index, original] of text.split("\n").entries()) {
-    if (exceptions.some((each) => (each.path ?? each.line).test(each.path === undefined ? original : path))) continue;
-    const line = splitNames(original);
-    for (const [pattern, write] of replacements) {
-      const found = pattern.exec(line);
-      if (found !== null) findings.push({ path, line: index + 1, found: found[0], write });
-    }
-  }
-  return findings;
+  if (exceptions.some((each) => each.path?.test(path))) return [];
+  const originals = text.split("\n");
+  return splitNames(text)
+    .split("\n")
+    .flatMap((line, index) => {
+      if (!anyReplaced.test(line) || exceptions.some((each) => each.line?.test(originals[index]))) return [];
+      return replacements.flatMap(([pattern, write]) => {
+        const found = pattern.exec(line);
+        return found === null ? [] : { path, line: index + 1, found: found[0], write };
+      });
+    });
 }
 
 /** The titles of tests that are no complete sentence: line, start of the title, what to write. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What some tests need beyond npm, from Debian: a real browser, a keychain that runs without a desktop, a sandbox. Installs only
+# What some tests need beyond npm, from Debian: a real browser, a keychain that runs without a desktop, a sandbox, shells. Installs only
 # what is missing, and only where it may. It never fails: a test says of itself where it is skipped, and why.
 set -uo pipefail
 
@@ -8,6 +8,8 @@ command -v chromium >/dev/null || packages+=(chromium)
 command -v gnome-keyring-daemon >/dev/null || packages+=(gnome-keyring)
 command -v bwrap >/dev/null || packages+=(bubblewrap)
 command -v dbus-run-session >/dev/null || packages+=(dbus dbus-x11)
+command -v zsh >/dev/null || packages+=(zsh)
+command -v fish >/dev/null || packages+=(fish)
 [[ ${#packages[@]} -eq 0 ]] && exit 0
 
 skip() {
