@@ -21,7 +21,7 @@ const parts = {
   client: ["packages/channelz/src/client"],
   substitution: [
     "packages/tool-server/src/config",
-    "{check-variables,parse-env-file,substitute-entry,template,url-template}.ts",
+    "{check-variables,env-file,substitute-entry,template,url-template}.ts",
   ],
   credentials: ["packages/tool-server/src/auth/credentials"],
   // Helpers and sign-ins share it. The other folders of the package are below this one, so its own test is named.

@@ -1,4 +1,4 @@
-import type { Cause } from "./causes/cause.js";
+import type { Cause } from "./causes/cause-table.js";
 import type { RefusalEvidence } from "./causes/refusal-evidence.js";
 import type { ProcessExit } from "./process/process-outcome.js";
 

@@ -84,7 +84,6 @@ export {
   type DescribedVariable,
   describeForApproval,
 } from "./trust/describe-for-approval.js";
-export { type ApprovalChange, diffApproval, renderDiff } from "./trust/diff-approval.js";
 export {
   type Distrust,
   evaluateTrust,
@@ -102,5 +101,5 @@ export {
 export type { OriginPattern } from "./trust/origin-pattern.js";
 export type { DenyingRule, PolicyRule, SandboxRule, TrustPolicy } from "./trust/policy.js";
 export { defaultPolicyPath, readPolicy } from "./trust/read-policy.js";
-export { renderApproval } from "./trust/render-approval.js";
+export { type ApprovalChange, diffApproval, renderApproval, renderDiff } from "./trust/render-approval.js";
 export { type ApprovalsOptions, approvals, type Trust, trustAll } from "./trust/trust.js";

@@ -65,6 +65,5 @@ export { type LoadedToolServers, loadToolServers } from "./load-tool-servers.js"
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";
 export { ownFolders } from "./process/sandbox.js";
-export { isSecretName } from "./secrets/secret-names.js";
-export { findSecretShapes } from "./secrets/secret-shapes.js";
+export { findSecretShapes, isSecretName } from "./secrets/recognize-secrets.js";
 export { trustReason } from "./trust/evaluate-trust.js";

@@ -11,9 +11,9 @@ import {
   readConfigurationFile,
 } from "./config/configuration-file.js";
 import type { Entry } from "./config/entry.js";
+import { parseEnvFile } from "./config/env-file.js";
 import type { Finding } from "./config/finding.js";
 import { type Configuration, readConfiguration } from "./config/parse-configuration.js";
-import { parseEnvFile } from "./config/parse-env-file.js";
 import type { Variables } from "./config/substitute-entry.js";
 import { usesOAuth } from "./config/variable-uses.js";
 import type { OAuthSettings } from "./connection/servers/entry-oauth.js";

@@ -1,3 +1,5 @@
+import { BlockList, isIP, isIPv4 } from "node:net";
+
 /**
  * The URL that a string holds, or undefined if it holds none. Not `URL.canParse`: once V8 has optimised a call of it, Node 20
  * returns false for every string that is not ASCII.
@@ -8,4 +10,26 @@ export function parseUrl(text: string, base?: string | URL): URL | undefined {
   } catch {
     return undefined;
   }
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Whether the host of a URL is a loopback host. Resolves no names. */
+export function isLoopbackHost(host: string): boolean {
+  const name = hostOf(host);
+  if (isIP(name) !== 0) return loopback.check(name, isIPv4(name) ? "ipv4" : "ipv6");
+  return /(^|\.)localhost\.?$/i.test(name);
+}
+
+/** The host of a URL, without the brackets of an IPv6 address. */
+export function hostOf(hostname: string): string {
+  return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+}
+
+/** The port of a URL, including the default port of its scheme. */
+export function portOf({ port, protocol }: URL): number {
+  if (port !== "") return Number(port);
+  return protocol === "https:" || protocol === "wss:" ? 443 : 80;
 }

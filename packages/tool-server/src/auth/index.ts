@@ -1,4 +1,4 @@
-export type { Cause, Fix } from "../causes/cause.js";
+export type { Cause, Fix } from "../causes/cause-table.js";
 export type { RefusalEvidence } from "../causes/refusal-evidence.js";
 export type {
   CredentialDescription,

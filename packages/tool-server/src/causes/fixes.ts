@@ -1,5 +1,5 @@
 import { commandLine, shellWord } from "../command-line.js";
-import type { Fix } from "./cause.js";
+import type { Fix } from "./cause-table.js";
 
 /** What a fix applies to: the server, and its entry in the configuration if that is known. */
 export interface FixTarget {

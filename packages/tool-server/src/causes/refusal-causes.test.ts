@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Cause, rankCauses } from "./cause.js";
+import { type Cause, rankCauses } from "./cause-table.js";
 import type { FixTarget } from "./fixes.js";
 import { explainRefusal, refusalCauses } from "./refusal-causes.js";
 import type { HeaderDefect, HeaderEvidence, RefusalEvidence, TokenEvidence } from "./refusal-evidence.js";

@@ -1,6 +1,5 @@
 import { isoTime } from "../duration.js";
-import { type Cause, type Fix, rankCauses } from "./cause.js";
-import type { CauseCode } from "./cause-table.js";
+import { type Cause, type CauseCode, type Fix, rankCauses } from "./cause-table.js";
 import { type FixTarget, fixByCommand, fixField, fixHelper, fixVariable } from "./fixes.js";
 import { approvalHint, audienceHint, expiryHint, scopeHint } from "./hints.js";
 import {

@@ -1,5 +1,5 @@
 import { isoTime, roundedDuration } from "../duration.js";
-import type { Cause, Fix } from "./cause.js";
+import type { Cause, Fix } from "./cause-table.js";
 import { type FixTarget, fixByCommand, fixField, fixHelper, fixVariable } from "./fixes.js";
 import { tenantHint } from "./hints.js";
 import {

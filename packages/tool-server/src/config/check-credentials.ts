@@ -2,20 +2,20 @@ import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { shellWord } from "../command-line.js";
 import { readBoundedFile } from "../files/bounded-file.js";
-import { createSecretRegistry } from "../secrets/redactor.js";
-import { isSecretName } from "../secrets/secret-names.js";
 import {
   bitsPerCharacter,
   findSecretShapes,
   isPlaceholder,
   isPlainAddress,
+  isSecretName,
   type SecretShape,
-} from "../secrets/secret-shapes.js";
+} from "../secrets/recognize-secrets.js";
+import { createSecretRegistry } from "../secrets/redactor.js";
 import { type ProjectDocument, readWithin } from "./documentation.js";
 import type { Entry } from "./entry.js";
+import { parseEnvFile } from "./env-file.js";
 import type { Finding } from "./finding.js";
 import { isIgnoredByGit, isTrackedByGit } from "./git-files.js";
-import { parseEnvFile } from "./parse-env-file.js";
 import { filesOf } from "./plugin-files.js";
 
 const [maxFiles, maxFileBytes] = [512, 1_048_576];

@@ -1,5 +1,4 @@
-import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
-import { findSecretShapes, isPlainAddress } from "../secrets/secret-shapes.js";
+import { findSecretShapes, isCredentialHeader, isPlainAddress, isSecretName } from "../secrets/recognize-secrets.js";
 import type { Entry, TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
 import { parseAuthorization } from "./headers.js";

@@ -1,4 +1,4 @@
-import { isSecretName } from "../secrets/secret-names.js";
+import { isSecretName } from "../secrets/recognize-secrets.js";
 import { suggest } from "../suggest.js";
 import type { NamedField, NetworkEntry } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";

@@ -1,5 +1,4 @@
-import { isCredentialHeader, isSecretName } from "../secrets/secret-names.js";
-import { isAddress, isPlaceholder } from "../secrets/secret-shapes.js";
+import { isAddress, isCredentialHeader, isPlaceholder, isSecretName } from "../secrets/recognize-secrets.js";
 import { commandArgument, type NamedField, type TemplateField } from "./entry.js";
 import type { Report } from "./finding.js";
 import { isHeaderValue, parseAuthorization } from "./headers.js";

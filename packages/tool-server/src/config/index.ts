@@ -32,6 +32,7 @@ export type {
   TenantVariable,
   ToolSelection,
 } from "./entry.js";
+export { type EnvFile, parseEnvFile } from "./env-file.js";
 export { type Finding, formatPath, type JsonPath, type Severity, type SourcePosition } from "./finding.js";
 export type { InputDefinition } from "./inputs.js";
 export type { EntryOAuth, OAuthSettingName, OAuthSettingsOf, OAuthText } from "./oauth-settings.js";
@@ -41,7 +42,6 @@ export {
   parseConfiguration,
   readConfiguration,
 } from "./parse-configuration.js";
-export { type EnvFile, parseEnvFile } from "./parse-env-file.js";
 export { type RuleCode, rules } from "./rules.js";
 export {
   type ResolvedCommand,

@@ -1,4 +1,4 @@
-import { isTenantHeader } from "../secrets/secret-names.js";
+import { isTenantHeader } from "../secrets/recognize-secrets.js";
 import { suggest } from "../suggest.js";
 import { foreignFields, translateEntry } from "./dialect-fields.js";
 import { type DialectName, dialectOf } from "./dialects.js";

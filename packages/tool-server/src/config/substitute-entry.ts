@@ -1,8 +1,8 @@
 import { basename, resolve as resolvePath } from "node:path";
 import { commandLine } from "../command-line.js";
 import { type ErrorParts, ToolServerError } from "../errors.js";
+import { findSecretShapes } from "../secrets/recognize-secrets.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
-import { findSecretShapes } from "../secrets/secret-shapes.js";
 import { checkOrigin } from "./check-url-and-headers.js";
 import { allowsPluginRoot, checkTemplate, checkValue, isReserved, isSecretPosition } from "./check-variables.js";
 import {

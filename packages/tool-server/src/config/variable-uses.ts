@@ -1,4 +1,4 @@
-import { isCredentialHeader } from "../secrets/secret-names.js";
+import { isCredentialHeader } from "../secrets/recognize-secrets.js";
 import { isSecretPosition } from "./check-variables.js";
 import { type Entry, templateFieldsOf } from "./entry.js";
 import { knownVariables, notSecretVariable, pluginRootVariable } from "./template.js";

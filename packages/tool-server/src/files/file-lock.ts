@@ -1,7 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { type Clock, untilAborted } from "../clock.js";
-import { acquireLockFile, type HeldLock } from "./lock-file.js";
-import type { LockOwner } from "./lock-owner.js";
+import { acquireLockFile, type HeldLock, type LockOwner } from "./lock-file.js";
 
 /** How to wait for a lock. */
 export interface WaitOptions {

@@ -5,8 +5,15 @@ import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../auth/vault/temporary-folder.test.helper.js";
 import { steadyClock } from "../clock.js";
 import { createFakeClock, type FakeClock } from "../fake-clock.test.helper.js";
-import { acquireLockFile, type HeldLock, heartbeatMs, silenceMs } from "./lock-file.js";
-import { createLockOwner, type LockOwner, livenessOf } from "./lock-owner.js";
+import {
+  acquireLockFile,
+  createLockOwner,
+  type HeldLock,
+  heartbeatMs,
+  type LockOwner,
+  livenessOf,
+  silenceMs,
+} from "./lock-file.js";
 
 const patience = { interval: 1, timeout: 20_000 };
 const never = new AbortController().signal;

@@ -4,11 +4,10 @@ import * as tls from "node:tls";
 import type { CallPhases } from "../call-phases.js";
 import type { Clock } from "../clock.js";
 import type { ConnectingDetails } from "../errors.js";
-import { ConnectObstacle, connectFailure } from "./connect-failure.js";
+import { hostOf, portOf } from "../url.js";
 import type { SocketOptions } from "./http-client.js";
-import { hostOf, portOf } from "./loopback.js";
-import type { ProxyServer } from "./proxy-settings.js";
-import { openTunnel } from "./proxy-tunnel.js";
+import { ConnectObstacle, connectFailure } from "./http-failure.js";
+import { openTunnel, type ProxyServer } from "./proxy.js";
 import type { TlsContexts } from "./tls-settings.js";
 
 /** How connections are made. */

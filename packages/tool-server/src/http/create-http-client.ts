@@ -1,21 +1,26 @@
 import { setMaxListeners } from "node:events";
 import type { LookupFunction, Socket } from "node:net";
+import type { CallPhases } from "../call-phases.js";
 import type { Cancellation } from "../cancellation.js";
 import { type Clock, systemClock } from "../clock.js";
 import type { TransportInfo } from "../connection-info.js";
+import { channels, publish } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
-import { type AttemptHost, attemptRequest } from "./attempt-request.js";
+import { hostOf, portOf } from "../url.js";
+import { type AttemptHost, attemptRequest, createRequestPreparer } from "./attempt-request.js";
 import { type ConnectSettings, connectSocket, nameOf } from "./connect-socket.js";
 import type { HttpClient, HttpRequest, HttpResponse, SocketOptions } from "./http-client.js";
-import { createHttpConnection, type HttpConnection, loadClient } from "./http-connection.js";
-import { hostOf, portOf } from "./loopback.js";
-import { createRequestPreparer } from "./prepared-request.js";
-import { proxyFor } from "./proxy-settings.js";
-import { publishPhases } from "./publish-phases.js";
+import {
+  createHttpConnection,
+  type HttpConnection,
+  loadClient,
+  type TrackedSocket,
+  trackSocket,
+} from "./http-connection.js";
+import { proxyFor } from "./proxy.js";
 import { createSocketPool } from "./socket-pool.js";
 import { createTlsContexts, type TlsContexts, type TlsSettings } from "./tls-settings.js";
-import { type TrackedSocket, trackSocket } from "./tracked-socket.js";
 
 export interface HttpClientOptions {
   /** The name of the tool server, for messages. */
@@ -198,4 +203,17 @@ function tooSlow(peer: string, url: URL, timeoutMs: number): ToolServerError {
 function closedError(server: string, wasSent: boolean): ToolServerError {
   const problem = `The connection to the server ${JSON.stringify(server)} was closed on this side.`;
   return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "" }, { details: { wasSent } });
+}
+
+/**
+ * Publishes the steps of a connection that belongs to no single call, such as that of a handshake, for which many calls may wait. Undefined
+ * if nothing subscribes.
+ */
+function publishPhases(transport: TransportInfo): CallPhases | undefined {
+  if (!channels["transport:connecting"].hasSubscribers) return undefined;
+  return {
+    begin: (phase) => publish("transport:connecting", { transport, phase, isOver: false }),
+    end: (phase) => publish("transport:connecting", { transport, phase, isOver: true }),
+    retry() {},
+  };
 }

@@ -5,9 +5,9 @@ import type { NetworkSocketInfo } from "../connection-info.js";
 import { publisherOf } from "../diagnostics.js";
 import { ToolServerError } from "../errors.js";
 import { BytePieces } from "./byte-pieces.js";
-import { type BrokenExchange, exchangeFailure } from "./exchange-failure.js";
 import type { HttpResponse, ResponseHeaders } from "./http-client.js";
 import type { HttpConnection } from "./http-connection.js";
+import { type BrokenExchange, exchangeFailure } from "./http-failure.js";
 
 /** How much of an unread body is buffered, in bytes; then the socket is paused. */
 const unreadBytes = 64 * 1024;

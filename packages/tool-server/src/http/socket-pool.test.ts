@@ -7,7 +7,7 @@ import { waiting } from "../waiting.test.helper.js";
 import { createHttpClient } from "./create-http-client.js";
 import { startHostileServer, startRawServer } from "./hostile-http-server.test.helper.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
-import { socketInfoOf } from "./tracked-socket.js";
+import { socketInfoOf } from "./http-connection.js";
 
 describe("a socket", () => {
   test("reuses a socket, for one request at a time", async () => {

@@ -1,6 +1,5 @@
 import { delimiter, isAbsolute } from "node:path";
-import { isSecretName } from "../secrets/secret-names.js";
-import { findSecretShapes } from "../secrets/secret-shapes.js";
+import { findSecretShapes, isSecretName } from "../secrets/recognize-secrets.js";
 import { launcherVariables } from "./resolve-command.js";
 
 /**

@@ -1,6 +1,5 @@
 import { systemClock } from "../clock.js";
-import type { ProcessOutcome, ProcessStop } from "./process-outcome.js";
-import { drain } from "./process-output.js";
+import { drain, type ProcessOutcome, type ProcessStop } from "./process-outcome.js";
 import { type StartOptions, startProcess } from "./start-process.js";
 
 /** What to run, and its bounds. */

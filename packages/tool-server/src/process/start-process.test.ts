@@ -149,7 +149,7 @@ describe("the end of this process", () => {
       const { path, script } = await family();
       const program = `
         import { spawn } from "node:child_process";
-        import { startWatchdog } from ${JSON.stringify(index.replace("start-process.js", "watchdog.js"))};
+        import { startWatchdog } from ${JSON.stringify(index.replace("start-process.js", "process-group.js"))};
         const env = { ...process.env, ...startWatchdog().mark };
         spawn(${JSON.stringify(script)}, { env, detached: true, stdio: "ignore" });
         setInterval(() => {}, 1000);

@@ -4,12 +4,10 @@ import { stat } from "node:fs/promises";
 import { constants } from "node:os";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { type Clock, systemClock, waitAtMost } from "../clock.js";
-import { endGroup } from "./process-group.js";
-import type { NotStarted, ProcessExit } from "./process-outcome.js";
-import { createLastLines, drain } from "./process-output.js";
+import { endGroup, startWatchdog, type Watchdog } from "./process-group.js";
+import { createLastLines, drain, type NotStarted, type ProcessExit } from "./process-outcome.js";
 import { isInterpreterMissing, resolveCommand } from "./resolve-command.js";
 import { hiddenBy, type Sandbox } from "./sandbox.js";
-import { startWatchdog, type Watchdog } from "./watchdog.js";
 
 /** What to run, and how. */
 export interface StartOptions {

@@ -1,4 +1,3 @@
-import { decodedViews, plainView, type TextView } from "./decoded-views.js";
 import { createSecretIndex, foldCase, type SecretIndex, type Span } from "./secret-index.js";
 
 /** Knows secrets by their values, and replaces them in text that leaves the process. */
@@ -97,4 +96,134 @@ function replaceSpans(text: string, spans: Span[]): string {
     from = Math.max(from, end);
   }
   return result + text.slice(from);
+}
+
+/** A decoded string, with a mapping of positions back to the encoded one. */
+export interface TextView {
+  readonly text: string;
+  /** The range of the original string that a range of the view was decoded from. */
+  toOriginal(start: number, end: number): Span;
+}
+
+/** The string itself. */
+export function plainView(text: string): TextView {
+  return { text, toOriginal: (start, end) => [start, end] };
+}
+
+/**
+ * The views of a string after decoding one encoding: percent-encoding, JSON and JavaScript escapes, HTML entities, base64 in both alphabets, and
+ * hex. Each byte becomes one character. Runs that are too short for `minLength` bytes are skipped.
+ */
+export function* decodedViews(view: TextView, minLength: number): Generator<TextView> {
+  for (const [pattern, decode] of escapes) {
+    const decoded = unescapedView(view, pattern, decode);
+    if (decoded !== undefined) yield decoded;
+  }
+  yield* packedViews(view, base64, minLength);
+  yield* packedViews(view, hex, minLength);
+}
+
+type Decode = (sequence: string) => string;
+
+const named: Readonly<Record<string, string>> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&apos;": "'",
+  "\\b": "\b",
+  "\\f": "\f",
+  "\\n": "\n",
+  "\\r": "\r",
+  "\\t": "\t",
+};
+
+const escapes: readonly (readonly [pattern: RegExp, decode: Decode])[] = [
+  [/%[0-9a-f]{2}/gi, (sequence) => characterOf(sequence.slice(1), 16)],
+  [
+    /\\(?:u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{2}|[bfnrt"'`\\/])/g,
+    (sequence) =>
+      sequence.length === 2
+        ? (named[sequence] ?? sequence.charAt(1))
+        : characterOf(sequence.replace(/[\\ux{}]/g, ""), 16),
+  ],
+  [
+    /&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot|apos);/gi,
+    (sequence) =>
+      named[sequence.toLowerCase()] ?? characterOf(sequence.replace(/[&#x;]/gi, ""), /x/i.test(sequence) ? 16 : 10),
+  ],
+];
+
+function characterOf(digits: string, radix: number): string {
+  const code = Number.parseInt(digits, radix);
+  return code <= 0x10ffff ? String.fromCodePoint(code) : "\ufffd";
+}
+
+function unescapedView(view: TextView, pattern: RegExp, decode: Decode): TextView | undefined {
+  let text = "";
+  let from = 0;
+  // For each escape: its position in this string, its position in the original, and the accumulated difference in length.
+  const starts: number[] = [];
+  const origins: number[] = [];
+  const shifts: number[] = [];
+  for (const { 0: sequence, index } of view.text.matchAll(pattern)) {
+    text += view.text.slice(from, index);
+    starts.push(text.length);
+    origins.push(index);
+    text += decode(sequence);
+    from = index + sequence.length;
+    shifts.push(from - text.length);
+  }
+  if (starts.length === 0) return undefined;
+  text += view.text.slice(from);
+  const originOf = (at: number): number => {
+    const last = lastNotAfter(starts, at);
+    return starts[last] === at ? (origins[last] ?? 0) : at + (shifts[last] ?? 0);
+  };
+  return { text, toOriginal: (start, end) => view.toOriginal(originOf(start), originOf(end)) };
+}
+
+/** The index of the last of ascending numbers that is not greater; -1 if there is none. */
+function lastNotAfter(numbers: readonly number[], limit: number): number {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((numbers[middle] ?? 0) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** An encoding that writes bytes as letters and digits. */
+interface Packing {
+  readonly name: "base64" | "hex";
+  /** The characters it writes, as in a regular expression. */
+  readonly alphabet: string;
+  readonly charactersPerByte: number;
+  /** At how many offsets of a run its content may start: other letters may precede it. */
+  readonly alignments: number;
+}
+
+const base64: Packing = { name: "base64", alphabet: "A-Za-z0-9+/_-", charactersPerByte: 4 / 3, alignments: 4 };
+const hex: Packing = { name: "hex", alphabet: "0-9a-fA-F", charactersPerByte: 2, alignments: 2 };
+
+function* packedViews(view: TextView, packing: Packing, minLength: number): Generator<TextView> {
+  const { name, alphabet, charactersPerByte, alignments } = packing;
+  // A run that is too short is matched again from each of its characters, so the minimum must be small.
+  const minRun = Math.ceil(Math.min(minLength, 8) * charactersPerByte);
+  const run = new RegExp(`[${alphabet}]{${minRun},}`, "g");
+  for (const { 0: found, index } of view.text.matchAll(run)) {
+    const padding = /^={0,2}/.exec(view.text.slice(index + found.length, index + found.length + 2))?.[0].length ?? 0;
+    for (let skipped = 0; skipped < alignments; skipped += 1) {
+      const base = index + skipped;
+      const last = index + found.length;
+      yield {
+        text: Buffer.from(found.slice(skipped), name).toString("latin1"),
+        toOriginal(start, end) {
+          const to = base + Math.ceil(end * charactersPerByte);
+          return view.toOriginal(base + Math.floor(start * charactersPerByte), to >= last ? last + padding : to);
+        },
+      };
+    }
+  }
 }

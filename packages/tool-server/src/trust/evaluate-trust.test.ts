@@ -7,10 +7,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { Entry } from "../config/entry.js";
 import { approvalKey } from "./approval.js";
 import { type ApprovalStore, createApprovalStore } from "./approval-store.js";
-import { renderDiff } from "./diff-approval.js";
 import { evaluateTrust, notTrusted, renderDistrust, type TrustDecision, type TrustQuestion } from "./evaluate-trust.js";
 import { fingerprintEntry } from "./fingerprint-entry.js";
 import { parsePolicy } from "./policy.js";
+import { renderDiff } from "./render-approval.js";
 import { createFolder, entryOf, type TestFolder } from "./trust.test.helper.js";
 
 interface Project extends TestFolder {

@@ -6,12 +6,11 @@ import { type ErrorParts, ToolServerError } from "../errors.js";
 import { type ApprovalSubject, approvalSubject } from "./approval.js";
 import type { ApprovalStore } from "./approval-store.js";
 import { type ApprovalDescription, describeForApproval } from "./describe-for-approval.js";
-import { type ApprovalChange, diffApproval, renderDiff } from "./diff-approval.js";
 import { type EntryFingerprint, fingerprintEntry } from "./fingerprint-entry.js";
 import { isAllowedBy, isDeniedBy, type RuleSubject } from "./match-rule.js";
 import type { DenyingRule, TrustPolicy } from "./policy.js";
 import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
-import { renderApproval } from "./render-approval.js";
+import { type ApprovalChange, diffApproval, renderApproval, renderDiff } from "./render-approval.js";
 
 /** Whether an entry is trusted, and if not, what to show the user. */
 export type TrustDecision =

@@ -1,10 +1,15 @@
-import type { Cause, Fix } from "../causes/cause.js";
+import { type Cause, type Fix, rankCauses } from "../causes/cause-table.js";
 import { fixBySignIn } from "../causes/fixes.js";
 import { redactValue } from "../connection/connection-failures.js";
 import { createServerSecrets } from "../connection/servers/entry-info.js";
 import type { WalkEvidence } from "./evidence.js";
 import type { ExplainOptions, Explanation, Note, Step } from "./explanation.js";
-import { findCauses, hasFailed } from "./rank/find-causes.js";
+import { childCauses } from "./rank/child-causes.js";
+import { configurationCauses, helperCauses } from "./rank/configuration-causes.js";
+import { networkCauses } from "./rank/network-causes.js";
+import { refusalCausesOfWalk } from "./rank/refusal-causes.js";
+import { responseCauses } from "./rank/response-causes.js";
+import { signInCauses, signInFailureCauses } from "./rank/sign-in-causes.js";
 import { requirementsOf } from "./requirements.js";
 import { stepsOf } from "./steps.js";
 import { walkServer } from "./walk/walk-server.js";
@@ -74,4 +79,46 @@ function notesOf(seen: WalkEvidence): Note[] {
 function permissionsOf({ attempt, oauth }: WalkEvidence): readonly string[] | undefined {
   const named = [attempt?.refusal?.challenge?.scopes, oauth?.resource?.scopes, oauth?.before?.scopes];
   return named.find((scopes) => scopes !== undefined && scopes.length > 0);
+}
+
+// In the order of the walk: of two equally likely causes, the earlier may be the reason for the later.
+const finders = [
+  configurationCauses,
+  helperCauses,
+  networkCauses,
+  childCauses,
+  responseCauses,
+  refusalCausesOfWalk,
+  signInCauses,
+  signInFailureCauses,
+] as const;
+
+/** The possible causes of what a walk saw, the likeliest first; none if nothing failed. A pure function of the evidence. */
+export function findCauses(seen: WalkEvidence): Cause[] {
+  if (!hasFailed(seen)) return [];
+  const causes = finders.flatMap((find) => find(seen));
+  return causes.length === 0 ? [unknown(seen)] : rankCauses(causes);
+}
+
+/** Whether a walk saw anything that prevents the server from being used. */
+export function hasFailed(seen: WalkEvidence): boolean {
+  const { findings, values, trust, helper, network, attempt, child, oauth } = seen;
+  return (
+    [...findings, ...values].some(({ severity }) => severity === "error") ||
+    (trust !== undefined && trust.state !== "trusted") ||
+    [helper?.failure, network?.failure, attempt?.failure, oauth?.vaultFailure, child?.notStarted].some(
+      (failure) => failure !== undefined,
+    )
+  );
+}
+
+function unknown({ attempt, network, helper }: WalkEvidence): Cause {
+  const failure = attempt?.failure ?? helper?.failure ?? network?.failure;
+  return {
+    code: "unknown",
+    weight: 0.1,
+    problem: failure?.message ?? "The diagnosis did not complete, and no error says why.",
+    evidence: [],
+    fix: { advice: "Run the command again with --debug to see what happens before the failure." },
+  };
 }

@@ -1,5 +1,4 @@
-import type { Cause } from "../causes/cause.js";
-import type { CauseCode } from "../causes/cause-table.js";
+import type { Cause, CauseCode } from "../causes/cause-table.js";
 import { parseConfiguration } from "../config/parse-configuration.js";
 import {
   type McpHandler,

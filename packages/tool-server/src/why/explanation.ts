@@ -1,6 +1,6 @@
 import type { OAuthEvent } from "../auth/oauth/oauth-context.js";
 import type { Vault } from "../auth/vault/vault.js";
-import type { Cause } from "../causes/cause.js";
+import type { Cause } from "../causes/cause-table.js";
 import type { Clock } from "../clock.js";
 import type { Entry } from "../config/entry.js";
 import type { Configuration } from "../config/parse-configuration.js";

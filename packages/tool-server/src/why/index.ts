@@ -1,4 +1,4 @@
-export type { Cause, Fix } from "../causes/cause.js";
+export type { Cause, Fix } from "../causes/cause-table.js";
 export { type CauseCode, causeTable } from "../causes/cause-table.js";
 export type {
   CheckOutcome,

@@ -1,7 +1,7 @@
 import { describeResponse } from "../causes/refusal-evidence.js";
 import type { CredentialKind } from "../connection-info.js";
 import { isoTime } from "../duration.js";
-import { significantLines } from "../process/process-output.js";
+import { significantLines } from "../process/process-outcome.js";
 import type { AttemptEvidence, NetworkEvidence, OAuthEvidence, ServerEvidence, WalkEvidence } from "./evidence.js";
 import type { CheckOutcome, Step, StepName } from "./explanation.js";
 

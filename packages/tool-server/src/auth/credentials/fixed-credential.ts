@@ -1,8 +1,7 @@
 import { notSecretVariable } from "../../config/template.js";
 import type { CredentialDescription } from "../../connection-info.js";
+import { isPlainAddress, isSecretName } from "../../secrets/recognize-secrets.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import { isSecretName } from "../../secrets/secret-names.js";
-import { isPlainAddress } from "../../secrets/secret-shapes.js";
 import { type Credential, credentialClosed, giveUpUnchanged } from "./credential.js";
 import {
   createHeaderFields,

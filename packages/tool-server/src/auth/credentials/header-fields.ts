@@ -7,7 +7,7 @@ import {
 } from "../../config/headers.js";
 import type { HeaderDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
-import { isCredentialHeader, isTenantHeader } from "../../secrets/secret-names.js";
+import { isCredentialHeader, isTenantHeader } from "../../secrets/recognize-secrets.js";
 
 /** Headers to send, by name as written. Frozen; names are unique regardless of case; all are valid. */
 export type HeaderFields = Readonly<Record<string, string>>;

@@ -8,8 +8,7 @@ import {
 import { isAuthorizationName, parseAuthorization, parseBasic } from "../../config/headers.js";
 import type { CredentialDescription, HeaderDescription } from "../../connection-info.js";
 import { printableText } from "../../printable-text.js";
-import { isCredentialHeader, isSecretName, isTenantHeader } from "../../secrets/secret-names.js";
-import { isPlaceholder } from "../../secrets/secret-shapes.js";
+import { isCredentialHeader, isPlaceholder, isSecretName, isTenantHeader } from "../../secrets/recognize-secrets.js";
 import { parseUrl } from "../../url.js";
 import { parseChallenges } from "./challenge.js";
 import type { Refusal } from "./credential.js";

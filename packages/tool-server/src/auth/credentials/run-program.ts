@@ -9,9 +9,8 @@ import { describeOutcome, describeSearch, type ProcessOutcome } from "../../proc
 import { carriageReturnAdvice, hasCarriageReturn } from "../../process/resolve-command.js";
 import { runProcess } from "../../process/run-process.js";
 import { type Sandbox, sandboxAdvice } from "../../process/sandbox.js";
+import { findSecretShapes, isSecretName } from "../../secrets/recognize-secrets.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import { isSecretName } from "../../secrets/secret-names.js";
-import { findSecretShapes } from "../../secrets/secret-shapes.js";
 import { secretsOfHeader } from "./header-fields.js";
 
 /** How a program that obtains a credential is run: a helper, or a secret command. */

@@ -7,8 +7,8 @@ import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
 import { createReporter, publish } from "../../diagnostics.js";
 import { createHttpClient } from "../../http/create-http-client.js";
 import type { TlsSettings } from "../../http/tls-settings.js";
+import { findSecretShapes } from "../../secrets/recognize-secrets.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import { findSecretShapes } from "../../secrets/secret-shapes.js";
 import { networkTransports } from "../servers/entry-transport.js";
 import { defaultLimits, type ToolTransport, type TransportLimits } from "../transports/transport.js";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { Entry } from "../../config/entry.js";
-import { withEnvFile } from "../../config/entry-env-file.js";
+import { withEnvFile } from "../../config/env-file.js";
 import { partsOfFindings } from "../../config/finding.js";
 import { type Configuration, unknownServer } from "../../config/parse-configuration.js";
 import { resolveEntry, resolveOrigin, unusable, type Variables, variableValue } from "../../config/substitute-entry.js";

@@ -2,7 +2,7 @@ import { type CredentialRequest, isRefusal, type Refusal } from "../../auth/cred
 import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import { collectRefusalEvidence } from "../../auth/credentials/refusal-evidence.js";
 import type { CallPhases } from "../../call-phases.js";
-import { type Cause, foundWeight } from "../../causes/cause.js";
+import { type Cause, foundWeight } from "../../causes/cause-table.js";
 import { formatFix } from "../../causes/fixes.js";
 import { explainRefusal } from "../../causes/refusal-causes.js";
 import { describeChallenge } from "../../causes/refusal-evidence.js";

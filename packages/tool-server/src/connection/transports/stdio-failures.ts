@@ -1,7 +1,12 @@
 import { ToolServerError } from "../../errors.js";
 import { printableText } from "../../printable-text.js";
-import { describeOutcome, describeSearch, type NotStarted, type ProcessExit } from "../../process/process-outcome.js";
-import { significantLines } from "../../process/process-output.js";
+import {
+  describeOutcome,
+  describeSearch,
+  type NotStarted,
+  type ProcessExit,
+  significantLines,
+} from "../../process/process-outcome.js";
 import { sandboxAdvice } from "../../process/sandbox.js";
 
 /** How many lines of standard error a message contains; the details contain all that are kept. */

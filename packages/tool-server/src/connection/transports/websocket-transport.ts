@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.js";
 import type { SocketInfo } from "../../connection-info.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
-import { socketInfoOf } from "../../http/tracked-socket.js";
+import { socketInfoOf } from "../../http/http-connection.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";

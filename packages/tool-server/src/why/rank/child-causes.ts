@@ -1,9 +1,9 @@
-import type { Cause, Fix } from "../../causes/cause.js";
+import type { Cause, Fix } from "../../causes/cause-table.js";
 import { fixField, fixVariable } from "../../causes/fixes.js";
 import { credentialHint, versionHint } from "../../causes/hints.js";
 import { shellWord } from "../../command-line.js";
-import { significantLines } from "../../process/process-output.js";
-import { isSecretName } from "../../secrets/secret-names.js";
+import { significantLines } from "../../process/process-outcome.js";
+import { isSecretName } from "../../secrets/recognize-secrets.js";
 import type { ChildEvidence, FailureEvidence, WalkEvidence } from "../evidence.js";
 
 /** Why the process of a stdio server cannot be used. */

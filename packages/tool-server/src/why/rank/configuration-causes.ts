@@ -1,5 +1,4 @@
-import type { Cause, Fix } from "../../causes/cause.js";
-import type { CauseCode } from "../../causes/cause-table.js";
+import type { Cause, CauseCode, Fix } from "../../causes/cause-table.js";
 import { fixByCommand, fixField, fixHelper, fixVariable } from "../../causes/fixes.js";
 import { commandLine, shellWord } from "../../command-line.js";
 import type { Finding } from "../../config/finding.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Fix } from "../../causes/cause.js";
+import type { Fix } from "../../causes/cause-table.js";
 import type { NetworkEvidence, NetworkFailure, WalkEvidence } from "../evidence.js";
 import { base, network } from "./evidence.test.helper.js";
 import { networkCauses } from "./network-causes.js";

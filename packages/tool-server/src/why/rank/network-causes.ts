@@ -1,8 +1,7 @@
-import type { Cause, Fix } from "../../causes/cause.js";
-import type { CauseCode } from "../../causes/cause-table.js";
+import type { Cause, CauseCode, Fix } from "../../causes/cause-table.js";
 import { fixByBridge, fixByCommand, fixField, fixVariable } from "../../causes/fixes.js";
 import { commandLine } from "../../command-line.js";
-import { isClientCertificateAlert } from "../../http/connect-failure.js";
+import { isClientCertificateAlert } from "../../http/http-failure.js";
 import type { CertificateEvidence, NetworkEvidence, NetworkFailure, WalkEvidence } from "../evidence.js";
 
 /** Why the host cannot be reached: settings, proxy, name, connection, TLS. */

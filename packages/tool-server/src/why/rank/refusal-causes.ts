@@ -1,4 +1,4 @@
-import type { Cause } from "../../causes/cause.js";
+import type { Cause } from "../../causes/cause-table.js";
 import { fixByCommand, fixBySignIn } from "../../causes/fixes.js";
 import { refusalCauses } from "../../causes/refusal-causes.js";
 import { asksForToken, describeRefusal, type RefusalEvidence } from "../../causes/refusal-evidence.js";

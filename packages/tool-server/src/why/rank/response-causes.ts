@@ -1,5 +1,4 @@
-import type { Cause, Fix } from "../../causes/cause.js";
-import type { CauseCode } from "../../causes/cause-table.js";
+import type { Cause, CauseCode, Fix } from "../../causes/cause-table.js";
 import { fixByBridge, fixByCommand, fixField } from "../../causes/fixes.js";
 import { credentialHint, versionHint } from "../../causes/hints.js";
 import { describeResponse, type ResponseEvidence } from "../../causes/refusal-evidence.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Cause } from "../../causes/cause.js";
+import type { Cause } from "../../causes/cause-table.js";
 import type { RefusalEvidence } from "../../causes/refusal-evidence.js";
 import type {
   AuthorizationServerEvidence,

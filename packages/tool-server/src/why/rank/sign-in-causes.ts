@@ -1,6 +1,5 @@
 import { knownIssuer } from "../../auth/oauth/discovery/known-issuers.js";
-import type { Cause, Fix } from "../../causes/cause.js";
-import type { CauseCode } from "../../causes/cause-table.js";
+import type { Cause, CauseCode, Fix } from "../../causes/cause-table.js";
 import { fixByCommand, fixByRegistration, fixField } from "../../causes/fixes.js";
 import { approvalHint } from "../../causes/hints.js";
 import { providerHint } from "../../causes/provider-codes.js";

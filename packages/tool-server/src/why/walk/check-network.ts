@@ -3,12 +3,11 @@ import { isIP, connect as netConnect, type Socket } from "node:net";
 import { type PeerCertificate, TLSSocket, connect as tlsConnect } from "node:tls";
 import { isoTime } from "../../duration.js";
 import { ToolServerError } from "../../errors.js";
-import { codeOf } from "../../http/connect-failure.js";
 import { nameOf, settleSocket } from "../../http/connect-socket.js";
 import type { HttpClient } from "../../http/http-client.js";
-import { hostOf, portOf } from "../../http/loopback.js";
-import { type ProxyServer, proxyFor } from "../../http/proxy-settings.js";
-import { openTunnel } from "../../http/proxy-tunnel.js";
+import { codeOf } from "../../http/http-failure.js";
+import { openTunnel, type ProxyServer, proxyFor } from "../../http/proxy.js";
+import { hostOf, portOf } from "../../url.js";
 import { type CertificateEvidence, isEvidence, type NetworkEvidence, type NetworkFailure } from "../evidence.js";
 import { type Walk, within } from "./walk.js";
 

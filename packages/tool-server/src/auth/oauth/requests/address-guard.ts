@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import type { HttpClient } from "../../../http/http-client.js";
-import { hostOf, isLoopbackHost } from "../../../http/loopback.js";
+import { hostOf, isLoopbackHost } from "../../../url.js";
 
 /**
  * Prevents a tool server from making us connect to addresses that it cannot reach itself (SSRF). Public addresses are allowed. Loopback,

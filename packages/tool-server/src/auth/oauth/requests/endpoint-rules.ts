@@ -1,5 +1,4 @@
-import { isLoopbackHost } from "../../../http/loopback.js";
-import { parseUrl } from "../../../url.js";
+import { isLoopbackHost, parseUrl } from "../../../url.js";
 import type { OAuthContext } from "../oauth-context.js";
 
 type Rules = Pick<OAuthContext, "addresses" | "allowInsecureLoopback">;

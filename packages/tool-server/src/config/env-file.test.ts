@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseEnvFile } from "./parse-env-file.js";
+import { parseEnvFile } from "./env-file.js";
 
 function read(text: string): Record<string, string> {
   const { variables, findings } = parseEnvFile(text, ".env");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createSecretRegistry } from "../secrets/redactor.js";
-import { proxyFor } from "./proxy-settings.js";
+import { proxyFor } from "./proxy.js";
 
 function proxyOf(url: string, variables: Record<string, string>, includesLoopback = false): string | undefined {
   const proxy = proxyFor(new URL(url), { variables, includesLoopback, secrets: createSecretRegistry() });

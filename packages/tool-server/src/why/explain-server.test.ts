@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { RefusalEvidence } from "../../causes/refusal-evidence.js";
-import type { AuthorizationServerEvidence, OAuthEvidence, WalkEvidence } from "../evidence.js";
-import { base, network, now, refused, token } from "./evidence.test.helper.js";
-import { findCauses } from "./find-causes.js";
+import type { RefusalEvidence } from "../causes/refusal-evidence.js";
+import type { AuthorizationServerEvidence, OAuthEvidence, WalkEvidence } from "./evidence.js";
+import { findCauses } from "./explain-server.js";
+import { base, network, now, refused, token } from "./rank/evidence.test.helper.js";
 
 const codes = (seen: Partial<WalkEvidence>): string[] => findCauses({ ...base, ...seen }).map(({ code }) => code);
 const weights = (seen: Partial<WalkEvidence>): Record<string, number> =>

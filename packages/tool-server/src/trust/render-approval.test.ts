@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Entry } from "../config/entry.js";
-import { diffApproval, renderDiff } from "./diff-approval.js";
+import { diffApproval, renderDiff } from "./render-approval.js";
 import { createFolder, entryOf, entryOfText, subjectOf, type TestFolder } from "./trust.test.helper.js";
 
 async function plugin(): Promise<TestFolder> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createLastLines, significantLines } from "./process-output.js";
+import { createLastLines, significantLines } from "./process-outcome.js";
 
 const asIs = (text: string): string => text;
 
