@@ -12,7 +12,7 @@ const ownProcess = [
   "packages/*/src/**/{hostile-*,*-contract,*real-servers,*-processes,explain-*}.test.ts",
   "packages/*/src/**/processes/*.test.ts",
   "packages/*/src/**/{observe-transport,observe-undici,accounts,credential-counts,counter-slab,counting,id-index}.test.ts",
-  "packages/*/src/**/{ordered-table,byte-writer,json-with-positions,sendable-request,env-file,quoted-text}.test.ts",
+  "packages/*/src/**/{ordered-table,byte-writer,json-with-positions,env-file,quoted-text}.test.ts",
   "packages/*/src/**/{schema,run-bridge,process-end,passing-on,full-disk}.test.ts",
 ];
 
