@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { openToolServers, trustAll } from "@wirescope/tool-server";
@@ -54,8 +54,9 @@ describe("a client in the user's OAuth file", () => {
 
   test.each([
     ["a secret", { clientSecret: "${NOTES_SECRET}" }],
+    ["the output of a command", { clientSecret: { command: ["sh", "./secret.sh", "${NOTES_ITEM}"] } }],
     ["a key", { privateKeyFile: "notes.pem" }],
-  ])("gets tokens without a person, and authenticates by %s", async (_, proof) => {
+  ])("[TS-D-SECRET-10] gets tokens without a person, and authenticates by %s", async (_, proof) => {
     const world = await createLoginWorld({
       clients: [
         "clientSecret" in proof
@@ -72,7 +73,8 @@ describe("a client in the user's OAuth file", () => {
       notes: { url: world.tool.url, grant: "client-credentials", clientId: "robot", ...proof },
     });
     writeFileSync(join(path, "../notes.pem"), privateKey.export({ format: "pem", type: "pkcs8" }));
-    const env = { NOTES_SECRET: "a-secret-of-the-robot" };
+    writeFileSync(join(path, "../secret.sh"), 'echo "a-secret-of-the-$1"\n');
+    const env = { NOTES_SECRET: "a-secret-of-the-robot", NOTES_ITEM: "robot" };
     expect(await world.run(call, { env })).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
     const login = await world.run(["login", "notes", "--trust", "--debug"], { env });
     expect(login).toMatchObject({ code: 0, stdout: expect.stringContaining("Signed in to notes") });
@@ -229,6 +231,21 @@ describe("an invalid OAuth file", () => {
     ["a secret has no client", { notes: { url: "URL", clientSecret: "se-cr-et" } }, "clientSecret requires clientId"],
     ["a secret has no url", { notes: { clientId: "x", clientSecret: "se-cr-et" } }, "clientSecret requires url"],
     [
+      "a command has no url",
+      { notes: { clientId: "x", clientSecret: { command: ["cat", "x"] } } },
+      "clientSecret requires url",
+    ],
+    [
+      "a command is a string",
+      { notes: { url: "URL", clientId: "x", clientSecret: { command: "cat x" } } },
+      "clientSecret.command must be a list of the program and its arguments",
+    ],
+    [
+      "a field of a command is unknown",
+      { notes: { url: "URL", clientId: "x", clientSecret: { command: ["cat"], ttl: 5 } } },
+      "clientSecret.ttl has no effect. Known fields: command, prefix and timeout.",
+    ],
+    [
       "a grant is unknown",
       { notes: { url: "URL", grant: "password" } },
       "grant must be client-credentials, workload or",
@@ -269,6 +286,18 @@ describe("an invalid OAuth file", () => {
     // A variable is no secret.
     keep(world, { notes: { ...entry, clientSecret: "${S}" } }, 0o644);
     expect((await world.run(call, { env: { S: "x" } })).stderr).not.toContain("other users can read it");
+  });
+
+  test("[TS-D-SECRET-10] runs no command of an OAuth file that others can write", async () => {
+    const world = await createLoginWorld();
+    const command = ["touch", join(world.folder, "ran")];
+    const entry = { url: world.tool.url, clientId: "x", clientSecret: { command }, grant: "client-credentials" };
+    const path = keep(world, { notes: entry }, 0o666);
+    expect(await world.run(call)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${path} contains a command, but other users can write to it`),
+    });
+    expect(existsSync(join(world.folder, "ran"))).toBe(false);
   });
 
   test("rejects a missing OAuth file that an option names", async () => {

@@ -6,10 +6,10 @@ import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 
 /**
- * The OAuth settings of each server in the user's file, by its name and url. `variables` replace `${NAME}`; default those of the
- * environment. Throws a UsageError if the file cannot be used, and so does what it returns.
+ * The OAuth settings of each server in the user's file, by its name and url. `variables` replace `${NAME}`. Throws a UsageError if the
+ * file cannot be used, and so does what it returns.
  */
-export function readOAuthFile(io: Io, variables: Variables = io.env): (server: string, url: string) => OAuthOverrides {
+export function readOAuthFile(io: Io, variables: Variables): (server: string, url: string) => OAuthOverrides {
   const onNote = (note: string): void => {
     io.stderr.write(`wirescope: ${printableText(note)}\n`);
   };

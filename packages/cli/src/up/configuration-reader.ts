@@ -64,8 +64,8 @@ export function createConfigurationReader(
   { secrets, extra = {}, loginCommand, onNoSandbox }: ConfigurationReaderOptions,
 ): ConfigurationReader {
   let oauth: Promise<OAuthSettings> | undefined;
-  const oauthOf = (isNeeded: boolean): Promise<OAuthSettings> => {
-    if (isNeeded) oauth ??= openOAuth(values, io, secrets, loginCommand);
+  const oauthOf = (isNeeded: boolean, variables: Variables): Promise<OAuthSettings> => {
+    if (isNeeded) oauth ??= openOAuth(values, io, secrets, loginCommand, variables);
     return oauth ?? Promise.resolve({ vault: createMemoryVault() });
   };
   const store = approvalsOf(io);
@@ -107,7 +107,7 @@ export function createConfigurationReader(
           };
           const all: Record<string, string | undefined> = { ...variables, ...extra };
           const withInputs = configuration.entries.filter((entry) => !entry.isDisabled && usesInputs(entry));
-          const { vault, profile = "default" } = await oauthOf(withInputs.length > 0);
+          const { vault, profile = "default" } = await oauthOf(withInputs.length > 0, variables);
           const inputs = openInputValues({ configuration, file, variables: all, profile, vault, secrets, io });
           for (const entry of withInputs) {
             Object.assign(all, await inputs.stored(entry));
@@ -130,7 +130,7 @@ export function createConfigurationReader(
             },
             ca: readPem(values.ca, "--ca"),
             sandbox,
-            oauth: await oauthOf(configuration.entries.some(usesOAuth)),
+            oauth: await oauthOf(configuration.entries.some(usesOAuth), variables),
           };
         }),
       );
@@ -176,12 +176,13 @@ async function openOAuth(
   io: Io,
   secrets: SecretRegistry,
   loginCommand: (server: string) => string,
+  variables: Variables,
 ): Promise<OAuthSettings> {
   return {
     vault: await openVault(values.vault, io, secrets),
     profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
     allowInsecureLoopback: values["allow-insecure-loopback"],
-    overrides: readOAuthFile(io),
+    overrides: readOAuthFile(io, variables),
     loginCommand,
   };
 }

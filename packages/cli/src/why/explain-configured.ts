@@ -62,7 +62,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   const safeIo = redactingIo(io, secrets);
   if (values.adHoc !== undefined) reportStart(values.adHoc, safeIo);
   const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
-  const overrides = readOAuthFile(io);
+  const overrides = readOAuthFile(io, variables);
   const store = approvalsOf(io);
   const mode = values.trust ? "flag" : "approval";
   const profile = values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined);

@@ -65,7 +65,7 @@ export const oauthFieldTable: Readonly<Record<OAuthSettingName, OAuthFieldSpec>>
   clientSecret: {
     kind: "string",
     inEntry: true,
-    help: "secret of that client; in an entry a variable, `${NAME}`, or a command",
+    help: "secret of that client, or a command that prints it; in an entry not the secret itself, but a variable, `${NAME}`, or a command",
   },
   privateKeyFile: {
     kind: "string",

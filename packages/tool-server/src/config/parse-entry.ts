@@ -217,7 +217,7 @@ function parseNetwork(
   const misplaced = firstOf(reader, "sandbox");
   const oauthParts = (reader.fields.get("oauth") ?? []).map((field) => ({
     field,
-    ...splitClientSecret(reader, field),
+    ...splitClientSecret(reader, field.value, valuePosition(reader, field), "oauth."),
   }));
   const secretCommands = [...headerCommands, ...oauthParts.flatMap(({ commands }) => commands)];
   if (misplaced !== undefined && firstOf(reader, "headersHelper") === undefined && secretCommands.length === 0) {

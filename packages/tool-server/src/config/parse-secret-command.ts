@@ -1,4 +1,3 @@
-import type { EntryField } from "./dialect-fields.js";
 import type { SecretCommand, TemplateField } from "./entry.js";
 import { at, describeKind, type EntryReader, valuePosition } from "./entry-values.js";
 import type { SourcePosition } from "./finding.js";
@@ -10,6 +9,8 @@ import { parseTemplate } from "./template.js";
 const [maxArguments, maxArgumentLength, maxPrefixLength] = [64, 4096, 256];
 const maxTimeMs = 86_400_000;
 const example = 'Write {"command": ["op", "read", "op://vault/item/field"]}.';
+
+type CommandReader = Pick<EntryReader, "syntax" | "report">;
 
 /** The commands of `headers` or `env`: each member that is an object. */
 export function namedCommandsOf(reader: EntryReader, name: "headers" | "env"): SecretCommand[] {
@@ -25,27 +26,31 @@ export function namedCommandsOf(reader: EntryReader, name: "headers" | "env"): S
   });
 }
 
-/** Splits the `oauth` object of an entry into its settings and the command of its client secret. */
+/**
+ * Splits OAuth settings into those without a command and the command of the client secret. `prefix` is `oauth.` in an entry, and empty
+ * in the user's own file.
+ */
 export function splitClientSecret(
-  reader: EntryReader,
-  field: EntryField,
+  reader: CommandReader,
+  value: JsonNode,
+  position: SourcePosition,
+  prefix: "oauth." | "",
 ): { readonly settings: JsonNode; readonly commands: readonly SecretCommand[] } {
-  const { value } = field;
   const secret = value.kind === "object" ? value.members.find(({ key }) => key === "clientSecret") : undefined;
   if (value.kind !== "object" || secret?.value.kind !== "object") return { settings: value, commands: [] };
-  const position = valuePosition(reader, field);
   const here = { ...position, ...at(secret.value), path: [...position.path, secret.key] };
-  const of = { target: "clientSecret", name: "clientSecret", field: "oauth.clientSecret" } as const;
+  const field = `${prefix}clientSecret`;
+  const of = { target: "clientSecret", name: "clientSecret", field } as const;
   const members = value.members.filter((member) => member !== secret);
   if (!members.some(({ key }) => key === "clientId")) {
-    reader.report("oauth-setting", "error", here, "oauth.clientSecret requires clientId.", "Add clientId.");
+    reader.report("oauth-setting", "error", here, `${field} requires clientId.`, "Add clientId.");
   }
   return { settings: { ...value, members }, commands: parseSecretCommand(reader, secret.value, here, of) };
 }
 
 /** Parses `{"command": […], "prefix": "…", "timeout": …, "ttl": …}`; empty if a finding says why it is unusable. */
 function parseSecretCommand(
-  { syntax, report }: EntryReader,
+  { syntax, report }: CommandReader,
   node: JsonObjectNode,
   position: SourcePosition,
   of: Pick<SecretCommand, "target" | "name" | "field">,

@@ -18,6 +18,7 @@ import { ToolServerError } from "../../errors.js";
 import type { Sandbox } from "../../process/sandbox.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 import { createSingleFlight } from "../../single-flight.js";
+import type { OwnSecretCommand } from "./entry-oauth.js";
 import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 
 /** What the credential of an entry is made of. */
@@ -113,11 +114,15 @@ function helperSandbox(options: HelperSandboxOptions): (() => Promise<Sandbox | 
     prepareEntrySandbox({ settings, server: entry.name, program: "helper", isWanted, cwd: pluginRoot, onAbsent });
 }
 
-/** Runs the client-secret command of an entry; undefined if it has none. Concurrent callers share one run. */
-export function createSecretReader(options: EntryCredentialOptions): (() => Promise<string>) | undefined {
-  const [command] = options.resolved.secretCommands.filter(({ target }) => target === "clientSecret");
+/** Runs the client-secret command of an entry, or the user's own; undefined if there is none. Concurrent callers share one run. */
+export function createSecretReader(
+  options: EntryCredentialOptions,
+  own?: OwnSecretCommand,
+): (() => Promise<string>) | undefined {
+  const command = own?.command ?? options.resolved.secretCommands.find(({ target }) => target === "clientSecret");
   if (command === undefined) return undefined;
-  const run = createCommandRunner(options);
+  // The sandbox hides the folder of the user's own file.
+  const run = createCommandRunner(own === undefined ? options : { ...options, pluginRoot: own.folder, sandbox: false });
   const flight = createSingleFlight(async (signal) => (await run([command], signal))[command.name] ?? "");
   return () => flight.join();
 }

@@ -8,10 +8,17 @@ import type { MachineGrant } from "../../auth/oauth/tokens/machine-grant.js";
 import type { Vault } from "../../auth/vault/vault.js";
 import type { Clock } from "../../clock.js";
 import type { OAuthSettingsOf } from "../../config/oauth-settings.js";
+import type { ResolvedCommand } from "../../config/substitute-entry.js";
 import type { ConnectionInfo } from "../../connection-info.js";
 import { createOperationTracker, type Reporter } from "../../diagnostics.js";
 import type { HttpClient } from "../../http/http-client.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
+
+/** The command of a client secret in the user's own file. It needs no approval, and runs in the folder of that file without a sandbox. */
+export interface OwnSecretCommand {
+  readonly command: ResolvedCommand;
+  readonly folder: string;
+}
 
 /** OAuth settings of one server. */
 export type OAuthOverrides = Pick<
@@ -20,6 +27,8 @@ export type OAuthOverrides = Pick<
 > & {
   /** The identity provider whose stored sign-in is exchanged for access to this server (enterprise-managed authorization). */
   readonly identityProvider?: Pick<IdentitySessionOptions, "issuer" | "clientId"> | undefined;
+  /** Obtains the secret of `client`. */
+  readonly secretCommand?: OwnSecretCommand | undefined;
 };
 
 /** The overrides that settings of an entry mean, without those that are not set. */
@@ -65,8 +74,8 @@ export interface EntryOAuthOptions {
   readonly url: string;
   /** The settings of its entry. */
   readonly oauth?: OAuthSettingsOf<string> | undefined;
-  /** Runs the command of its client secret. */
-  readonly readSecret?: (() => Promise<string>) | undefined;
+  /** Creates what runs the command of its client secret; undefined if there is none. */
+  readonly secretReader: (own?: OwnSecretCommand) => (() => Promise<string>) | undefined;
   readonly http: HttpClient;
   readonly secrets: SecretRegistry;
   readonly clock: Clock;
@@ -87,10 +96,12 @@ export function entryOAuthOptions(options: EntryOAuthOptions): OAuthSessionOptio
   // Tokens, codes and verifiers are replaced as long as the process runs; a refresh adds up to four.
   const { add } = secrets.rotating(64);
   const shared = { profile, vault, http, secrets: { add, redact: secrets.redact }, clock, allowInsecureLoopback };
-  const { identityProvider, ...overrides } = settings.overrides?.(server, url) ?? {};
+  const { identityProvider, secretCommand, ...overrides } = settings.overrides?.(server, url) ?? {};
+  const { client } = overrides;
   return {
-    ...overridesOf(options.oauth ?? {}, options.readSecret),
+    ...overridesOf(options.oauth ?? {}, options.secretReader()),
     ...overrides,
+    ...(client && secretCommand && { client: { ...client, readSecret: options.secretReader(secretCommand) } }),
     ...(identityProvider === undefined ? {} : { grant: enterpriseGrant({ ...identityProvider, ...shared }) }),
     ...shared,
     server,

@@ -1,6 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { SecretCommand } from "../../config/entry.js";
 import {
   mapOAuthSettings,
   type OAuthSettingsOf,
@@ -9,7 +10,7 @@ import {
 } from "../../config/oauth-settings.js";
 import type { Variables } from "../../config/substitute-entry.js";
 import { ToolServerError } from "../../errors.js";
-import { type OAuthOverrides, overridesOf } from "./entry-oauth.js";
+import { type OAuthOverrides, type OwnSecretCommand, overridesOf } from "./entry-oauth.js";
 
 /** The file with the settings of a server, for variables, relative paths and messages. */
 export interface OAuthFileContext {
@@ -38,9 +39,13 @@ export function oauthFileText(context: OAuthFileContext, text: OAuthText): strin
 }
 
 /** The overrides for a server in the user's file. Throws CONFIGURATION_UNREADABLE if they cannot be used. */
-export function overridesOfFile(context: OAuthFileContext, parsed: OAuthSettingsOf<OAuthText>): OAuthOverrides {
+export function overridesOfFile(
+  context: OAuthFileContext,
+  parsed: OAuthSettingsOf<OAuthText>,
+  command: SecretCommand | undefined,
+): OAuthOverrides {
   const settings = mapOAuthSettings(parsed, (text) => oauthFileText(context, text));
-  const proving = provingSettings.find((name) => settings[name] !== undefined);
+  const proving = command?.name ?? provingSettings.find((name) => settings[name] !== undefined);
   if (proving !== undefined && settings.url === undefined) {
     const problem = `${proving} requires url, the URL of the server. Without it, any project could use it for a server of the same name.`;
     throw unusable(context, problem, "Add url.");
@@ -56,8 +61,14 @@ export function overridesOfFile(context: OAuthFileContext, parsed: OAuthSettings
     ...(issuer === undefined ? {} : { issuer }),
     ...(client === undefined ? {} : { client: { ...client, privateKey, keyId, algorithm } }),
     ...(bindsTokens === undefined ? {} : { bindsTokens }),
+    ...(command === undefined ? {} : { secretCommand: resolveCommand(context, command) }),
     ...grantOf(context, settings),
   };
+}
+
+function resolveCommand(context: OAuthFileContext, { command, ...rest }: SecretCommand): OwnSecretCommand {
+  const words = command.map((word) => oauthFileText(context, { ...word, setting: "clientSecret" }));
+  return { command: { ...rest, command: words }, folder: context.folder };
 }
 
 function grantOf(

@@ -1,14 +1,17 @@
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import type { SecretCommand } from "../../config/entry.js";
 import { collectFindings } from "../../config/finding.js";
 import { type JsonNode, parseJsonWithPositions } from "../../config/json-with-positions.js";
 import type { OAuthSettingsOf, OAuthText } from "../../config/oauth-settings.js";
 import { parseOAuthSettings } from "../../config/parse-oauth-settings.js";
+import { splitClientSecret } from "../../config/parse-secret-command.js";
 import type { Variables } from "../../config/substitute-entry.js";
 import { literalOf } from "../../config/template.js";
 import { ToolServerError } from "../../errors.js";
 import type { Environment } from "../../process/child-environment.js";
+import { checkOwnership, currentUser } from "../../trust/file-ownership.js";
 import { parseUrl } from "../../url.js";
 import type { OAuthOverrides } from "./entry-oauth.js";
 import { oauthFileText, overridesOfFile } from "./oauth-file-settings.js";
@@ -40,14 +43,15 @@ export function readOAuthFile(
   const text = readFile(path, Boolean(environment.WIRESCOPE_OAUTH_FILE));
   if (text === undefined) return () => ({});
   const servers = parseServers(text, path);
-  assertPrivate(path, servers);
+  assertPrivate(path, [...servers.values()]);
   const reported = new Set<string>();
   return (server, url) => {
-    const settings = servers.get(server);
-    if (settings === undefined) return {};
+    const parsed = servers.get(server);
+    if (parsed === undefined) return {};
+    const { settings, command } = parsed;
     const context = { path, folder: dirname(path), server, variables };
     const meant = settings.url === undefined ? undefined : oauthFileText(context, settings.url);
-    if (meant === undefined || isSameUrl(meant, url)) return overridesOfFile(context, settings);
+    if (meant === undefined || isSameUrl(meant, url)) return overridesOfFile(context, settings, command);
     // Any project can give its server that name.
     if (!reported.has(server))
       onNote(`${path} has an entry for ${server} with a different url, so it is not used here.`);
@@ -56,7 +60,11 @@ export function readOAuthFile(
   };
 }
 
-type ServerSettings = ReadonlyMap<string, OAuthSettingsOf<OAuthText>>;
+/** The settings of a server, and the command of its client secret. */
+interface ServerSettings {
+  readonly settings: OAuthSettingsOf<OAuthText>;
+  readonly command: SecretCommand | undefined;
+}
 
 function readFile(path: string, isNamed: boolean): string | undefined {
   try {
@@ -69,7 +77,7 @@ function readFile(path: string, isNamed: boolean): string | undefined {
   }
 }
 
-function parseServers(text: string, path: string): ServerSettings {
+function parseServers(text: string, path: string): ReadonlyMap<string, ServerSettings> {
   const { root, problems } = parseJsonWithPositions(text, { allowComments: true });
   const { findings, report } = collectFindings();
   for (const problem of problems) {
@@ -80,10 +88,12 @@ function parseServers(text: string, path: string): ServerSettings {
       ? []
       : membersOf(root, path).map(({ key, keyAt, value }) => {
           const position = { ...keyAt, path: [key], server: key };
-          return [key, parseOAuthSettings(value, position, "own", report)] as const;
+          const { settings, commands } = splitClientSecret({ syntax: {}, report }, value, position, "");
+          const parsed = { settings: parseOAuthSettings(settings, position, "own", report), command: commands[0] };
+          return [key, parsed] as const;
         }),
   );
-  const error = findings.find(({ severity }) => severity === "error");
+  const error = findings.find(({ severity }) => severity !== "note");
   if (error === undefined) return servers;
   const { line, column, message, fix } = error;
   throw unreadable(`${path}:${line}:${column}: ${message}`, fix);
@@ -94,10 +104,15 @@ function membersOf(root: JsonNode, path: string): Extract<JsonNode, { readonly k
   throw unreadable(`${path} must contain an object with one entry per server.`, 'Write {"server": {"clientId": "…"}}.');
 }
 
-/** A file that contains a secret must be readable by its owner only. */
-function assertPrivate(path: string, servers: ServerSettings): void {
-  const holdsSecret = [...servers.values()].some(
-    ({ clientSecret }) => clientSecret !== undefined && literalOf(clientSecret.template) !== "",
+/** A file that contains a secret must be readable by its owner only; one with a command, writable by its owner only. */
+function assertPrivate(path: string, servers: readonly ServerSettings[]): void {
+  if (servers.some(({ command }) => command !== undefined)) {
+    const exposure = checkOwnership(statSync(path), currentUser());
+    const problem = `${path} contains a command, but ${exposure?.reason}, so the command is not run.`;
+    if (exposure !== undefined) throw unreadable(problem, exposure.advice);
+  }
+  const holdsSecret = servers.some(
+    ({ settings: { clientSecret } }) => clientSecret !== undefined && literalOf(clientSecret.template) !== "",
   );
   if (!holdsSecret || process.platform === "win32" || (statSync(path).mode & 0o077) === 0) return;
   const advice = `Run chmod 600 ${path}, or write \${NAME}.`;

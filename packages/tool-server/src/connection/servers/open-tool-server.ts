@@ -117,7 +117,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
           server: entry.name,
           url: resolved.url,
           oauth: resolved.oauth,
-          readSecret: createSecretReader(parts),
+          secretReader: (own) => createSecretReader(parts, own),
           http,
           secrets,
           clock,

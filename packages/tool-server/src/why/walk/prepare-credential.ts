@@ -7,7 +7,11 @@ import type { ResolvedEntry } from "../../config/substitute-entry.js";
 import { usesOAuth } from "../../config/variable-uses.js";
 import { createEntryCredential, createSecretReader } from "../../connection/servers/entry-credential.js";
 import { reportHelperRun } from "../../connection/servers/entry-info.js";
-import { type EntryOAuthOptions, entryOAuthOptions } from "../../connection/servers/entry-oauth.js";
+import {
+  type EntryOAuthOptions,
+  entryOAuthOptions,
+  type OwnSecretCommand,
+} from "../../connection/servers/entry-oauth.js";
 import type { ConnectionInfo, OAuthDescription } from "../../connection-info.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
@@ -52,8 +56,8 @@ export async function prepareCredential(
     sandbox,
     beforeRun: () => walk.ensureTrusted(),
   };
-  const readSecret = createSecretReader(parts);
-  const signIn = usesOAuth(entry) ? await openSignIn(walk, { ...resolved, readSecret }, http, info) : undefined;
+  const secretReader = (own?: OwnSecretCommand) => createSecretReader(parts, own);
+  const signIn = usesOAuth(entry) ? await openSignIn(walk, { ...resolved, secretReader }, http, info) : undefined;
   const session = signIn?.session;
   let run: HelperRunReport | undefined;
   let credential: Credential | undefined;
@@ -120,7 +124,7 @@ export interface StoredSignIn {
 /** Opens the vault and reads what is stored for a server. Undefined if the options have no OAuth. */
 async function openSignIn(
   walk: Walk,
-  { url, oauth, readSecret }: Pick<NetworkTarget, "url" | "oauth"> & Pick<EntryOAuthOptions, "readSecret">,
+  { url, oauth, secretReader }: Pick<NetworkTarget, "url" | "oauth"> & Pick<EntryOAuthOptions, "secretReader">,
   http: HttpClient,
   info: ConnectionInfo,
 ): Promise<StoredSignIn | undefined> {
@@ -146,7 +150,7 @@ async function openSignIn(
         server: entry.name,
         url,
         oauth,
-        readSecret,
+        secretReader,
         http,
         secrets,
         clock,
