@@ -4,21 +4,25 @@ import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { sameFields, sameValue } from "./same-value.js";
 import type { SnapshotObject } from "./snapshot.js";
 
-// Most changes of a process with traffic are numbers that count and times that advance. They are encoded as columns of
-// differences, which need a few bytes for each object, and compress well.
+// Most changes of a process with traffic are numbers that count and times that advance. They are encoded as columns, which need a
+// few bytes for each object. Most calls that start also end and have one message each way, and their times are those of the sample,
+// so a column has what differs from that: usually nothing.
+
+type Column = readonly [field: string, column: string];
 
 /** Which fields of an object's data are encoded as columns, by their names in the data and in the column message. */
 interface Layout {
-  readonly counters: readonly (readonly [field: string, column: string])[];
-  readonly times: readonly (readonly [field: string, column: string])[];
-  readonly windows: readonly (readonly [field: string, column: string])[];
+  /** What a counter is expected to have advanced by: the difference of one counter before it, less that of another. */
+  readonly counters: readonly (readonly [...Column, plus?: number, minus?: number])[];
+  readonly times: readonly Column[];
+  readonly windows: readonly Column[];
 }
 
 const callLayout: Layout = {
   counters: [
     ["callsStarted", "started"],
-    ["callsSucceeded", "succeeded"],
     ["callsFailed", "failed"],
+    ["callsSucceeded", "succeeded", 0, 1],
   ],
   times: [["lastCallStartedTimestamp", "lastCallStarted"]],
   windows: [],
@@ -27,10 +31,10 @@ const callLayout: Layout = {
 const streamLayout: Layout = {
   counters: [
     ["streamsStarted", "started"],
-    ["streamsSucceeded", "succeeded"],
     ["streamsFailed", "failed"],
-    ["messagesSent", "messagesSent"],
-    ["messagesReceived", "messagesReceived"],
+    ["streamsSucceeded", "succeeded", 0, 1],
+    ["messagesSent", "messagesSent", 0],
+    ["messagesReceived", "messagesReceived", 3],
     ["keepAlivesSent", "keepAlivesSent"],
   ],
   times: [
@@ -58,8 +62,15 @@ export interface Columns {
   [column: string]: unknown;
 }
 
-/** The differences between two states of one object, in the order of its columns. */
-type Row = readonly bigint[];
+/** What changed between two states of one object, in the order of its columns. */
+interface Row {
+  /** Differences. */
+  readonly counters: readonly bigint[];
+  /** The later times in nanoseconds since 1970; undefined if a time is the same. */
+  readonly times: readonly (bigint | undefined)[];
+  /** Differences. */
+  readonly windows: readonly bigint[];
+}
 
 /** One object that changed in nothing but its columns. */
 export interface ColumnChange {
@@ -78,21 +89,24 @@ export function rowBetween(before: SnapshotObject, after: SnapshotObject): Row |
   if (before.kind === "server" && !sameValue(before.children, after.children)) return undefined;
   const [from, to] = [a.data, b.data] as unknown as Record<string, unknown>[];
   if (from === undefined || to === undefined) return undefined;
-  const row: bigint[] = [];
-  const { counters, times, windows } = layoutOf(after.kind);
-  for (const [field] of counters) row.push((to[field] as bigint) - (from[field] as bigint));
-  for (const [field] of times) {
+  const layout = layoutOf(after.kind);
+  const counters = layout.counters.map(([field]) => (to[field] as bigint) - (from[field] as bigint));
+  const times: (bigint | undefined)[] = [];
+  for (const [field] of layout.times) {
     const [earlier, later] = [from[field] as Timestamp | undefined, to[field] as Timestamp | undefined];
-    if (earlier === undefined && later === undefined) row.push(0n);
-    else if (isOrdinary(earlier) && isOrdinary(later)) row.push(nanoseconds(later) - nanoseconds(earlier));
-    else return undefined;
+    if (earlier === undefined && later === undefined) times.push(undefined);
+    else if (isOrdinary(earlier) && isOrdinary(later)) {
+      times.push(nanoseconds(earlier) === nanoseconds(later) ? undefined : nanoseconds(later));
+    } else return undefined;
   }
-  for (const [field] of windows) {
+  const windows: bigint[] = [];
+  for (const [field] of layout.windows) {
     const [earlier, later] = [from[field] as bigint | undefined, to[field] as bigint | undefined];
     if ((earlier === undefined) !== (later === undefined)) return undefined;
-    row.push((later ?? 0n) - (earlier ?? 0n));
+    windows.push((later ?? 0n) - (earlier ?? 0n));
   }
-  return row.every((difference) => difference < maxDifference && difference > -maxDifference) ? row : undefined;
+  const isSmall = (difference: bigint): boolean => difference < maxDifference && difference > -maxDifference;
+  return counters.every(isSmall) && windows.every(isSmall) ? { counters, times, windows } : undefined;
 }
 
 /** The object after a row was added to it. */
@@ -101,65 +115,90 @@ export function addRow(object: SnapshotObject, row: Row): SnapshotObject["messag
   if (message?.data === undefined) throw new TypeError("A timeline adds counters to an object that has none.");
   const data = { ...message.data } as Record<string, unknown>;
   const { counters, times, windows } = layoutOf(object.kind);
-  let next = 0;
-  const difference = (): bigint => {
-    next += 1;
-    return row[next - 1] ?? 0n;
-  };
-  for (const [field] of counters) data[field] = BigInt.asIntN(64, (data[field] as bigint) + difference());
-  for (const [field] of times) {
-    const time = data[field] as Timestamp | undefined;
-    const step = difference();
-    if (step !== 0n && time !== undefined) data[field] = timestampOf(nanoseconds(time) + step);
+  for (const [index, [field]] of counters.entries()) {
+    data[field] = BigInt.asIntN(64, (data[field] as bigint) + (row.counters[index] ?? 0n));
   }
-  for (const [field] of windows) {
+  for (const [index, [field]] of times.entries()) {
+    const time = row.times[index];
+    if (time !== undefined && data[field] !== undefined) data[field] = timestampOf(time);
+  }
+  for (const [index, [field]] of windows.entries()) {
     const window = data[field] as bigint | undefined;
-    const step = difference();
-    if (window !== undefined) data[field] = BigInt.asIntN(64, window + step);
+    if (window !== undefined) data[field] = BigInt.asIntN(64, window + (row.windows[index] ?? 0n));
   }
   return { ...message, data } as SnapshotObject["message"];
 }
 
-/** Arranges rows as columns; columns of zeros stay empty. The changes are in the order of their positions. */
-export function columnsOf(changes: readonly ColumnChange[]): Columns | undefined {
+/** Arranges rows as columns; columns of zeros stay empty. The changes are in the order of their positions, and were seen at a time. */
+export function columnsOf(changes: readonly ColumnChange[], timeMs: number): Columns | undefined {
   const [first] = changes;
   if (first === undefined) return undefined;
   const { counters, times, windows } = layoutOf(first.kind);
-  const timesAt = counters.length;
-  const windowsAt = timesAt + times.length;
-  const unit = commonUnit(changes.flatMap(({ row }) => row.slice(timesAt, windowsAt)));
+  const unit = commonUnit(changes.flatMap(({ row }) => row.times.filter((time) => time !== undefined)));
+  const now = inUnits(timeMs, unit);
   const columns: Columns = { position: [], timeUnitNs: unit };
   let previous = -1;
   for (const { position } of changes) {
     columns.position.push(position - previous);
     previous = position;
   }
-  for (const [index, [, column]] of [...counters, ...times, ...windows].entries()) {
-    const isTime = index >= timesAt && index < windowsAt;
-    const values = changes.map(({ row }) => (isTime ? (row[index] ?? 0n) / unit : (row[index] ?? 0n)));
+  const add = (column: string, pick: (row: Row) => bigint): void => {
+    const values = changes.map(({ row }) => pick(row));
     if (values.some((value) => value !== 0n)) columns[column] = values;
+  };
+  for (const [index, [, column, plus, minus]] of counters.entries()) {
+    add(column, (row) => (row.counters[index] ?? 0n) - expected(row.counters, plus, minus));
   }
+  for (const [index, [, column]] of times.entries()) {
+    add(column, ({ times: { [index]: time } }) => {
+      if (time === undefined) return 0n;
+      const distance = time / unit - now;
+      // 0 means that the time is the same as before.
+      return distance >= 0n ? distance + 1n : distance;
+    });
+  }
+  for (const [index, [, column]] of windows.entries()) add(column, (row) => row.windows[index] ?? 0n);
   return columns;
 }
 
 /** The rows of columns, with the positions of their objects. */
-export function* rowsOf(columns: Columns, kind: SnapshotObject["kind"]): Generator<Omit<ColumnChange, "kind">> {
-  const { counters, times, windows } = layoutOf(kind);
-  const names = [...counters, ...times, ...windows].map(([, column]) => columns[column] as readonly bigint[]);
+export function* rowsOf(
+  columns: Columns,
+  kind: SnapshotObject["kind"],
+  timeMs: number,
+): Generator<Omit<ColumnChange, "kind">> {
+  const layout = layoutOf(kind);
   const unit = columns.timeUnitNs === 0n ? 1n : columns.timeUnitNs;
+  const now = inUnits(timeMs, unit);
+  const cell = (column: string, index: number): bigint => (columns[column] as readonly bigint[])[index] ?? 0n;
   let position = -1;
   for (const [index, distance] of columns.position.entries()) {
     position += distance;
-    const row = names.map((values, column) => {
-      const value = values[index] ?? 0n;
-      return column >= counters.length && column < counters.length + times.length ? value * unit : value;
+    const counters: bigint[] = [];
+    for (const [, column, plus, minus] of layout.counters) {
+      counters.push(cell(column, index) + expected(counters, plus, minus));
+    }
+    const times = layout.times.map(([, column]) => {
+      const value = cell(column, index);
+      return value === 0n ? undefined : (now + (value > 0n ? value - 1n : value)) * unit;
     });
-    yield { position, row };
+    yield { position, row: { counters, times, windows: layout.windows.map(([, column]) => cell(column, index)) } };
   }
 }
 
+/** What a counter advances by if each call has one message each way, and ends. */
+function expected(differences: readonly bigint[], plus: number | undefined, minus: number | undefined): bigint {
+  const at = (index: number | undefined): bigint => (index === undefined ? 0n : (differences[index] ?? 0n));
+  return at(plus) - at(minus);
+}
+
+function inUnits(timeMs: number, unit: bigint): bigint {
+  return (BigInt(timeMs) * 1_000_000n) / unit;
+}
+
 const dataField: ReadonlySet<string> = new Set(["data"]);
-const maxDifference = 2n ** 62n;
+// The sum of a few still fits into 64 bits.
+const maxDifference = 2n ** 60n;
 const maxSeconds = 2n ** 33n;
 
 function layoutOf(kind: SnapshotObject["kind"]): Layout {

@@ -53,8 +53,8 @@ export function encodeDelta(from: Snapshot, delta: Delta): DeltaMessage {
     appeared: delta.appeared.map((object) => encodeObject(object, origins)),
     disappeared,
     changed,
-    ...withColumns("calls", calls),
-    ...withColumns("streams", streams),
+    ...withColumns("calls", calls, delta.toMs),
+    ...withColumns("streams", streams, delta.toMs),
   });
 }
 
@@ -73,7 +73,7 @@ export function decodeDelta(from: Snapshot, message: DeltaMessage): Delta {
   }
   for (const [columns, kind] of [[message.calls, "channel"] as const, [message.streams, "socket"] as const]) {
     if (columns === undefined) continue;
-    for (const { position, row } of rowsOf(columns as unknown as Columns, kind)) {
+    for (const { position, row } of rowsOf(columns as unknown as Columns, kind, Number(message.toMs))) {
       const before = at(position);
       const { origin, isTop, unreadable } = before;
       const parts = { origin, isTop, unreadable, kind: before.kind, acceptedSockets: acceptedSocketsOf(before) };
@@ -106,8 +106,8 @@ export function applyEncodedDelta(from: Snapshot, message: DeltaMessage): Snapsh
   return applyDelta(from, decodeDelta(from, message));
 }
 
-function withColumns(name: "calls" | "streams", changes: readonly ColumnChange[]): object {
-  const columns = columnsOf(changes);
+function withColumns(name: "calls" | "streams", changes: readonly ColumnChange[], timeMs: number): object {
+  const columns = columnsOf(changes, timeMs);
   if (columns === undefined) return {};
   return { [name]: create(name === "calls" ? CallColumnsSchema : StreamColumnsSchema, columns as object) };
 }

@@ -272,7 +272,10 @@ export const ChangedObjectSchema: GenMessage<ChangedObject> = /*@__PURE__*/
 
 /**
  * Channels, subchannels and servers that changed just in counters and times. All columns have one value for each object, or none
- * if they would have zeros only. Values are differences from the earlier snapshot.
+ * if they would have zeros only. A value is the difference from the earlier snapshot, if nothing else is said.
+ *
+ * A time is counted in time_unit_ns from Delta.to_ms, which is rounded down to that unit: 0 means that the time did not change, 1 that
+ * it is to_ms, 2 that it is one unit later, and -1 that it is one unit earlier.
  *
  * @generated from message wirescope.v1.CallColumns
  */
@@ -290,6 +293,8 @@ export type CallColumns = Message<"wirescope.v1.CallColumns"> & {
   started: bigint[];
 
   /**
+   * The difference less that of `started`, plus that of `failed`: 0 if what started has ended.
+   *
    * @generated from field: repeated sint64 succeeded = 3;
    */
   succeeded: bigint[];
@@ -300,7 +305,7 @@ export type CallColumns = Message<"wirescope.v1.CallColumns"> & {
   failed: bigint[];
 
   /**
-   * Times are counted in this unit. 0 means 1.
+   * 0 means 1.
    *
    * @generated from field: uint64 time_unit_ns = 5;
    */
@@ -336,6 +341,8 @@ export type StreamColumns = Message<"wirescope.v1.StreamColumns"> & {
   started: bigint[];
 
   /**
+   * See CallColumns.
+   *
    * @generated from field: repeated sint64 succeeded = 3;
    */
   succeeded: bigint[];
@@ -351,11 +358,15 @@ export type StreamColumns = Message<"wirescope.v1.StreamColumns"> & {
   timeUnitNs: bigint;
 
   /**
+   * The difference less that of `started`.
+   *
    * @generated from field: repeated sint64 messages_sent = 6;
    */
   messagesSent: bigint[];
 
   /**
+   * The difference less that of `messages_sent`.
+   *
    * @generated from field: repeated sint64 messages_received = 7;
    */
   messagesReceived: bigint[];
