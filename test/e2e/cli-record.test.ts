@@ -139,10 +139,53 @@ test("compares two processes by names and targets, and shows how their rates dif
   expect(handles).toHaveLength(3);
 });
 
+test("[CZ-D-RECORD-7] watch, top and explain read all of a recording, not its last moment", async () => {
+  const path = pathOf("history.wsr");
+  await record("history.wsr", "--for", "200ms");
+  orders.setState("CONNECTING");
+  for (let count = 0; count < 50; count += 1) {
+    orders.callStarted();
+    orders.callFailed();
+  }
+  await record("history.wsr", "--for", "200ms", "--append");
+  orders.setState("READY");
+  await record("history.wsr", "--for", "200ms", "--append");
+
+  const watch = await runCommand(["watch", "--target", path, "--filter", "orders", "--event", "state"]);
+  expect(watch).toMatchObject({ code: 0, stderr: "" });
+  expect(watch.stdout).toMatch(/orders {2}READY → CONNECTING\n.*orders {2}CONNECTING → READY\n$/);
+  const waiting = ["watch", "--target", `file:${path}`, "--filter", "orders", "--until"];
+  expect((await runCommand([...waiting, "CONNECTING"])).code).toBe(0);
+  expect(await runCommand([...waiting, "SHUTDOWN"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("Not SHUTDOWN: channel 1 orders (READY)"),
+  });
+
+  const top = await runCommand(["top", "--json", "--filter", "orders", "--target", path]);
+  expect(top.code).toBe(0);
+  const rows = top.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line).rows[0]);
+  expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(["READY", "CONNECTING"]));
+  expect(rows.every(({ perSecond }) => perSecond.started >= 0)).toBe(true);
+  expect(rows.some(({ failureRate }) => failureRate > 0.5)).toBe(true);
+  const once = await runCommand(["top", "--once", "--json", "--target", `${path}@+100ms`]);
+  expect(JSON.parse(once.stdout)).toMatchObject({
+    rows: expect.arrayContaining([expect.objectContaining({ name: "orders", state: "READY" })]),
+  });
+
+  const explain = await runCommand(["explain", "--target", path]);
+  expect(Number(/read (\d+) times/.exec(explain.stdout)?.[1])).toBeGreaterThan(2);
+  const two = await runCommand(["top", "--once", "--target", `a=${path}`, "--target", `b=${path}`]);
+  expect(two).toMatchObject({ code: 2, stderr: expect.stringContaining("one recording at a time") });
+});
+
 test.each([
   [["replay", "/nonexistent.wsr"], "Cannot read the recording /nonexistent.wsr: ENOENT"],
   [["tree", "--target", "file:package.json"], "not a recording"],
-  [["record", "/nonexistent/x.wsr", "--target", "127.0.0.1:1"], "Cannot write the recording"],
+  [["record", "/nonexistent/x.wsr", "--target", "127.0.0.1:1"], "ENOENT. The folder does not exist: create it"],
+  [["watch", "--target", "/nonexistent.wsr"], "Cannot read the recording /nonexistent.wsr: ENOENT"],
   [["record", "x.wsr", "--max-size", "much"], "is not a size"],
 ])("reports a usage error for %j", async (argv, message) => {
   expect(await runCommand(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });

@@ -12,6 +12,8 @@ export interface RecordedMoment {
   readonly recording: Recording;
   readonly path: string;
   readonly timeMs: number;
+  /** Whether the user chose the moment. */
+  readonly isChosen: boolean;
 }
 
 /** Opens a recording, such as `outage.wsr` or `outage.wsr@-10m`, at a moment. Default: its end. Throws a UsageError. */
@@ -28,7 +30,7 @@ export function openMoment(text: string): RecordedMoment {
   const { firstMs, lastMs } = recording.range() ?? { firstMs: 0, lastMs: 0 };
   try {
     const timeMs = time === undefined ? lastMs : parseMoment(time, { firstMs, lastMs });
-    return { recording, path, timeMs };
+    return { recording, path, timeMs, isChosen: time !== undefined };
   } catch (error) {
     recording.close();
     throw error;

@@ -25,8 +25,8 @@ const lookUpAll: LookUp = async (host) => (await lookup(host, { all: true })).ma
 
 /**
  * The processes that the values of `--target` name: `@file` is a file with one target per line (`#` begins a comment), `dns:name:port` is every
- * address of the name, `file:path` is a recording, and `name=target` gives a target a name. A target that is given twice is read once. Throws a
- * UsageError, or TARGET_INVALID.
+ * address of the name, `file:path` is a recording, as is a path that ends in `.wsr`, and `name=target` gives a target a name. A target that
+ * is given twice is read once. Throws a UsageError, or TARGET_INVALID.
  */
 export async function expandTargets(values: readonly string[], lookUp: LookUp = lookUpAll): Promise<NamedTarget[]> {
   const written = values.flatMap((value) => (value.startsWith("@") ? readTargetFile(value.slice(1)) : [value]));
@@ -80,6 +80,7 @@ function parseWritten(value: string): WrittenTarget {
   const [, name, rest = value] = /^([\w][\w.-]*)=(.+)$/.exec(value.trim()) ?? [];
   // The path of a recording.
   if (rest.startsWith("file:")) return { name, target: rest, isDnsName: false };
+  if (/^(?!\w+:).+\.wsr(@[^/]*)?$/.test(rest)) return { name, target: `file:${rest}`, isDnsName: false };
   const dns = /^dns:(?:\/\/\/)?(.*)$/i.exec(rest);
   const target = dns?.[1] ?? rest;
   parseTarget(target);

@@ -17,27 +17,39 @@ const liveOptions: LiveOptions = { ...ownOptions, ...maxObjectsOption, ...connec
 interface LiveCommandSpec<T extends OptionTable> extends CommandSpec<T> {
   /** Whether options, security and windows of sockets are read too. Default false. */
   readonly socketDetails?: boolean;
+  /** Whether it shows all of a recording, not one moment. Default false. */
+  readonly playsRecordings?: boolean;
   /** Runs the command until the signal aborts, and gives the exit code. Loads its code itself. */
   run(task: LiveTask<OptionValues<T & LiveOptions>>): Promise<number>;
 }
 
 /** A command that reads one process or several again and again, until it is interrupted. */
-export function defineLiveCommand<T extends OptionTable>({ run, socketDetails, ...spec }: LiveCommandSpec<T>): Command {
+export function defineLiveCommand<T extends OptionTable>(command: LiveCommandSpec<T>): Command {
+  const { run, socketDetails, playsRecordings = false, ...spec } = command;
   const options = { ...spec.options, ...liveOptions };
   return defineCommand({ ...spec, options }, async ({ values, positionals, io }) => {
     // Within the generic table the compiler no longer sees the part that every such command has.
     const common: OptionValues<LiveOptions> = values;
     const { connectByOptions } = await import("../connect-by-options.js");
-    const { startSampling } = await import("../live/live-task.js");
+    const { openHistory, startSampling } = await import("../live/live-task.js");
     await using connections = await connectByOptions(common, io.env);
     const stop = new AbortController();
     // One listener per read in progress, and there are many at a time.
     setMaxListeners(0, stop.signal);
     const onSignal = (): void => stop.abort();
     process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+    const screen = createScreen(io, common["no-color"]);
+    const recording = playsRecordings ? await openHistory(connections, common.interval) : undefined;
+    if (recording !== undefined) {
+      try {
+        return await run({ sampler: recording, screen, io, values, positionals, signal: stop.signal, stop: onSignal });
+      } finally {
+        recording.close();
+        process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+      }
+    }
     const sampler = startSampling(connections, { ...common, socketDetails }, stop.signal);
     try {
-      const screen = createScreen(io, common["no-color"]);
       const code = await run({ sampler, screen, io, values, positionals, signal: stop.signal, stop: onSignal });
       const last = sampler.timeline.newest();
       if (last?.stoppedBy === undefined) return code;

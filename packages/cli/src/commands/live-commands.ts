@@ -12,6 +12,7 @@ const filterOption = {
 /** Prints a line for each change of a process. */
 export const watchCommand: Command = defineLiveCommand({
   name: "watch",
+  playsRecordings: true,
   summary: "print each change of a process: states, new and closed objects, trace events",
   options: {
     ...filterOption,
@@ -30,6 +31,7 @@ export const watchCommand: Command = defineLiveCommand({
   },
   notes: [
     "A process that does not respond is reported, and again when it responds. --json prints one JSON line per change.",
+    "Of a recording (--target file:outage.wsr), it prints all changes from the start, or from @time on, and ends.",
     "Wait for a deployment in a script: wirescope watch --target host:port --filter backend --until READY --for 2m",
   ],
   run: async (task) => (await import("../live/run-watch.js")).runWatch(task),
@@ -38,6 +40,7 @@ export const watchCommand: Command = defineLiveCommand({
 /** Shows the traffic of a process live. */
 export const topCommand: Command = defineLiveCommand({
   name: "top",
+  playsRecordings: true,
   summary: "show channels and servers live: calls per second, in flight, failures; or once",
   options: {
     ...filterOption,
@@ -50,6 +53,7 @@ export const topCommand: Command = defineLiveCommand({
   },
   notes: [
     "Keys: arrows or j and k select, Enter opens an object, Escape goes back, s changes the order, / filters, p pauses, ? shows help, q quits.",
+    "It plays a recording (--target file:outage.wsr) from the start, or from @time on: left and right step, [ and ] move by a minute, g and G to the start and the end, + and - change the speed. --once shows its end, or @time.",
     "Without a terminal it prints a table for each read. --json prints one JSON line per read, or one document with --once.",
   ],
   run: async (task) => (await import("../live/run-top.js")).runTop(task),
@@ -58,6 +62,7 @@ export const topCommand: Command = defineLiveCommand({
 /** Reports what is wrong with a process. */
 export const explainCommand: Command = defineLiveCommand({
   name: "explain",
+  playsRecordings: true,
   summary: "read a process twice or for a while, and report what is wrong with it, worst first",
   options: {
     for: { type: "string", placeholder: "duration", help: "how long to observe it; default: 2s" },
@@ -65,6 +70,7 @@ export const explainCommand: Command = defineLiveCommand({
   socketDetails: true,
   notes: [
     "The rules and their thresholds are in docs/explain.md. A longer observation finds more: flapping, leaks, stuck calls.",
+    "Of a recording (--target file:outage.wsr), it uses all samples up to the end or @time, or those of the last --for.",
     "With several targets it also says which end of a connection holds a call.",
     "The exit code is 1 if there is an error or a warning.",
   ],

@@ -16,15 +16,21 @@ interface ExplainValues {
 
 /** Reads for a while, applies the rules, and prints the findings. Gives the exit code: 1 if there is an error or a warning. */
 export async function runExplain({ sampler, screen, values, signal }: LiveTask<ExplainValues>): Promise<number> {
-  const lastMs = values.for === undefined ? 2000 : parseDuration(values.for, "--for");
+  const { recorded } = sampler;
+  const forMs = values.for === undefined ? undefined : parseDuration(values.for, "--for");
+  // Of a recording, all that happened until the chosen moment.
+  const endMs = recorded?.chosenMs ?? recorded?.lastMs ?? 0;
+  const within = recorded && { firstMs: forMs === undefined ? recorded.firstMs : endMs - forMs, lastMs: endMs };
   const snapshots: Snapshot[] = [];
   let reads = 0;
-  await eachSnapshot(sampler, signal, (snapshot) => {
+  const onSnapshot = (snapshot: Snapshot): true | undefined => {
     reads += 1;
     keepSome(snapshots, snapshot);
     const [first = snapshot] = snapshots;
-    return reads > 1 && snapshot.timeMs - first.timeMs >= lastMs ? true : undefined;
-  });
+    const isEnough = reads > 1 && snapshot.timeMs - first.timeMs >= (forMs ?? 2000);
+    return isEnough && recorded === undefined ? true : undefined;
+  };
+  await eachSnapshot(sampler, signal, onSnapshot, within);
   const seen = createObservation(snapshots);
   if (seen === undefined) return exitCode.interrupted;
   const { findings, omitted } = explain(seen);

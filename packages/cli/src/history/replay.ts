@@ -25,7 +25,7 @@ export async function replay(file: string, options: ReplayOptions, io: Io, signa
   try {
     const range = recording.range() ?? { firstMs: 0, lastMs: 0 };
     const speed = parseSpeed(options.speed);
-    const isWritten = options.at !== undefined || moment.timeMs !== range.lastMs;
+    const isWritten = options.at !== undefined || moment.isChosen;
     const chosen = options.at === undefined ? moment.timeMs : parseMoment(options.at, range);
     const startMs = speed === undefined || isWritten ? chosen : range.firstMs;
     const begin = performance.now();

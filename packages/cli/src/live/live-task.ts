@@ -1,12 +1,39 @@
-import { type Sampler, type Snapshot, sample } from "@wirescope/channelz/timeline";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+  type Sampler,
+  type SamplingCost,
+  type Snapshot,
+  sample,
+  type Timeline,
+  type TimelineRange,
+} from "@wirescope/channelz/timeline";
 import type { TargetConnections } from "../connect-by-options.js";
 import type { Io } from "../io.js";
 import { parseCount, parseDuration } from "../option-values.js";
 import type { Screen } from "../output/screen.js";
+import { UsageError } from "../usage-error.js";
+
+/** A history to show: one that grows while processes are sampled, or a recording. */
+export interface LiveHistory {
+  readonly timeline: Timeline;
+  cost(): SamplingCost;
+  /** Undefined if processes are sampled. */
+  readonly recorded?: RecordedHistory | undefined;
+}
+
+/** Which part of a recording is shown. */
+export interface RecordedHistory {
+  /** The moment that the user chose; undefined if none. */
+  readonly chosenMs: number | undefined;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** Samples that follow each other more closely are skipped. */
+  readonly intervalMs: number;
+}
 
 /** What a command that samples processes works with. */
 export interface LiveTask<T> {
-  readonly sampler: Sampler;
+  readonly sampler: LiveHistory;
   readonly screen: Screen;
   readonly io: Io;
   readonly values: T;
@@ -37,12 +64,41 @@ export function startSampling(
   return sample(source, { intervalMs, signal, socketDetails, maxObjects, maxBytes: historyBytes, target });
 }
 
-/** Calls back for every snapshot, the newest one included, until the callback returns a value or the signal aborts. */
+/** Opens the recording that is the only target of a command; undefined if the targets are processes. Throws a UsageError. */
+export async function openHistory(
+  { parts }: Pick<TargetConnections, "parts">,
+  interval: string | undefined,
+): Promise<(LiveHistory & { close(): void }) | undefined> {
+  const { openMoment, recordingPrefix } = await import("../recorded-target.js");
+  const [first] = parts;
+  if (first === undefined || !parts.some(({ target }) => target.startsWith(recordingPrefix))) return undefined;
+  if (parts.length > 1) {
+    throw new UsageError(
+      "This command reads one recording at a time. To see several processes together, record them into one file: wirescope record FILE --target A --target B",
+    );
+  }
+  const { recording, timeMs, isChosen } = openMoment(first.target);
+  const { firstMs, lastMs } = recording.range() ?? { firstMs: 0, lastMs: 0 };
+  const intervalMs = interval === undefined ? 0 : parseDuration(interval, "--interval");
+  return {
+    timeline: recording,
+    cost: () => ({ samples: 0, skipped: 0, intervalMs, lastMs: 0, meanMs: 0 }),
+    recorded: { chosenMs: isChosen ? timeMs : undefined, firstMs, lastMs, intervalMs },
+    close: recording.close,
+  };
+}
+
+/**
+ * Calls back for every snapshot, the newest one included, until the callback returns a value or the signal aborts. Of a recording: for
+ * those in a part of it, as fast as they can be read.
+ */
 export function eachSnapshot<T>(
-  { timeline }: Sampler,
+  { timeline, recorded }: LiveHistory,
   signal: AbortSignal,
   onSnapshot: (snapshot: Snapshot, before: Snapshot | undefined) => T | undefined,
+  within: Partial<TimelineRange> = {},
 ): Promise<T | undefined> {
+  if (recorded !== undefined) return eachRecorded(timeline, { ...recorded, ...within }, signal, onSnapshot);
   return new Promise((resolve, reject) => {
     let last: Snapshot | undefined;
     const finish = (value: T | undefined): void => {
@@ -67,4 +123,23 @@ export function eachSnapshot<T>(
     const newest = timeline.newest();
     if (newest !== undefined) take(newest);
   });
+}
+
+async function eachRecorded<T>(
+  timeline: Timeline,
+  { firstMs, lastMs, intervalMs }: RecordedHistory,
+  signal: AbortSignal,
+  onSnapshot: (snapshot: Snapshot, before: Snapshot | undefined) => T | undefined,
+): Promise<T | undefined> {
+  let last: Snapshot | undefined;
+  for (const snapshot of timeline.snapshots({ firstMs, lastMs })) {
+    // Ctrl-C has to end a long recording too.
+    await nextTurn();
+    if (signal.aborted) return undefined;
+    if (last !== undefined && snapshot.timeMs - last.timeMs < intervalMs) continue;
+    const value = onSnapshot(snapshot, last);
+    if (value !== undefined) return value;
+    last = snapshot;
+  }
+  return undefined;
 }

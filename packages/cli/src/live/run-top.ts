@@ -24,16 +24,16 @@ export async function runTop(task: LiveTask<TopValues>): Promise<number> {
     await showTop({ ...task, order, filter: values.filter ?? "" });
     return codeOf(sampler.timeline.newest());
   }
-  await eachSnapshot(sampler, signal, (snapshot, before) => {
-    // Rates need two reads.
-    if (before === undefined && isReadable(snapshot)) return undefined;
+  const { recorded, timeline } = sampler;
+  const print = (snapshot: Snapshot, before: Snapshot | undefined): void => {
     const rows = arrangeRows(topRows(snapshot, before), order, values.filter);
     if (values.json) {
       const time = new Date(snapshot.timeMs).toISOString();
       const document = jsonOf({ time, targets: snapshot.origins, rows: rows.map(rowToJson) });
       screen.print(values.once ? formatJson(document) : formatJsonLine(document));
     } else {
-      screen.print(topHeadline(snapshot, rows));
+      const time = recorded === undefined ? "" : `${new Date(snapshot.timeMs).toISOString()} · `;
+      screen.print(`${time}${topHeadline(snapshot, rows)}`);
       for (const { name, target, error } of snapshot.origins) {
         if (error !== undefined) screen.print(screen.palette.bad(printableText(`${name || target}: ${error}`)));
       }
@@ -41,9 +41,20 @@ export async function runTop(task: LiveTask<TopValues>): Promise<number> {
         screen.printAll(["", ...renderTable(topColumns(screen.palette, snapshot), rows, screen.width)]);
       if (!values.once) screen.print("");
     }
+  };
+  if (recorded !== undefined && values.once) {
+    const snapshot = timeline.at(recorded.chosenMs ?? recorded.lastMs);
+    if (snapshot !== undefined) print(snapshot, timeline.at(snapshot.timeMs - Math.max(1, recorded.intervalMs)));
+    return codeOf(snapshot);
+  }
+  const onSnapshot = (snapshot: Snapshot, before: Snapshot | undefined): true | undefined => {
+    // Rates need two reads.
+    if (before === undefined && isReadable(snapshot)) return undefined;
+    print(snapshot, before);
     return values.once ? true : undefined;
-  });
-  return codeOf(sampler.timeline.newest());
+  };
+  await eachSnapshot(sampler, signal, onSnapshot, recorded && { firstMs: recorded.chosenMs ?? recorded.firstMs });
+  return codeOf(timeline.newest());
 }
 
 function isReadable({ origins }: Snapshot): boolean {

@@ -1,9 +1,9 @@
 import { printableText } from "@wirescope/channelz/internal/text";
-import { diffSnapshots, type Snapshot, type SnapshotObject } from "@wirescope/channelz/timeline";
+import { diffSnapshots, type Snapshot, type SnapshotObject, type TimelineRange } from "@wirescope/channelz/timeline";
 import { exitCode } from "../failure.js";
 import { parseDuration } from "../option-values.js";
 import { formatJsonLine, jsonOf } from "../output/json.js";
-import { eachSnapshot, type LiveTask } from "./live-task.js";
+import { eachSnapshot, type LiveTask, type RecordedHistory } from "./live-task.js";
 import { eventToJson, formatEvent, type WatchEvent, watchEvents } from "./watch-events.js";
 
 interface WatchValues {
@@ -18,22 +18,24 @@ interface WatchValues {
 export async function runWatch(task: LiveTask<WatchValues>): Promise<number> {
   const { sampler, screen, io, values, signal, stop } = task;
   const { until, filter } = values;
-  let isTimeUp = false;
+  const { recorded } = sampler;
+  const durationMs = values.for === undefined ? undefined : parseDuration(values.for, "--for");
+  // A recording ends by itself.
+  let isTimeUp = recorded !== undefined;
   const timer =
-    values.for === undefined
+    durationMs === undefined || recorded !== undefined
       ? undefined
-      : setTimeout(
-          () => {
-            isTimeUp = true;
-            stop();
-          },
-          parseDuration(values.for, "--for"),
-        );
+      : setTimeout(() => {
+          isTimeUp = true;
+          stop();
+        }, durationMs);
   const isSelected = (event: WatchEvent): boolean =>
     (values.event.length === 0 || values.event.includes(event.kind)) &&
     (filter === undefined || event.object === undefined || mentions(event.object, filter));
 
-  const isReached = await eachSnapshot(sampler, signal, (snapshot, before) => {
+  let last: Snapshot | undefined;
+  const onSnapshot = (snapshot: Snapshot, before: Snapshot | undefined): true | undefined => {
+    last = snapshot;
     if (before === undefined) greet(snapshot);
     else {
       const { events, omitted } = watchEvents(diffSnapshots(before, snapshot), before.origins);
@@ -43,16 +45,17 @@ export async function runWatch(task: LiveTask<WatchValues>): Promise<number> {
       if (omitted > 0) io.stderr.write(`wirescope: ${omitted} more changes at this moment are not shown.\n`);
     }
     return until !== undefined && othersThan(until, snapshot, filter)?.length === 0 ? true : undefined;
-  });
+  };
+  const isReached = await eachSnapshot(sampler, signal, onSnapshot, recorded && partOf(recorded, durationMs));
   clearTimeout(timer);
-  if (isTimeUp && sampler.timeline.newest() === undefined) {
+  if (isTimeUp && last === undefined) {
     io.stderr.write("wirescope: The first read was not complete when the time of --for was over.\n");
     return exitCode.failure;
   }
   if (until === undefined) return exitCode.ok;
   if (isReached === true) return exitCode.ok;
   if (!isTimeUp) return exitCode.interrupted;
-  const others = othersThan(until, sampler.timeline.newest(), filter);
+  const others = othersThan(until, last, filter);
   const reason =
     others === undefined
       ? "No channel matches."
@@ -64,9 +67,15 @@ export async function runWatch(task: LiveTask<WatchValues>): Promise<number> {
     for (const { name, target, error } of origins) {
       if (error !== undefined) io.stderr.write(`wirescope: ${printableText(`${name || target}: ${error}`)}\n`);
     }
-    if (values.json || until !== undefined) return;
+    if (values.json || until !== undefined || recorded !== undefined) return;
     io.stderr.write(`Watching ${objects.size} ${objects.size === 1 ? "object" : "objects"}. Press Ctrl-C to stop.\n`);
   }
+}
+
+/** The part of a recording from a chosen moment on. */
+function partOf({ chosenMs, firstMs, lastMs }: RecordedHistory, durationMs: number | undefined): TimelineRange {
+  const startMs = chosenMs ?? firstMs;
+  return { firstMs: startMs, lastMs: durationMs === undefined ? lastMs : startMs + durationMs };
 }
 
 /** The top channels that match the filter and have another state; undefined if none matches, or one could not be read. */

@@ -1,15 +1,17 @@
 import { printableText } from "@wirescope/channelz/internal/text";
-import type { ObjectKey, Sampler, Snapshot } from "@wirescope/channelz/timeline";
+import type { ObjectKey, Snapshot, Timeline } from "@wirescope/channelz/timeline";
 import { Box, render, Text, useApp, useInput, useStdout } from "ink";
 import { type ReactNode, useEffect, useState } from "react";
 import { createPalette } from "../output/screen.js";
 import { renderTable } from "../output/table.js";
+import type { LiveHistory } from "./live-task.js";
 import { objectLines } from "./object-lines.js";
+import { createPlayer, type Player, type Reading } from "./player.js";
 import { arrangeRows, labelOf, type TopOrder, type TopRow, topOrders, topRows } from "./top-rows.js";
 import { topColumns, topHeadline } from "./top-table.js";
 
 interface TopOptions {
-  readonly sampler: Sampler;
+  readonly sampler: LiveHistory;
   readonly order: TopOrder;
   readonly filter: string;
   readonly signal: AbortSignal;
@@ -30,11 +32,6 @@ export async function showTop(options: TopOptions): Promise<void> {
   }
 }
 
-interface Reading {
-  readonly snapshot: Snapshot;
-  readonly before: Snapshot | undefined;
-}
-
 const help = [
   "up, down, j, k   select a row         Enter   open the object",
   "PgUp, PgDn       move by a screen     Escape  go back, or clear the filter",
@@ -42,12 +39,17 @@ const help = [
   "p or space       pause                q       quit",
 ];
 
+const recordingHelp = [
+  "left, right      previous, next read  [, ]    a minute back, forward",
+  "g, G             start, end           +, -    play faster, slower",
+];
+
 /** Everything on the screen. */
 function Top({ sampler, order: firstOrder, filter: firstFilter }: TopOptions): ReactNode {
   const { exit } = useApp();
   const { rows: height, columns: width } = useTerminalSize();
   const [isPaused, setPaused] = useState(false);
-  const reading = useReading(sampler, isPaused);
+  const { reading, player, speed, setSpeed, refresh } = useReading(sampler, isPaused);
   const [order, setOrder] = useState(firstOrder);
   const [filter, setFilter] = useState(firstFilter);
   const [isTyping, setTyping] = useState(false);
@@ -63,7 +65,8 @@ function Top({ sampler, order: firstOrder, filter: firstFilter }: TopOptions): R
     rows.findIndex(({ object }) => object.key === selected),
   );
   const details = parent === undefined ? [] : objectLines(parent, width, Math.max(4, Math.floor(height / 2)));
-  const chrome = 4 + (isHelp ? help.length : 0) + details.length;
+  const helpLines = player === undefined ? help : [...help, ...recordingHelp];
+  const chrome = 4 + (isHelp ? helpLines.length : 0) + details.length;
   const room = Math.max(1, height - chrome - 1);
   const move = (by: number): void =>
     setSelected(rows[Math.min(rows.length - 1, Math.max(0, at + by))]?.object.key ?? selected);
@@ -81,8 +84,20 @@ function Top({ sampler, order: firstOrder, filter: firstFilter }: TopOptions): R
       setPath(path.slice(0, -1));
     }
   };
+  const play = (move: (player: Player) => void): void => {
+    if (player === undefined) return;
+    setPaused(true);
+    move(player);
+    refresh();
+  };
   const press = (character: string): void => {
     if (character === "q") exit();
+    else if (character === "[") play(({ skip }) => skip(-60_000));
+    else if (character === "]") play(({ skip }) => skip(60_000));
+    else if (character === "g") play(({ skip }) => skip(Number.NEGATIVE_INFINITY));
+    else if (character === "G") play(({ skip }) => skip(Number.POSITIVE_INFINITY));
+    else if (character === "+") setSpeed((last) => Math.min(1024, last * 2));
+    else if (character === "-") setSpeed((last) => Math.max(1 / 16, last / 2));
     else if (character === "?") setHelp((isShown) => !isShown);
     else if (character === "p" || character === " ") setPaused((wasPaused) => !wasPaused);
     else if (character === "s") setOrder((last) => topOrders[(topOrders.indexOf(last) + 1) % topOrders.length] ?? last);
@@ -102,6 +117,8 @@ function Top({ sampler, order: firstOrder, filter: firstFilter }: TopOptions): R
       else if (!key.return && !key.ctrl && !key.meta) type(input);
     } else if (key.upArrow) move(-1);
     else if (key.downArrow) move(1);
+    else if (key.leftArrow) play(({ step }) => step(-1));
+    else if (key.rightArrow) play(({ step }) => step(1));
     else if (key.pageUp) move(-room);
     else if (key.pageDown) move(room);
     else if (key.return) open();
@@ -122,7 +139,8 @@ function Top({ sampler, order: firstOrder, filter: firstFilter }: TopOptions): R
   const first = Math.min(Math.max(0, at - Math.floor(room / 2)), Math.max(0, rows.length - room));
   const crumbs = path.map((key) => labelOf(snapshot.objects.get(key) ?? missing)).join(" › ");
   const mode = [
-    isPaused ? "paused" : "",
+    player === undefined ? "" : new Date(snapshot.timeMs).toISOString(),
+    player?.isAtEnd() ? "end of the recording" : isPaused ? "paused" : speed === 1 ? "" : `${speed} times as fast`,
     `order: ${order}`,
     filter || isTyping ? `filter: ${filter}${isTyping ? "▏" : ""}` : "",
   ];
@@ -133,7 +151,7 @@ function Top({ sampler, order: firstOrder, filter: firstFilter }: TopOptions): R
         {printableText(mode.filter((part) => part !== "").join(" · "))}
       </Text>
       {isHelp &&
-        help.map((line) => (
+        helpLines.map((line) => (
           <Text key={line} wrap="truncate">
             {line}
           </Text>
@@ -179,18 +197,44 @@ function Rows({ rows, selected, snapshot, width }: RowsProps): ReactNode {
   );
 }
 
-/** The newest snapshot and the one before it; while paused, those of that moment. */
-function useReading({ timeline }: Sampler, isPaused: boolean): Reading | undefined {
-  const [reading, setReading] = useState<Reading | undefined>(undefined);
+/** What is shown, and how to move in a recording. */
+interface ShownReading {
+  readonly reading: Reading | undefined;
+  readonly player: Player | undefined;
+  readonly speed: number;
+  readonly setSpeed: (change: (last: number) => number) => void;
+  /** Shows the position of the player. */
+  readonly refresh: () => void;
+}
+
+/** The newest snapshot and the one before it, or the position in a recording; while paused, those of that moment. */
+function useReading({ timeline, recorded }: LiveHistory, isPaused: boolean): ShownReading {
+  const [player] = useState(() => (recorded === undefined ? undefined : createPlayer(timeline, recorded)));
+  const [reading, setReading] = useState<Reading | undefined>(() => player?.current());
+  const [speed, setSpeed] = useState(1);
+  useEffect(
+    () => (isPaused || player !== undefined ? undefined : follow(timeline, setReading)),
+    [timeline, isPaused, player],
+  );
   useEffect(() => {
-    if (isPaused) return undefined;
-    const take = (snapshot: Snapshot): void =>
-      setReading((last) => (last?.snapshot === snapshot ? last : { snapshot, before: last?.snapshot }));
-    const newest = timeline.newest();
-    if (newest !== undefined) take(newest);
-    return timeline.subscribe(take);
-  }, [timeline, isPaused]);
-  return reading;
+    // Waits again after each read.
+    const waitMs = isPaused || reading === undefined ? undefined : player?.untilNextMs();
+    if (player === undefined || waitMs === undefined) return undefined;
+    const timer = setTimeout(() => {
+      player.step(1);
+      setReading(player.current());
+    }, waitMs / speed);
+    return () => clearTimeout(timer);
+  }, [isPaused, player, speed, reading]);
+  return { reading, player, speed, setSpeed, refresh: () => setReading(player?.current()) };
+}
+
+function follow(timeline: Timeline, setReading: (change: (last: Reading | undefined) => Reading) => void): () => void {
+  const take = (snapshot: Snapshot): void =>
+    setReading((last) => (last?.snapshot === snapshot ? last : { snapshot, before: last?.snapshot }));
+  const newest = timeline.newest();
+  if (newest !== undefined) take(newest);
+  return timeline.subscribe(take);
 }
 
 function useTerminalSize(): { readonly rows: number; readonly columns: number } {
