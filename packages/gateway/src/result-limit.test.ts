@@ -39,7 +39,7 @@ test.each([
     await expect.poll(async () => (await client.listTools()).tools.length, patience).toBe(2);
     const held = client.callTool({ name: "one__held", arguments: {} });
     const large = client.callTool({ name: "one__large", arguments: { bytes: 100_001 } });
-    await expect(large).rejects.toThrow("wrote a line of more than 100000 bytes");
+    await expect(large).rejects.toThrow("sent a message of more than 100000 bytes");
     const pid = textOf(await held);
     const again = client.callTool({ name: "one__held", arguments: {} });
     expect(textOf(await client.callTool({ name: "one__large", arguments: { bytes: 50_000 } }))).toHaveLength(50_000);

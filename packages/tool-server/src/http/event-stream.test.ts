@@ -80,6 +80,52 @@ describe("an event stream", () => {
     expect(parse([Buffer.from("data: xxxx\n\n".repeat(50))], 100).events).toHaveLength(50);
   });
 
+  test("skips a line of data above the limit, however it is cut into pieces, if that is allowed", () => {
+    for (const end of ["\n", "\r", "\r\n"]) {
+      const large = `{"id":1,"text":"${"x".repeat(2000)}"}`;
+      const lines = [
+        "data: a",
+        "",
+        "event: message",
+        `data: ${large}`,
+        "",
+        "data: b",
+        "",
+        `data:${large}`,
+        "",
+        "data: c",
+        "",
+        "",
+      ];
+      const whole = Buffer.from(lines.join(end));
+      for (const size of [1, 2, 7, 1000, 2100, whole.length]) {
+        const [events, skipped]: [string[], string[]] = [[], []];
+        const parser = createEventStreamParser({
+          limitBytes: 1000,
+          onEvent: ({ data }) => events.push(data),
+          onTooLarge: (data) => skipped.push(`${data.start.slice(0, 8)}…${data.end.slice(-3)}`) > 0,
+        });
+        for (let at = 0; at < whole.length; at += size) parser.push(whole.subarray(at, at + size));
+        expect(events).toEqual(["a", "b", "c"]);
+        expect(skipped).toEqual(['{"id":1,…x"}', '{"id":1,…x"}']);
+      }
+    }
+  });
+
+  test("gives up at a line that may never end, and at one that is not data, even if events may be skipped", () => {
+    const parser = () => createEventStreamParser({ limitBytes: 100, onEvent: () => {}, onTooLarge: () => true });
+    const endless = parser();
+    endless.push(Buffer.from("data: "));
+    expect(() => {
+      for (let at = 0; at < 20; at += 1) endless.push(Buffer.alloc(100, "x"));
+    }).toThrow("more than 100 bytes");
+    expect(() => parser().push(Buffer.from(`: ${"x".repeat(50)}`))).not.toThrow();
+    const comment = parser();
+    comment.push(Buffer.from(": "));
+    comment.push(Buffer.alloc(200, "x"));
+    expect(() => comment.push(Buffer.from("\n"))).toThrow("more than 100 bytes");
+  });
+
   test("accepts any number of comments", () => {
     expect(parse(Array(50).fill(Buffer.from(": still here\n")), 100).failure).toBeUndefined();
   });

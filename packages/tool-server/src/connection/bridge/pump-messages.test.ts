@@ -65,6 +65,20 @@ describe("a WebSocket", () => {
   });
 });
 
+test("returns an error for a response above the limit of a WebSocket, and keeps the connection [TS-D-EXT-9]", async () => {
+  const server = await startWebSocketServer();
+  const bridge = startBridge(server.url, { type: "ws", limits: { messageBytes: 10_000 } });
+  await initialize(bridge);
+  const asked = bridge.ask("tools/call", { name: "wait" });
+  await vi.waitFor(() => expect(server.seen("tools/call")).toHaveLength(1), waiting);
+  const result = { text: "x".repeat(20_000) };
+  const response = JSON.stringify({ jsonrpc: "2.0", id: server.seen("tools/call")[0]?.id, result });
+  for (const socket of server.sockets) socket.send(response);
+  expect((await asked).error?.message).toContain("10000 bytes");
+  expect((await bridge.ask("tools/list")).result).toBeDefined();
+  expect(server.seen("initialize")).toHaveLength(1);
+});
+
 describe("messages of the client", () => {
   test("passes messages of 5 MB on in both directions", async () => {
     const server = await startToolServer();

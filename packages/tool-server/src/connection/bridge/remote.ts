@@ -10,7 +10,7 @@ export interface RemoteOptions {
   readonly openTransport: () => ToolTransport;
   readonly onMessage: (message: RpcMessage) => void;
   /** These requests will get no response. */
-  readonly onLost: (requests: Iterable<RequestId>, failure: ToolServerError) => void;
+  readonly onLost: (requests: Iterable<RequestId>, failure: Error) => void;
   /** Reports a problem that concerns no request. */
   readonly onProblem: (text: string) => void;
   /**
@@ -112,6 +112,11 @@ export function createRemote(options: RemoteOptions): Remote {
     const link: Link = { transport, open: new Set(), onHandshake: undefined, over, isRetired: false };
     transport.onmessage = (message) => receive(link, message);
     transport.onerror = (error) => onProblem(error.message);
+    transport.onrequestfailed = (id, error) => {
+      link.open.delete(id);
+      onLost([id], error);
+      endIfDone(link);
+    };
     links.add(link);
     return link;
   };

@@ -1,3 +1,5 @@
+import { type Excerpt, SkippedBytes } from "../../skipped-bytes.js";
+
 /** Cuts a stream of bytes into lines. */
 export interface LineReader {
   push(chunk: Buffer): void;
@@ -9,18 +11,6 @@ const lineFeed = 0x0a;
 const minBytes = 64 * 1024;
 const none: Buffer = Buffer.alloc(0);
 
-/** The start and the end of a line that was skipped because it is too long. */
-export interface SkippedLine {
-  readonly start: string;
-  readonly end: string;
-}
-
-/** Bytes that are kept of the start and of the end of a line that is skipped. */
-const excerptBytes = 256;
-
-/** How many times `limitBytes` a line may have until nothing follows it: it may never end. */
-const maxSkippedFactor = 16;
-
 /**
  * Calls `onLine` for each line that is not blank, without its line feed. `onTooLong` is called for a line of more than `limitBytes`;
  * if it returns true, that line is skipped, else nothing follows. `onSkipped` is called at the end of a skipped
@@ -30,47 +20,31 @@ export function createLineReader(
   limitBytes: number,
   onLine: (line: string) => void,
   onTooLong: () => unknown,
-  onSkipped?: (line: SkippedLine) => void,
+  onSkipped?: (line: Excerpt) => void,
 ): LineReader {
   // The beginning of a line whose end has not arrived. It grows by doubling, so that a line costs the same in however many
   // pieces it arrives.
   let held = none;
   let size = 0;
-  let isSkipping = false;
+  let skipped: SkippedBytes | undefined;
   let isOver = false;
-  let skippedStart = none;
-  let skippedEnd = none;
-  let skippedBytes = 0;
 
   /** Whether the line may grow by these bytes of a chunk. */
   const fits = (chunk: Buffer, start: number, end: number): boolean => {
-    if (isSkipping) {
-      keepEnd(chunk, start, end);
-      return false;
+    if (skipped === undefined) {
+      if (size + end - start <= limitBytes) return true;
+      skipped = new SkippedBytes(limitBytes);
+      skipped.push(held.subarray(0, size));
+      held = none;
+      size = 0;
+      isOver = onTooLong() !== true;
     }
-    if (size + end - start <= limitBytes) return true;
-    if (onSkipped !== undefined) {
-      // Copied: a slice would keep the whole buffer in memory.
-      const first = Buffer.concat([held.subarray(0, Math.min(size, excerptBytes)), chunk.subarray(start, end)]);
-      skippedStart = Buffer.from(first.subarray(0, excerptBytes));
-      skippedEnd = none;
-      skippedBytes = size;
-      keepEnd(chunk, start, end);
+    skipped.push(chunk.subarray(start, end));
+    if (!isOver && onSkipped !== undefined && skipped.isEndless) {
+      isOver = true;
+      onSkipped({ start: "", end: "" });
     }
-    held = none;
-    size = 0;
-    isSkipping = true;
-    isOver = onTooLong() !== true;
     return false;
-  };
-  const keepEnd = (chunk: Buffer, start: number, end: number): void => {
-    if (onSkipped === undefined) return;
-    const last = chunk.subarray(Math.max(start, end - excerptBytes), end);
-    skippedEnd = Buffer.concat([skippedEnd, last]).subarray(-excerptBytes);
-    skippedBytes += end - start;
-    if (skippedBytes <= limitBytes * maxSkippedFactor) return;
-    isOver = true;
-    onSkipped({ start: "", end: "" });
   };
   const hold = (chunk: Buffer, start: number, end: number): void => {
     const needed = size + end - start;
@@ -102,8 +76,8 @@ export function createLineReader(
             emitHeld();
           }
         }
-        if (isSkipping && !isOver) onSkipped?.({ start: skippedStart.toString(), end: skippedEnd.toString() });
-        isSkipping = false;
+        if (skipped !== undefined && !isOver) onSkipped?.(skipped.excerpt);
+        skipped = undefined;
         start = end + 1;
       }
       if (!isOver && start < chunk.length && fits(chunk, start, chunk.length)) hold(chunk, start, chunk.length);

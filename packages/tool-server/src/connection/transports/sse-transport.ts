@@ -8,6 +8,7 @@ import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
+import { failOversized } from "./oversized-response.js";
 import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
@@ -98,6 +99,11 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
           if (event.type !== "endpoint" || endpoint !== undefined) return;
           endpoint = parseMessageEndpoint(context, event.data);
           settle();
+        },
+        onTooLarge(data) {
+          if (failOversized(context, transport, data) === undefined) return false;
+          if (response.socketInfo !== undefined) publish("socket:message-received", response.socketInfo);
+          return true;
         },
       });
       reading = response

@@ -6,10 +6,12 @@ import { childEnvironment, type Environment } from "../../process/child-environm
 import { describeOutcome, type ProcessExit } from "../../process/process-outcome.js";
 import type { Sandbox } from "../../process/sandbox.js";
 import { type RunningProcess, startProcess } from "../../process/start-process.js";
-import { createLineReader, type SkippedLine } from "../rpc/lines.js";
+import type { Excerpt } from "../../skipped-bytes.js";
+import { createLineReader } from "../rpc/lines.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
+import { failOversized } from "./oversized-response.js";
 import { createReplyQueue } from "./reply-queue.js";
 import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "./stdio-failures.js";
 import { createLineWriter, type LineWriter } from "./stdio-writer.js";
@@ -116,22 +118,16 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     }
   };
   /** Fails the request whose response is too large. If that is not known, the transport fails. */
-  const onTooLong = (running: RunningProcess, line: SkippedLine): void => {
+  const onTooLong = (running: RunningProcess, line: Excerpt): void => {
     if (life.isOver) return;
-    const what = `wrote a line of more than ${limits.messageBytes} bytes`;
-    const advice = "Ask the server for less, or raise the limit.";
-    const id = responseIdOfLine(line);
-    if (id === undefined || transport.onrequestfailed === undefined) {
-      giveUp(running, "MESSAGE_TOO_LARGE", what, advice);
+    const id = failOversized(context, transport, line);
+    if (id === undefined) {
+      const what = `wrote a line of more than ${limits.messageBytes} bytes`;
+      giveUp(running, "MESSAGE_TOO_LARGE", what, "Ask the server for less, or raise the limit.");
       return;
     }
     hasSpoken = true;
     streams?.received({ jsonrpc: "2.0", id, result: {} });
-    const problem = `The server ${JSON.stringify(server)} ${what} in response to this request.`;
-    transport.onrequestfailed(
-      id,
-      new ToolServerError("MESSAGE_TOO_LARGE", { problem, advice }, { details: { wasSent: true } }),
-    );
   };
   const onBrokenPipe = async (running: RunningProcess, pipe: "input" | "output"): Promise<void> => {
     await waitAtMost(clock, exitMs, running.exited);
@@ -267,15 +263,4 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   };
   const deliver = createDelivery(transport);
   return transport;
-}
-
-const version = String.raw`"jsonrpc"\s*:\s*"2\.0"`;
-const idFirst = new RegExp(String.raw`^\s*\{\s*(?:${version}\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,`);
-const outcomeFirst = new RegExp(String.raw`^\s*\{\s*(?:${version}\s*,\s*)?"(?:result|error)"`);
-const idLast = new RegExp(String.raw`"id"\s*:\s*(\d{1,15})\s*(?:,\s*${version}\s*)?\}\s*$`);
-
-/** The id of the request that a skipped line responds to: before the result, or after it, as the SDK writes it. */
-function responseIdOfLine({ start, end }: SkippedLine): number | undefined {
-  const found = outcomeFirst.test(start) ? idLast.exec(end) : idFirst.exec(start);
-  return found === null ? undefined : Number(found[1]);
 }

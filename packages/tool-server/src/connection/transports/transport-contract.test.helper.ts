@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ToolServerError } from "../../errors.js";
 import { waiting } from "../../waiting.test.helper.js";
 import { responseIdOf } from "../rpc/json-rpc.js";
-import type { ToolTransport, TransportContext } from "./transport.js";
+import { defaultLimits, type ToolTransport, type TransportContext } from "./transport.js";
 import { createTestContext, listenTo, type Published } from "./transport-context.test.helper.js";
 
 /** What a server of the contract does with a message; the transport's own server calls it, and sends what it is given. */
@@ -39,14 +39,15 @@ const secret = "s3cr3t-of-the-contract";
 
 /** What every transport does, whatever it runs over. */
 export function describeTransportContract(name: string, subject: ContractSubject): void {
-  const begin = async (): Promise<Peers> => {
-    const context = createTestContext(subject.kind);
+  const begin = async (messageBytes = defaultLimits.messageBytes): Promise<Peers> => {
+    const context = { ...createTestContext(subject.kind), limits: { ...defaultLimits, messageBytes } };
     context.secrets.add(secret);
     const published = listenTo(context.info);
     const toServer: JSONRPCMessage[] = [];
+    const held: (() => void)[] = [];
     const setup = await subject.open(context, (message, reply) => {
       toServer.push(message);
-      serveContract(message, reply);
+      serveContract(message, reply, held);
     });
     const { transport } = setup;
     const end = async (): Promise<void> => {
@@ -62,6 +63,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       const id = responseIdOf(message);
       if (id !== undefined) calls.get(id)?.resolve(message as JSONRPCMessage);
     };
+    transport.onrequestfailed = (id, error) => calls.get(id)?.reject(error);
     transport.onclose = () => {
       closings += 1;
       for (const { reject } of calls.values()) reject(transport.failure ?? new Error("closed on this side"));
@@ -127,6 +129,27 @@ export function describeTransportContract(name: string, subject: ContractSubject
       const response = await call("test/echo", { mark });
       expect("result" in response && response.result.mark === mark).toBe(true);
     });
+
+    test.each(["first", "last"])(
+      "fails only the request whose response is larger than the limit, with the id %s [TS-D-EXT-9]",
+      async (idPlace) => {
+        const { transport, call, closings } = await begin(100_000);
+        const held = call("test/hold", { mark: "held" });
+        for (const bytes of [100_001, 1_000_000]) {
+          await expect(call("test/large", { bytes, idPlace })).rejects.toMatchObject({
+            code: "MESSAGE_TOO_LARGE",
+            message: expect.stringContaining("100000 bytes"),
+          });
+        }
+        const fitting = await call("test/large", { bytes: 50_000, idPlace });
+        expect("result" in fitting && String(fitting.result.mark).length).toBe(50_000);
+        await call("test/release");
+        expect(await held).toMatchObject({ result: { mark: "held" } });
+        expect(await call("test/echo", { mark: "after" })).toMatchObject({ result: { mark: "after" } });
+        expect(transport.failure).toBeUndefined();
+        expect(closings()).toBe(0);
+      },
+    );
 
     test("ignores output that is not a message, without affecting another request", async () => {
       const { transport, call } = await begin();
@@ -245,11 +268,25 @@ interface Peers extends ContractSetup {
 }
 
 /** What the server of the contract does. */
-function serveContract(message: JSONRPCMessage, { send, sendGarbage }: ContractReply): void {
+function serveContract(message: JSONRPCMessage, { send, sendGarbage }: ContractReply, held: (() => void)[]): void {
   if (!("method" in message) || !("id" in message)) return;
   const mark = message.params?.mark;
   const params = mark === undefined ? {} : { mark };
   if (message.method === "test/hang") return;
+  if (message.method === "test/hold") {
+    held.push(() => send({ jsonrpc: "2.0", id: message.id, result: params }));
+    return;
+  }
+  if (message.method === "test/release") for (const release of held.splice(0)) release();
+  if (message.method === "test/large") {
+    const result = { mark: "x".repeat(Number(message.params?.bytes)), id: 99 };
+    send(
+      message.params?.idPlace === "first"
+        ? { jsonrpc: "2.0", id: message.id, result }
+        : { result, jsonrpc: "2.0", id: message.id },
+    );
+    return;
+  }
   if (message.method === "test/garble") {
     sendGarbage(`Listening, with ${mark}`);
     sendGarbage('{"jsonrpc":"1.0","result":[]}');

@@ -47,9 +47,7 @@ export function brokenWebSocket(context: TransportContext, error: Error): ToolSe
   const code = "code" in error ? String(error.code) : "";
   const subject = subjectOf(context);
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH" || code === "WS_ERR_TOO_MANY_BUFFERED_PARTS") {
-    const problem = `${subject} sent a message of more than ${context.limits.messageBytes} bytes, or in too many parts.`;
-    const advice = "Request less from the server, or raise the limit.";
-    return new ToolServerError("MESSAGE_TOO_LARGE", { problem, advice }, { cause: error });
+    return oversizedMessage(context, error);
   }
   const why = printableText(context.secrets.redact(error.message), 200);
   if (code.startsWith("WS_ERR_")) {
@@ -61,6 +59,13 @@ export function brokenWebSocket(context: TransportContext, error: Error): ToolSe
   }
   const parts = { problem: `${subject} is lost: ${why}.`, advice: "Connect again." };
   return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
+}
+
+/** Creates MESSAGE_TOO_LARGE for a message that is not the response to a request, so that the connection ends. */
+export function oversizedMessage(context: TransportContext, cause?: Error): ToolServerError {
+  const problem = `${subjectOf(context)} sent a message of more than ${context.limits.messageBytes} bytes, or in too many parts.`;
+  const advice = "Request less from the server, or raise the limit.";
+  return new ToolServerError("MESSAGE_TOO_LARGE", { problem, advice }, { cause });
 }
 
 /** Creates CONNECTION_LOST for a peer that did not respond to a ping. */

@@ -5,15 +5,23 @@ import type { SocketInfo } from "../../connection-info.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { socketInfoOf } from "../../http/http-connection.js";
+import type { Excerpt } from "../../skipped-bytes.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
 import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
+import { failOversized } from "./oversized-response.js";
 import { sendWithCredential } from "./refusal.js";
 import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
-import { brokenWebSocket, closedByServer, notTheProtocol, silentServer } from "./websocket-failures.js";
+import {
+  brokenWebSocket,
+  closedByServer,
+  notTheProtocol,
+  oversizedMessage,
+  silentServer,
+} from "./websocket-failures.js";
 import { subprotocol, upgrade } from "./websocket-upgrade.js";
 
 export interface WebSocketOptions {
@@ -77,6 +85,14 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       deliver(fixResponse(message));
     }
   };
+  /** Fails the request whose response is too large. If that is not known, the transport fails. */
+  const onSkipped = (message: Excerpt): void => {
+    if (life.isOver) return;
+    keepAlive?.heard();
+    const id = failOversized(context, transport, message);
+    if (id === undefined) giveUp(oversizedMessage(context), 1009);
+    else streams?.received({ jsonrpc: "2.0", id, result: {} });
+  };
   const follow = (opened: WebSocket, below: Socket): void => {
     if (life.isOver) {
       opened.terminate();
@@ -125,7 +141,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     const { signal } = cancelled;
     const response = await sendWithCredential(
       context,
-      (headers) => upgrade(context, { headers, signal, onOpen: follow }),
+      (headers) => upgrade(context, { headers, signal, onOpen: follow, onSkipped }),
       { method: "GET", url: context.url, signal },
     );
     if (response.status !== 101) {

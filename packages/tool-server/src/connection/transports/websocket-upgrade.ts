@@ -5,7 +5,9 @@ import type { HeaderFields } from "../../auth/credentials/header-fields.js";
 import { ToolServerError } from "../../errors.js";
 import type { ResponseHeaders } from "../../http/http-client.js";
 import { printableText } from "../../printable-text.js";
+import type { Excerpt } from "../../skipped-bytes.js";
 import type { NetworkContext } from "./transport.js";
+import { skipLargeMessages } from "./websocket-frames.js";
 
 /** The offered subprotocol. */
 export const subprotocol = "mcp";
@@ -24,6 +26,8 @@ export interface UpgradeOptions {
   readonly signal: AbortSignal;
   /** Called synchronously when it opens: a message may follow in the same read. */
   readonly onOpen: (webSocket: WebSocket, socket: Socket) => void;
+  /** Called with a message above the limit, which is skipped; with empty strings if it may never end. */
+  readonly onSkipped: (message: Excerpt) => void;
 }
 
 /**
@@ -32,7 +36,7 @@ export interface UpgradeOptions {
  */
 export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<UpgradeResponse> {
   const { http, clock, limits, server } = context;
-  const { headers, signal, onOpen } = options;
+  const { headers, signal, onOpen, onSkipped } = options;
   // Loaded on demand, because few configurations have such a server.
   const { WebSocket } = await import("ws");
   signal.throwIfAborted();
@@ -44,6 +48,7 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
     socket.destroy();
     throw signal.reason;
   }
+  skipLargeMessages(socket, limits.messageBytes, onSkipped);
   const settings: ClientOptions & { readonly closeTimeout: number } = {
     // Instead of an agent, so that the socket is the one that is published.
     createConnection: () => socket,
