@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
@@ -77,8 +79,10 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
 
   test("works by keyboard: the palette opens a server, and Escape closes its panel", async () => {
     const page = await gateway.open();
+    await rowOf(page, "ledger").waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("ledger");
+    await page.getByRole("option", { selected: true }).getByText("ledger").first().waitFor();
     await page.keyboard.press("Enter");
     const panel = page.getByRole("complementary", { name: "Server" });
     await panel.getByRole("heading", { name: "ledger" }).waitFor();
@@ -177,6 +181,32 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     expect(await page.getByText("The gateway stopped.").count()).toBe(0);
     expect(await page.evaluate(() => document.activeElement?.getAttribute("data-key"))).toBe("clock");
     await page.getByRole("complementary", { name: "Server" }).getByRole("heading", { name: "clock" }).waitFor();
+  });
+
+  test("[TS-D-PAGE-10] sends nothing that is worth something to a program that took the port of the gateway", async () => {
+    const page = await gateway.open();
+    gateway.expectProblems(/ERR_|failed:|404/);
+    const key = (await page.evaluate(() => localStorage.getItem("wirescope.key"))) ?? "";
+    expect(key).toMatch(/^[\w-]{43}$/);
+    const seen: IncomingHttpHeaders[] = [];
+    const thief = createServer((request, response) => {
+      seen.push(request.headers);
+      response.writeHead(404).end();
+    });
+    await gateway.stop();
+    await once(thief.listen(Number(new URL(gateway.url).port), "127.0.0.1"), "listening");
+    await expect.poll(() => seen.length, { timeout: 30_000 }).toBeGreaterThan(1);
+    thief.closeAllConnections();
+    await new Promise((resolve) => thief.close(resolve));
+    await gateway.start();
+    await page.getByText("live", { exact: true }).waitFor({ timeout: 60_000 });
+    expect(JSON.stringify(seen)).not.toContain(key);
+    for (const { cookie = "", "x-wirescope-csrf": proof = "" } of seen) {
+      const { status } = await fetch(new URL("/session", gateway.url), {
+        headers: { cookie, "x-wirescope-csrf": String(proof) },
+      });
+      expect([401, 403]).toContain(status);
+    }
   });
 
   test("opens a recording in the browser, moves through it, and returns to what is live", async () => {

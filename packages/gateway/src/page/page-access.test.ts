@@ -1,5 +1,13 @@
+import { createHash, createHmac } from "node:crypto";
 import { expect, test } from "vitest";
-import { createPageAccess, type PageAccess, type SessionStore, type StoredSession } from "./page-access.js";
+import {
+  createPageAccess,
+  type Entrance,
+  type PageAccess,
+  type PageLink,
+  type SessionStore,
+  type StoredSession,
+} from "./page-access.js";
 
 const ticketOf = (link: string): string => new URL(link).searchParams.get("ticket") ?? "";
 const pairOf = (cookie: string | undefined): string => cookie?.split(";")[0] ?? "";
@@ -9,7 +17,7 @@ test("[TS-D-PAGE-1] accepts a ticket once, and gives a cookie that neither scrip
   const ticket = ticketOf(access.linkTo("http://127.0.0.1:4690"));
   const entrance = access.redeem(ticket, "127.0.0.1:4690", false);
   expect(entrance?.cookie).toMatch(
-    /^wirescope_page_4690_[\da-f]{8}=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
+    /^wirescope_page_4690=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
   );
   expect(access.redeem(ticket, "127.0.0.1:4690", false)).toBeUndefined();
   const session = access.find(`other=1; ${pairOf(entrance?.cookie)}`, undefined);
@@ -82,16 +90,46 @@ test("forgets a session that the browser ends", () => {
   expect(access.find(cookie, undefined)).toBeUndefined();
 });
 
-test("[TS-D-PAGE-1] keeps the session of a page that is open when the browser opens another link", () => {
+test("[TS-D-PAGE-1] has one cookie for the page and one for the pages without script, however many links a browser opens", () => {
   const access = createPageAccess();
-  const enter = (rights: "administrator" | "reader") =>
-    access.redeem(ticketOf(access.linkTo("http://gateway", { rights })), "127.0.0.1:4690", false);
-  const [first, second] = [enter("administrator"), enter("reader")];
-  const cookies = [first, second].map((entrance) => pairOf(entrance?.cookie)).join("; ");
-  expect([first, second].map((entrance) => access.find(cookies, entrance?.key)?.rights)).toEqual([
+  const enter = (link: PageLink): Entrance | undefined =>
+    access.redeem(ticketOf(access.linkTo("http://gateway", link)), "127.0.0.1:4690", false);
+  const nameOf = (entrance: Entrance | undefined): string => entrance?.cookie.split("=")[0] ?? "";
+  const [first, second] = [enter({}), enter({ rights: "reader" })];
+  expect(nameOf(second)).toBe(nameOf(first));
+  // A link to a page without script does not end the session of a page that is open.
+  const plain = enter({ path: (key) => `/status/${key}/sign-in` });
+  expect(nameOf(plain)).not.toBe(nameOf(second));
+  const cookies = [plain, second].map((entrance) => pairOf(entrance?.cookie)).join("; ");
+  expect([plain, second].map((entrance) => access.find(cookies, entrance?.key)?.rights)).toEqual([
     "administrator",
     "reader",
   ]);
   // The key of one session does not open the other.
-  expect(access.find(pairOf(second?.cookie), first?.key)?.hasKey(first?.key)).toBe(false);
+  expect(access.find(pairOf(second?.cookie), plain?.key)?.hasKey(plain?.key)).toBe(false);
+});
+
+test("[TS-D-PAGE-10] proves that it knows the session, and accepts the proof of the page until the gateway ends", () => {
+  let stored: readonly StoredSession[] = [];
+  const store: SessionStore = {
+    read: () => stored,
+    write(sessions) {
+      stored = sessions;
+    },
+  };
+  const access = createPageAccess({ store });
+  const { key = "", cookie } = access.redeem(ticketOf(access.linkTo("http://gateway")), undefined, false) ?? {};
+  const mac = (text: string): string => {
+    const keyHash = createHash("sha256").update(key).digest("base64");
+    return createHmac("sha256", keyHash).update(text).digest("base64");
+  };
+  const { salt = "", proof } = access.prove(pairOf(cookie), "nonce") ?? {};
+  expect(proof).toBe(mac(`server ${salt} nonce`));
+  expect(access.prove("wirescope_page_0=wrong", "nonce")).toBeUndefined();
+  const sent = mac(`page ${salt}`);
+  expect(access.find(pairOf(cookie), sent)?.hasKey(sent)).toBe(true);
+  expect(access.find(pairOf(cookie), proof)?.hasKey(proof)).toBe(false);
+  const next = createPageAccess({ store });
+  expect(next.find(pairOf(cookie), sent)?.hasKey(sent)).toBe(false);
+  expect(next.find(pairOf(cookie), key)?.hasKey(key)).toBe(true);
 });

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 
 /** What a browser may do: a reader sees everything, and only an administrator calls tools or changes something. */
 export type PageRights = "administrator" | "reader";
@@ -9,10 +9,22 @@ export interface PageSession {
   readonly id: string;
   readonly rights: PageRights;
   /**
-   * Whether this is the key of the session. The cookie alone is not enough: browsers send it to every port of a host, so other programs
-   * on the machine can see it. The key is in the path of a page or in a header, and scripts of other ports cannot read it.
+   * Whether this is the key of the session, or its proof for this run of the gateway. The cookie alone is not enough: browsers send it to
+   * every port of a host, so other programs on the machine can see it. The key is in the path of a page, or is proven in a header, and
+   * scripts of other ports cannot read it.
    */
   hasKey(key: string | undefined): boolean;
+}
+
+/**
+ * How a gateway proves to a browser that it knows the browser's session, before the browser sends anything else. A program that took the
+ * port of a stopped gateway cannot do it. The browser never sends its key: it sends a proof of its own with the salt, which is worth
+ * nothing to the next run of the gateway, because that has another salt.
+ */
+export interface ServerProof {
+  /** Random, for this run of the gateway. */
+  readonly salt: string;
+  readonly proof: string;
 }
 
 /** What a ticket was exchanged for. */
@@ -43,6 +55,8 @@ export interface PageAccess {
    * sessions. Its key has to be checked too.
    */
   find(cookies: string | undefined, key: string | undefined): PageSession | undefined;
+  /** Proves to the scripts of the page that this gateway knows their session. Undefined if it has no session for the cookie. */
+  prove(cookies: string | undefined, nonce: string): ServerProof | undefined;
   end(session: PageSession): void;
 }
 
@@ -53,10 +67,11 @@ const ticketMs = 10 * 60_000;
 const sessionMs = 12 * 3_600_000;
 const maxKept = 64;
 /**
- * The port follows, because browsers do not separate cookies by port, and another gateway must not replace ours; then a part that is
- * new for each link, because a link must not end the session of a page that is open.
+ * The port follows, because browsers do not separate cookies by port, and another gateway must not replace ours. A new link replaces the
+ * cookie, and also the key, which all tabs share. The pages without script have a cookie of their own: their links do not change that key.
  */
-const cookiePrefix = "wirescope_page_";
+const scriptCookie = "wirescope_page_";
+const plainCookie = "wirescope_status_";
 
 /** A session as it is stored: hashes of its secrets. */
 export interface StoredSession {
@@ -83,9 +98,16 @@ export function createPageAccess({ store, now = Date.now }: PageAccessOptions = 
   // Keyed by a hash of the secret, so that the time of a lookup says nothing about a secret.
   const tickets = new Map<string, { readonly link: PageLink; readonly until: number }>();
   const sessions = new Map<string, StoredSession>();
+  const salt = randomText();
   for (const session of store?.read() ?? []) {
     if (now() < session.until && session.until <= now() + sessionMs) keep(sessions, session.id, session);
   }
+  const current = function* (cookies: string | undefined, prefixes: readonly string[]): Generator<StoredSession> {
+    for (const secret of secretsOf(cookies, prefixes)) {
+      const session = sessions.get(hash(secret));
+      if (session !== undefined && now() < session.until) yield session;
+    }
+  };
   const save = (): void => store?.write([...sessions.values()].filter(({ until }) => now() < until));
   return {
     linkTo(origin, link = {}) {
@@ -103,22 +125,25 @@ export function createPageAccess({ store, now = Date.now }: PageAccessOptions = 
       const rights = link.rights ?? "administrator";
       keep(sessions, id, { id, keyHash: hash(key), rights, until: now() + sessionMs });
       save();
-      const name = `${cookiePrefix}${/:(\d+)$/.exec(host)?.[1] ?? "0"}_${randomBytes(4).toString("hex")}`;
+      const name = `${link.path === undefined ? scriptCookie : plainCookie}${/:(\d+)$/.exec(host)?.[1] ?? "0"}`;
       const attributes = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${sessionMs / 1000}`;
       const cookie = `${name}=${secret}; ${attributes}${isSecure ? "; Secure" : ""}`;
       return { key, path: link.path?.(key), cookie };
     },
     find(cookies, key) {
       let found: PageSession | undefined;
-      for (const secret of secretsOf(cookies)) {
-        const session = sessions.get(hash(secret));
-        if (session === undefined || now() >= session.until) continue;
-        const { id, rights, keyHash } = session;
-        const current: PageSession = { id, rights, hasKey: (given) => given !== undefined && hash(given) === keyHash };
-        if (current.hasKey(key)) return current;
-        found ??= current;
+      for (const { id, rights, keyHash } of current(cookies, [scriptCookie, plainCookie])) {
+        const hasKey = (given: string | undefined): boolean =>
+          given !== undefined && (hash(given) === keyHash || hash(given) === hash(mac(keyHash, `page ${salt}`)));
+        const session: PageSession = { id, rights, hasKey };
+        if (hasKey(key)) return session;
+        found ??= session;
       }
       return found;
+    },
+    prove(cookies, nonce) {
+      const [session] = current(cookies, [scriptCookie]);
+      return session && { salt, proof: mac(session.keyHash, `server ${salt} ${nonce}`) };
     },
     end({ id }) {
       sessions.delete(id);
@@ -127,11 +152,10 @@ export function createPageAccess({ store, now = Date.now }: PageAccessOptions = 
   };
 }
 
-function* secretsOf(cookies: string | undefined): Generator<string> {
-  if (cookies === undefined || !cookies.includes(cookiePrefix)) return;
-  for (const cookie of cookies.split(";")) {
+function* secretsOf(cookies: string | undefined, prefixes: readonly string[]): Generator<string> {
+  for (const cookie of cookies?.split(";") ?? []) {
     const [name = "", secret = ""] = cookie.trim().split("=", 2);
-    if (name.startsWith(cookiePrefix)) yield secret;
+    if (prefixes.some((prefix) => name.startsWith(prefix))) yield secret;
   }
 }
 
@@ -144,6 +168,10 @@ function keep<Value>(map: Map<string, Value>, id: string, value: Value): void {
 
 function randomText(): string {
   return randomBytes(32).toString("base64url");
+}
+
+function mac(keyHash: string, text: string): string {
+  return createHmac("sha256", keyHash).update(text).digest("base64");
 }
 
 function hash(text: string): string {

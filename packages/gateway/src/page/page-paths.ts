@@ -1,5 +1,8 @@
-/** The header with the key of a session, which scripts of the page alone know. */
+/** The header with the proof that a request comes from the scripts of the page. */
 export const keyHeader = "x-wirescope-csrf";
+
+/** The header by which the scripts of the page ask the gateway to prove itself. */
+export const nonceHeader = "x-wirescope-nonce";
 
 export const sessionPath = "/session";
 /** Stores the key of a session for the scripts of the page. */

@@ -93,7 +93,6 @@ test("[TS-D-PAGE-3] describes the session to a browser that has its cookie and i
   expect(JSON.parse(body)).toMatchObject({
     kind: "gateway",
     rights: "administrator",
-    csrf: key,
     targets: [new URL(url).host],
     features: { servers: true, tools: true },
   });

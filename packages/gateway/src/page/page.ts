@@ -11,6 +11,7 @@ import {
   isSessionPath,
   isViewPath,
   keyHeader,
+  nonceHeader,
   parseStatusPath,
   sessionPath,
   toolPath,
@@ -92,9 +93,12 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
   };
 
   const sendSession = (request: EndpointRequest, response: EndpointResponse): void => {
+    const nonce = single(request.headers[nonceHeader]);
+    const proof = nonce && access.prove(request.headers.cookie, nonce);
     const key = single(request.headers[keyHeader]);
     const session = access.find(request.headers.cookie, key);
-    if (session === undefined) {
+    if (proof) sendJson(response, 200, proof);
+    else if (session === undefined) {
       sendJson(response, 401, { code: "no-session", message: `This browser has no session. ${linkHint()}.` });
     } else if (!session.hasKey(key)) {
       const message = `This browser does not have the key of its session. ${linkHint()}.`;
@@ -102,7 +106,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     } else if (request.method === "DELETE") {
       access.end(session);
       response.writeHead(204, { "cache-control": "no-store" }).end();
-    } else sendJson(response, 200, { ...info(), rights: session.rights, csrf: key });
+    } else sendJson(response, 200, { ...info(), rights: session.rights });
   };
 
   const sendPlain = async (request: EndpointRequest, response: EndpointResponse, path: string): Promise<void> => {

@@ -9,7 +9,6 @@ export interface Session {
   readonly targets: readonly string[];
   readonly version: string;
   readonly rights: "administrator" | "reader";
-  readonly csrf: string;
   readonly features: {
     readonly calls: boolean;
     readonly capture: boolean;
@@ -42,21 +41,60 @@ const keyItem = "wirescope.key";
 /** The header that every request of the page carries, in addition to the cookie. */
 const keyHeader = "x-wirescope-csrf";
 
+/** The header by which the server is asked to prove itself. */
+const nonceHeader = "x-wirescope-nonce";
+
+let proof: string | undefined;
+
 /** The headers that prove that a request comes from this page. */
 export function sessionHeaders(): Readonly<Record<string, string>> {
-  const key = localStorage.getItem(keyItem);
-  return key === null ? {} : { [keyHeader]: key };
+  return proof === undefined ? {} : { [keyHeader]: proof };
 }
+
+// Another tab opened a new link, which replaced the cookie of all tabs.
+addEventListener("storage", ({ key }) => {
+  if (key === keyItem) void loadSession().catch(() => {});
+});
 
 /** Reads the session. Rejects if the server cannot be reached. */
 export async function loadSession(): Promise<Session | undefined> {
-  const response = await fetch("/session", { headers: { accept: "application/json", ...sessionHeaders() } });
-  if (response.status === 401 || response.status === 403) {
-    state.value = { status: "signed out" };
-    return undefined;
-  }
+  const key = localStorage.getItem(keyItem);
+  proof = key === null ? undefined : await exchangeProofs(key);
+  const loaded = proof && (await readJson<Session>(sessionHeaders()));
+  state.value = loaded ? { status: "open", session: loaded } : { status: "signed out" };
+  return loaded || undefined;
+}
+
+/**
+ * Lets the server prove that it knows the key, and returns the proof of the page for this run of the server. The key itself is not sent:
+ * another program may have taken the port of a server that stopped. Undefined if the server does not have the session.
+ */
+async function exchangeProofs(key: string): Promise<string | undefined> {
+  // Browsers have no cryptography on plain HTTP beyond the loopback. There the network can read everything anyway.
+  if (!isSecureContext) return key;
+  const nonce = base64(crypto.getRandomValues(new Uint8Array(32)));
+  const given = await readJson<{ readonly salt: string; readonly proof: string }>({ [nonceHeader]: nonce });
+  if (given === undefined) return undefined;
+  const keyHash = base64(new Uint8Array(await crypto.subtle.digest("SHA-256", bytesOf(key))));
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", bytesOf(keyHash), algorithm, false, ["sign"]);
+  const mac = async (text: string): Promise<string> =>
+    base64(new Uint8Array(await crypto.subtle.sign("HMAC", imported, bytesOf(text))));
+  return given.proof === (await mac(`server ${given.salt} ${nonce}`)) ? mac(`page ${given.salt}`) : undefined;
+}
+
+/** Requests the session. Undefined if this browser has none. */
+async function readJson<Body>(headers: Readonly<Record<string, string>>): Promise<Body | undefined> {
+  const response = await fetch("/session", { headers: { accept: "application/json", ...headers } });
+  if (response.status === 401 || response.status === 403) return undefined;
   if (!response.ok) throw new Error(`The server responded to /session with status ${response.status}.`);
-  const loaded = (await response.json()) as Session;
-  state.value = { status: "open", session: loaded };
-  return loaded;
+  return (await response.json()) as Body;
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+function base64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
 }
