@@ -25,26 +25,47 @@ export const appHeaders: Readonly<Record<string, string>> = {
 };
 
 /**
- * The user interface of a tool has an origin of its own (`sandbox`), so it reaches neither the page nor its cookie, and loads nothing
- * from the network.
+ * The user interface of a tool has an origin of its own (`sandbox`), so it reaches neither the page nor its cookie. It loads nothing from the
+ * network but from the origins in the query, which its server declares (`_meta.ui.csp` of the MCP Apps extension).
  */
-export const appFrameHeaders: Readonly<Record<string, string>> = {
-  ...shared,
-  "content-type": "text/html; charset=utf-8",
-  "cache-control": "no-cache",
-  "content-security-policy": [
-    "sandbox allow-scripts",
-    "default-src 'none'",
-    "script-src 'unsafe-inline'",
-    "style-src 'unsafe-inline'",
-    "img-src data: blob:",
-    "media-src data: blob:",
-    "font-src data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'self'",
-  ].join("; "),
-};
+export function appFrameHeaders(query: URLSearchParams): Readonly<Record<string, string>> {
+  const [connect, resource, frame] = ["connect", "resource", "frame"].map((name) =>
+    declaredOrigins(query.getAll(name)),
+  );
+  return {
+    ...shared,
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-cache",
+    "content-security-policy": [
+      "sandbox allow-scripts",
+      "default-src 'none'",
+      `script-src 'unsafe-inline'${resource}`,
+      `style-src 'unsafe-inline'${resource}`,
+      `img-src data: blob:${resource}`,
+      `media-src data: blob:${resource}`,
+      `font-src data:${resource}`,
+      ...(connect === "" ? [] : [`connect-src${connect}`]),
+      ...(frame === "" ? [] : [`frame-src${frame}`]),
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'self'",
+    ].join("; "),
+  };
+}
+
+const maxOrigins = 16;
+
+/** A host on the internet, or all below one, with TLS. Neither an address nor a name of the local network: an app must not explore it. */
+const originPattern =
+  /^(?:https|wss):\/\/(?:\*\.[a-z\d-]{1,63}\.|[a-z\d-]{1,63}\.)(?:[a-z\d-]{1,63}\.){0,6}[a-z][a-z\d-]{1,62}(?::\d{1,5})?$/;
+const localPattern = /\.(?:localhost|local|internal|lan|home|arpa|test)(?::\d+)?$/;
+
+/** The declared origins that a policy can contain, each after a space. Everything else is left out. */
+function declaredOrigins(declared: readonly string[]): string {
+  const origins = declared.slice(0, maxOrigins).map((origin) => origin.toLowerCase().replace(/\/$/, ""));
+  const valid = origins.filter((origin) => originPattern.test(origin) && !localPattern.test(origin));
+  return [...new Set(valid)].map((origin) => ` ${origin}`).join("");
+}
 
 /** Takes the document of a tool from the page that contains the frame. Later documents replace the first one. */
 export const appFrameDocument = `<!doctype html>

@@ -116,3 +116,50 @@ test("[TS-D-PAGE-5] gives the user interface of a tool a frame with its own orig
   expect(policy).toMatch(/^sandbox allow-scripts; default-src 'none'; /);
   expect(policy).not.toMatch(/allow-same-origin|connect-src|https?:|\*/);
 });
+
+test("[TS-D-PAGE-5] lets the user interface of a tool load from the origins that its server declares, and from no others", async () => {
+  const { url } = await startPage();
+  const policyOf = async (name: string, origins: readonly string[]): Promise<string> => {
+    const query = new URLSearchParams(origins.map((origin) => [name, origin]));
+    return String((await send(url, `/app-frame?${query}`)).headers["content-security-policy"]);
+  };
+  const resources = await policyOf("resource", ["https://cdn.example.com", "https://*.example.org:8443/"]);
+  for (const kind of ["script", "style", "img", "media", "font"]) {
+    expect(resources).toMatch(
+      new RegExp(`; ${kind}-src [^;]*https://cdn\\.example\\.com https://\\*\\.example\\.org:8443[;]`),
+    );
+  }
+  expect(resources).not.toContain("connect-src");
+  expect(await policyOf("connect", ["wss://live.example.com"])).toContain("; connect-src wss://live.example.com; ");
+  expect(await policyOf("frame", ["https://maps.example.com"])).toContain("; frame-src https://maps.example.com; ");
+  const none = await policyOf("resource", []);
+  for (const hostile of [
+    "*",
+    "https:",
+    "https://*",
+    "https://*.com",
+    "http://cdn.example.com",
+    "data:",
+    "'unsafe-eval'",
+    "'self'",
+    "https://a.example.com; script-src *",
+    "https://a.example.com https://b.example.com",
+    "https://a.example.com,https://b.example.com",
+    "https://a.example.com/path",
+    "https://user@a.example.com",
+    "https://localhost",
+    "https://127.0.0.1",
+    "https://[::1]",
+    "https://printer.local",
+    "https://a.localhost:4690",
+    `https://${"a".repeat(64)}.example.com`,
+    "https://a.example.com\r\nx-injected: 1",
+  ]) {
+    expect({ hostile, policy: await policyOf("resource", [hostile]) }).toEqual({ hostile, policy: none });
+  }
+  const many = await policyOf(
+    "resource",
+    Array.from({ length: 100 }, (_, index) => `https://a${index}.example.com`),
+  );
+  expect(many.match(/https:/g)).toHaveLength(5 * 16);
+});

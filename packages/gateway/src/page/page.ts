@@ -142,7 +142,10 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     if (path === sessionPath) return sendSession(request, response);
     if (path.startsWith("/status/")) return sendPlain(request, response, path);
     if (request.method !== "GET" && request.method !== "HEAD") return sendMessage(response, 405, "Use GET.");
-    if (path === appFramePath) return void response.writeHead(200, appFrameHeaders).end(appFrameDocument);
+    if (path === appFramePath) {
+      const query = new URLSearchParams(request.url?.split("?", 2)[1]);
+      return void response.writeHead(200, appFrameHeaders(query)).end(appFrameDocument);
+    }
     if (path === entranceScriptPath) {
       const headers = { ...appHeaders, "content-type": "text/javascript; charset=utf-8", "cache-control": "no-cache" };
       return void response.writeHead(200, headers).end(entranceScript);

@@ -3,16 +3,33 @@ import { objectOf } from "./mcp-client.js";
 
 const maxLength = 8 * 1024 * 1024;
 
-/** The document of an app. Rejects if the resource is no HTML, or too large. */
-export async function readApp(uri: string, signal: AbortSignal): Promise<string> {
+const maxOrigins = 16;
+const maxOriginLength = 300;
+
+/** The document of an app, and the origins from which it asks to load, by the directive that the frame has for them. */
+export interface AppDocument {
+  readonly html: string;
+  readonly origins: readonly (readonly [directive: "connect" | "resource" | "frame", origin: string])[];
+}
+
+/** Reads an app. Rejects if the resource is no HTML, or too large. */
+export async function readApp(uri: string, signal: AbortSignal): Promise<AppDocument> {
   const { contents } = await gatewayClient.request("resources/read", { uri }, { signal });
-  const { text, blob, mimeType } = objectOf(Array.isArray(contents) ? contents[0] : undefined);
+  const { text, blob, mimeType, _meta } = objectOf(Array.isArray(contents) ? contents[0] : undefined);
   if (typeof mimeType !== "string" || !mimeType.startsWith("text/html")) {
     throw new Error(`The app cannot be shown: ${uri} is no HTML document.`);
   }
   const html = typeof text === "string" ? text : typeof blob === "string" ? decodeBase64(blob) : "";
   if (html.length > maxLength) throw new Error(`The app cannot be shown: ${uri} is too large.`);
-  return html;
+  const csp = objectOf(objectOf(objectOf(_meta).ui).csp);
+  const declared = (directive: "connect" | "resource" | "frame"): AppDocument["origins"] => {
+    const list = csp[`${directive}Domains`];
+    const origins = Array.isArray(list) ? list.slice(0, maxOrigins) : [];
+    return origins
+      .filter((origin) => typeof origin === "string" && origin.length <= maxOriginLength)
+      .map((origin: string) => [directive, origin] as const);
+  };
+  return { html, origins: [...declared("connect"), ...declared("resource"), ...declared("frame")] };
 }
 
 function decodeBase64(base64: string): string {

@@ -1,4 +1,4 @@
-export { readApp } from "./apps.js";
+export { type AppDocument, readApp } from "./apps.js";
 export { objectOf, type RpcObject } from "./mcp-client.js";
 export { groupByServer, type Offer, type OfferKind, searchOffers } from "./offer.js";
 export {

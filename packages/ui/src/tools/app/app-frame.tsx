@@ -2,7 +2,16 @@ import "./app-frame.css";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ErrorNote, Loading } from "../../design/index.js";
-import { endOfRun, type Offer, objectOf, offers, type Run, readApp, startRun } from "../../shell/mcp/index.js";
+import {
+  type AppDocument,
+  endOfRun,
+  type Offer,
+  objectOf,
+  offers,
+  type Run,
+  readApp,
+  startRun,
+} from "../../shell/mcp/index.js";
 import { visibleLine } from "../result/visible-text.js";
 import { parseWebUrl } from "../web-url.js";
 import { type AppBridge, createAppBridge } from "./app-bridge.js";
@@ -19,7 +28,7 @@ export function appUriOf({ definition }: Offer): string | undefined {
 let lastRequestId = 0;
 
 /**
- * The app of a tool, in a frame with an origin of its own and without network. It can ask for tools and resources of its own server
+ * The app of a tool, in a frame with an origin of its own and without network but for the origins that it declares. It can ask for tools and resources of its own server
  * only, and each time the person decides.
  */
 export function AppFrame({
@@ -35,14 +44,15 @@ export function AppFrame({
   const bridge = useRef<AppBridge | undefined>(undefined);
   const isReady = useRef(false);
   const isTrusted = useRef(false);
-  const [html, setHtml] = useState<string>();
+  const [app, setApp] = useState<AppDocument>();
+  const html = app?.html;
   const [error, setError] = useState<unknown>();
   const [pending, setPending] = useState<readonly AppRequest[]>([]);
   const [height, setHeight] = useState(240);
 
   useEffect(() => {
     const left = new AbortController();
-    readApp(uri, left.signal).then(setHtml, (reason) => {
+    readApp(uri, left.signal).then(setApp, (reason) => {
       if (!left.signal.aborted) setError(reason);
     });
     return () => left.abort();
@@ -124,11 +134,15 @@ export function AppFrame({
   }, [height, html]);
 
   if (error !== undefined) return <ErrorNote error={error} />;
-  if (html === undefined) return <Loading what="app" />;
+  if (app === undefined) return <Loading what="app" />;
   const [request] = pending;
+  const hosts = [...new Set(app.origins.map(([, origin]) => origin))];
   return (
     <figure class="app-frame">
-      <figcaption class="soft">App of {visibleLine(offer.server)}, without access to this page</figcaption>
+      <figcaption class="soft">
+        App of {visibleLine(offer.server)}, without access to this page
+        {hosts.length > 0 && `. It asks to load from ${visibleLine(hosts.join(", "), 600)}`}
+      </figcaption>
       {request !== undefined && (
         <AppRequestNote
           key={request.id}
@@ -139,7 +153,12 @@ export function AppFrame({
           }}
         />
       )}
-      <iframe ref={frame} title={`App of ${visibleLine(offer.name)}`} sandbox="allow-scripts" src="/app-frame" />
+      <iframe
+        ref={frame}
+        title={`App of ${visibleLine(offer.name)}`}
+        sandbox="allow-scripts"
+        src={`/app-frame?${new URLSearchParams(app.origins.map(([directive, origin]) => [directive, origin]))}`}
+      />
     </figure>
   );
 }
