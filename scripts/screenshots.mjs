@@ -112,6 +112,7 @@ async function takeAll(browser, gateway) {
   await take("tools");
 
   await open("/explain/ledger");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.getByRole("heading", { name: "The token has expired." }).waitFor();
   await take("explain");
 

@@ -58,18 +58,21 @@ function isWell(server: Server): boolean {
 
 function Diagnosis({ server }: { readonly server: Server }): VNode {
   const { name } = server;
-  const { steps, explanation, error, run } = useExplain(name);
-  const isRunning = explanation === undefined && error === undefined;
+  const { steps, explanation, error, isStarted, run } = useExplain(name);
+  const isRunning = isStarted && explanation === undefined && error === undefined;
   return (
     <div class="page explain">
       <header class="explain-header">
         <h1>Explain {name}</h1>
-        <Button isSmall isDisabled={isRunning} onClick={run}>
-          Run again
+        <Button isSmall kind={isStarted ? undefined : "primary"} isDisabled={isRunning} onClick={run}>
+          {isStarted ? "Run again" : "Run"}
         </Button>
         <Copy text={whyCommand(name)} what="command" />
       </header>
       <div class="explain-result" aria-live="polite">
+        {!isStarted && (
+          <p class="soft">Run checks each step of the connection to {name}, with the credentials of its entry.</p>
+        )}
         {isRunning && <Loading what={`the next step for ${name}`} />}
         {error !== undefined && <ErrorNote error={error} />}
         {explanation?.well && <StateMark tone="ready">{name} works.</StateMark>}
@@ -79,10 +82,12 @@ function Diagnosis({ server }: { readonly server: Server }): VNode {
           </CauseList>
         )}
       </div>
-      <Section title="Steps">
-        {steps.length === 0 ? <p class="soft">No step has finished yet.</p> : <CheckList checks={steps} />}
-        {isRunning && <p class="explain-running soft">Running…</p>}
-      </Section>
+      {isStarted && (
+        <Section title="Steps">
+          {steps.length === 0 ? <p class="soft">No step has finished yet.</p> : <CheckList checks={steps} />}
+          {isRunning && <p class="explain-running soft">Running…</p>}
+        </Section>
+      )}
       {explanation !== undefined && explanation.notes.length > 0 && <Notes notes={explanation.notes} />}
       {explanation !== undefined && explanation.requirements.length > 0 && (
         <Section title="Requirements of the protocol">

@@ -1,5 +1,6 @@
 import type { Check, Explanation } from "@wirescope/gateway/admin";
 import { useEffect, useState } from "preact/hooks";
+import { hasNavigated } from "../shell/routing/index.js";
 import { actions } from "../shell/store/index.js";
 import { addStep } from "./add-step.js";
 
@@ -10,19 +11,24 @@ export interface ExplainProgress {
   /** Undefined while it runs, and if it failed. */
   readonly explanation: Explanation | undefined;
   readonly error: unknown;
-  /** Starts the diagnosis again. */
+  readonly isStarted: boolean;
+  /** Starts the diagnosis, or starts it again. */
   readonly run: () => void;
 }
 
 const noSteps: readonly Check[] = [];
 
-/** Diagnoses a server while the view is shown, and again on request. */
+/**
+ * Diagnoses a server while the view is shown, and again on request. A page that was opened by this address waits for a click: a diagnosis
+ * sends requests with the credentials of the server, and any page on the web can have a link to this address.
+ */
 export function useExplain(server: string): ExplainProgress {
-  const [round, setRound] = useState(0);
+  const [round, setRound] = useState(hasNavigated() ? 1 : 0);
   const [steps, setSteps] = useState(noSteps);
   const [explanation, setExplanation] = useState<Explanation>();
   const [error, setError] = useState<unknown>();
   useEffect(() => {
+    if (round === 0) return undefined;
     const left = new AbortController();
     const { signal } = left;
     setSteps(noSteps);
@@ -43,5 +49,5 @@ export function useExplain(server: string): ExplainProgress {
     });
     return () => left.abort();
   }, [server, round]);
-  return { steps, explanation, error, run: () => setRound((count) => count + 1) };
+  return { steps, explanation, error, isStarted: round > 0, run: () => setRound((count) => count + 1) };
 }

@@ -1,4 +1,4 @@
 export { formatAddress, matchPath, parseAddress } from "./address.js";
 export { Link } from "./link.js";
-export { address, navigate, openPanel, setQuery } from "./router.js";
+export { address, hasNavigated, navigate, openPanel, setQuery } from "./router.js";
 export type { ViewProps } from "./view.js";

@@ -9,13 +9,23 @@ addEventListener("popstate", () => {
 /** The address of the page. */
 export const address: ReadonlySignal<Address> = computed(() => current.value);
 
+let isInside = false;
+
+/** Whether the person opened something in the page. The address that the page was loaded with may be a link of somebody else. */
+export function hasNavigated(): boolean {
+  return isInside;
+}
+
 /** Opens an address of this page: a path, with a query if needed. `replace` leaves no entry in the history of the browser. */
 export function navigate(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   const next = parseAddress(to);
   const url = formatAddress(next);
   if (url === formatAddress(current.value)) return;
   if (replace) history.replaceState(null, "", url);
-  else history.pushState(null, "", url);
+  else {
+    history.pushState(null, "", url);
+    isInside = true;
+  }
   current.value = next;
 }
 
