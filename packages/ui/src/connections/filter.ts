@@ -54,9 +54,13 @@ function hasState({ state, object }: GraphNode, wanted: string): boolean {
   return wanted === "problem" ? state.isProblem : object !== undefined && state.word === wanted;
 }
 
+/** Nodes that did not change are the same in the next graph. */
+const texts = new WeakMap<GraphNode, string>();
+
 function hasWords(node: GraphNode, words: readonly string[]): boolean {
   if (words.length === 0) return true;
-  const text = searchText(node);
+  const text = texts.get(node) ?? searchText(node);
+  texts.set(node, text);
   return words.every((word) => text.includes(word));
 }
 

@@ -205,27 +205,23 @@ function useSize(frame: { readonly current: HTMLElement | null }): Size | undefi
   return size;
 }
 
+const legend = [
+  { word: "traffic", kind: "active", width: 4, path: "M0 4H28" },
+  { word: "idle", kind: "idle", width: 1.5, path: "M0 4H28" },
+  { word: "failing", kind: "failing", width: 1.5, path: "M0 4H8M20 4H28M11 1L17 7M17 1L11 7" },
+] as const;
+
 function Legend(): VNode {
   return (
     <ul class="graph-legend" aria-label="Legend">
-      <li>
-        <svg viewBox="0 0 28 8" aria-hidden="true">
-          <path class="edge edge-active" stroke-width="4" d="M0 4H28" />
-        </svg>
-        traffic
-      </li>
-      <li>
-        <svg viewBox="0 0 28 8" aria-hidden="true">
-          <path class="edge edge-idle" stroke-width="1.5" d="M0 4H28" />
-        </svg>
-        idle
-      </li>
-      <li>
-        <svg viewBox="0 0 28 8" aria-hidden="true">
-          <path class="edge edge-failing" stroke-width="1.5" d="M0 4H8M20 4H28M11 1L17 7M17 1L11 7" />
-        </svg>
-        failing
-      </li>
+      {legend.map(({ word, kind, width, path }) => (
+        <li key={word}>
+          <svg viewBox="0 0 28 8" aria-hidden="true">
+            <path class={`edge edge-${kind}`} stroke-width={width} d={path} />
+          </svg>
+          {word}
+        </li>
+      ))}
     </ul>
   );
 }

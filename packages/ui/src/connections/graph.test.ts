@@ -60,8 +60,19 @@ test("puts clients and listeners left of the process, and channels down to remot
 test("leaves out the column of subchannels if there are no subchannels, and keeps it when the last one closed", () => {
   const direct = [channel(4, { children: ["socket 6"] }), socket(6, 50_001, 8080)];
   expect(columns(graphOf(direct))["|socket|6"]).toBe(2);
-  const previousShape = graphOf(gateway).shape;
-  expect(columns(graphOf(direct, { previousShape }))["|socket|6"]).toBe(3);
+  const previous = graphOf(gateway);
+  expect(columns(graphOf(direct, { previous }))["|socket|6"]).toBe(3);
+});
+
+test("uses the nodes of the graph before that did not change, and only those", () => {
+  const before = graphOf(gateway);
+  const started = { ...noCounters, started: 1 };
+  const after = graphOf(gateway, {
+    previous: before,
+    ratesOf: (key) => (key === "|channel|4" ? started : undefined),
+  });
+  const changed = [...after.nodes.values()].filter((node) => before.nodes.get(node.id) !== node && node.object);
+  expect(changed.map(({ id, traffic }) => [id, traffic])).toEqual([["|channel|4", 1]]);
 });
 
 test("gives nested channels columns of their own, before all subchannels", () => {

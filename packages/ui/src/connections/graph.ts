@@ -60,20 +60,20 @@ export interface GraphInput {
   readonly ratesOf: (key: ObjectKey) => Counters | undefined;
   /** What to call a process. */
   readonly processTitle: (origin: string) => string;
-  /** Of the graph before: columns that were needed once stay, so that nothing moves sideways. */
-  readonly previousShape?: GraphShape | undefined;
+  /** The graph before: columns that were needed once stay, so that nothing moves sideways, and nodes that did not change are used again. */
+  readonly previous?: Graph | undefined;
 }
 
 const idle: ObjectState = { tone: "idle", word: "", isProblem: false };
 
 /** The whole graph of a snapshot: clients, listeners, servers, the process, channels, subchannels, sockets and remote addresses. */
-export function buildGraph({ snapshot, ratesOf, processTitle, previousShape }: GraphInput): Graph {
+export function buildGraph({ snapshot, ratesOf, processTitle, previous }: GraphInput): Graph {
   const { objects, origins } = snapshot;
   const nodes = new Map<string, GraphNode>();
   const edges: GraphEdge[] = [];
   const roles = rolesOf(objects);
   const depths = channelDepths(objects);
-  const shape = shapeOf(objects, depths, previousShape);
+  const shape = shapeOf(objects, depths, previous?.shape);
 
   const connect = (parent: string, child: GraphNode): void => {
     edges.push({ parent, child: child.id, traffic: child.traffic, isFailing: child.state.isProblem });
@@ -81,18 +81,32 @@ export function buildGraph({ snapshot, ratesOf, processTitle, previousShape }: G
   const add = (object: SnapshotObject, column: number, parent: string, traffic?: number): GraphNode => {
     const role = roles.get(object.key);
     const rates = ratesOf(object.key);
-    const node: GraphNode = {
-      id: object.key,
-      kind: object.kind,
-      object,
-      role,
-      title: objectTitle(object, role),
-      label: objectLabel(object),
-      state: objectState(object, rates, role),
-      traffic: traffic ?? trafficOf(object, rates),
-      column,
-      parent,
-    };
+    const state = objectState(object, rates, role);
+    const flow = traffic ?? trafficOf(object, rates);
+    const before = previous?.nodes.get(object.key);
+    // Most objects do not change between two snapshots.
+    const isSame =
+      before?.object === object &&
+      before.role === role &&
+      before.column === column &&
+      before.parent === parent &&
+      before.traffic === flow &&
+      before.state.word === state.word &&
+      before.state.tone === state.tone;
+    const node: GraphNode = isSame
+      ? before
+      : {
+          id: object.key,
+          kind: object.kind,
+          object,
+          role,
+          title: objectTitle(object, role),
+          label: objectLabel(object),
+          state,
+          traffic: flow,
+          column,
+          parent,
+        };
     nodes.set(node.id, node);
     connect(parent, node);
     return node;

@@ -95,13 +95,19 @@ function isSame(before: NodeBoxProps, after: NodeBoxProps): boolean {
     before.isTabStop === after.isTabStop &&
     before.isFar === after.isFar &&
     before.onOpen === after.onOpen &&
-    before.node.title === after.node.title &&
-    before.node.state.word === after.node.state.word &&
-    before.node.state.isProblem === after.node.state.isProblem &&
-    before.node.state.tone === after.node.state.tone &&
-    detailOf(before.node) === detailOf(after.node) &&
-    before.node.isGroup === after.node.isGroup &&
-    (!before.node.isGroup || !after.node.isGroup || before.node.isOpen === after.node.isOpen)
+    (before.node === after.node || isSameNode(before.node, after.node))
+  );
+}
+
+function isSameNode(before: ShownNode, after: ShownNode): boolean {
+  return (
+    before.title === after.title &&
+    before.state.word === after.state.word &&
+    before.state.isProblem === after.state.isProblem &&
+    before.state.tone === after.state.tone &&
+    detailOf(before) === detailOf(after) &&
+    before.isGroup === after.isGroup &&
+    (!before.isGroup || !after.isGroup || before.isOpen === after.isOpen)
   );
 }
 

@@ -1,8 +1,9 @@
+import type { Snapshot } from "@wirescope/channelz/timeline";
 import { useRef } from "preact/hooks";
 import { rates, session, snapshot } from "../shell/store/index.js";
 import { type FilteredGraph, filterGraph, type GraphFilter } from "./filter.js";
 import { type FoldedGraph, foldGraph } from "./fold.js";
-import { buildGraph, type Graph, type GraphShape } from "./graph.js";
+import { buildGraph, type Graph } from "./graph.js";
 import { arrange, type Layout, place } from "./layout.js";
 
 /** The graph at each step, and where its nodes are. */
@@ -24,7 +25,8 @@ export interface GraphChoices {
 }
 
 interface Memory {
-  shape?: GraphShape;
+  snapshot?: Snapshot;
+  graph?: Graph;
   groups?: ReadonlySet<string>;
   layout?: Layout;
   arrangement?: string;
@@ -40,7 +42,11 @@ export function useGraph({ filter, openGroups, arrangements }: GraphChoices): Sh
   const now = snapshot.value;
   if (now === undefined) return undefined;
 
-  const graph = buildGraph({ snapshot: now, ratesOf: rates, processTitle, previousShape: memory.shape });
+  // A search draws the same moment again with each key.
+  const graph =
+    memory.graph !== undefined && memory.snapshot === now
+      ? memory.graph
+      : buildGraph({ snapshot: now, ratesOf: rates, processTitle, previous: memory.graph });
   const filtered = filterGraph(graph, filter);
   const folded = foldGraph(filtered, { open: openGroups, previous: memory.groups });
   const arrangement = JSON.stringify([filter, [...openGroups], arrangements]);
@@ -48,7 +54,7 @@ export function useGraph({ filter, openGroups, arrangements }: GraphChoices): Sh
     memory.layout === undefined || memory.arrangement !== arrangement || memory.layout.size === 0
       ? arrange(folded.nodes.values())
       : place(folded.nodes.values(), memory.layout, memory.seen);
-  Object.assign(memory, { shape: graph.shape, groups: folded.groups, layout, arrangement });
+  Object.assign(memory, { snapshot: now, graph, groups: folded.groups, layout, arrangement });
   if (memory.seen.size > maxSeen) memory.seen.clear();
   for (const [id, row] of layout) memory.seen.set(id, row);
   return { graph, filtered, folded, matches: filtered.matches, layout, arrangement };
