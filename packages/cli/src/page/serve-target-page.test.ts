@@ -1,11 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { connectChannelz, mergeSources } from "@wirescope/channelz";
 import { listenChannelz } from "@wirescope/channelz/listener";
 import { createRegistry } from "@wirescope/channelz/registry";
-import { createTimelineClient } from "@wirescope/channelz/timeline";
+import { createTimelineClient, readSnapshot } from "@wirescope/channelz/timeline";
+import { createRecording } from "@wirescope/channelz/timeline/node";
 import { expect, onTestFinished, test } from "vitest";
 import type { TargetConnections } from "../connect-by-options.js";
 import type { Io } from "../io.js";
+import { connectRecording } from "../recorded-target.js";
 import { serveTargetPage } from "./serve-target-page.js";
 
 /** A process that speaks Channelz; returns its target. */
@@ -65,6 +70,20 @@ async function enter(link: string): Promise<Record<string, string>> {
   return { cookie: response.headers.get("set-cookie")?.split(";")[0] ?? "", "x-wirescope-csrf": key };
 }
 
+function timelineOf(link: string, headers: Record<string, string>): ReturnType<typeof createTimelineClient> {
+  const transport = createConnectTransport({
+    baseUrl: new URL(link).origin,
+    httpVersion: "1.1",
+    interceptors: [
+      (next) => (request) => {
+        for (const [name, value] of Object.entries(headers)) request.header.set(name, value);
+        return next(request);
+      },
+    ],
+  });
+  return createTimelineClient(transport);
+}
+
 test("[TS-D-PAGE-7] serves the page of another process, which a token guards, until it is interrupted", async () => {
   const target = await startProcess("orders", "secret-token");
   const { link, output, stop } = await serve(connectTo([target], "secret-token"));
@@ -95,17 +114,7 @@ test("[TS-D-PAGE-7] streams the objects of several processes, and says which of 
   const [first, second] = [await startProcess("orders"), await startProcess("stock")];
   const { link } = await serve(connectTo([first, second, "127.0.0.1:1"]));
   const headers = await enter(link);
-  const transport = createConnectTransport({
-    baseUrl: new URL(link).origin,
-    httpVersion: "1.1",
-    interceptors: [
-      (next) => (request) => {
-        for (const [name, value] of Object.entries(headers)) request.header.set(name, value);
-        return next(request);
-      },
-    ],
-  });
-  for await (const { snapshot } of createTimelineClient(transport).watch()) {
+  for await (const { snapshot } of timelineOf(link, headers).watch()) {
     const names = [...snapshot.objects.values()].map(({ name }) => name);
     if (!names.some((name) => name.includes("stock"))) continue;
     expect(names.some((name) => name.includes("orders"))).toBe(true);
@@ -113,4 +122,25 @@ test("[TS-D-PAGE-7] streams the objects of several processes, and says which of 
     expect(silent.map(({ target }) => target)).toEqual(["127.0.0.1:1"]);
     break;
   }
+});
+
+test("[TS-D-PAGE-12] serves the whole timeline of a recording, not only the moment of the target", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-recorded-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "night.wsr");
+  const writer = createRecording(path);
+  const registry = createRegistry();
+  const channel = registry.addChannel({ name: "orders", target: "orders:443" });
+  for (const [timeMs, state] of [[1_700_000_000_000, "READY"] as const, [1_700_000_060_000, "SHUTDOWN"] as const]) {
+    channel.setState(state);
+    writer.append({ ...(await readSnapshot(registry)), timeMs });
+  }
+  writer.close();
+  channel.close();
+  const source = connectRecording(`file:${path}`);
+  const part = { origin: "", name: source.target, target: source.target, source };
+  const { link } = await serve({ source, parts: [part] });
+  const { range, changes } = await timelineOf(link, await enter(link)).history({});
+  expect(range).toEqual({ firstMs: 1_700_000_000_000, lastMs: 1_700_000_060_000 });
+  expect(changes.length).toBeGreaterThan(0);
 });

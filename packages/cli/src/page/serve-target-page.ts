@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import type { Source } from "@wirescope/channelz";
 import { printableText } from "@wirescope/channelz/internal";
 import { listenChannelz } from "@wirescope/channelz/listener";
+import type { TimelineServiceParts } from "@wirescope/channelz/timeline";
 import { createPage, createPageAccess, sendMessage } from "@wirescope/gateway/internal/page";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { TargetConnections } from "../connect-by-options.js";
@@ -10,6 +12,7 @@ import { parsePort } from "../option-values.js";
 import { formatJsonLine } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
 import { pageFolder } from "../page-folder.js";
+import { openMoment, recordingPrefix } from "../recorded-target.js";
 import { version } from "../version.js";
 
 /** The options of the page of other processes. */
@@ -51,11 +54,7 @@ export async function serveTargetPage(
       return true;
     },
   });
-  const { createTimelineService } = await import("@wirescope/channelz/timeline");
-  const timeline = createTimelineService(source, {
-    keepsHistory: false,
-    ...(targets.length === 1 && { target: targets[0] }),
-  });
+  const timeline = await openTimeline(source, targets);
   try {
     await using listener = await listenChannelz(source, {
       port: options.port === undefined ? 0 : parsePort(options.port, "--port"),
@@ -80,6 +79,15 @@ export async function serveTargetPage(
   } finally {
     timeline.close();
   }
+}
+
+/** The timeline that the page shows: that of a recording in full, else samples of the processes. */
+async function openTimeline(source: Source, targets: readonly string[]): Promise<TimelineServiceParts> {
+  const { createTimelineService, timelineRoutes } = await import("@wirescope/channelz/timeline");
+  const target = targets.length === 1 ? targets[0] : undefined;
+  if (!target?.startsWith(recordingPrefix)) return createTimelineService(source, { keepsHistory: false, target });
+  const { recording } = openMoment(target);
+  return { files: [], routes: timelineRoutes({ timeline: recording }), close: recording.close };
 }
 
 function print(link: string, targets: readonly string[], { json, ...options }: TargetPageOptions, io: Io): void {
