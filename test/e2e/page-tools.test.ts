@@ -275,6 +275,15 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     await result(page).getByText("count 0").waitFor();
     await page.getByRole("button", { name: "Subscribe" }).click();
     await page.getByText("Waiting for updates").waitFor();
+    // What was read stays until the next is there.
+    await page.evaluate(() => {
+      const shown = document.querySelector(".run");
+      const observe = (): void => {
+        if (!/count \d/.test(shown?.textContent ?? "")) document.body.dataset.flickered = "yes";
+      };
+      if (shown !== null)
+        new MutationObserver(observe).observe(shown, { childList: true, subtree: true, characterData: true });
+    });
     await expect
       .poll(async () => {
         await tryServer.count();
@@ -284,6 +293,9 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     await result(page)
       .getByText(/count [1-9]/)
       .waitFor();
+    expect(
+      await page.evaluate(() => [document.querySelectorAll(".run").length, document.body.dataset.flickered]),
+    ).toEqual([1, undefined]);
     await snap(page, "resource");
     expect(wrong(problems)).toEqual([]);
   });

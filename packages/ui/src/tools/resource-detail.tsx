@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../design/index.js";
 import { type Offer, resourceUpdates, runs, setSubscribed, startRun, subscribedResources } from "../shell/mcp/index.js";
 import { CompletedField } from "./completed-field.js";
@@ -19,14 +19,23 @@ export function ResourceDetail({ offer }: { readonly offer: Offer }): VNode {
   const isTemplate = offer.kind === "template";
   const variables = isTemplate ? templateVariables(offer.key) : [];
   const uri = isTemplate ? expandTemplate(offer.key, values) : offer.key;
-  const read = (): void => setShownId(startRun(offer, "resources/read", { uri }));
+  const updateId = useRef<number | undefined>(undefined);
+  const read = (): number => {
+    const id = startRun(offer, "resources/read", { uri });
+    setShownId(id);
+    return id;
+  };
   const own = runs.value.filter((run) => run.offer.key === offer.key && run.offer.kind === offer.kind);
-  const shown = own.find(({ id }) => id === shownId) ?? own[0];
+  const chosen = own.find(({ id }) => id === shownId) ?? own[0];
+  // While an update is read, what was read before stays, so that nothing flickers.
+  const isUpdating = chosen?.status === "running" && updateId.current === chosen.id;
+  const shown =
+    (isUpdating ? own.find(({ status, params }) => status === "done" && params.uri === uri) : undefined) ?? chosen;
   const isSubscribed = subscribedResources.value.includes(uri);
   const count = resourceUpdates.value.get(uri) ?? 0;
   // A subscribed resource is read again when it changes.
   useEffect(() => {
-    if (isSubscribed && count > 0) read();
+    if (isSubscribed && count > 0) updateId.current = read();
   }, [count]);
   return (
     <article class="detail">
