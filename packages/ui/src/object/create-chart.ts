@@ -86,8 +86,6 @@ export async function createChart(element: HTMLElement, lines: readonly ChartLin
   };
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   scheme.addEventListener("change", redraw);
-  const themed = new MutationObserver(redraw);
-  themed.observe(document.documentElement, { attributeFilter: ["data-theme"] });
 
   return {
     setData(next) {
@@ -100,7 +98,6 @@ export async function createChart(element: HTMLElement, lines: readonly ChartLin
     },
     end() {
       resized.disconnect();
-      themed.disconnect();
       scheme.removeEventListener("change", redraw);
       plot.destroy();
     },
