@@ -23,7 +23,7 @@ const elsewhere = [
   // npm run test:packages
   "test/packages/**",
   // npm run test:page
-  "test/e2e/page-{connections,journey,object,target,tools}.test.ts",
+  "test/e2e/page-{calls,connections,journey,object,overview,target,tools}.test.ts",
   // npm run test:peers
   "test/peers/**",
 ];

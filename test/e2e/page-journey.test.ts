@@ -104,7 +104,7 @@ describe.skipIf(!isChromiumInstalled)("a person at the page of the demonstration
       "/resources": page.getByRole("searchbox").or(page.getByText("No")).first(),
       "/prompts": page.getByRole("searchbox").or(page.getByText("No")).first(),
       "/explain": page.getByRole("heading", { name: "Explain" }),
-      "/explain/ledger": page.getByRole("heading", { name: "The token has expired." }),
+      "/explain/ledger": page.getByRole("button", { name: "Run", exact: true }),
       "/history": page.getByRole("table", { name: "changes" }).or(page.getByText("No state has changed yet.")),
       [channel]: page.getByRole("heading", { name: "Trace" }),
       "/servers/nothing": page.getByText("The gateway has no server"),

@@ -68,13 +68,29 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
   });
 
   test("explains a server step by step, with the evidence and the fix", async () => {
-    const page = await gateway.open("/explain/ledger");
+    const page = await gateway.open("/explain");
+    await page.getByRole("link", { name: "ledger" }).click();
     await page.getByRole("heading", { name: "The token has expired." }).waitFor();
     const steps = page.getByRole("region", { name: "Steps" });
     expect(await steps.textContent()).toContain("The server returned 401 to the headers of the entry.");
     await checkAccessibility(page);
     await page.getByRole("button", { name: "Run again" }).click();
     await page.getByRole("heading", { name: "The token has expired." }).waitFor();
+  });
+
+  test("[TS-D-PAGE-11] starts no diagnosis when a link of somebody else opens the page, but after a click", async () => {
+    for (const path of ["/explain/ledger", "/?panel=/explain/ledger"]) {
+      const page = await gateway.open(path);
+      const asked: string[] = [];
+      page.on("request", (request) => asked.push(request.url()));
+      const run = page.getByRole("button", { name: "Run", exact: true });
+      await run.waitFor();
+      expect(await page.getByRole("region", { name: "Steps" }).count()).toBe(0);
+      expect(asked.filter((url) => url.includes("Explain"))).toEqual([]);
+      await run.click();
+      await page.getByRole("heading", { name: "The token has expired." }).waitFor();
+      expect(asked.filter((url) => url.includes("Explain"))).toHaveLength(1);
+    }
   });
 
   test("works by keyboard: the palette opens a server, and Escape closes its panel", async () => {
@@ -209,7 +225,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     }
   });
 
-  test("opens a recording in the browser, moves through it, and returns to what is live", async () => {
+  test("[TS-D-PAGE-12] opens a recording in the browser, moves through it, and returns to what is live", async () => {
     const file = join(gateway.folder, "night.wsr");
     const writer = createRecording(file);
     for (const [timeMs, state] of [[1_700_000_000_000, 3] as const, [1_700_000_060_000, 4] as const]) {
