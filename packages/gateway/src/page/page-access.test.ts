@@ -90,7 +90,7 @@ test("forgets a session that the browser ends", () => {
   expect(access.find(cookie, undefined)).toBeUndefined();
 });
 
-test("[TS-D-PAGE-1] has one cookie for the page and one for the pages without script, however many links a browser opens", () => {
+test("[TS-D-PAGE-1] gives a browser one cookie for the page and one for the pages without script, however many links it opens", () => {
   const access = createPageAccess();
   const enter = (link: PageLink): Entrance | undefined =>
     access.redeem(ticketOf(access.linkTo("http://gateway", link)), "127.0.0.1:4690", false);

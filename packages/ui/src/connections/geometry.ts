@@ -30,7 +30,7 @@ export function columnsOf({ channelColumns, subchannelColumns }: GraphShape): Re
     ),
     ...Array.from({ length: subchannelColumns }, () => ["Subchannels", 156] as const),
     ["Sockets", 140],
-    ["Remote addresses", 140],
+    ["Addresses", 140],
   ];
   const left: readonly (readonly [string, number])[] = [
     ["Servers", 128],

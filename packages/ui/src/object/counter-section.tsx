@@ -83,10 +83,10 @@ export function CounterSection({ object, isClosed }: CounterSectionProps): VNode
         </thead>
         <tbody>
           {rows.map(({ field, title }) => (
-            <tr key={field} class={field === "failed" && counters.failed > 0 ? "counter-failed" : undefined}>
+            <tr key={field}>
               <th scope="row">{title}</th>
-              <td class="number">{counters[field].toLocaleString("en")}</td>
-              <td class="number">{now === undefined ? "–" : formatRate(now[field])}</td>
+              <td class={numberClass(field, counters[field])}>{counters[field].toLocaleString("en")}</td>
+              <td class={numberClass(field, now?.[field])}>{now === undefined ? "–" : formatRate(now[field])}</td>
             </tr>
           ))}
           <tr>
@@ -101,4 +101,9 @@ export function CounterSection({ object, isClosed }: CounterSectionProps): VNode
       ))}
     </Section>
   );
+}
+
+/** Failures stand out, but none do not. */
+function numberClass(field: string, value = 0): string {
+  return field === "failed" && value > 0 ? "number counter-failed" : "number";
 }
