@@ -1,25 +1,34 @@
 // Serves the client-id metadata document of Wirescope as application/json, and a page that says what it is.
 //
-// Run it behind a proxy that serves https at the address in the document: node deploy/client-metadata/serve.mjs [port]
+// node deploy/client-metadata/serve.mjs <address> [port]     serve it, behind a proxy that serves https at the address
+// node deploy/client-metadata/serve.mjs <address> --print    print it, for a static host
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 
-const document = readFileSync(new URL("./client-metadata.json", import.meta.url), "utf8");
-const { client_id: address, client_uri: home } = JSON.parse(document);
+const client = JSON.parse(readFileSync(new URL("./client-metadata.json", import.meta.url), "utf8"));
 
-const page = `<!doctype html>
+/** The document for this https address, which is also its client id. Throws a TypeError if the address cannot be one. */
+function documentAt(address) {
+  const url = new URL(address);
+  const isUsable = url.protocol === "https:" && url.pathname !== "/" && url.hash === "" && url.username === "";
+  if (!isUsable || url.href !== address) throw new TypeError(`${address} is not an https:// URL with a path.`);
+  return { client_id: address, client_uri: `${url.origin}/`, ...client };
+}
+
+/** A server for the document at the path of its address, and for a page at `/`. */
+export function createDocumentServer(address) {
+  const document = `${JSON.stringify(documentAt(address), undefined, 2)}\n`;
+  const shown = address.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const page = `<!doctype html>
 <html lang="en">
 <title>Wirescope OAuth client</title>
-<p>Wirescope signs in to tool servers as the OAuth client <code>${address}</code>.
+<p>Wirescope signs in to tool servers as the OAuth client <code>${shown}</code>.
 <p>It runs on the machine of its user, so every code is sent to a loopback address.`;
-
-/** A server for the document at the path of its address, and for the page at the path of the home page. */
-export function createDocumentServer() {
   const responses = new Map([
     [new URL(address).pathname, ["application/json", document]],
-    [new URL(home).pathname, ["text/html; charset=utf-8", page]],
+    ["/", ["text/html; charset=utf-8", page]],
   ]);
   return createServer((request, response) => {
     const [type, body] = responses.get((request.url ?? "").split("?", 1)[0]) ?? [];
@@ -37,6 +46,15 @@ export function createDocumentServer() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const port = Number(process.argv[2] ?? 8080);
-  createDocumentServer().listen(port, "127.0.0.1", () => console.error(`http://127.0.0.1:${port} serves ${address}`));
+  const [address = "", option = "8080"] = process.argv.slice(2);
+  try {
+    if (option === "--print") console.log(JSON.stringify(documentAt(address), undefined, 2));
+    else
+      createDocumentServer(address).listen(Number(option), "127.0.0.1", () =>
+        console.error(`http://127.0.0.1:${option} serves ${address}`),
+      );
+  } catch (error) {
+    console.error(`${error.message} Name an address such as https://auth.example.com/wirescope.json.`);
+    process.exitCode = 2;
+  }
 }

@@ -1,27 +1,27 @@
-import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { startHostileAuthorizationServer, startHostileToolServer } from "@wirescope/quirks";
-import { createSecretRegistry, createToolServers } from "@wirescope/tool-server";
+import { createSecretRegistry, createToolServers, type OAuthOverrides } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import { createConfiguration } from "@wirescope/tool-server/config";
-import { defaultClientMetadataUrl } from "@wirescope/tool-server/internal";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createDocumentServer } from "../../deploy/client-metadata/serve.mjs";
 
-const document = JSON.parse(
-  readFileSync(new URL("../../deploy/client-metadata/client-metadata.json", import.meta.url), "utf8"),
-);
+const clientMetadataUrl = "https://auth.example.com/oauth/client-metadata.json";
 
 /** The server of the document, on this machine; resolves with its origin. */
 async function startDocumentServer(): Promise<string> {
-  const server = createDocumentServer();
+  const server = createDocumentServer(clientMetadataUrl);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** A server whose authorization server fetches documents from `origin`, and a call of its tool by a person who signs in. */
-async function signInAndCall(quirks: Parameters<typeof startHostileAuthorizationServer>[0], origin: string) {
+async function signInAndCall(
+  quirks: Parameters<typeof startHostileAuthorizationServer>[0],
+  origin: string,
+  overrides: OAuthOverrides = { clientMetadataUrl },
+) {
   const fetched: string[] = [];
   const authorization = await startHostileAuthorizationServer({
     ...quirks,
@@ -48,6 +48,7 @@ async function signInAndCall(quirks: Parameters<typeof startHostileAuthorization
     oauth: {
       vault: createMemoryVault(),
       allowInsecureLoopback: true,
+      overrides: () => overrides,
       signIn: {
         async begin({ way }) {
           clientIds.push(new URL(way.url).searchParams.get("client_id"));
@@ -66,30 +67,41 @@ async function signInAndCall(quirks: Parameters<typeof startHostileAuthorization
 }
 
 describe("[TS-D-OAUTH-12] the client-id metadata document of the project", () => {
-  test("describes a public native client at its own address", () => {
-    expect(document).toMatchObject({
-      client_id: defaultClientMetadataUrl,
+  test("serves the document of a public native client as application/json at its path, next to a page that explains it", async () => {
+    const origin = await startDocumentServer();
+    const response = await fetch(`${origin}${new URL(clientMetadataUrl).pathname}`);
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.json()).toMatchObject({
+      client_id: clientMetadataUrl,
       redirect_uris: ["http://127.0.0.1/callback", "http://localhost/callback"],
       token_endpoint_auth_method: "none",
       application_type: "native",
     });
+    expect(await (await fetch(origin)).text()).toContain(clientMetadataUrl);
+    expect((await fetch(`${origin}/other`)).status).toBe(404);
+    expect(() => createDocumentServer("https://auth.example.com/")).toThrow(TypeError);
   });
 
-  test("serves the document as application/json at its path, next to a page that explains it", async () => {
+  test("offers no document unless its address is set, because its owner decides where codes are sent", async () => {
     const origin = await startDocumentServer();
-    const response = await fetch(`${origin}${new URL(defaultClientMetadataUrl).pathname}`);
-    expect(response.headers.get("content-type")).toBe("application/json");
-    expect(await response.json()).toEqual(document);
-    expect(await (await fetch(origin)).text()).toContain(defaultClientMetadataUrl);
-    expect((await fetch(`${origin}/other`)).status).toBe(404);
+    const both = await signInAndCall({ quirks: ["takes-metadata-documents"] }, origin, {});
+    await both.call();
+    expect(both.clientIds).toEqual([expect.stringMatching(/^client-/)]);
+    const quirks = ["takes-metadata-documents", "registration-absent"] as const;
+    const one = await signInAndCall({ quirks }, origin, {});
+    await expect(one.call()).rejects.toMatchObject({
+      code: "REGISTRATION_REFUSED",
+      advice: expect.stringContaining("set clientMetadataUrl"),
+    });
+    expect([...both.fetched, ...one.fetched, ...one.clientIds]).toEqual([]);
   });
 
   test("signs in to a server that accepts nothing else", async () => {
     const quirks = ["takes-metadata-documents", "registration-absent"] as const;
     const { call, clientIds, fetched, authorization } = await signInAndCall({ quirks }, await startDocumentServer());
     expect(await call()).toMatchObject({ content: [{ text: expect.stringContaining("notes:read") }] });
-    expect(clientIds).toEqual([defaultClientMetadataUrl]);
-    expect(fetched).toContain(defaultClientMetadataUrl);
+    expect(clientIds).toEqual([clientMetadataUrl]);
+    expect(fetched).toContain(clientMetadataUrl);
     expect(authorization.count("/register")).toBe(0);
   });
 
@@ -117,7 +129,7 @@ describe("[TS-D-OAUTH-12] the client-id metadata document of the project", () =>
     const { call, clientIds } = await signInAndCall({ quirks }, "http://127.0.0.1:9");
     await expect(call()).rejects.toMatchObject({
       code: "REGISTRATION_REFUSED",
-      message: expect.stringContaining(`does not accept the client-id metadata document ${defaultClientMetadataUrl}`),
+      message: expect.stringContaining(`does not accept the client-id metadata document ${clientMetadataUrl}`),
     });
     expect(clientIds).toEqual([]);
   });

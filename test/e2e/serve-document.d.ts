@@ -1,5 +1,5 @@
 declare module "*/deploy/client-metadata/serve.mjs" {
   import type { Server } from "node:http";
 
-  export function createDocumentServer(): Server;
+  export function createDocumentServer(address: string): Server;
 }

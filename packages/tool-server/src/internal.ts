@@ -1,4 +1,3 @@
-export { defaultClientMetadataUrl } from "./auth/oauth/clients/oauth-client.js";
 export { parseResourceChallenge } from "./auth/oauth/discovery/resource-challenge.js";
 export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
 export { userVaultKey, vaultKeyPath } from "./auth/vault/choose-vault.js";

@@ -7,10 +7,10 @@ import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { oauthFailure } from "../oauth-errors.js";
 import { sendOAuthRequest } from "../requests/oauth-request.js";
 import {
+  builtInClientMetadataUrl,
   type ClientAuthentication,
   type ConfiguredClient,
   chooseAuthentication,
-  defaultClientMetadataUrl,
   type OAuthClient,
   readClientKey,
 } from "./oauth-client.js";
@@ -50,13 +50,13 @@ export interface ClientStoreOptions {
   readonly keyOf: (issuer: string) => VaultKey;
   /** A client that was registered manually. Its secrets are added to the registry at once. */
   readonly configured?: ConfiguredClient | undefined;
-  /** The url of a client-id metadata document: https, with a path. Default: the document of this project. */
+  /** The url of a client-id metadata document: https, with a path. Default: that of the build, if it has one. */
   readonly metadataUrl?: string | undefined;
 }
 
 /** Throws a TypeError if the configured client is invalid. */
 export function createClientStore(context: OAuthContext, options: ClientStoreOptions): ClientStore {
-  const { vault, keyOf, configured, metadataUrl = defaultClientMetadataUrl } = options;
+  const { vault, keyOf, configured, metadataUrl = builtInClientMetadataUrl } = options;
   /** Issuers that could not use the document. */
   const refusedDocument = new Set<string>();
   const { track = untracked } = context;
@@ -64,7 +64,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
   for (const secret of [configured?.clientSecret, configured?.privateKey]) {
     if (secret !== undefined) context.secrets.add(secret);
   }
-  if (!isMetadataUrl(metadataUrl)) {
+  if (metadataUrl !== undefined && !isMetadataUrl(metadataUrl)) {
     throw new TypeError("The url of a client-id metadata document must be https and have a path.");
   }
 
@@ -76,7 +76,8 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
         configured.authentication ?? chooseAuthentication({ clientSecret, key }, server.authenticationMethods);
       return { kind: "configured", clientId, clientSecret, key, authentication };
     }
-    if (!server.takesMetadataDocuments || refusedDocument.has(server.issuer)) return undefined;
+    if (metadataUrl === undefined || !server.takesMetadataDocuments || refusedDocument.has(server.issuer))
+      return undefined;
     return { kind: "metadata-document", clientId: metadataUrl, authentication: "none" };
   };
 
@@ -97,9 +98,11 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
 
   const register: ClientStore["register"] = async (server, redirectUri, signal) => {
     if (server.registrationEndpoint === undefined) {
+      const isWithoutDocument = server.takesMetadataDocuments && metadataUrl === undefined;
+      const document = isWithoutDocument ? "; or publish a client-id metadata document, and set clientMetadataUrl" : "";
       throw oauthFailure(context, "REGISTRATION_REFUSED", {
         problem: `its authorization server ${server.issuer} does not support dynamic client registration.`,
-        advice: "Register a client manually with its operator, and set clientId in the oauth object of the entry.",
+        advice: `Register a client manually with its operator, and set clientId in the oauth object of the entry${document}.`,
       });
     }
     const response = await sendOAuthRequest(context, registrationRequest(server, redirectUri), signal);

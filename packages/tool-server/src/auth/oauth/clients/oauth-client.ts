@@ -132,7 +132,8 @@ function formEncoded(text: string): string {
 }
 
 /**
- * Where the project publishes its client-id metadata document, which is also its client id. `deploy/client-metadata` has the document
- * and says how to publish it elsewhere. The owner of this address decides where authorization codes for this client may be sent.
+ * The https address at which the maker of this build publishes the client-id metadata document; undefined: none is offered to servers
+ * unless a user sets `clientMetadataUrl`. The owner of the address decides where authorization codes for the client may be sent, so it
+ * must be one that the maker of the build controls. `deploy/client-metadata` has the document and serves it.
  */
-export const defaultClientMetadataUrl = "https://wirescope.dev/oauth/client-metadata.json";
+export const builtInClientMetadataUrl: string | undefined = undefined;
