@@ -112,6 +112,21 @@ test("[TS-D-DIALECT-6] nothing is asked for a server that is not approved", asyn
   expect(questions).toEqual([expect.stringMatching(/^Approve this server/)]);
 });
 
+test("[TS-D-DIALECT-6] check and trust use the values that were entered", async () => {
+  const configuration = JSON.parse(readFileSync(user.file, "utf8"));
+  configuration.servers.cloud = { type: "http", url: "https://${input:region}.example.com/mcp" };
+  writeFileSync(user.file, JSON.stringify(configuration));
+  const before = await run(["check"]);
+  expect(before).toMatchObject({ code: 1, stdout: expect.stringContaining("wirescope inputs region") });
+  const { person } = personWho({ "api-key": secret, region: "us" });
+  for (const id of ["api-key", "region"]) await run(["inputs", id], { person });
+  const after = await run(["check"]);
+  expect(after).toMatchObject({ code: 0, stderr: "" });
+  expect(after.stdout).not.toContain(secret);
+  expect((await run(["trust", "cloud"])).stdout).toContain("https://us.example.com");
+  expect((await run(["check", "--file-only"])).code).toBe(0);
+});
+
 test("[TS-D-DIALECT-6] inputs lists where each value comes from, and deletes one", async () => {
   const { person } = personWho({ "api-key": secret });
   expect(await run(["inputs", "api-key"], { person })).toMatchObject({ code: 0 });

@@ -13,6 +13,7 @@ import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
 import { type ConfiguredServers, openConfiguredServers } from "../tool-server/configured-servers.js";
+import { storedInputs } from "../tool-server/input-values.js";
 import { loadConfiguration, readable, readVariables, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
 import { redactingIo } from "../tool-server/redaction.js";
@@ -205,9 +206,11 @@ interface TrustEvaluation {
 }
 
 async function openTrustEvaluation(values: ServerValues, io: Io): Promise<TrustEvaluation> {
-  const { file, pluginRoot, configuration } = await loadConfiguration(values);
-  const { variables, findings } = await readable(() => readVariables(values["env-file"], io.env));
+  const { file, pluginRoot, configuration, secrets } = await loadConfiguration(values);
+  const { variables: given, findings } = await readable(() => readVariables(values["env-file"], io.env));
   reportEnvFindings(findings, io);
+  const inputs = await storedInputs({ configuration, file, variables: given, secrets, io }, values);
+  const variables = { ...given, ...inputs };
   return {
     file,
     entries: configuration.entries,

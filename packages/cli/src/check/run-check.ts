@@ -5,9 +5,9 @@ import {
   type CheckReport,
   checkConfiguration,
   findConfigurationFile,
+  parseConfiguration,
   pluginRootOf,
   readConfigurationFile,
-  type Variables,
 } from "@wirescope/tool-server/config";
 import { readReadme } from "@wirescope/tool-server/internal";
 import { setServerOptions } from "@wirescope/tool-server/internal/command-line";
@@ -16,6 +16,7 @@ import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
+import { storedInputs } from "../tool-server/input-values.js";
 import { fileOf, readable, readVariables } from "../tool-server/loaded-configuration.js";
 import { redactingIo } from "../tool-server/redaction.js";
 import { sameServers } from "../tool-server/server-options.js";
@@ -36,7 +37,7 @@ export async function runCheck(
   }
   const named = argument ?? values.config;
   setServerOptions(sameServers({ ...values, config: named }));
-  const { file, report } = await readable(() => check(named, values, io.env, secrets));
+  const { file, report } = await readable(() => check(named, values, io, secrets));
   const here = process.cwd();
   const nameOf: NameOf = (path) => {
     const short = relative(here, path);
@@ -101,18 +102,20 @@ async function checkLive(
 async function check(
   argument: string | undefined,
   values: OptionValues<typeof checkOptions>,
-  env: Variables,
+  io: Io,
   secrets: SecretRegistry,
 ): Promise<{ readonly file: string; readonly report: CheckReport }> {
   const root = values["plugin-root"];
   const file = argument === undefined ? await findConfigurationFile(process.cwd(), root) : await fileOf(argument);
   const text = await readConfigurationFile(file);
   const envFiles = values["env-file"].map((each) => resolve(each));
-  const { variables, findings } = await readVariables(envFiles, env);
+  const { variables, findings } = await readVariables(envFiles, io.env);
+  const configuration = parseConfiguration(text, { file });
+  const inputs = values["file-only"] ? {} : await storedInputs({ configuration, file, variables, secrets, io }, values);
   const report = await checkConfiguration(text, {
     file,
     pluginRoot: resolve(root ?? pluginRootOf(file)),
-    variables: values["file-only"] ? undefined : variables,
+    variables: values["file-only"] ? undefined : { ...variables, ...inputs },
     envFiles,
     allowInsecureLoopback: values["allow-insecure-loopback"],
     secrets,

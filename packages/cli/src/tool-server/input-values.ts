@@ -11,6 +11,7 @@ import {
 } from "@wirescope/tool-server/config";
 import { inputPrefix, inputVariable } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
+import { openVault } from "./open-vault.js";
 
 /** The source of input values. */
 export interface InputValuesOptions {
@@ -110,6 +111,28 @@ export function openInputValues(options: InputValuesOptions): InputValues {
       return entry !== undefined && vault.deleteIf(key, entry.revision);
     },
   };
+}
+
+/** The stored values of all inputs that the entries use. The vault is opened only if they use one. */
+export async function storedInputs(
+  options: Omit<InputValuesOptions, "profile" | "vault">,
+  { vault: kind, profile }: { readonly vault?: string | undefined; readonly profile?: string | undefined },
+  entries: readonly Entry[] = options.configuration.entries,
+): Promise<Variables> {
+  const used = entries.filter(usesInputs);
+  if (used.length === 0) return {};
+  const { io, secrets } = options;
+  const vault = await openVault(kind, io, secrets);
+  try {
+    const values = openInputValues({
+      ...options,
+      profile: profile ?? (io.env.WIRESCOPE_PROFILE || "default"),
+      vault,
+    });
+    return Object.assign({}, ...(await Promise.all(used.map((entry) => values.stored(entry)))));
+  } finally {
+    await vault.dispose();
+  }
 }
 
 /** Asks for a value; undefined if the person enters none, or none of the choices. */

@@ -8,7 +8,7 @@ import type { OptionValues } from "../options.js";
 import { type AdHocServer, reportStart } from "../tool-server/ad-hoc-server.js";
 import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
 import { printDebug } from "../tool-server/debug-printer.js";
-import { openInputValues, usesInputs } from "../tool-server/input-values.js";
+import { storedInputs } from "../tool-server/input-values.js";
 import { loadConfiguration, readable, readVariables, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
@@ -68,12 +68,11 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   const profile = values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined);
   const inputsOf = async (server: string): Promise<Variables> => {
     const entry = configuration.entries.find(({ name }) => name === server);
-    if (entry === undefined || !usesInputs(entry)) return {};
-    const vault = await openVault(values.vault, io, secrets);
-    const options = { configuration, file, variables, profile: profile ?? "default", vault, secrets, io: safeIo };
-    return openInputValues(options)
-      .stored(entry)
-      .finally(() => vault.dispose());
+    return storedInputs(
+      { configuration, file, variables, secrets, io: safeIo },
+      values,
+      entry === undefined ? [] : [entry],
+    );
   };
   return {
     file,
