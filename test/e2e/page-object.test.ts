@@ -130,6 +130,20 @@ describe.skipIf(!isChromiumInstalled)("the view Object", () => {
     await expect.poll(() => page.locator(".object-kind").textContent()).toContain(`socket ${accepted.id}`);
   });
 
+  test("[TS-D-PAGE-13] lists the certificates of a process in its overview with their expiry, and opens the socket that uses one", async () => {
+    const page = await targetPage.open("/");
+    const certificates = page.getByRole("table", { name: "certificates" });
+    const row = certificates.locator("tbody tr");
+    await row.getByText("the other end").waitFor();
+    expect(await row.count()).toBe(1);
+    const { subject: given = "", validTo } = new X509Certificate(remoteCertificate);
+    expect(await row.textContent()).toContain(given.split("\n").at(-1)?.trim());
+    const year = String(new Date(validTo).getUTCFullYear());
+    expect(await row.locator("time").getAttribute("title")).toContain(year);
+    await row.click();
+    await page.getByRole("complementary", { name: "Object" }).getByText("TLS_AES_128_GCM_SHA256").first().waitFor();
+  });
+
   test("keeps focus, scroll position and open parts while the object changes", async () => {
     const page = await targetPage.open(`/object/channel/${orders.id}`, { viewport: { width: 1000, height: 500 } });
     const long = page.locator("details.long-text summary").first();

@@ -1,3 +1,4 @@
+export { type Certificate, readCertificate, validityOf } from "./certificate.js";
 export { findObject, objectPath, parseObjectPath, pathOfKey } from "./object-path.js";
 export { childrenOf, listenerAt, otherEndOf, parentsOf } from "./relations.js";
 export { listenerOf, rolesOf } from "./socket-roles.js";

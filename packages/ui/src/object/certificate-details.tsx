@@ -1,9 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { PropertyList, StateMark, Time, type Tone } from "../design/index.js";
-import { type Certificate, readCertificate } from "./certificate.js";
-
-const soonMs = 14 * 24 * 3_600_000;
+import { PropertyList, StateMark, Time } from "../design/index.js";
+import { type Certificate, readCertificate, validityOf } from "../object-words/index.js";
 
 /** The details of a certificate, and how long it is still valid. */
 export function CertificateDetails({
@@ -34,7 +32,7 @@ export function CertificateDetails({
     );
   }
   const { subject, issuer, names, serial, notBeforeMs, notAfterMs } = certificate;
-  const [tone, word] = validity(certificate, Date.now());
+  const [tone, word] = validityOf(certificate, Date.now());
   return (
     <div class="certificate">
       <h3>{title}</h3>
@@ -56,11 +54,4 @@ export function CertificateDetails({
       />
     </div>
   );
-}
-
-/** Whether a certificate is valid at a time. */
-function validity({ notBeforeMs, notAfterMs }: Certificate, nowMs: number): readonly [Tone, string] {
-  if (notAfterMs < nowMs) return ["failing", "expired"];
-  if (notBeforeMs > nowMs) return ["failing", "not valid yet"];
-  return notAfterMs - nowMs < soonMs ? ["waiting", "expires soon"] : ["ready", "valid"];
 }

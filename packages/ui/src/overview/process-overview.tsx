@@ -11,11 +11,14 @@ import {
   toneOfState,
   wordOfState,
 } from "../design/index.js";
+import { validityOf } from "../object-words/index.js";
 import { Link, openPanel } from "../shell/routing/index.js";
 import { rates, snapshot } from "../shell/store/index.js";
+import { CertificateSection, certificateReason } from "./certificate-section.js";
 import { Figures } from "./figures.js";
 import { percent, perSecond } from "./number-text.js";
 import { type Problem, summarizeProcess } from "./process-summary.js";
+import { type UsedCertificate, useCertificates } from "./use-certificates.js";
 
 const stateOrder = ["TRANSIENT_FAILURE", "CONNECTING", "READY", "IDLE", "SHUTDOWN", "UNKNOWN"];
 
@@ -54,9 +57,11 @@ const searchText = ({ object, reason }: Problem): string => `${object.name} ${ob
 export function ProcessOverview(): VNode {
   const current = snapshot.value;
   const summary = useMemo(() => current && summarizeProcess(current), [current]);
+  const certificates = useCertificates(current);
   if (current === undefined || summary === undefined) return <Loading what="objects" />;
   const { channels, servers, sockets, subchannels } = summary.counts;
   const failing = current.origins.filter(({ error }) => error !== undefined);
+  const problems = [...summary.problems, ...certificates.flatMap(certificateProblem)];
   const traffic = summary.topKeys.map(rates);
   const started = traffic.reduce((sum, each) => sum + each.started, 0);
   const failed = traffic.reduce((sum, each) => sum + each.failed, 0);
@@ -99,9 +104,9 @@ export function ProcessOverview(): VNode {
         <Table
           what="problems"
           columns={columns}
-          rows={summary.problems}
+          rows={problems}
           keyOf={keyOf}
-          {...(summary.problems.length > 8 && { searchText })}
+          {...(problems.length > 8 && { searchText })}
           onOpen={({ object }) => openPanel(`/object/${object.kind}/${object.id}`)}
           empty={
             <Empty title="Nothing is failing.">
@@ -110,6 +115,14 @@ export function ProcessOverview(): VNode {
           }
         />
       </Section>
+      <CertificateSection used={certificates} />
     </div>
   );
+}
+
+function certificateProblem(used: UsedCertificate): readonly Problem[] {
+  const reason = certificateReason(used);
+  if (reason === undefined) return [];
+  const [tone] = validityOf(used.certificate, Date.now());
+  return [{ object: used.socket, tone, reason }];
 }

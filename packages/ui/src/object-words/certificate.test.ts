@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readCertificate } from "./certificate.js";
+import { readCertificate, validityOf } from "./certificate.js";
 
 /** Of an authority that exists only for this test. */
 const pem = `-----BEGIN CERTIFICATE-----
@@ -57,4 +57,20 @@ test("returns nothing for bytes that are not a certificate, whatever they are", 
     ),
     { numRuns: 200 },
   );
+});
+
+test("[TS-D-PAGE-13] says of a certificate that it is valid, expires within 14 days, expired, or is not valid yet", () => {
+  const dayMs = 24 * 3_600_000;
+  const certificate = { notBeforeMs: 0, notAfterMs: 100 * dayMs };
+  const words = [-1, 0, 86 * dayMs, 86 * dayMs + 1, 100 * dayMs, 100 * dayMs + 1].map((nowMs) =>
+    validityOf(certificate, nowMs),
+  );
+  expect(words).toEqual([
+    ["failing", "not valid yet"],
+    ["ready", "valid"],
+    ["ready", "valid"],
+    ["waiting", "expires soon"],
+    ["waiting", "expires soon"],
+    ["failing", "expired"],
+  ]);
 });

@@ -1,5 +1,6 @@
 import { printableText } from "@wirescope/channelz/internal/text";
 import type * as Asn1 from "asn1js";
+import type { Tone } from "../design/state-mark.js";
 
 /** What a person has to know of a certificate. */
 export interface Certificate {
@@ -10,6 +11,18 @@ export interface Certificate {
   readonly serial: string;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
+}
+
+const soonMs = 14 * 24 * 3_600_000;
+
+/** Whether a certificate is valid at a time. */
+export function validityOf(
+  { notBeforeMs, notAfterMs }: Pick<Certificate, "notBeforeMs" | "notAfterMs">,
+  nowMs: number,
+): readonly [Tone, string] {
+  if (notAfterMs < nowMs) return ["failing", "expired"];
+  if (notBeforeMs > nowMs) return ["failing", "not valid yet"];
+  return notAfterMs - nowMs < soonMs ? ["waiting", "expires soon"] : ["ready", "valid"];
 }
 
 /** Above this size it is not a certificate that a connection used. */

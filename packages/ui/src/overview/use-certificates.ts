@@ -1,0 +1,66 @@
+import type { Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Certificate, readCertificate } from "../object-words/index.js";
+import { chosenTime, readSocket } from "../shell/store/index.js";
+import { certificateSockets } from "./certificate-sockets.js";
+
+/** A certificate that a connection uses, and one of the sockets that use it. */
+export interface UsedCertificate {
+  readonly certificate: Certificate;
+  readonly socket: SnapshotObject;
+  /** Whose it is, as seen from the process. */
+  readonly side: "own" | "remote";
+}
+
+const intervalMs = 30_000;
+
+/** Reads the certificates of a process while the view is shown, twice a minute: snapshots do not have them. Those that expire first are first. */
+export function useCertificates(now: Snapshot | undefined): readonly UsedCertificate[] {
+  const [found, setFound] = useState<readonly UsedCertificate[]>([]);
+  const latest = useRef(now);
+  latest.current = now;
+  const isLive = now !== undefined && chosenTime.value === undefined;
+  useEffect(() => {
+    if (!isLive) return undefined;
+    const left = new AbortController();
+    const { signal } = left;
+    const read = async (): Promise<void> => {
+      const sockets = latest.current === undefined ? [] : certificateSockets(latest.current);
+      const used = await readCertificates(sockets, signal);
+      if (!signal.aborted) setFound(used);
+    };
+    void read();
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") void read();
+    }, intervalMs);
+    return () => {
+      left.abort();
+      clearInterval(timer);
+    };
+  }, [isLive]);
+  return isLive ? found : [];
+}
+
+async function readCertificates(
+  sockets: readonly SnapshotObject[],
+  signal: AbortSignal,
+): Promise<readonly UsedCertificate[]> {
+  const used = new Map<string, UsedCertificate>();
+  for (const socket of sockets) {
+    // A socket that closed in the meantime has none.
+    const details = await readSocket(socket.id, signal).catch(() => undefined);
+    const model = details?.security?.model;
+    if (signal.aborted || model?.case !== "tls") continue;
+    const sides = [
+      ["own", model.value.localCertificate],
+      ["remote", model.value.remoteCertificate],
+    ] as const;
+    for (const [side, bytes] of sides) {
+      const certificate = await readCertificate(bytes);
+      if (certificate !== undefined) {
+        used.set(`${side} ${certificate.issuer} ${certificate.serial}`, { certificate, socket, side });
+      }
+    }
+  }
+  return [...used.values()].sort((a, b) => a.certificate.notAfterMs - b.certificate.notAfterMs);
+}
