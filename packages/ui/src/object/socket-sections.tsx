@@ -143,7 +143,14 @@ function OptionTable({ rows }: { readonly rows: readonly OptionRow[] }): VNode {
           // A peer may repeat an option.
           <tr key={`${name} ${index}`}>
             <th scope="row">
-              <code>{name}</code>
+              <code>
+                {name.split(/(?<=_)/).map((part) => (
+                  <>
+                    {part}
+                    <wbr />
+                  </>
+                ))}
+              </code>
             </th>
             <td class="soft">{meaning}</td>
             <td class="option-value">{value}</td>
