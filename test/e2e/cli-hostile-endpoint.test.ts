@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { listenChannelz, type Source } from "@wirescope/channelz";
 import {
@@ -12,7 +15,8 @@ import {
   ChannelConnectivityState_State as State,
 } from "@wirescope/channelz/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runCommand } from "./command.test.helper.js";
+import { runCommand, startCommand } from "./command.test.helper.js";
+import { endOf, untilPrinted } from "./running-process.test.helper.js";
 
 const evil = `\u001b]0;owned\u0007\u001b[2J\u202e${"x".repeat(300_000)}`;
 const trace = {
@@ -157,4 +161,97 @@ test.each([
   expect(stderr).toContain("The output is partial.");
   for (const character of ["\u001b", "\u0007", "\u202e"]) expect(stdout + stderr).not.toContain(character);
   expect(stdout.length + stderr.length).toBeLessThan(2_000_000);
+});
+
+/** Neither text of a peer that controls a terminal, nor more text than anyone reads. */
+function expectHarmless(...texts: string[]): void {
+  for (const character of ["\u001b", "\u0007", "\u202e"]) expect(texts.join("")).not.toContain(character);
+  expect(texts.join("").length).toBeLessThan(2_000_000);
+}
+
+test("[CZ-D-CLI-12] records a hostile endpoint within its limits, and replays and compares the recording", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
+  const file = join(folder, "hostile.wsr");
+  try {
+    const recording = await runCommand(
+      [
+        "record",
+        file,
+        "--for",
+        "1s",
+        "--max-size",
+        "20MB",
+        "--interval",
+        "50ms",
+        ...limit,
+        "--target",
+        targets[0] ?? "",
+      ],
+      { columns: 80 },
+    );
+    expect(recording.code).toBe(0);
+    expect(recording.stderr).toContain("The recording is partial.");
+    expectHarmless(recording.stdout, recording.stderr);
+    expect(statSync(file).size).toBeLessThanOrEqual(20_000_000);
+    for (const argv of [
+      ["diff", file, file],
+      ["diff", `${file}@+1ms`, file, "--json"],
+      ["watch", "--target", file],
+      ["top", "--once", "--target", file],
+      ["explain", "--target", file],
+      ["channels", "--target", file, ...limit],
+    ]) {
+      const { code, stdout, stderr } = await runCommand([...argv, "--no-color"], { columns: 80 });
+      expect(code, argv.join(" ") + stderr).toBeLessThan(2);
+      expectHarmless(stdout, stderr);
+    }
+    const replay = startCommand(["replay", file, "--json"]);
+    const { target } = JSON.parse(await untilPrinted(replay, /\n/));
+    const { stdout, stderr } = await runCommand(["channels", "--no-color", ...limit, "--target", target], {
+      columns: 80,
+    });
+    expectHarmless(stdout, stderr);
+    replay.process.kill("SIGINT");
+    expect((await endOf(replay)).code).toBe(0);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("[CZ-D-CLI-12] compares and examines hostile endpoints", async () => {
+  const [first = "", second = ""] = targets;
+  for (const argv of [
+    ["diff", first, second, "--window", "50ms", ...limit],
+    ["conform", "--target", first],
+  ]) {
+    const { code, stdout, stderr } = await runCommand([...argv, "--no-color"], { columns: 80 });
+    expect(code, argv.join(" ") + stderr).toBeLessThan(4);
+    if (argv[0] === "diff") expect(stderr).toContain(`${second} is partial. `);
+    expectHarmless(stdout, stderr);
+  }
+});
+
+test("[CZ-D-CLI-12] exports metrics of a hostile endpoint and of one that hangs, with few labels", async () => {
+  const silent: Source = {
+    ...hostile,
+    getTopChannels: () => new Promise(() => {}),
+    getServers: () => new Promise(() => {}),
+  };
+  const listener = await listenChannelz(silent);
+  listeners.push(listener);
+  const options = ["--listen", "127.0.0.1:0", "--interval", "50ms", "--timeout", "500ms", ...limit, "--json"];
+  const running = startCommand([
+    "export",
+    ...options,
+    ...["--target", `hostile=${targets[0]}`, "--target", `silent=${listener.address}`],
+  ]);
+  const { metrics } = JSON.parse(await untilPrinted(running, /\n/));
+  const read = async (): Promise<string> => (await fetch(metrics)).text();
+  await expect.poll(read, { timeout: 30_000 }).toContain('channelz_up{process="silent"} 0');
+  const text = await read();
+  expectHarmless(text.replaceAll("\u202e", ""));
+  expect(text).not.toMatch(/_total\{.*\} -/);
+  expect(text.split("\n").length).toBeLessThan(200);
+  running.process.kill("SIGINT");
+  await running.ended;
 });

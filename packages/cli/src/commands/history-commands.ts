@@ -1,6 +1,7 @@
 import { connectionOptions } from "../connection-options.js";
 import { commonOptions } from "../options.js";
 import { type Command, defineCommand } from "./command.js";
+import { maxObjectsOption } from "./define-read-command.js";
 
 const json = { type: "boolean", help: "print JSON instead of text" } as const;
 
@@ -16,6 +17,7 @@ export const recordCommand: Command = defineCommand(
       "max-size": { type: "string", placeholder: "size", help: "end at this size, such as 200MB; default: 1GB" },
       append: { type: "boolean", help: "continue a recording that exists" },
       redact: { type: "boolean", help: "leave out addresses and certificates" },
+      ...maxObjectsOption,
       ...connectionOptions,
       json,
       ...commonOptions,
@@ -75,6 +77,7 @@ export const diffCommand: Command = defineCommand(
         placeholder: "duration",
         help: "time over which rates are measured; default: 10s in recordings, 1s in processes",
       },
+      ...maxObjectsOption,
       ...connectionOptions,
       json,
       ...commonOptions,

@@ -5,7 +5,7 @@ import { readSnapshot, type SnapshotObject } from "@wirescope/channelz/timeline"
 import { connectByOptions } from "../connect-by-options.js";
 import { exitCode, reportFailure } from "../failure.js";
 import type { Io } from "../io.js";
-import { parseDuration } from "../option-values.js";
+import { parseCount, parseDuration } from "../option-values.js";
 import { formatJson } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { renderTable } from "../output/table.js";
@@ -17,6 +17,7 @@ type ConnectionValues = Parameters<typeof connectByOptions>[0];
 /** The options of a comparison, as written. */
 export type DiffOptions = ConnectionValues & {
   readonly window: string | undefined;
+  readonly "max-objects": string | undefined;
   readonly json: boolean;
   readonly "no-color": boolean;
 };
@@ -33,6 +34,10 @@ export async function diff(
   const sides = await readSides([first, second], (text) => readSide(text, windowMs, options, io, signal), io);
   if (sides === undefined) return exitCode.notExamined;
   const [before, after] = sides;
+  for (const { label, snapshot } of sides) {
+    if (snapshot.stoppedBy === undefined) continue;
+    io.stderr.write(`wirescope: ${printableText(`${label} is partial. ${snapshot.stoppedBy}`, 500)}\n`);
+  }
   const comparison = compareSides(before, after);
   const screen = createScreen(io, options["no-color"]);
   if (options.json) {
@@ -78,10 +83,11 @@ async function readSide(
   }
   await using connections = await connectByOptions({ ...options, target: [text] }, io.env);
   const target = connections.parts[0]?.target ?? text;
-  const earlier = await readSnapshot(connections.source, { signal, target });
+  const read = { signal, target, maxObjects: parseCount(options["max-objects"], "--max-objects") };
+  const earlier = await readSnapshot(connections.source, read);
   // Rates need two moments; a second is what people wait for.
   await delay(windowMs ?? 1000, undefined, { signal });
-  const snapshot = await readSnapshot(connections.source, { signal, target });
+  const snapshot = await readSnapshot(connections.source, read);
   return { label: text, identity: target, snapshot, earlier };
 }
 

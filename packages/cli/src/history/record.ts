@@ -6,7 +6,7 @@ import { createRecording, type RecordingWriter } from "@wirescope/channelz/timel
 import type { TargetConnections } from "../connect-by-options.js";
 import { exitCode } from "../failure.js";
 import type { Io } from "../io.js";
-import { parseByteSize, parseDuration } from "../option-values.js";
+import { parseByteSize, parseCount, parseDuration } from "../option-values.js";
 import { formatJsonLine } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
@@ -16,6 +16,7 @@ export interface RecordOptions {
   readonly interval: string | undefined;
   readonly for: string | undefined;
   readonly "max-size": string | undefined;
+  readonly "max-objects": string | undefined;
   readonly append: boolean;
   readonly redact: boolean;
   readonly json: boolean;
@@ -33,6 +34,7 @@ export async function record(
   const intervalMs = options.interval === undefined ? 1000 : parseDuration(options.interval, "--interval");
   const durationMs = options.for === undefined ? undefined : parseDuration(options.for, "--for");
   const maxBytes = options["max-size"] === undefined ? 2 ** 30 : parseByteSize(options["max-size"], "--max-size");
+  const maxObjects = parseCount(options["max-objects"], "--max-objects");
   const { source, target } = options.redact ? redacted(connections) : plain(connections);
   const writer = createFile(path, { maxBytes, append: options.append, timePrecisionMs: intervalMs });
   const stop = new AbortController();
@@ -51,6 +53,7 @@ export async function record(
 
   const seen = { responded: false, firstMs: 0, lastMs: 0, objects: 0 };
   const problems = new Map<string, string | undefined>();
+  let isPartial = false;
   const notice = (snapshot: Snapshot): void => {
     for (const { name, target: address, error } of snapshot.origins) {
       if (problems.get(name) === error) continue;
@@ -60,6 +63,10 @@ export async function record(
       );
       problems.set(name, error);
     }
+    const { stoppedBy, origins } = snapshot;
+    if (stoppedBy === undefined || isPartial || origins.some(({ error }) => error === stoppedBy)) return;
+    isPartial = true;
+    io.stderr.write(`wirescope: The recording is partial. ${printableText(stoppedBy, 500)}\n`);
   };
   const timeline = createTimeline({ maxBytes: 0 });
   timeline.subscribe((snapshot) => {
@@ -77,7 +84,7 @@ export async function record(
   if (!options.json) {
     io.stderr.write(`wirescope: Recording ${target} every ${formatSpan(intervalMs)} to ${path}. Ctrl-C ends it.\n`);
   }
-  const sampler = sample(source, { intervalMs, target, timeline, signal: stop.signal });
+  const sampler = sample(source, { intervalMs, target, timeline, maxObjects, signal: stop.signal });
   try {
     await sampler.ended;
   } finally {
