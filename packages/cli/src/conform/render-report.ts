@@ -9,7 +9,11 @@ import type { TargetReport } from "./target-report.js";
 export function reportLines({ target, report, error }: TargetReport, screen: Screen, isFull: boolean): string[] {
   const { palette } = screen;
   const title = palette.strong(printableText(target));
-  if (report === undefined) return [`${title}  ${palette.bad("not examined")}: ${printableText(error.message)}`];
+  if (report === undefined) {
+    // The title has the address already.
+    const reason = error.message.startsWith(`${target} `) ? error.message.slice(target.length + 1) : error.message;
+    return [`${title}  ${palette.bad("not examined")}: ${printableText(reason)}`];
+  }
   const { rules, conforms, calls, stoppedBy, channelzPackage } = report;
   const verdict = conforms ? palette.good("conforms") : palette.bad("deviates");
   const groups = [

@@ -5,6 +5,7 @@ import { printableText } from "@wirescope/channelz/internal/text";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { exitCode } from "../failure.js";
 import { eachSnapshot, type LiveTask } from "../live/live-task.js";
+import { silentTarget } from "../output/silent-target.js";
 import { startTelemetry } from "../telemetry/telemetry.js";
 import { UsageError } from "../usage-error.js";
 import { version } from "../version.js";
@@ -54,7 +55,9 @@ export async function runExport({ sampler, io, screen, values, signal }: LiveTas
       metrics.observe(snapshot, sampler.cost().lastMs);
       const silent = snapshot.origins.filter(({ error }) => error !== undefined);
       if (silent.length > 0 && !isReported) {
-        say(`No response from ${silent.map(({ name, target }) => name || target).join(", ")}: ${silent[0]?.error}`);
+        const [first = { name: "", target: "" }, ...others] = silent;
+        const all = others.length === 0 ? "" : `${silent.length} targets do not respond. The first: `;
+        say(`${all}${silentTarget(first)}`);
       }
       isReported = silent.length > 0;
       return undefined;

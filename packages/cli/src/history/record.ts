@@ -9,6 +9,7 @@ import type { Io } from "../io.js";
 import { parseByteSize, parseCount, parseDuration } from "../option-values.js";
 import { formatJsonLine } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
+import { silentTarget } from "../output/silent-target.js";
 import { UsageError } from "../usage-error.js";
 
 /** The options of a recording, as written. */
@@ -55,12 +56,12 @@ export async function record(
   const problems = new Map<string, string | undefined>();
   let isPartial = false;
   const notice = (snapshot: Snapshot): void => {
-    for (const { name, target: address, error } of snapshot.origins) {
+    for (const origin of snapshot.origins) {
+      const { name, error } = origin;
       if (problems.get(name) === error) continue;
-      const title = name || address || "The target";
-      io.stderr.write(
-        `wirescope: ${printableText(error === undefined ? `${title} responds again.` : `${title}: ${error}`, 500)}\n`,
-      );
+      const title = name || origin.target || "The target";
+      const text = error === undefined ? `${title} responds again.` : silentTarget(origin);
+      io.stderr.write(`wirescope: ${printableText(text, 500)}\n`);
       problems.set(name, error);
     }
     const { stoppedBy, origins } = snapshot;

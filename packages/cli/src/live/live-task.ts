@@ -60,7 +60,8 @@ export function startSampling(
   const { interval, socketDetails } = options;
   const intervalMs = interval === undefined ? 1000 : parseDuration(interval, "--interval");
   const maxObjects = parseCount(options["max-objects"], "--max-objects");
-  const target = parts[0]?.name ?? "";
+  // For several targets of which none responds, the reason names the first.
+  const target = parts.length === 1 ? (parts[0]?.name ?? "") : "";
   return sample(source, { intervalMs, signal, socketDetails, maxObjects, maxBytes: historyBytes, target });
 }
 

@@ -2,6 +2,7 @@ import { printableText } from "@wirescope/channelz/internal/text";
 import type { Snapshot } from "@wirescope/channelz/timeline";
 import { exitCode } from "../failure.js";
 import { formatJson, formatJsonLine, jsonOf } from "../output/json.js";
+import { silentTarget } from "../output/silent-target.js";
 import { renderTable } from "../output/table.js";
 import { eachSnapshot, type LiveTask } from "./live-task.js";
 import { arrangeRows, rowToJson, type TopOrder, topOrders, topRows } from "./top-rows.js";
@@ -34,8 +35,8 @@ export async function runTop(task: LiveTask<TopValues>): Promise<number> {
     } else {
       const time = recorded === undefined ? "" : `${new Date(snapshot.timeMs).toISOString()} · `;
       screen.print(`${time}${topHeadline(snapshot, rows)}`);
-      for (const { name, target, error } of snapshot.origins) {
-        if (error !== undefined) screen.print(screen.palette.bad(printableText(`${name || target}: ${error}`)));
+      for (const origin of snapshot.origins) {
+        if (origin.error !== undefined) screen.print(screen.palette.bad(printableText(silentTarget(origin))));
       }
       if (rows.length > 0)
         screen.printAll(["", ...renderTable(topColumns(screen.palette, snapshot), rows, screen.width)]);

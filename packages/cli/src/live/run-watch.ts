@@ -3,6 +3,7 @@ import { diffSnapshots, type Snapshot, type SnapshotObject, type TimelineRange }
 import { exitCode } from "../failure.js";
 import { parseDuration } from "../option-values.js";
 import { formatJsonLine, jsonOf } from "../output/json.js";
+import { silentTarget } from "../output/silent-target.js";
 import { eachSnapshot, type LiveTask, type RecordedHistory } from "./live-task.js";
 import { eventToJson, formatEvent, type WatchEvent, watchEvents } from "./watch-events.js";
 
@@ -64,8 +65,8 @@ export async function runWatch(task: LiveTask<WatchValues>): Promise<number> {
   return exitCode.failure;
 
   function greet({ objects, origins }: Snapshot): void {
-    for (const { name, target, error } of origins) {
-      if (error !== undefined) io.stderr.write(`wirescope: ${printableText(`${name || target}: ${error}`)}\n`);
+    for (const origin of origins) {
+      if (origin.error !== undefined) io.stderr.write(`wirescope: ${printableText(silentTarget(origin))}\n`);
     }
     if (values.json || until !== undefined || recorded !== undefined) return;
     io.stderr.write(`Watching ${objects.size} ${objects.size === 1 ? "object" : "objects"}. Press Ctrl-C to stop.\n`);

@@ -4,6 +4,7 @@ import { printableText } from "@wirescope/channelz/internal/text";
 import { parseCount } from "../option-values.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
+import { silentTarget } from "../output/silent-target.js";
 import { type Column, renderTable } from "../output/table.js";
 import { truncateToWidth, wrapHard } from "../output/text-layout.js";
 import { countStates, type GroupSpec, groupColumns, groupRows, groupToJson } from "./list-groups.js";
@@ -197,8 +198,10 @@ function summaryOf<T>(
 function silentLines(gathered: readonly Gathered<unknown>[], { palette, width }: Screen): string[] {
   const failed = gathered.filter(({ error }) => error !== undefined);
   const lines = failed.slice(0, maxSilentLines).flatMap(({ origin, error }) => {
-    const label = origin.origin === origin.target ? "" : `${origin.origin}: `;
-    const text = printableText(`${label}${error?.message ?? ""}`, 1000);
+    const text = printableText(
+      silentTarget({ name: origin.origin, target: origin.target, error: error?.message }),
+      1000,
+    );
     return width === undefined ? [text] : [truncateToWidth(text, width)];
   });
   if (failed.length > maxSilentLines) lines.push(`… ${failed.length - maxSilentLines} more targets do not respond.`);
