@@ -1,14 +1,32 @@
 // A process of grpc-js: node program.mjs '{"mode": …}'. It prints "port N" if it serves, or "up".
-import { createServer } from "node:net";
+import { connect, createServer as createHttp2Server } from "node:http2";
+import { createServer as createHttpsServer, get } from "node:https";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import * as grpc from "@grpc/grpc-js";
 
 interface Setting {
-  readonly mode: "healthy" | "failing" | "leaking" | "silent" | "waiting" | "refused" | "client";
+  readonly mode:
+    | "healthy"
+    | "failing"
+    | "leaking"
+    | "silent"
+    | "waiting"
+    | "refused"
+    | "client"
+    | "reader"
+    | "flapping"
+    | "pinging"
+    | "deaf"
+    | "uneven"
+    | "secure"
+    | "congested";
   /** The server of another process. */
   readonly address?: string;
+  /** For the mode "secure": the options of the TLS server. */
+  readonly tls?: { readonly key: string; readonly cert: string; readonly ciphers?: string };
 }
 
-const { mode, address = "" } = JSON.parse(process.argv[2] ?? "{}") as Setting;
+const { mode, address = "", tls = { key: "", cert: "" } } = JSON.parse(process.argv[2] ?? "{}") as Setting;
 const bytes = (value: Buffer): Buffer => value;
 const method = (path: string, responseStream: boolean) => ({
   path,
@@ -35,7 +53,7 @@ async function serve(): Promise<string> {
         else setTimeout(() => done(null, request), 5);
       },
       Flow: (call: grpc.ServerWritableStream<Buffer, Buffer>) => {
-        const timer = setInterval(() => call.write(Buffer.alloc(1000)), 20);
+        const timer = setInterval(() => call.write(Buffer.alloc(mode === "waiting" ? 65_000 : 1000)), 20);
         call.on("cancelled", () => clearInterval(timer)).on("error", () => {});
       },
     },
@@ -56,16 +74,65 @@ function openStream(client: grpc.Client): grpc.ClientReadableStream<Buffer> {
   return client.makeServerStreamRequest("/t.T/Flow", bytes, bytes, request).on("error", () => {});
 }
 
-if (mode === "client" || mode === "refused") {
+/** Listens on a free port of this machine, and prints that the process is up. */
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  console.log("up");
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A server that takes each HTTP/2 connection, and responds to nothing. */
+function createDeafServer(): Server {
+  const frame = (type: number, flags: number): Buffer => Buffer.from([0, 0, 0, type, flags, 0, 0, 0, 0]);
+  return createServer((socket) => {
+    socket.on("error", () => {}).resume();
+    socket.write(frame(4, 0));
+    socket.once("data", () => socket.write(frame(4, 1)));
+  });
+}
+
+if (mode === "reader") {
+  openStream(clientOf(address)).once("data", () => console.log("up"));
+} else if (mode === "flapping") {
+  // Closes each connection soon after it was made.
+  const server = createHttp2Server(() => {});
+  server.on("session", (session) => setTimeout(() => session.destroy(), 20));
+  callAgainAndAgain(clientOf(await listen(server)));
+} else if (mode === "pinging") {
+  const server = createHttp2Server(() => {});
+  server.on("session", (session) => session.on("ping", () => session.goaway(11, 0, Buffer.from("too_many_pings"))));
+  callAgainAndAgain(clientOf(await listen(server), { "grpc.keepalive_time_ms": 100 }));
+} else if (mode === "deaf") {
+  const session = connect(`http://${await listen(createDeafServer())}`, { maxOutstandingPings: 1_000_000 });
+  session.request({ ":path": "/" }).resume();
+  setInterval(() => session.ping(() => {}), 20);
+} else if (mode === "uneven") {
+  const server = createHttp2Server((_, response) => response.end("x"));
+  const url = `http://${await listen(server)}`;
+  const sessions = Array.from({ length: 4 }, () => connect(url));
+  const request = (index: number): void => {
+    const stream = sessions[index]?.request({ ":path": "/" }).resume();
+    stream?.on("close", () => setTimeout(() => request(0), 5));
+  };
+  for (const index of sessions.keys()) request(index);
+} else if (mode === "secure") {
+  const server = createHttpsServer({ ...tls, maxVersion: "TLSv1.2" }, (_, response) => response.write("x"));
+  const [host, port] = (await listen(server)).split(":");
+  get({ host, port, rejectUnauthorized: false, ciphers: tls.ciphers }, (response) => response.resume());
+} else if (mode === "congested") {
+  // More than the network between the two takes.
+  const server = createHttp2Server((_, response) => {
+    response.write(Buffer.alloc(60_000));
+  });
+  connect(`http://${await listen(server)}`)
+    .request({ ":path": "/" })
+    .resume();
+} else if (mode === "client" || mode === "refused") {
   callAgainAndAgain(clientOf(address));
   console.log("up");
 } else if (mode === "silent") {
   // Accepts connections, and says nothing.
-  const silent = createServer(() => {}).listen(0, "127.0.0.1", () => {
-    const bound = silent.address();
-    callAgainAndAgain(clientOf(`127.0.0.1:${typeof bound === "object" ? bound?.port : 0}`));
-    console.log("up");
-  });
+  callAgainAndAgain(clientOf(await listen(createServer(() => {}))));
 } else {
   const own = await serve();
   const client = clientOf(own);

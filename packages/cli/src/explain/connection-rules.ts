@@ -2,11 +2,9 @@ import type { Channel, ChannelTraceEvent, Subchannel } from "@wirescope/channelz
 import { findFailure } from "@wirescope/channelz/client";
 import { formatSpan, timeOf } from "@wirescope/channelz/internal/text";
 import type { ObjectKey, Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
-import { counted, type Finding, listNames, nameOf, type Observation, type Rule } from "./finding.js";
+import { ageOf, counted, type Finding, isRecent, listNames, nameOf, type Observation, type Rule } from "./finding.js";
+import { defaultThresholds } from "./thresholds.js";
 
-const flapWindowMs = 10 * 60_000;
-const minFlaps = 3;
-const stuckMs = 20_000;
 const maxBelow = 64;
 
 // Not every implementation traces the state before a change, but each connection begins with this one.
@@ -27,7 +25,7 @@ export const connectionRules: readonly Rule[] = [
           : [
               {
                 severity: "error",
-                problem: `${name || target} does not respond.`,
+                problem: `${name || target || "None of the targets"} does not respond.`,
                 evidence: [error],
                 advice: "Check that the process runs and serves Channelz at this address.",
                 objects: [],
@@ -52,11 +50,12 @@ export const connectionRules: readonly Rule[] = [
       return [...groups.values()].map(({ channels, failure }): Finding => {
         const [channel] = channels;
         const target = channel?.target || (channel === undefined ? "" : nameOf(channel));
+        const { problem, advice } = causeOf(failure?.reason ?? "", target);
         return {
           severity: "error",
-          problem: `No connection to ${target}: ${counted(channels.length, "channel")} in TRANSIENT_FAILURE.`,
+          problem: `${problem}: ${counted(channels.length, "channel")} in TRANSIENT_FAILURE.`,
           evidence: [failure?.reason ?? "The traces name no reason.", listNames(channels)],
-          advice: adviceFor(failure?.reason ?? ""),
+          advice,
           objects: channels,
           since: failure?.since,
         };
@@ -66,11 +65,12 @@ export const connectionRules: readonly Rule[] = [
   {
     id: "flapping",
     finds: "a channel or subchannel that connects and fails again and again",
-    threshold: `${minFlaps} lost connections within ${formatSpan(flapWindowMs)}`,
+    threshold: `${defaultThresholds.minFlaps} lost connections within ${formatSpan(defaultThresholds.flapWindowMs)}`,
     find: (seen) =>
       seen.objects.flatMap((object): Finding[] => {
         if (!isChannel(object) || object.state === "TRANSIENT_FAILURE") return [];
         const flaps = lossesOf(object, seen);
+        const { minFlaps, flapWindowMs } = seen.thresholds;
         if (flaps < minFlaps) return [];
         return [
           {
@@ -87,18 +87,22 @@ export const connectionRules: readonly Rule[] = [
   {
     id: "stuck-connecting",
     finds: "a channel or subchannel that stays in CONNECTING",
-    threshold: `${formatSpan(stuckMs)} since the last change of state, or CONNECTING at every read of a longer time`,
+    threshold: `${formatSpan(defaultThresholds.stuckMs)} since the last event of its trace, by the clock of the process, or CONNECTING at every read of a longer time`,
     find: (seen) =>
       seen.objects.flatMap((object): Finding[] => {
         if (!isChannel(object) || object.state !== "CONNECTING") return [];
-        const since = timeOf(eventsOf(object).at(-1)?.timestamp) ?? firstInState(seen, object);
-        const spanMs = seen.last.timeMs - (since?.getTime() ?? seen.last.timeMs);
-        if (spanMs < stuckMs) return [];
+        const since = timeOf(eventsOf(object).at(-1)?.timestamp);
+        const spanMs = since === undefined ? timeInState(seen, object) : ageOf(seen, object, since.getTime());
+        if (spanMs < seen.thresholds.stuckMs) return [];
         return [
           {
             severity: "error",
             problem: `${nameOf(object)} has been CONNECTING for ${formatSpan(spanMs)}.`,
-            evidence: [`Nothing has happened since ${since?.toISOString()}.`],
+            evidence: [
+              since === undefined
+                ? "It was CONNECTING at every read."
+                : `Nothing has happened since ${since.toISOString()}, by the clock of the process.`,
+            ],
             advice:
               "The peer accepts no connection, or no handshake: a firewall that drops packets, a full accept queue, or a TLS handshake without a response.",
             objects: [object],
@@ -130,40 +134,69 @@ function withBelow({ objects }: Snapshot, top: ChannelObject): (Channel | Subcha
 }
 
 /** How often a connection was lost in the recent part of the trace, or between reads. */
-function lossesOf(object: ChannelObject, { snapshots, last }: Observation): number {
-  const recent = eventsOf(object).filter(({ timestamp }) => {
-    const time = timeOf(timestamp)?.getTime();
-    return time !== undefined && time > last.timeMs - flapWindowMs;
-  });
+function lossesOf(object: ChannelObject, seen: Observation): number {
+  const { snapshots, thresholds } = seen;
+  const recent = eventsOf(object).filter(({ timestamp }) =>
+    isRecent(seen, object, timeOf(timestamp), thresholds.flapWindowMs),
+  );
   const connections = recent.reduce((sum, { description }) => {
     if (!connected.test(description)) return sum;
     return sum + Number(/repeated (\d{1,6}) times/.exec(description)?.[1] ?? 1);
   }, 0);
   const traced = connections - (object.state === "READY" ? 1 : 0);
   const states = snapshots.map(({ objects }) => objects.get(object.key)?.state);
-  const seen = states.filter((state, index) => index > 0 && state !== "READY" && states[index - 1] === "READY").length;
-  return Math.max(traced, seen);
+  const lost = states.filter((state, index) => index > 0 && state !== "READY" && states[index - 1] === "READY").length;
+  return Math.max(traced, lost);
 }
 
-function firstInState({ snapshots }: Observation, { key, state }: ChannelObject): Date | undefined {
+/** How long it was seen in its state, by the times of the reads. */
+function timeInState({ snapshots, last }: Observation, { key, state }: ChannelObject): number {
   const change = snapshots.findLastIndex(({ objects }) => objects.get(key)?.state !== state);
-  const first = snapshots[change + 1];
-  return first === undefined ? undefined : new Date(first.timeMs);
+  return last.timeMs - (snapshots[change + 1]?.timeMs ?? last.timeMs);
 }
 
-/** The next step for the usual reasons. */
-function adviceFor(reason: string): string {
-  if (/unauth|forbidden|denied|\b40[13]\b/i.test(reason)) return "Check the credentials that the client sends.";
-  if (/ECONNREFUSED|connection refused/i.test(reason))
-    return "Start the server, or correct the port: nothing listens there.";
+/** What the usual reasons mean, and the next step. A server that refuses a request was reached: the connection is not the problem. */
+function causeOf(reason: string, target: string): { readonly problem: string; readonly advice: string } {
+  const none = `No connection to ${target}`;
+  if (/ECONNREFUSED|connection refused/i.test(reason)) {
+    return { problem: none, advice: "Start the server, or correct the port: nothing listens there." };
+  }
+  if (/\bEACCES\b|\bEPERM\b/.test(reason)) {
+    return {
+      problem: none,
+      advice: "Let the user of the client open this socket: check the mode and owner of its file.",
+    };
+  }
+  if (/unauth|sign-?in|\b401\b/i.test(reason)) {
+    return {
+      problem: `${target} does not accept the credentials of the client`,
+      advice: "Check the credentials that the client sends: they are missing, wrong or expired.",
+    };
+  }
+  if (/forbidden|denied|\b403\b/i.test(reason)) {
+    return {
+      problem: `${target} does not allow this client`,
+      advice: "Check the rights of the client at the server; its credentials were understood.",
+    };
+  }
   if (/certificate|\btls\b|\bssl\b|handshake/i.test(reason)) {
-    return "Check the certificate of the server and the CA that the client trusts: wirescope sockets, wirescope find <name>.";
+    return {
+      problem: `No secure connection to ${target}`,
+      advice:
+        "Check the certificate of the server and the CA that the client trusts: wirescope sockets, wirescope find <name>.",
+    };
   }
   if (/ENOTFOUND|EAI_AGAIN|resolv|\bdns\b|no such host/i.test(reason)) {
-    return "Check the host name and the DNS of the client's machine.";
+    return { problem: none, advice: "Check the host name and the DNS of the client's machine." };
   }
   if (/time[d ]*\s*out|timeout|deadline|unreachable/i.test(reason)) {
-    return "Check the network between the two: routes, firewalls, security groups.";
+    return { problem: none, advice: "Check the network between the two: routes, firewalls, security groups." };
   }
-  return "Look at the traces of the subchannels: wirescope tree, wirescope show <id>.";
+  const status = /\b[45]\d\d [A-Z][a-z]/.test(reason);
+  return {
+    problem: status ? `${target} responds with an error` : none,
+    advice: status
+      ? "Look at the logs of the server, and check the path of the target."
+      : "Look at the traces of the subchannels: wirescope tree, wirescope show <id>.",
+  };
 }

@@ -87,7 +87,58 @@ test("gives advice by the reason, also if a server that was reached refused the 
   const channel = registry.addChannel({ name: "api", target: "t" });
   channel.setState("CONNECTING");
   channel.setState("TRANSIENT_FAILURE", "The server refused the request. 401 Unauthorized: sign-in required.");
-  expect((await findings(() => {}))[0]?.advice).toBe("Check the credentials that the client sends.");
+  expect((await findings(() => {}))[0]).toMatchObject({
+    problem: "t does not accept the credentials of the client: 1 channel in TRANSIENT_FAILURE.",
+    advice: "Check the credentials that the client sends: they are missing, wrong or expired.",
+  });
+});
+
+test.each([
+  ["connect ECONNREFUSED 10.0.0.7:401", "No connection to t", "Start the server"],
+  ["403 Forbidden", "t does not allow this client", "Check the rights"],
+  ["connect EACCES /run/api.sock", "No connection to t", "Let the user of the client open this socket"],
+  ["self-signed certificate", "No secure connection to t", "Check the certificate"],
+  ["getaddrinfo ENOTFOUND api.example", "No connection to t", "Check the host name"],
+  ["connect ETIMEDOUT 10.0.0.7:443", "No connection to t", "Check the network"],
+  ["503 Service Unavailable", "t responds with an error", "Look at the logs of the server"],
+  ["Stream removed", "No connection to t", "Look at the traces"],
+])("says what %j means", async (reason, problem, advice) => {
+  const channel = registry.addChannel({ name: "api", target: "t" });
+  channel.setState("CONNECTING");
+  channel.setState("TRANSIENT_FAILURE", reason);
+  expect((await findings(() => {}))[0]).toMatchObject({
+    problem: `${problem}: 1 channel in TRANSIENT_FAILURE.`,
+    advice: expect.stringContaining(advice),
+  });
+});
+
+test.each([
+  ["behind", -3_600_000],
+  ["ahead", 3_600_000],
+])("[CZ-D-EXPLAIN-1] finds the same if the clock of the process is an hour %s", async (_, skewMs) => {
+  const skewed = createRegistry({ clock: { now: () => nowMs + skewMs } });
+  const channel = skewed.addChannel({ name: "api", target: "t" });
+  const socket = skewed.addSocket({ server: skewed.addServer() });
+  channel.setState("CONNECTING");
+  socket.remoteStreamStarted();
+  const readSkewed = async (): Promise<Snapshot> => ({
+    ...(await readSnapshot(skewed, { socketDetails: true })),
+    timeMs: nowMs,
+  });
+  const explainSkewed = (...snapshots: readonly Snapshot[]): string[] => {
+    const seen = createObservation(snapshots);
+    return seen === undefined ? [] : idsOf(explain(seen).findings);
+  };
+  const first = await readSkewed();
+  nowMs += 2000;
+  expect(explainSkewed(first, await readSkewed())).toEqual([]);
+  nowMs += 120_000;
+  // Nothing else happens in the process, so only the time between the reads is known.
+  expect(explainSkewed(await readSkewed())).toEqual([]);
+  expect(explainSkewed(first, await readSkewed())).toEqual(["stuck-connecting", "endless-streams"]);
+  // A call shows what time it is there.
+  skewed.addChannel({ name: "other", target: "t" }).callStarted();
+  expect(explainSkewed(await readSkewed())).toEqual(["stuck-connecting", "endless-streams"]);
 });
 
 test("[CZ-D-EXPLAIN-1] finds a channel that connects and fails again and again, and one that stays in CONNECTING", async () => {

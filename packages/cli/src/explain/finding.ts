@@ -1,4 +1,6 @@
 import { inFlight, ratesBetween, type Snapshot, type SnapshotObject } from "@wirescope/channelz/timeline";
+import { newestTimes } from "./peer-clock.js";
+import { defaultThresholds, type Thresholds } from "./thresholds.js";
 
 /** How bad a finding is, worst first. */
 export const severities = ["error", "warning", "note"] as const;
@@ -27,6 +29,9 @@ export interface Observation {
   readonly elapsedMs: number;
   /** The objects of the last read. */
   readonly objects: readonly SnapshotObject[];
+  readonly thresholds: Thresholds;
+  /** The time of a process by its own clock at the last read, or earlier: what it reported last, and the time since then. */
+  peerTimeMs(origin: string): number | undefined;
 }
 
 /** A rule: what it looks for, from when on, and the search itself. */
@@ -40,15 +45,21 @@ export interface Rule {
 }
 
 /** Puts reads into the form that the rules take. */
-export function createObservation(snapshots: readonly Snapshot[]): Observation | undefined {
+export function createObservation(
+  snapshots: readonly Snapshot[],
+  thresholds: Partial<Thresholds> = {},
+): Observation | undefined {
   const [first, last] = [snapshots[0], snapshots.at(-1)];
   if (first === undefined || last === undefined) return undefined;
+  const peerTimes = newestTimes(snapshots);
   return {
     snapshots,
     first,
     last,
     elapsedMs: last.timeMs - first.timeMs,
     objects: [...last.objects.values()],
+    thresholds: { ...defaultThresholds, ...thresholds },
+    peerTimeMs: (origin) => peerTimes.get(origin),
   };
 }
 
@@ -69,6 +80,23 @@ export function alwaysInFlight({ snapshots }: Observation, { key }: SnapshotObje
     const object = objects.get(key);
     return Math.min(least, object === undefined ? 0 : inFlight(object.counters));
   }, Number.POSITIVE_INFINITY);
+}
+
+/** How long ago a time of a process was, by the clock of that process and at least; 0 if it is not known to be over. */
+export function ageOf({ peerTimeMs }: Observation, { origin }: SnapshotObject, timeMs: number): number {
+  return Math.max(0, (peerTimeMs(origin) ?? timeMs) - timeMs);
+}
+
+/** Whether a time of a process was in the last so many milliseconds, by its clock and by ours. */
+export function isRecent(
+  seen: Observation,
+  { origin }: SnapshotObject,
+  time: Date | undefined,
+  spanMs: number,
+): boolean {
+  // A process in which nothing happens reports no later time, so that its own clock cannot show that an event is old.
+  const nowMs = Math.max(seen.last.timeMs, seen.peerTimeMs(origin) ?? 0);
+  return time !== undefined && time.getTime() > nowMs - spanMs;
 }
 
 /** A number of things, with its noun. */

@@ -4,11 +4,11 @@ import { formatSpan } from "@wirescope/channelz/internal/text";
 import { inFlight, type SnapshotObject, stitch } from "@wirescope/channelz/timeline";
 import { certificatesOf, subjectOf } from "../read/certificates.js";
 import { counted, type Finding, listNames, nameOf, type Observation, type Rule } from "./finding.js";
+import { defaultThresholds } from "./thresholds.js";
 
-const expiryDays = 14;
-const dayMs = 86_400_000;
-const slowRttMs = 300;
 const weakCipher = /RC4|3DES|DES_CBC|NULL|EXPORT|MD5|TLS_RSA_|SSL_/i;
+
+const { expiryMs, minRetransmits, slowRttMs } = defaultThresholds;
 
 type SocketObject = Extract<SnapshotObject, { readonly kind: "socket" }>;
 
@@ -17,7 +17,7 @@ export const socketRules: readonly Rule[] = [
   {
     id: "certificate-expires",
     finds: "a certificate that expired or does soon",
-    threshold: `${expiryDays} days, or a quarter of its lifetime if that is shorter`,
+    threshold: `${expiryMs / 86_400_000} days, or a quarter of its lifetime if that is shorter`,
     find: expiringCertificates,
   },
   {
@@ -43,11 +43,12 @@ export const socketRules: readonly Rule[] = [
   {
     id: "tcp-loss",
     finds: "connections on which TCP loses packets",
-    threshold: "3 retransmits of the oldest segment, or lost segments, at the last read",
+    threshold: `${minRetransmits} retransmits of the oldest segment, or lost segments, at the last read`,
     find: (seen) =>
       socketsOf(seen).flatMap((socket): Finding[] => {
         const info = tcpInfoOf(socket);
-        if (info === undefined || (info.tcpiRetransmits < 3 && info.tcpiLost === 0)) return [];
+        if (info === undefined || (info.tcpiRetransmits < seen.thresholds.minRetransmits && info.tcpiLost === 0))
+          return [];
         return [
           {
             severity: "warning",
@@ -67,7 +68,9 @@ export const socketRules: readonly Rule[] = [
     finds: "connections with a long round trip",
     threshold: `${slowRttMs} ms`,
     find: (seen) => {
-      const slow = socketsOf(seen).filter((socket) => (tcpInfoOf(socket)?.tcpiRtt ?? 0) > slowRttMs * 1000);
+      const slow = socketsOf(seen).filter(
+        (socket) => (tcpInfoOf(socket)?.tcpiRtt ?? 0) > seen.thresholds.slowRttMs * 1000,
+      );
       if (slow.length === 0) return [];
       const worst = Math.max(...slow.map((socket) => tcpInfoOf(socket)?.tcpiRtt ?? 0));
       return [
@@ -147,7 +150,7 @@ function expiringCertificates(seen: Observation): Finding[] {
     for (const { certificate, expiry, side } of certificatesOf(socket.message)) {
       const lifetimeMs = expiry.getTime() - new Date(certificate.validFrom).getTime();
       // Certificates of a service mesh are valid for hours, and are replaced in time.
-      if (expiry.getTime() - seen.last.timeMs > Math.min(expiryDays * dayMs, lifetimeMs / 4)) continue;
+      if (expiry.getTime() - seen.last.timeMs > Math.min(seen.thresholds.expiryMs, lifetimeMs / 4)) continue;
       const key = `${side} ${certificate.fingerprint256}`;
       const known = found.get(key) ?? { expiry, subject: subjectOf(certificate), side, sockets: [] };
       known.sockets.push(socket);

@@ -1,15 +1,21 @@
 import type { Socket } from "@wirescope/channelz";
 import { formatSpan, timeOf } from "@wirescope/channelz/internal/text";
 import type { SnapshotObject } from "@wirescope/channelz/timeline";
-import { alwaysInFlight, counted, type Finding, nameOf, type Observation, type Rule, rateOf } from "./finding.js";
+import {
+  ageOf,
+  alwaysInFlight,
+  counted,
+  type Finding,
+  isRecent,
+  nameOf,
+  type Observation,
+  type Rule,
+  rateOf,
+} from "./finding.js";
+import { defaultThresholds } from "./thresholds.js";
 
-const quietMs = 60_000;
-const recentMs = 10 * 60_000;
-const minSiblings = 4;
-const minRate = 10;
-const hotShare = 0.6;
-const minGrowth = 20;
-const minReads = 5;
+const { minEnded, failedShare, quietMs, recentMs, minSiblings, minRate, hotShare, minGrowth, minReads } =
+  defaultThresholds;
 
 type SocketObject = Extract<SnapshotObject, { readonly kind: "socket" }>;
 
@@ -18,7 +24,7 @@ export const trafficRules: readonly Rule[] = [
   {
     id: "failing-calls",
     finds: "a channel or server whose calls fail",
-    threshold: "at least 10 calls ended between the reads, and 5 % of them failed",
+    threshold: `at least ${minEnded} calls ended between the reads, and ${failedShare * 100} % of them failed`,
     find: (seen) =>
       seen.objects.flatMap((object): Finding[] => {
         if (!object.isTop && object.kind !== "server") return [];
@@ -26,7 +32,7 @@ export const trafficRules: readonly Rule[] = [
         if (before === undefined || before === object) return [];
         const failed = object.counters.failed - before.counters.failed;
         const ended = failed + object.counters.succeeded - before.counters.succeeded;
-        if (ended < 10 || failed / ended < 0.05) return [];
+        if (ended < seen.thresholds.minEnded || failed / ended < seen.thresholds.failedShare) return [];
         return [
           {
             severity: failed / ended >= 0.5 ? "error" : "warning",
@@ -42,17 +48,19 @@ export const trafficRules: readonly Rule[] = [
   {
     id: "endless-streams",
     finds: "streams in progress on a socket that has been silent",
-    threshold: `no message and no new stream for ${formatSpan(quietMs)}`,
+    threshold: `no message and no new stream for ${formatSpan(quietMs)}, by the clock of the process`,
     find: (seen) =>
       sockets(seen).flatMap((object): Finding[] => {
         const stuck = alwaysInFlight(seen, object);
         const lastMs = lastActivity(object.message);
-        if (stuck < 1 || lastMs === undefined || seen.last.timeMs - lastMs < quietMs) return [];
+        if (stuck < 1 || lastMs === undefined) return [];
+        const quietMs = ageOf(seen, object, lastMs);
+        if (quietMs < seen.thresholds.quietMs) return [];
         return [
           {
             severity: "note",
             problem: `${counted(stuck, "stream")} on ${nameOf(object)} ${stuck === 1 ? "does" : "do"} not end.`,
-            evidence: [`The last message or stream was ${formatSpan(seen.last.timeMs - lastMs)} ago.`],
+            evidence: [`The last message or stream was ${formatSpan(quietMs)} ago.`],
             advice:
               "Subscriptions and watches look like this. Otherwise set deadlines, and look for a handler that waits.",
             objects: [object],
@@ -167,12 +175,12 @@ function lastActivity(socket: Socket | undefined): number | undefined {
 const keepaliveWords =
   /keep-?alive.{0,40}(?:fail|time[d ]*-?out|no response|not|lost)|too_many_pings|ENHANCE_YOUR_CALM|ping (?:timed? ?out|timeout|was not)/i;
 
-function rejectedKeepalives({ objects, last }: Observation): Finding[] {
-  return objects.flatMap((object): Finding[] => {
+function rejectedKeepalives(seen: Observation): Finding[] {
+  return seen.objects.flatMap((object): Finding[] => {
     const events = object.kind === "socket" ? [] : (object.message?.data?.trace?.events ?? []);
     const event = events.findLast(({ description }) => keepaliveWords.test(description));
     // The trace of a quiet channel keeps a failure for days.
-    if (event === undefined || (timeOf(event.timestamp)?.getTime() ?? last.timeMs) < last.timeMs - recentMs) return [];
+    if (event === undefined || !isRecent(seen, object, timeOf(event.timestamp), seen.thresholds.recentMs)) return [];
     return [
       {
         severity: "warning",
@@ -207,6 +215,7 @@ function silentKeepalives(seen: Observation): Finding[] {
 }
 
 function unevenLoad(seen: Observation): Finding[] {
+  const { thresholds } = seen;
   return seen.objects.flatMap((parent): Finding[] => {
     // The clients of a server differ, and one of them is this command.
     if (parent.kind !== "channel" && parent.kind !== "subchannel") return [];
@@ -214,12 +223,12 @@ function unevenLoad(seen: Observation): Finding[] {
       .flatMap((key) => seen.last.objects.get(key) ?? [])
       // With pick_first, the default, one subchannel is connected and the others are idle.
       .filter(({ kind, state }) => kind === "socket" || state === "READY");
-    if (children.length < minSiblings) return [];
+    if (children.length < thresholds.minSiblings) return [];
     const rates = children.map((child) => rateOf(seen, child).started);
     const total = rates.reduce((sum, rate) => sum + rate, 0);
     const most = Math.max(...rates);
     const hot = children[rates.indexOf(most)];
-    if (hot === undefined || total < minRate || most / total < hotShare) return [];
+    if (hot === undefined || total < thresholds.minRate || most / total < thresholds.hotShare) return [];
     return [
       {
         severity: "warning",
@@ -233,8 +242,8 @@ function unevenLoad(seen: Observation): Finding[] {
   });
 }
 
-function growingObjects({ snapshots, last }: Observation): Finding[] {
-  if (snapshots.length < minReads) return [];
+function growingObjects({ snapshots, last, thresholds }: Observation): Finding[] {
+  if (snapshots.length < thresholds.minReads) return [];
   const kinds = ["channel", "subchannel", "server", "socket"] as const;
   return last.origins.flatMap(({ name }) =>
     kinds.flatMap((kind): Finding[] => {
@@ -244,7 +253,7 @@ function growingObjects({ snapshots, last }: Observation): Finding[] {
       );
       const grows = counts.every((count, index) => index === 0 || count >= (counts[index - 1] ?? 0));
       const [first = 0, end = 0] = [counts[0], counts.at(-1)];
-      if (!grows || end - first < minGrowth) return [];
+      if (!grows || end - first < thresholds.minGrowth) return [];
       return [
         {
           severity: "warning",

@@ -1,0 +1,3 @@
+export { explain, type RuleFinding } from "./explain.js";
+export { createObservation } from "./finding.js";
+export type { Thresholds } from "./thresholds.js";
