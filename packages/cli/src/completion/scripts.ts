@@ -16,14 +16,22 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** The rows of `case` for bash and zsh: the options of each command, and what their values and the argument are. */
-function caseRows(commands: readonly CompletedCommand[], value: (completed: Completed) => string): string[] {
-  return commands.flatMap(({ name, options, argument }) => [
-    ...options.flatMap((option) =>
-      option.value === undefined ? [] : [`    ${quoted(`${name} ${option.flag}`)}) ${value(option.value)} ;;`],
-    ),
-    `    ${quoted(`${name} `)}) ${value(argument)} ;;`,
-  ]);
+/** For bash and zsh: sets what the word before the cursor is, from the value of an option of the command, or from its argument. */
+function kindCases(commands: readonly CompletedCommand[], value: (completed: Completed) => string): string {
+  const row = (words: string, completed: Completed): string => `${quoted(words)}) ${value(completed)} ;;`;
+  const optionRows = commands.flatMap(({ name, options }) =>
+    options.flatMap((option) => (option.value === undefined ? [] : row(`${name} ${option.flag}`, option.value))),
+  );
+  return `  [[ "$previous" == -* ]] || previous=''
+  case "$command $previous" in
+${optionRows.map((each) => `    ${each}`).join("\n")}
+    *) kind=argument ;;
+  esac
+  if [[ "$kind" == argument ]]; then
+    case "$command" in
+${commands.map(({ name, argument }) => `      ${row(name, argument)}`).join("\n")}
+    esac
+  fi`;
 }
 
 function bashScript(commands: readonly CompletedCommand[]): string {
@@ -56,16 +64,7 @@ ${commands.map(({ name, options }) => `    ${name}) options=${quoted(options.map
     COMPREPLY=($(compgen -W "$options" -- "$current"))
     return
   fi
-  [[ "$previous" == -* ]] || previous=''
-  case "$command $previous" in
-${caseRows(commands, value).join("\n")}
-    *) kind=argument ;;
-  esac
-  if [[ "$kind" == argument ]]; then
-    case "$command " in
-${commands.map(({ name, argument }) => `      ${quoted(`${name} `)}) ${value(argument)} ;;`).join("\n")}
-    esac
-  fi
+${kindCases(commands, value)}
   case "$kind" in
     words) COMPREPLY=($(compgen -W "$values" -- "$current")) ;;
     file) COMPREPLY=($(compgen -f -- "$current")) ;;
@@ -106,16 +105,7 @@ ${commands.map(({ name, options }) => `    ${name}) options=(${described(options
     _describe option options
     return
   fi
-  [[ "$previous" == -* ]] || previous=''
-  case "$command $previous" in
-${caseRows(commands, value).join("\n")}
-    *) kind=argument ;;
-  esac
-  if [[ "$kind" == argument ]]; then
-    case "$command " in
-${commands.map(({ name, argument }) => `      ${quoted(`${name} `)}) ${value(argument)} ;;`).join("\n")}
-    esac
-  fi
+${kindCases(commands, value)}
   case "$kind" in
     words) _describe value items ;;
     file) _files ;;
