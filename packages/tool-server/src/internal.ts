@@ -1,11 +1,13 @@
 export { parseResourceChallenge } from "./auth/oauth/discovery/resource-challenge.js";
 export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
-export { userVaultKey, vaultKeyPath } from "./auth/vault/choose-vault.js";
+export { openUserVault, userVaultKey, vaultKeyPath, vaultKinds } from "./auth/vault/choose-vault.js";
 export { createBackOff } from "./back-off.js";
 export type { Cancellation } from "./cancellation.js";
 export { defaultClientInfo } from "./client-info.js";
 export { systemClock } from "./clock.js";
+export { configurationFileAt } from "./config/configuration-file.js";
 export { readReadme } from "./config/documentation.js";
+export { readVariables } from "./config/env-file.js";
 export { decodeHeaderText, encodeHeaderText } from "./config/headers.js";
 export { variableValue } from "./config/substitute-entry.js";
 export { inputPrefix, inputVariable } from "./config/template.js";
@@ -51,7 +53,7 @@ export {
   modernVersions,
   readEnvelope,
 } from "./connection/rpc/protocol.js";
-export { oauthFilePath, readOAuthFile } from "./connection/servers/oauth-file.js";
+export { readOAuthFile } from "./connection/servers/oauth-file.js";
 export { openEntry } from "./connection/servers/tool-servers.js";
 export { createStreamableHttpTransport } from "./connection/transports/streamable-http-transport.js";
 export { defaultLimits } from "./connection/transports/transport.js";
@@ -60,9 +62,8 @@ export { readBoundedFile } from "./files/bounded-file.js";
 export { withFileLock } from "./files/file-lock.js";
 export { createHttpClient } from "./http/create-http-client.js";
 export type { HttpClient } from "./http/http-client.js";
-export { type LoadedToolServers, loadToolServers } from "./load-tool-servers.js";
+export { type LoadedToolServers, loadToolServers, sandboxSettings } from "./load-tool-servers.js";
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";
-export { ownFolders } from "./process/sandbox.js";
 export { findSecretShapes, isSecretName } from "./secrets/recognize-secrets.js";
 export { trustReason } from "./trust/evaluate-trust.js";

@@ -1,24 +1,18 @@
-import { stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { openUserVault, vaultVariables } from "./auth/vault/choose-vault.js";
+import { resolve } from "node:path";
+import { openUserVault, vaultKinds, vaultVariables } from "./auth/vault/choose-vault.js";
 import { createMemoryVault } from "./auth/vault/memory-vault.js";
 import type { Vault, VaultKind } from "./auth/vault/vault.js";
 import { commandLine } from "./command-line.js";
-import {
-  configurationFileName,
-  findConfigurationFile,
-  pluginRootOf,
-  readConfigurationFile,
-} from "./config/configuration-file.js";
+import { configurationFileAt, findConfigurationFile, pluginRootOf } from "./config/configuration-file.js";
 import type { Entry } from "./config/entry.js";
-import { parseEnvFile } from "./config/env-file.js";
+import { readVariables } from "./config/env-file.js";
 import type { Finding } from "./config/finding.js";
 import { type Configuration, readConfiguration } from "./config/parse-configuration.js";
 import type { Variables } from "./config/substitute-entry.js";
 import { usesOAuth } from "./config/variable-uses.js";
 import type { OAuthSettings } from "./connection/servers/entry-oauth.js";
 import type { SandboxSettings } from "./connection/servers/entry-sandbox.js";
-import { readOAuthFile } from "./connection/servers/oauth-file.js";
+import { oauthFilePath, readOAuthFile } from "./connection/servers/oauth-file.js";
 import type { ToolServersOptions } from "./connection/servers/tool-servers.js";
 import { ToolServerError } from "./errors.js";
 import type { Environment } from "./process/child-environment.js";
@@ -83,7 +77,7 @@ export async function loadToolServers(
   // Trust is evaluated for what has no file as if it were from its folder.
   const file = isParsed
     ? resolve(options.configurationPath ?? options.root ?? ".")
-    : await fileOf(source, options.root);
+    : await (source === undefined ? findConfigurationFile(process.cwd(), options.root) : configurationFileAt(source));
   const approvable = isParsed && options.configurationPath === undefined ? undefined : file;
   const configuration = isParsed
     ? source
@@ -132,16 +126,6 @@ function notTrustedInCode(server: string, decision: Distrust, file: string | und
   return new ToolServerError("NOT_TRUSTED", { subject, problem, evidence, advice });
 }
 
-/** The file that a path names: itself, or the usual one of a folder. */
-async function fileOf(path: string | undefined, root: string | undefined): Promise<string> {
-  if (path === undefined) return findConfigurationFile(process.cwd(), root);
-  const isFolder = await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  return isFolder ? join(resolve(path), configurationFileName) : resolve(path);
-}
-
 /** Fails on the first error that concerns the whole file. An error within one entry concerns that server only. */
 function assertReadable({ findings }: Configuration, file: string): void {
   const broken = findings.find(({ server, severity }) => severity === "error" && server === undefined);
@@ -153,19 +137,6 @@ function assertReadable({ findings }: Configuration, file: string): void {
   });
 }
 
-async function readVariables(
-  files: readonly string[],
-  environment: Environment,
-): Promise<{ readonly variables: Variables; readonly findings: readonly Finding[] }> {
-  const read = await Promise.all(files.map(async (file) => parseEnvFile(await readConfigurationFile(file), file)));
-  return {
-    variables: Object.assign({}, ...read.map(({ variables }) => variables), environment),
-    findings: read.flatMap(({ findings }) => findings),
-  };
-}
-
-const kinds = ["auto", "keychain", "file", "memory"] as const;
-
 /** A keychain may ask a person, so it is left alone if no server uses OAuth. */
 async function openVault(
   { entries }: Configuration,
@@ -175,19 +146,25 @@ async function openVault(
 ): Promise<{ readonly vault: Vault; dispose(): Promise<void> }> {
   if (typeof given === "object") return { vault: given, dispose: async () => {} };
   const named = given ?? (environment.WIRESCOPE_VAULT || "auto");
-  const kind = kinds.find((each) => each === named);
-  if (kind === undefined) throw new TypeError(`WIRESCOPE_VAULT must be one of ${kinds.join(", ")}, not "${named}".`);
+  const kind = vaultKinds.find((each) => each === named);
+  if (kind === undefined)
+    throw new TypeError(`WIRESCOPE_VAULT must be one of ${vaultKinds.join(", ")}, not "${named}".`);
   const vault = entries.some(usesOAuth) ? await openUserVault(kind, environment, secrets) : createMemoryVault();
   return { vault, dispose: () => vault.dispose() };
 }
 
-function sandboxSettings(environment: Environment, trust: Trust): SandboxSettings {
-  const { PATH, CREDENTIALS_DIRECTORY, WIRESCOPE_OAUTH_FILE, [vaultVariables.keyFile]: keyFile } = environment;
-  const files = [keyFile, CREDENTIALS_DIRECTORY, WIRESCOPE_OAUTH_FILE].filter(
-    (each) => each !== undefined && each !== "",
-  );
+/**
+ * Keeps stdio servers and helpers away from the vault, its key, the folders of Wirescope and `files`, as the policy says.
+ */
+export function sandboxSettings(
+  environment: Environment,
+  trust: Pick<Trust, "policy">,
+  files: readonly string[] = [],
+): SandboxSettings {
+  const { PATH, CREDENTIALS_DIRECTORY, [vaultVariables.keyFile]: keyFile } = environment;
+  const named = [keyFile, oauthFilePath(environment), CREDENTIALS_DIRECTORY].filter((each) => each);
   return {
-    hidden: [...ownFolders(environment), ...(files as string[])],
+    hidden: [...ownFolders(environment), ...(named as string[]), ...files],
     rule: async () => (await trust.policy())?.sandbox ?? "auto",
     searchPath: PATH,
   };

@@ -1,20 +1,19 @@
 import type { ServerReport } from "@wirescope/gateway/internal";
 import {
   approvalKey,
-  evaluateTrust,
   renderDistrust,
   type SecretRegistry,
   ToolServerError,
   type TrustDecision,
 } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
-import { oauthSummary, parseResourceChallenge, trustReason } from "@wirescope/tool-server/internal";
+import { oauthSummary, parseResourceChallenge, readVariables, trustReason } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
-import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
+import { approvalsOf, trustFor } from "../tool-server/ask-for-trust.js";
 import { type ConfiguredServers, openConfiguredServers } from "../tool-server/configured-servers.js";
 import { storedInputs } from "../tool-server/input-values.js";
-import { loadConfiguration, readable, readVariables, reportEnvFindings } from "../tool-server/loaded-configuration.js";
+import { loadConfiguration, readable, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
 import { redactingIo } from "../tool-server/redaction.js";
 import type { ServerValues } from "../tool-server/server-options.js";
@@ -118,7 +117,7 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
         lines: decision.state === "trusted" ? [] : renderDistrust(server, decision),
         isForRun: false,
         async approve() {
-          if ("subject" in decision) await approvalsOf(io).approve(decision.subject);
+          if ("subject" in decision) await trustFor(io).approve(decision.subject);
           return undefined;
         },
       };
@@ -211,13 +210,11 @@ async function openTrustEvaluation(values: ServerValues, io: Io): Promise<TrustE
   reportEnvFindings(findings, io);
   const inputs = await storedInputs({ configuration, file, variables: given, secrets, io }, values);
   const variables = { ...given, ...inputs };
+  const trust = trustFor(io);
   return {
     file,
     entries: configuration.entries,
-    async evaluate(entry) {
-      const [store, policy] = [approvalsOf(io), await policyOf(io)];
-      return evaluateTrust({ entry, configurationPath: file, pluginRoot, variables, store, policy });
-    },
+    evaluate: (entry) => trust.evaluate({ entry, configurationPath: file, pluginRoot, variables }),
   };
 }
 

@@ -69,8 +69,8 @@ async function isMeant(
   if (ownOptions({ ...values, profile: undefined }).length > 0 || profile !== (running.profile ?? "default"))
     return false;
   const { findConfigurationFile } = await import("@wirescope/tool-server/config");
-  const { fileOf } = await import("../tool-server/loaded-configuration.js");
-  const found = config === undefined ? findConfigurationFile(process.cwd()) : fileOf(config);
+  const { configurationFileAt } = await import("@wirescope/tool-server/internal");
+  const found = config === undefined ? findConfigurationFile(process.cwd()) : configurationFileAt(config);
   const file = await found.then((path) => realpath(path)).catch(() => undefined);
   if (file === undefined) return config === undefined;
   if (isChange && running.adminToken === undefined) return false;

@@ -9,7 +9,7 @@ import {
   pluginRootOf,
   readConfigurationFile,
 } from "@wirescope/tool-server/config";
-import { readReadme } from "@wirescope/tool-server/internal";
+import { configurationFileAt, readReadme, readVariables } from "@wirescope/tool-server/internal";
 import { setServerOptions } from "@wirescope/tool-server/internal/command-line";
 import { exitCode } from "../failure.js";
 import type { Io } from "../io.js";
@@ -17,7 +17,7 @@ import type { OptionValues } from "../options.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { storedInputs } from "../tool-server/input-values.js";
-import { fileOf, readable, readVariables } from "../tool-server/loaded-configuration.js";
+import { readable } from "../tool-server/loaded-configuration.js";
 import { redactingIo } from "../tool-server/redaction.js";
 import { sameServers } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
@@ -106,7 +106,8 @@ async function check(
   secrets: SecretRegistry,
 ): Promise<{ readonly file: string; readonly report: CheckReport }> {
   const root = values["plugin-root"];
-  const file = argument === undefined ? await findConfigurationFile(process.cwd(), root) : await fileOf(argument);
+  const file =
+    argument === undefined ? await findConfigurationFile(process.cwd(), root) : await configurationFileAt(argument);
   const text = await readConfigurationFile(file);
   const envFiles = values["env-file"].map((each) => resolve(each));
   const { variables, findings } = await readVariables(envFiles, io.env);

@@ -39,7 +39,8 @@ export const inputsCommand: Command = defineCommand(
   },
   async ({ values, positionals: [id], io }) => {
     if (values.forget && id === undefined) throw new UsageError("--forget requires the id of an input.");
-    const { loadConfiguration, readable, readVariables } = await import("../tool-server/loaded-configuration.js");
+    const { readVariables } = await import("@wirescope/tool-server/internal");
+    const { loadConfiguration, readable } = await import("../tool-server/loaded-configuration.js");
     const { idsOf, openInputValues } = await import("../tool-server/input-values.js");
     const { openVault } = await import("../tool-server/open-vault.js");
     const { file, configuration, secrets } = await loadConfiguration(values);

@@ -7,14 +7,14 @@ import {
   findConfigurationFile,
   parseConfiguration,
 } from "@wirescope/tool-server/config";
+import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { type ClientFile, readClientFile } from "../install/client-file.js";
 import { readJsoncMember, setJsoncMember } from "../jsonc/edit-jsonc.js";
-import { fileOf } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
 
 /** The configuration file to write: the named one, the one that commands find here, or a new one in this folder. */
 export async function findFileToWrite(named: string | undefined): Promise<string> {
-  if (named !== undefined) return fileOf(named);
+  if (named !== undefined) return configurationFileAt(named);
   try {
     return await findConfigurationFile(process.cwd());
   } catch (error) {

@@ -1,7 +1,8 @@
 import { dirname, relative } from "node:path";
 import { printableText } from "@wirescope/channelz/internal";
-import { evaluateTrust, notTrusted, ToolServerError } from "@wirescope/tool-server";
+import { notTrusted, ToolServerError } from "@wirescope/tool-server";
 import type { Configuration } from "@wirescope/tool-server/config";
+import { readVariables } from "@wirescope/tool-server/internal";
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import { exitCode } from "../failure.js";
 import { ClientFileError, replaceClientFile } from "../install/client-file.js";
@@ -11,8 +12,8 @@ import type { OptionValues } from "../options.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
 import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
-import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
-import { readable, readVariables } from "../tool-server/loaded-configuration.js";
+import { trustFor } from "../tool-server/ask-for-trust.js";
+import { readable } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
 import { findFileToWrite, hasEntry, problemsOf, readFileToWrite, withEntries } from "./configuration-text.js";
 import type { addOptions } from "./configure-options.js";
@@ -99,11 +100,10 @@ async function approve(
   if (entry === undefined) return { state: "pending", message: `Approve it: ${commandLine("trust", name)}` };
   try {
     const { variables } = await readable(() => readVariables(values["env-file"], io.env));
-    const [store, policy] = [approvalsOf(io), await policyOf(io)];
-    const question = { entry, configurationPath: file, pluginRoot: dirname(file), variables, store, policy };
-    const decision = await evaluateTrust(question);
+    const trust = trustFor(io);
+    const decision = await trust.evaluate({ entry, configurationPath: file, pluginRoot: dirname(file), variables });
     if (decision.state === "denied") return { state: "denied", message: notTrusted(name, decision).message };
-    if (decision.state !== "trusted") await store.approve(decision.subject);
+    if (decision.state !== "trusted") await trust.approve(decision.subject);
     return { state: "trusted", message: "It is approved, because you typed it." };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;

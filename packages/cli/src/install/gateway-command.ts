@@ -2,8 +2,9 @@ import { access, realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findConfigurationFile } from "@wirescope/tool-server/config";
+import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { isOnPath } from "../program.js";
-import { fileOf, readable } from "../tool-server/loaded-configuration.js";
+import { readable } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
 import { packageRoot } from "../version.js";
 import type { UserEnvironment } from "./clients.js";
@@ -16,7 +17,7 @@ interface GatewayCommand extends CommandLine {
 
 /** The command for the options, with absolute paths: a client starts it anywhere. Throws a UsageError if a file is not there. */
 export async function gatewayCommand(values: InstallValues, environment: UserEnvironment): Promise<GatewayCommand> {
-  const named = await Promise.all(values.config.map(fileOf));
+  const named = await Promise.all(values.config.map(configurationFileAt));
   const configurations =
     named.length > 0 ? named : [await readable(() => findConfigurationFile(environment.directory))];
   const envFiles = values["env-file"].map((file) => resolve(file));

@@ -1,13 +1,13 @@
 import {
   type ApprovalStore,
   type AssertTrusted,
+  approvals,
   createApprovalStore,
   defaultApprovalsPath,
-  evaluateTrust,
   notTrusted,
-  readPolicy,
   renderDistrust,
-  type TrustPolicy,
+  type Trust,
+  trustAll,
 } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 
@@ -25,28 +25,18 @@ export interface TrustAskerOptions {
  * Rejects with NOT_TRUSTED, also if there is no terminal.
  */
 export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAskerOptions): AssertTrusted {
-  const store = approvalsOf(io);
+  const trust = trustFor(io, isFlagged);
   return async (entry, variables) => {
     // What is asked about here may start a program next, and it must not find us open.
     const runsHelper = entry.type !== "stdio" && entry.headersHelper !== undefined;
     if (entry.type === "stdio" || runsHelper || entry.secretCommands.length > 0) io.protect?.();
-    const policy = await policyOf(io);
-    const mode = isFlagged ? "flag" : "approval";
-    const decision = await evaluateTrust({
-      entry,
-      configurationPath: file,
-      pluginRoot,
-      variables,
-      store,
-      policy,
-      mode,
-    });
+    const decision = await trust.evaluate({ entry, configurationPath: file, pluginRoot, variables });
     if (decision.state === "trusted") return;
     if (decision.state !== "denied") {
       io.stderr.write(`${renderDistrust(entry.name, decision).join("\n")}\n`);
       const reply = await io.ask?.("Approve this server? You are asked again only if it changes. [y/N] ");
       if (reply !== undefined && /^y(?:es)?$/i.test(reply.trim())) {
-        await store.approve(decision.subject);
+        await trust.approve(decision.subject);
         return;
       }
     }
@@ -54,12 +44,12 @@ export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAsker
   };
 }
 
-/** The approvals of the user. */
-export function approvalsOf({ env }: Io): ApprovalStore {
-  return createApprovalStore({ path: defaultApprovalsPath(env, env.HOME) });
+/** The approvals of the user and the policy; with `--trust`, the policy alone. */
+export function trustFor(io: Pick<Io, "env">, isFlagged = false): Trust {
+  return (isFlagged ? trustAll : approvals)({ environment: io.env, store: approvalsOf(io) });
 }
 
-/** The policy that holds here: WIRESCOPE_POLICY, else the one of the machine. */
-export function policyOf({ env }: Io): Promise<TrustPolicy | undefined> {
-  return readPolicy(env.WIRESCOPE_POLICY || undefined);
+/** The approvals of the user. */
+export function approvalsOf({ env }: Pick<Io, "env">): ApprovalStore {
+  return createApprovalStore({ path: defaultApprovalsPath(env, env.HOME || undefined) });
 }

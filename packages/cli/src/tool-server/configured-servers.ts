@@ -2,12 +2,12 @@ import { resolve } from "node:path";
 import { type Connection, channelPrefix, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault, type OAuthObserver, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
 import type { Entry, Variables } from "@wirescope/tool-server/config";
-import { usesOAuth } from "@wirescope/tool-server/internal";
+import { readVariables, sandboxSettings, usesOAuth } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { parseDuration } from "../option-values.js";
 import { version } from "../version.js";
 import { reportStart } from "./ad-hoc-server.js";
-import { createTrustAsker } from "./ask-for-trust.js";
+import { createTrustAsker, trustFor } from "./ask-for-trust.js";
 import { printDebug } from "./debug-printer.js";
 import { openInputValues, usesInputs } from "./input-values.js";
 import {
@@ -15,7 +15,6 @@ import {
   loadConfiguration,
   lostEntries,
   readable,
-  readVariables,
   reportEnvFindings,
 } from "./loaded-configuration.js";
 import { readOAuthFile } from "./oauth-file.js";
@@ -23,7 +22,6 @@ import { type KeyCreation, openVault } from "./open-vault.js";
 import { personAtTerminal } from "./person-at-terminal.js";
 import { readPem } from "./read-pem.js";
 import { redactingConnection, redactingIo } from "./redaction.js";
-import { sandboxSettings } from "./sandbox-settings.js";
 import type { ServerValues } from "./server-options.js";
 
 /** The servers of the configuration that the options name. */
@@ -112,7 +110,7 @@ export async function openConfiguredServers(
     assertTrusted: gateway === undefined ? assertTrusted : isTrusted,
     settings: { info: { name: "wirescope", version: version() } },
     ca,
-    sandbox: sandboxSettings(io),
+    sandbox: sandboxSettings(io.env, trustFor(io)),
     idleTimeoutMs,
     // A timeout that the user gives also applies before the first response.
     connectTimeoutMs: idleTimeoutMs,

@@ -1,20 +1,17 @@
-import { stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { printableText } from "@wirescope/channelz/internal";
 import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import {
   type Configuration,
-  configurationFileName,
   createConfiguration,
   type Finding,
   findConfigurationFile,
   parseConfiguration,
-  parseEnvFile,
   pluginRootOf,
   readConfiguration,
-  readConfigurationFile,
   type Variables,
 } from "@wirescope/tool-server/config";
+import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
@@ -41,7 +38,7 @@ export async function loadConfiguration(
   const next = "Options: --config <file>; --endpoint for the running gateway.";
   const file = await (named === undefined
     ? readable(() => findConfigurationFile(process.cwd(), root), next)
-    : fileOf(named));
+    : configurationFileAt(named));
   const secrets = createSecretRegistry();
   const allowInsecureLoopback = values["allow-insecure-loopback"];
   const configuration = await readable(() => readConfiguration(file, { allowInsecureLoopback, secrets }));
@@ -74,28 +71,6 @@ export async function gatewayConfiguration({
     configuration: createConfiguration({ gateway: { url: running.endpoint, headers } }, { secrets }),
     secrets,
     variables: env,
-  };
-}
-
-/** The file that an argument names: itself, or the usual one of a directory. */
-export async function fileOf(argument: string): Promise<string> {
-  const path = resolve(argument);
-  const isDirectory = await stat(path).then(
-    (facts) => facts.isDirectory(),
-    () => false,
-  );
-  return isDirectory ? join(path, configurationFileName) : path;
-}
-
-/** The variables of the environment, over those of the files; and what is wrong with the files. */
-export async function readVariables(
-  files: readonly string[],
-  env: Variables,
-): Promise<{ readonly variables: Variables; readonly findings: readonly Finding[] }> {
-  const read = await Promise.all(files.map(async (file) => parseEnvFile(await readConfigurationFile(file), file)));
-  return {
-    variables: Object.assign({}, ...read.map(({ variables }) => variables), env),
-    findings: read.flatMap(({ findings }) => findings),
   };
 }
 

@@ -2,12 +2,10 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { SecretRegistry } from "@wirescope/tool-server";
-import { chooseVault, defaultVaultDirectory, type KeySource, type Vault } from "@wirescope/tool-server/auth";
-import { userVaultKey, vaultKeyPath } from "@wirescope/tool-server/internal";
+import type { Vault } from "@wirescope/tool-server/auth";
+import { openUserVault, userVaultKey, vaultKeyPath, vaultKinds } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
-
-const kinds = ["auto", "keychain", "file", "memory"] as const;
 
 /** Whether a key for the encrypted file may be generated: never, if the person at the terminal says yes, or in any case. */
 export type KeyCreation = "never" | "ask" | "always";
@@ -23,24 +21,24 @@ export async function openVault(
   creation: KeyCreation = "never",
 ): Promise<Vault> {
   const named = option ?? (io.env.WIRESCOPE_VAULT || "auto");
-  const kind = kinds.find((each) => each === named);
-  if (kind === undefined) throw new UsageError(`WIRESCOPE_VAULT must be one of ${kinds.join(", ")}, not "${named}".`);
-  const open = async (key: KeySource | undefined): Promise<Vault> => {
-    const directory = defaultVaultDirectory(io.env);
-    const vault = await chooseVault({ kind, directory, secrets, ...(key === undefined ? {} : { key }) });
+  const kind = vaultKinds.find((each) => each === named);
+  if (kind === undefined)
+    throw new UsageError(`WIRESCOPE_VAULT must be one of ${vaultKinds.join(", ")}, not "${named}".`);
+  const open = async (): Promise<Vault> => {
+    const vault = await openUserVault(kind, io.env, secrets);
     if (vault.kind !== "memory") io.protect?.();
     return vault;
   };
-  const key = userVaultKey(io.env, secrets);
-  if (key !== undefined || creation === "never" || kind === "memory" || kind === "keychain") return open(key);
+  const hasKey = userVaultKey(io.env, secrets) !== undefined;
+  if (hasKey || creation === "never" || kind === "memory" || kind === "keychain") return open();
   if (kind === "auto") {
-    const vault = await open(undefined);
+    const vault = await open();
     if (vault.kind !== "memory" || !(await mayCreate(io, creation))) return vault;
     await vault.dispose();
-  } else if (!(await mayCreate(io, creation))) return open(undefined);
+  } else if (!(await mayCreate(io, creation))) return open();
   io.stderr.write(`Generated a key for the encrypted file: ${createVaultKey(io)}
 `);
-  return open(userVaultKey(io.env, secrets));
+  return open();
 }
 
 async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {

@@ -1,12 +1,6 @@
 import { resolve } from "node:path";
 import type { GatewayConfiguration } from "@wirescope/gateway/internal";
-import {
-  evaluateTrust,
-  type OAuthSettings,
-  type SandboxSettings,
-  type SecretRegistry,
-  type TrustDecision,
-} from "@wirescope/tool-server";
+import type { OAuthSettings, SandboxSettings, SecretRegistry, TrustDecision } from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import {
   type Entry,
@@ -15,18 +9,17 @@ import {
   readConfiguration,
   type Variables,
 } from "@wirescope/tool-server/config";
-import { inputPrefix, usesOAuth } from "@wirescope/tool-server/internal";
+import { inputPrefix, readVariables, sandboxSettings, usesOAuth } from "@wirescope/tool-server/internal";
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
-import { approvalsOf, createTrustAsker, policyOf } from "../tool-server/ask-for-trust.js";
+import { createTrustAsker, trustFor } from "../tool-server/ask-for-trust.js";
 import { isGatewayEntry } from "../tool-server/gateway-entry.js";
 import { openInputValues, usesInputs } from "../tool-server/input-values.js";
-import { assertReadable, lostEntries, readable, readVariables } from "../tool-server/loaded-configuration.js";
+import { assertReadable, lostEntries, readable } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
-import { sandboxSettings } from "../tool-server/sandbox-settings.js";
 import type { ServerCommands, ToDo } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
 
@@ -68,10 +61,10 @@ export function createConfigurationReader(
     if (isNeeded) oauth ??= openOAuth(values, io, secrets, loginCommand, variables);
     return oauth ?? Promise.resolve({ vault: createMemoryVault() });
   };
-  const store = approvalsOf(io);
+  const trust = trustFor(io, values.trust);
   const tokenFile = values["token-file"];
-  const sandbox = sandboxSettings(io, tokenFile === undefined ? [] : [resolve(tokenFile)], onNoSandbox);
-  const mode = values.trust ? "flag" : "approval";
+  const hidden = tokenFile === undefined ? [] : [resolve(tokenFile)];
+  const sandbox = { ...sandboxSettings(io.env, trust, hidden), onMissing: onceEach(onNoSandbox) };
   let isFirst = true;
   const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
   let last: readonly GatewayConfiguration[] = [];
@@ -101,10 +94,8 @@ export function createConfigurationReader(
           assertReadable(parsed, file);
           const configuration = { ...parsed, entries: parsed.entries.filter((entry) => !isGatewayEntry(entry)) };
           const pluginRoot = pluginRootOf(file);
-          const evaluate = async (entry: Entry, known: Variables): Promise<TrustDecision> => {
-            const policy = await policyOf(io);
-            return evaluateTrust({ entry, configurationPath: file, pluginRoot, variables: known, store, mode, policy });
-          };
+          const evaluate = (entry: Entry, known: Variables): Promise<TrustDecision> =>
+            trust.evaluate({ entry, configurationPath: file, pluginRoot, variables: known });
           const all: Record<string, string | undefined> = { ...variables, ...extra };
           const withInputs = configuration.entries.filter((entry) => !entry.isDisabled && usesInputs(entry));
           const { vault, profile = "default" } = await oauthOf(withInputs.length > 0, variables);
@@ -126,7 +117,7 @@ export function createConfigurationReader(
             assertTrusted: createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust }),
             trust: {
               evaluate: (entry) => evaluate(entry, all),
-              approve: (subject) => store.approve(subject),
+              approve: (subject) => trust.approve(subject),
             },
             ca: readPem(values.ca, "--ca"),
             sandbox,
@@ -138,6 +129,16 @@ export function createConfigurationReader(
       ignoredLines = findings.filter(({ severity }) => severity === "error");
       return last;
     },
+  };
+}
+
+/** Reports each reason once for servers, and once for helpers. */
+function onceEach(report: SandboxSettings["onMissing"]): SandboxSettings["onMissing"] {
+  const reported = new Set<string>();
+  return (reason, program) => {
+    const key = `${program} ${reason}`;
+    if (!reported.has(key)) report?.(reason, program);
+    reported.add(key);
   };
 }
 

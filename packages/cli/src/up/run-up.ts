@@ -8,6 +8,7 @@ import { runGateway } from "@wirescope/gateway/internal/gateway";
 import { createPageAccess, type PageAccess } from "@wirescope/gateway/internal/page";
 import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { findConfigurationFile } from "@wirescope/tool-server/config";
+import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Demo } from "../demo/demo.js";
 import { announceGateway, gatewayFile } from "../gateway-file.js";
@@ -18,7 +19,6 @@ import { createScreen } from "../output/screen.js";
 import { pageFolder } from "../page-folder.js";
 import { startTelemetry } from "../telemetry/telemetry.js";
 import { approvalsOf } from "../tool-server/ask-for-trust.js";
-import { fileOf } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
 import { version } from "../version.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
@@ -266,7 +266,7 @@ async function serve(
 
 /** The named files; else that of the project, and those that the settings refer to. */
 async function filesOf(values: OptionValues<typeof upOptions>, io: Io): Promise<string[]> {
-  if (values.config.length > 0) return Promise.all(values.config.map(fileOf));
+  if (values.config.length > 0) return Promise.all(values.config.map(configurationFileAt));
   const own = await findConfigurationFile(process.cwd()).catch((error: unknown) => {
     if (ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) return undefined;
     throw error;

@@ -1,20 +1,20 @@
 import { relative, resolve } from "node:path";
-import { channelPrefix, evaluateTrust, type SecretRegistry, type ToolServerError } from "@wirescope/tool-server";
+import { channelPrefix, type SecretRegistry, type ToolServerError } from "@wirescope/tool-server";
 import type { Configuration, Variables } from "@wirescope/tool-server/config";
+import { readVariables, sandboxSettings } from "@wirescope/tool-server/internal";
 import { type Explanation, explainServer } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 import { parseDuration } from "../option-values.js";
 import type { OptionValues } from "../options.js";
 import { type AdHocServer, reportStart } from "../tool-server/ad-hoc-server.js";
-import { approvalsOf, policyOf } from "../tool-server/ask-for-trust.js";
+import { trustFor } from "../tool-server/ask-for-trust.js";
 import { printDebug } from "../tool-server/debug-printer.js";
 import { storedInputs } from "../tool-server/input-values.js";
-import { loadConfiguration, readable, readVariables, reportEnvFindings } from "../tool-server/loaded-configuration.js";
+import { loadConfiguration, readable, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { redactingIo } from "../tool-server/redaction.js";
-import { sandboxSettings } from "../tool-server/sandbox-settings.js";
 import type { serverOptions } from "../tool-server/server-options.js";
 import { version } from "../version.js";
 
@@ -63,8 +63,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
   if (values.adHoc !== undefined) reportStart(values.adHoc, safeIo);
   const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
   const overrides = readOAuthFile(io, variables);
-  const store = approvalsOf(io);
-  const mode = values.trust ? "flag" : "approval";
+  const trust = trustFor(io, values.trust);
   const profile = values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined);
   const inputsOf = async (server: string): Promise<Variables> => {
     const entry = configuration.entries.find(({ name }) => name === server);
@@ -90,17 +89,16 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
         pluginRoot,
         secrets,
         ca,
-        sandbox: sandboxSettings(io),
+        sandbox: sandboxSettings(io.env, trust),
         responseMs,
         totalMs: responseMs === undefined ? undefined : responsesPerDiagnosis * responseMs,
         allowInsecureLoopback: values["allow-insecure-loopback"],
         commandArguments: configurationArguments(values),
         signInArguments: signInArguments(values),
         settings: { info: { name: "wirescope", version: version() } },
-        async evaluateTrust(entry) {
+        evaluateTrust(entry) {
           io.protect?.();
-          const policy = await policyOf(io);
-          return evaluateTrust({ entry, configurationPath: file, pluginRoot, variables: known, store, policy, mode });
+          return trust.evaluate({ entry, configurationPath: file, pluginRoot, variables: known });
         },
         oauth: {
           profile,

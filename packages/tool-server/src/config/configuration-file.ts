@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { access, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { ToolServerError } from "../errors.js";
 import { readBoundedFile } from "../files/bounded-file.js";
@@ -81,4 +81,13 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** The configuration file that a path names: itself, or the usual one of a folder. */
+export async function configurationFileAt(path: string): Promise<string> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isFolder ? join(resolve(path), configurationFileName) : resolve(path);
 }

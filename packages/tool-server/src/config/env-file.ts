@@ -4,7 +4,7 @@ import type { SecretRegistry } from "../secrets/redactor.js";
 import { isReserved } from "./check-variables.js";
 import { readConfigurationFile } from "./configuration-file.js";
 import type { Finding } from "./finding.js";
-import type { ResolvedEntry } from "./substitute-entry.js";
+import type { ResolvedEntry, Variables } from "./substitute-entry.js";
 
 /** A shorter value, such as "test", is an ordinary word too often. */
 const minSecretLength = 8;
@@ -113,4 +113,16 @@ function closing(text: string, from: number, quote: string): number {
     else if (text[index] === quote) return index;
   }
   return -1;
+}
+
+/** The variables of the environment, over those of the files; and what is wrong with the files. */
+export async function readVariables(
+  files: readonly string[],
+  environment: Variables,
+): Promise<{ readonly variables: Variables; readonly findings: readonly Finding[] }> {
+  const read = await Promise.all(files.map(async (file) => parseEnvFile(await readConfigurationFile(file), file)));
+  return {
+    variables: Object.assign({}, ...read.map(({ variables }) => variables), environment),
+    findings: read.flatMap(({ findings }) => findings),
+  };
 }

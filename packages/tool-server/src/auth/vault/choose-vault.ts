@@ -130,6 +130,9 @@ export function userVaultKey(environment: Environment, secrets: SecretRegistry):
   return existsSync(path) ? keyFromFile(path, { secrets }) : undefined;
 }
 
+/** The names of the vaults that a user can choose. */
+export const vaultKinds: readonly (VaultKind | "auto")[] = ["auto", "keychain", "file", "memory"];
+
 /** Opens the vault of the user, where `wirescope login` stores tokens. It generates no key. */
 export function openUserVault(
   kind: VaultKind | "auto",
