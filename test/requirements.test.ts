@@ -49,7 +49,7 @@ test("defines every requirement that a test names", () => {
   const unknown = [...tests].flatMap(([path, { mentioned }]) =>
     [...mentioned].filter((id) => !requirements.includes(id)).map((id) => `${path}: ${id}`),
   );
-  expect(unknown, "These ids stand in no table of docs/requirements").toEqual([]);
+  expect(unknown, "These ids are in no table of docs/requirements").toEqual([]);
 });
 
 describe("citations", () => {

@@ -20,7 +20,7 @@ export function formsOfSecret(secret: string): readonly string[] {
   return [...new Set(forms)];
 }
 
-/** What stands of a secret in base64, whatever stands before and after it. */
+/** The part of a secret in base64 that does not depend on what precedes and follows it. */
 function base64Of(secret: string): string[] {
   const alone = Buffer.from(secret).toString("base64").replace(/=+$/, "");
   const inside = ["", "a", "ab"].map((before) => {

@@ -1,6 +1,6 @@
 /**
  * Failures that people reported of the clients they use, by their numbers: each is held against a server that misbehaves so.
- * Those of OAuth stand in `packages/tool-server/src/auth/oauth`, those of storage beside the vaults.
+ * Those of OAuth are in `packages/tool-server/src/auth/oauth`, those of storage next to the vaults.
  */
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -206,7 +206,7 @@ test("does not treat sessions as idle whose requests have arrived, even if this 
   const statuses = () => clients.flatMap((client) => client.statuses);
   await expect.poll(() => statuses().length, patience).toBe(40);
   for (const { ping } of clients) ping();
-  // The whole event loop stands still, so the requests wait in the kernel.
+  // The whole event loop is blocked, so the requests wait in the kernel.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100);
   await expect.poll(() => statuses().length, patience).toBe(80);
   expect(new Set(statuses())).toEqual(new Set(["200"]));

@@ -6,7 +6,7 @@ import type { ProcessExit } from "./process/process-outcome.js";
 export type ToolServerErrorCode =
   /** The configuration file cannot be read: it is not there, not allowed, too large, or not UTF-8. */
   | "CONFIGURATION_UNREADABLE"
-  /** A variable that an entry refers to is unset, or its value cannot stand where it is used. */
+  /** A variable that an entry refers to is unset, or its value is invalid where it is used. */
   | "VARIABLE_UNUSABLE"
   /** A header of a credential cannot be sent: its name or its value is not one of a header. */
   | "CREDENTIAL_UNUSABLE"

@@ -58,7 +58,7 @@ export function createSocketCorrector(
     for (const { socketId } of socketRef) if (parents.size < maxParents) parents.set(socketId, parent);
   }
 
-  /** A socket that is read by its id alone has a parent too; all channels are read once to find it. */
+  /** A socket that is read only by its id has a parent too; all channels are read once to find it. */
   async function findParent(socketId: bigint): Promise<SocketParent | undefined> {
     if (!parents.has(socketId)) {
       channelsRead ??= readChannels();

@@ -62,7 +62,7 @@ export function isLocal(target: Target): boolean {
 function parseUnix(text: string, rest: string): UnixTarget {
   let path = rest;
   if (rest.startsWith("//")) {
-    // As in a url, an authority would stand between the second and the third slash.
+    // As in a url, an authority would be between the second and the third slash.
     path = rest.slice(2);
     if (!path.startsWith("/")) throw invalid(text, "after unix:// comes an absolute path, with a third slash");
   }

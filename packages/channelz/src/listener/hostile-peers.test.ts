@@ -135,7 +135,7 @@ test("[CZ-D-LISTEN-1] serves a peer that sent its request in time, even if this 
   await eventually(() => listener.stats().connectionsOpen === 1);
   const response = readToEnd(socket);
   socket.write("GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-  // The whole event loop stands still, so the bytes wait in the kernel.
+  // The whole event loop is blocked, so the bytes wait in the kernel.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   expect(await response).toMatch(/^HTTP\/1\.1 404 /);
   expect(listener.stats().connectionsTimedOut).toBe(0);

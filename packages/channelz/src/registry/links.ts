@@ -94,7 +94,7 @@ function mixedChildren(
   );
 }
 
-/** Whether `sought` is `from` or stands somewhere below it. */
+/** Whether `sought` is `from` or is somewhere below it. */
 function reaches(from: ChannelRecord, sought: ChannelRecord): boolean {
   if (from.channels === undefined && from.subchannels === undefined) return from === sought;
   const seen = new Set([from]);

@@ -75,7 +75,7 @@ export class OrderedTable<T extends { readonly id: number }> {
     }
   }
 
-  /** The block in which an item with this id stands or would stand. */
+  /** The block that contains an item with this id, or would contain it. */
   #blockOf(id: number): number {
     const firstIds = this.#firstIds;
     let low = 0;
@@ -132,7 +132,7 @@ export class OrderedTable<T extends { readonly id: number }> {
 /** A run of items. What is removed leaves its id in its place: nothing moves, and the run can be searched as before. */
 class Block<T extends { readonly id: number }> {
   readonly places: (T | number)[] = [];
-  /** How many places are taken, the last of them by an item. What lies behind means nothing. */
+  /** How many places are taken, the last of them by an item. Later places are unused. */
   end = 0;
   /** How many items there are. */
   count = 0;

@@ -1,6 +1,6 @@
 import type { Address } from "../gen/rpc/channelz/v1/channelz_pb.js";
 
-/** An address as people write it: `127.0.0.1:80`, `[::1]:80`, `unix:/path`; `-` where the peer gave none. */
+/** An address as people write it: `127.0.0.1:80`, `[::1]:80`, `unix:/path`; `-` if the peer gave none. */
 export function formatAddress(address: Address | undefined): string {
   switch (address?.address.case) {
     case "tcpipAddress": {

@@ -25,7 +25,7 @@ test("formats a time as relative and absolute", () => {
 
 test("[CZ-D-TIME-1] shows the zero times of some peers as never", () => {
   const at = (seconds: bigint) => create(TimestampSchema, { seconds });
-  // Absent, 1970, the year 1, and a number that is no time.
+  // Absent, 1970, the year 1, and a number that is not a time.
   for (const timestamp of [undefined, at(0n), at(-62_135_596_800n), at(2n ** 62n)]) {
     expect(formatTime(timeOf(timestamp), now)).toBe("never");
   }

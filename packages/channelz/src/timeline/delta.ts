@@ -92,7 +92,7 @@ export function sameObject(a: SnapshotObject, b: SnapshotObject): boolean {
   );
 }
 
-/** The change of an object that is not the same any more. */
+/** The change of an object that differs now. */
 export function describeChange(before: SnapshotObject, after: SnapshotObject): ObjectChange {
   // An object that could not be read has no counters, which is not a restart.
   const isCounted = before.message !== undefined && after.message !== undefined;

@@ -83,10 +83,10 @@ export function decodeObject(message: SnapshotObjectMessage, origins: readonly O
   if (origin === undefined || object.case === undefined)
     throw new TypeError("A timeline has an object without origin.");
   const unreadable = message.unreadable === "" ? undefined : message.unreadable;
-  const facts = { origin, isTop, acceptedSockets, unreadable };
-  const described = createObject({ ...facts, kind: object.case, message: object.value } as ObjectParts);
+  const parts = { origin, isTop, acceptedSockets, unreadable };
+  const described = createObject({ ...parts, kind: object.case, message: object.value } as ObjectParts);
   if (!onlyRef) return described;
-  return createObject({ ...facts, kind: object.case, id: described.id, name: described.name });
+  return createObject({ ...parts, kind: object.case, id: described.id, name: described.name });
 }
 
 function onlyRef({ kind, id, name }: SnapshotObject): NonNullable<SnapshotObject["message"]> {

@@ -40,7 +40,7 @@ export function* snapshotsOf(run: FrameRun): Generator<Snapshot, void, undefined
 export interface RunReader {
   /** The newest snapshot of the run that is not later. Throws a TypeError if the run has none. */
   read(run: FrameRun, timeMs: number): Snapshot;
-  /** Keeps nothing of a run any more. */
+  /** Drops everything that is kept of a run. */
   forget(run: FrameRun | undefined): void;
 }
 

@@ -7,7 +7,7 @@ const maxDepth = 32;
 
 /**
  * Whether encoded bytes decode to at most so many messages and list items. An empty message needs two bytes here and a hundred
- * in memory, so the number of bytes alone is no bound. Counts without decoding. False also for bytes that are malformed.
+ * in memory, so the number of bytes does not bound it. Counts without decoding. False also for bytes that are malformed.
  */
 export function hasAtMostMessages(schema: DescMessage, bytes: Uint8Array, max: number): boolean {
   if (bytes.length <= harmlessBytes) return true;

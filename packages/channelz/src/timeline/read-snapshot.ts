@@ -112,10 +112,10 @@ function* objectsOf(
 
   for (const kind of ["channel", "subchannel"] as const) {
     for (const { id, depth, object, unreadable } of inventory[kind].values()) {
-      const facts = { origin, id, isTop: depth === 0 };
+      const common = { origin, id, isTop: depth === 0 };
       if (object === undefined) {
-        yield createObject({ ...facts, kind, name: nameOf(kind, id), unreadable: messageOf(unreadable) });
-      } else yield bounded({ ...facts, kind, message: object } as ObjectParts & { readonly id: bigint });
+        yield createObject({ ...common, kind, name: nameOf(kind, id), unreadable: messageOf(unreadable) });
+      } else yield bounded({ ...common, kind, message: object } as ObjectParts & { readonly id: bigint });
     }
   }
   for (const { server, sockets, unreadable } of inventory.servers) {
@@ -131,10 +131,10 @@ function* objectsOf(
     });
   }
   for (const [id, found] of inventory.sockets) {
-    const facts = { kind: "socket", id, origin } as const;
+    const common = { kind: "socket", id, origin } as const;
     if (found === undefined || "unreadable" in found) {
-      yield createObject({ ...facts, name: nameOf("socket", id), unreadable: messageOf(found?.unreadable) });
-    } else yield bounded({ ...facts, message: found });
+      yield createObject({ ...common, name: nameOf("socket", id), unreadable: messageOf(found?.unreadable) });
+    } else yield bounded({ ...common, message: found });
   }
 }
 

@@ -29,11 +29,11 @@ export interface ConfiguredServers extends AsyncDisposable {
   readonly file: string;
   readonly entries: readonly Entry[];
   readonly secrets: SecretRegistry;
-  /** The connection to a server. Asks for trust where that is needed. */
+  /** The connection to a server. Asks for trust if that is needed. */
   open(name: string): Promise<Connection>;
   /** The OAuth session of the server; undefined if its entry has another credential. */
   oauth(name: string): Promise<OAuthSession | undefined>;
-  /** Where tokens rest. */
+  /** Token storage. */
   readonly vault: Vault;
   /** The servers that a command is about: the named one, or all. */
   namesOf(name: string | undefined): readonly string[];
@@ -68,7 +68,7 @@ export async function openConfiguredServers(
   const overrides = readOAuthFile(io, variables);
   const ca = readPem(values.ca, "--ca");
   const idleTimeoutMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
-  // A keychain may ask a person, or take its time: where nobody signs in it is left alone.
+  // A keychain may ask a person, or be slow, so it is opened only if a server needs it.
   const needsInputs = configuration.entries.some(usesInputs);
   const needsVault = needsInputs || configuration.entries.some(usesOAuth);
   const creation = needsInputs && asksPerson && keyCreation === "never" ? "ask" : keyCreation;
@@ -115,7 +115,7 @@ export async function openConfiguredServers(
     // A timeout that the user gives also applies before the first response.
     connectTimeoutMs: idleTimeoutMs,
   });
-  // Entries that cannot be understood fail as the others do, and are not passed over.
+  // Entries that cannot be understood fail as the others do, and are not skipped.
   const lost = lostEntries(configuration).map(({ server }) => server);
   const used = configuration.entries.filter(({ isDisabled }) => !isDisabled);
   const all = [...used.map((entry) => entry.name), ...lost];

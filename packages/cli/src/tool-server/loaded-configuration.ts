@@ -104,7 +104,7 @@ export function lostEntries({ entries, findings }: Configuration): readonly (Fin
   });
 }
 
-/** Says which lines of environment files are passed over, and why: what they should have set is missing elsewhere. */
+/** Reports the lines of environment files that are ignored, and why: the variables that they should have set are missing later. */
 export function reportEnvFindings(findings: readonly Finding[], { stderr }: Pick<Io, "stderr">): void {
   for (const { severity, file = "", line, column, message, fix } of findings) {
     if (severity !== "error") continue;

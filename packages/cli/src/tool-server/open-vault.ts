@@ -11,7 +11,7 @@ import { UsageError } from "../usage-error.js";
 export type KeyCreation = "never" | "ask" | "always";
 
 /**
- * The vault that the option or the environment names, else the best that can be had. If that would be one in memory for lack of a key, a
+ * The vault that the option or the environment names, else the best that is available. If that would be in memory because there is no key, a
  * key is generated as `creation` says. Throws a UsageError for an unknown kind.
  */
 export async function openVault(

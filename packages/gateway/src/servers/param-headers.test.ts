@@ -66,7 +66,7 @@ describe("headers and arguments", () => {
     (text) => {
       const [header = ""] = Object.values(buildParamHeaders(declared, { region: text }));
       expect(header).toMatch(/^[\x20-\x7e]*$/);
-      // What stands around a value is lost on the way.
+      // Whitespace around a value is lost on the way.
       expect(header).toBe(header.trim());
       expect(decodeHeaderText(header)).toBe(text);
     },

@@ -15,7 +15,7 @@ import type { StreamCounters } from "./stream-tracker.js";
 
 /** What a client's session is shown as. */
 export interface FollowedSession extends SessionTarget {
-  /** Under which it stands. */
+  /** Its parent. */
   readonly channel: ChannelHandle;
   /** Whether its streams count as the channel's calls. False if another instrument, which knows what a call is, counts them. */
   readonly countsCalls: boolean;

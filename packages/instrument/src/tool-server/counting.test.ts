@@ -60,7 +60,7 @@ function take(world: World, [kind, verb, index]: Step): ConnectionInfo | Transpo
   return subject;
 }
 
-/** How the names of the world's objects stand in the registry. */
+/** The names of the objects under test in the registry. */
 function nameOf(info: ConnectionInfo | TransportInfo | SocketInfo): string {
   if ("transport" in info) return info.kind === "child" ? `pid ${info.pid} node` : "";
   return "connection" in info ? info.target : info.name;

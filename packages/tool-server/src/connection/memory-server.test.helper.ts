@@ -147,7 +147,7 @@ export function transportFailure(code: ToolServerError["code"], wasSent: boolean
   return new ToolServerError(code, { problem: `It is a ${code}.`, advice: "" }, { details: { wasSent } });
 }
 
-/** A server in this process and a connection to it, at a clock that stands still. */
+/** A server in this process and a connection to it, with a clock that does not advance. */
 export interface MemoryConnection {
   readonly server: MemoryServer;
   readonly clock: FakeClock;

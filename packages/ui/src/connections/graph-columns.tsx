@@ -15,7 +15,7 @@ export function GraphColumns({ columns, nodes, view }: GraphColumnsProps): VNode
   return (
     <div class="graph-columns" aria-hidden="true">
       {[...columns]
-        // From far away there is no space for titles.
+        // When zoomed out, there is no space for titles.
         .filter(([number, { width }]) => used.has(number) && width * view.scale > 60)
         .map(([number, { title, x, width }]) => (
           <span

@@ -141,7 +141,7 @@ export function GraphView({ shown, selected, onOpen, onArrange }: GraphViewProps
   );
 }
 
-/** From far away nodes are no elements, so the one below the pointer is looked up. */
+/** When zoomed out, nodes are not elements, so the one below the pointer is looked up. */
 function nodeAt(event: PointerEvent, view: Viewport, boxes: ReadonlyMap<string, Box>): string | undefined {
   const frame = (event.currentTarget as Element).getBoundingClientRect();
   const x = (event.clientX - frame.left - view.x) / view.scale;

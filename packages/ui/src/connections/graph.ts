@@ -12,7 +12,7 @@ import {
 } from "../object-words/index.js";
 import { groupBy } from "./group-by.js";
 
-/** What a node is. Processes and remote addresses are no objects of Channelz. */
+/** What a node is. Processes and remote addresses are not Channelz objects. */
 export type NodeKind = SnapshotObject["kind"] | "process" | "address";
 
 /** A box of the graph. */

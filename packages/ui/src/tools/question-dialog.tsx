@@ -44,7 +44,7 @@ function Question({ question }: { readonly question: PendingQuestion }): VNode {
   return question.params.mode === "url" ? <UrlDialog question={question} /> : <FormDialog question={question} />;
 }
 
-/** Closing a dialog is no response: the question stays open until the person responds or cancels the run. */
+/** Closing a dialog does not respond: the question stays open until the person responds or cancels the run. */
 function close(question: PendingQuestion): void {
   closed.value = new Set([...closed.peek(), question.id]);
 }

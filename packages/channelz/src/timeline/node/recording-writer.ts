@@ -42,7 +42,7 @@ export interface RecordingWriter {
 }
 
 /**
- * Creates a recording, readable by the user alone. Throws the error of the file system if that fails, with the code EEXIST if the
+ * Creates a recording, readable only by the user. Throws the error of the file system if that fails, with the code EEXIST if the
  * file exists, and a TypeError if the file to continue is not a recording.
  */
 export function createRecording(path: string, options: RecordingOptions = {}): RecordingWriter {

@@ -156,7 +156,7 @@ describe("a recording", () => {
     expect(read(path).length).toBeGreaterThanOrEqual(taken.length - 1);
   });
 
-  test("makes the file readable by the user alone, and replaces no other file", () => {
+  test("makes the file readable only by the user, and replaces no other file", () => {
     const path = record(seconds);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(() => createRecording(path)).toThrow(expect.objectContaining({ code: "EEXIST" }));

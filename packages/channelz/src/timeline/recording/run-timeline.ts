@@ -13,7 +13,7 @@ export interface LazyRun {
   load(): FrameRun;
 }
 
-/** The longest run that is read, decompressed. */
+/** The maximum size of a run that is read, decompressed. */
 export const maxRunBytes: number = 2 ** 28;
 
 /** A moment with more messages than this is not decoded. */

@@ -110,7 +110,7 @@ test.each([
   expect(result).toEqual({ headers: { "X-Key": "key-1" }, expiresAt: until });
 });
 
-test("[TS-D-HELPER-8] sends headers that are named headers and expiresAt, because a header is a string", async () => {
+test("[TS-HELPER-3, TS-D-HELPER-8] sends headers that are named headers and expiresAt, because a header is a string", async () => {
   const { result } = await run(`echo '{"headers": "a", "expiresAt": "b"}'`);
   expect(result).toEqual({ headers: { headers: "a", expiresAt: "b" }, expiresAt: undefined });
 });

@@ -31,7 +31,7 @@ export function fingerprintOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** In which files of a folder one of these texts stands, as it is, in base64 or in hexadecimal. */
+/** The files of a folder that contain one of these strings, as it is, in base64 or in hexadecimal. */
 export async function filesWith(folder: string, ...texts: readonly string[]): Promise<string[]> {
   const needles = texts.flatMap((text) => {
     // Of the base64 of a longer text, the middle is the same at one of three offsets.

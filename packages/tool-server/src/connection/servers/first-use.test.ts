@@ -95,7 +95,7 @@ test("looks settings of a server up by its name and its url", async () => {
 
 test("[TS-D-OAUTH-6] follows the sign-in and the sign-out of another process without waiting for the next attempt", async () => {
   const world = await createOAuthWorld();
-  // No attempt is due for as long as this clock stands still.
+  // No attempt is due while this clock does not advance.
   const connection = await serversOf(world, {}, createFakeClock(Date.now()), true).open("notes");
   await expect(connection.connect()).rejects.toMatchObject({ code: "SIGN_IN_NEEDED" });
   const other = await serversOf(world, {}).oauth("notes");

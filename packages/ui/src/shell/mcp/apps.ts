@@ -12,12 +12,12 @@ export interface AppDocument {
   readonly origins: readonly (readonly [directive: "connect" | "resource" | "frame", origin: string])[];
 }
 
-/** Reads an app. Rejects if the resource is no HTML, or too large. */
+/** Reads an app. Rejects if the resource is not HTML, or too large. */
 export async function readApp(uri: string, signal: AbortSignal): Promise<AppDocument> {
   const { contents } = await gatewayClient.request("resources/read", { uri }, { signal });
   const { text, blob, mimeType, _meta } = objectOf(Array.isArray(contents) ? contents[0] : undefined);
   if (typeof mimeType !== "string" || !mimeType.startsWith("text/html")) {
-    throw new Error(`The app cannot be shown: ${uri} is no HTML document.`);
+    throw new Error(`The app cannot be shown: ${uri} is not an HTML document.`);
   }
   const html = typeof text === "string" ? text : typeof blob === "string" ? decodeBase64(blob) : "";
   if (html.length > maxLength) throw new Error(`The app cannot be shown: ${uri} is too large.`);

@@ -137,7 +137,7 @@ function resultOf(message: RpcObject | undefined, status: number): RpcObject {
   if (typeof text === "string") {
     throw new McpError(text, { data, ...(typeof code === "number" ? { code } : {}) });
   }
-  if (status === 401) throw new McpError("This page has no access any more. Run `wirescope page` for a new link.");
+  if (status === 401) throw new McpError("This page no longer has access. Run `wirescope page` for a new link.");
   if (status < 300) throw new McpError("The connection ended before the response arrived.");
   throw new McpError(`The gateway responded with status ${status}.`);
 }

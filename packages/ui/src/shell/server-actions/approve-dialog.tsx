@@ -16,7 +16,7 @@ export function ApproveDialog({ server, onClose }: { readonly server: string; re
     try {
       await actions.approve(server, approval?.fingerprint ?? "");
     } catch (reason) {
-      // It may not be the same any more: a person must see the new text before the next try.
+      // It may have changed: a person must see the new text before the next try.
       await load();
       throw reason;
     }

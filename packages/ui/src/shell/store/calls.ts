@@ -117,7 +117,7 @@ export interface CallDetail extends CallRow {
   readonly message: Call;
 }
 
-/** Reads one call. Rejects with a ConnectError if it is not kept any more. */
+/** Reads one call. Rejects with a ConnectError if it is no longer kept. */
 export async function readCall(id: string, signal?: AbortSignal): Promise<CallDetail> {
   const { call } = await callClient.getCall({ id }, signal === undefined ? {} : { signal });
   if (call === undefined) throw new Error("The gateway returned no call.");

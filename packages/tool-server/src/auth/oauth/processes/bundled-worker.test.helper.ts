@@ -28,7 +28,7 @@ export interface Worker {
 
 export async function bundleWorker(): Promise<WorkerProgram> {
   const folder = await mkdtemp(join(tmpdir(), "wirescope-oauth-worker-"));
-  // The bundle lies where no dependencies are.
+  // The folder of the bundle has no dependencies.
   await symlink(
     join(createRequire(import.meta.url).resolve("jose/package.json"), "../.."),
     join(folder, "node_modules"),
