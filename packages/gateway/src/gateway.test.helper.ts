@@ -5,8 +5,9 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { parseConfiguration } from "@wirescope/tool-server/config";
 import { onTestFinished } from "vitest";
 import type { GatewayEvent } from "./events.js";
-import { type Gateway, runGateway } from "./gateway.js";
+import type { Gateway } from "./gateway.js";
 import type { GatewayOptions } from "./gateway-options.js";
+import { runGateway } from "./run-gateway.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 
 export interface TestGateway {

@@ -3,8 +3,8 @@ import { createRegistry } from "@wirescope/channelz";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { runGateway } from "./gateway.js";
 import { configurationOf, connect, patience, post, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { runGateway } from "./run-gateway.js";
 import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
 describe("close", () => {

@@ -1,8 +1,9 @@
 import { createSecretRegistry, type LoadToolServersOptions, type SecretRegistry } from "@wirescope/tool-server";
 import type { Configuration, Finding } from "@wirescope/tool-server/config";
 import { type LoadedToolServers, loadToolServers, usesOAuth } from "@wirescope/tool-server/internal";
-import { type Gateway, runGateway } from "./gateway.js";
+import type { Gateway } from "./gateway.js";
 import type { GatewayOptions } from "./gateway-options.js";
+import { runGateway } from "./run-gateway.js";
 import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 
 /** Which servers a gateway offers, and where it listens. The defaults are those of `wirescope up`. */

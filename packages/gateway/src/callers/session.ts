@@ -15,7 +15,7 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { CallSession, ClientAccount, ClientCall, RequestHeaders, WatchedResource } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
-import type { Hub } from "../dispatch/hub.js";
+import type { MergedServer } from "../dispatch/merged-server.js";
 import type { EventHandlers } from "../events.js";
 import { hasExtensions, isExtensionNotification } from "../extension-messages.js";
 import type { Outlet } from "./outlet.js";
@@ -31,7 +31,7 @@ export interface SessionInit {
   readonly capabilities: RpcObject;
   readonly dispatch: Dispatch;
   /** Forwards a notification of an extension to the servers that it concerns. */
-  readonly forwardNotification: Hub["notify"];
+  readonly forwardNotification: MergedServer["notify"];
   /** Milliseconds for the client to respond to a question. */
   readonly inputMs: number;
   /** The log level that the client set has changed. */

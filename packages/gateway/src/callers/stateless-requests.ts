@@ -15,7 +15,7 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { ClientAccount, RequestHeaders } from "../client-call.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
-import { type Hub, methodNotFound } from "../dispatch/hub.js";
+import { type MergedServer, methodNotFound } from "../dispatch/merged-server.js";
 import type { Outlet } from "./outlet.js";
 import type { ParkedCalls } from "./parked-calls.js";
 import { type InputRequests, StatelessCall } from "./stateless-call.js";
@@ -34,7 +34,7 @@ export interface StatelessRequest {
 }
 
 export interface StatelessRequestsOptions {
-  readonly hub: Hub;
+  readonly merged: MergedServer;
   readonly dispatch: Dispatch;
   readonly parked: ParkedCalls;
   readonly onDefect: (error: unknown) => void;
@@ -58,7 +58,7 @@ const parkedPrefix = "p.";
 const serverPrefix = "u.";
 
 export function createStatelessRequests(options: StatelessRequestsOptions): StatelessRequests {
-  const { hub, dispatch, parked, onDefect } = options;
+  const { merged, dispatch, parked, onDefect } = options;
   const callOf = ({ request, envelope, account, headers }: StatelessRequest): StatelessCall => {
     const { id, method, params } = request;
     const subject = subjectOf(request);
@@ -98,10 +98,10 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
         inputRequests: end.questions,
         requestState: `${parkedPrefix}${state}`,
       };
-      outlet.respond({ jsonrpc: "2.0", id, result: stamped(result, hub) }, 200);
+      outlet.respond({ jsonrpc: "2.0", id, result: stamped(result, merged) }, 200);
     } else if (call.isCancelledByCaller) outlet.end();
     else if (end.fault !== undefined) outlet.respond({ jsonrpc: "2.0", id, error: end.fault }, end.status);
-    else outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, end.result, hub) }, 200);
+    else outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, end.result, merged) }, 200);
   };
 
   return {
@@ -109,12 +109,12 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
       const { request } = received;
       const { method, id, params } = request;
       if (method === "server/discover") {
-        outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, discover(hub), hub) }, 200);
+        outlet.respond({ jsonrpc: "2.0", id, result: modernResult(method, discover(merged), merged) }, 200);
         return () => {};
       }
       let call: StatelessCall;
       try {
-        if (!hub.mayHave(method, "modern")) throw methodNotFound(method);
+        if (!merged.mayHave(method, "modern")) throw methodNotFound(method);
         call = callOf(received);
       } catch (error) {
         const status = error instanceof RpcError ? error.status : 200;
@@ -144,21 +144,21 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
 }
 
 /** The result of `server/discover`. */
-function discover(hub: Hub): RpcObject {
+function discover(merged: MergedServer): RpcObject {
   return {
     supportedVersions: [...modernVersions],
-    capabilities: hub.capabilities("modern"),
-    instructions: hub.instructions(),
+    capabilities: merged.capabilities("modern"),
+    instructions: merged.instructions(),
   };
 }
 
 /** A result in the form that modern clients expect. */
-function modernResult(method: string, result: RpcObject, hub: Hub): RpcObject {
+function modernResult(method: string, result: RpcObject, merged: MergedServer): RpcObject {
   if (result.resultType === "input_required") {
     const { requestState } = result;
     return stamped(
       typeof requestState === "string" ? { ...result, requestState: `${serverPrefix}${requestState}` } : result,
-      hub,
+      merged,
     );
   }
   const meta = isObject(result._meta) ? result._meta : undefined;
@@ -170,13 +170,13 @@ function modernResult(method: string, result: RpcObject, hub: Hub): RpcObject {
     if (!(Number.isSafeInteger(whole.ttlMs) && Number(whole.ttlMs) >= 0)) whole.ttlMs = 0;
     if (whole.cacheScope !== "public" && whole.cacheScope !== "private") whole.cacheScope = "private";
   }
-  if (meta === undefined) whole._meta = { [metaKeys.serverInfo]: hub.info };
-  else if (!(metaKeys.serverInfo in meta)) whole._meta = { ...meta, [metaKeys.serverInfo]: hub.info };
+  if (meta === undefined) whole._meta = { [metaKeys.serverInfo]: merged.info };
+  else if (!(metaKeys.serverInfo in meta)) whole._meta = { ...meta, [metaKeys.serverInfo]: merged.info };
   return whole;
 }
 
 /** Adds the server info if it is missing. */
-function stamped(result: RpcObject, { info }: Hub): RpcObject {
+function stamped(result: RpcObject, { info }: MergedServer): RpcObject {
   const meta = isObject(result._meta) ? result._meta : {};
   return metaKeys.serverInfo in meta ? result : { ...result, _meta: { ...meta, [metaKeys.serverInfo]: info } };
 }

@@ -8,7 +8,7 @@ import {
   type RpcRequest,
   rpcCodes,
 } from "@wirescope/tool-server/internal";
-import type { Hub } from "../dispatch/hub.js";
+import type { MergedServer } from "../dispatch/merged-server.js";
 import { maxUriLength, type ResourceRoute } from "../dispatch/resources.js";
 import type { ChangingList, GatewayEvents } from "../events.js";
 import { declaresTasks, tasksMissing } from "../task-states.js";
@@ -24,7 +24,7 @@ export interface ClientSubscriptions {
 }
 
 export interface ClientSubscriptionsOptions {
-  readonly hub: Hub;
+  readonly merged: MergedServer;
   readonly events: Pick<GatewayEvents, "subscribe">;
   /** The maximum number of subscriptions. */
   readonly max: number;
@@ -41,7 +41,7 @@ const listFields: Readonly<Record<ChangingList, string>> = {
 const maxResources = 1000;
 
 export function createClientSubscriptions({
-  hub,
+  merged,
   events,
   max,
   onDefect,
@@ -60,7 +60,7 @@ export function createClientSubscriptions({
     const { id } = request;
     assertRoom();
     const filter = readFilter(request.params);
-    const watched = await findAll(hub, filter.uris);
+    const watched = await findAll(merged, filter.uris);
     if (isGone()) return undefined;
     // Others may have started meanwhile.
     assertRoom();
@@ -99,7 +99,7 @@ export function createClientSubscriptions({
         void isSubscribed.then((is) => is && server.subscriptions.unsubscribe(uri));
       }
       if (!isGraceful) return;
-      const _meta = { [metaKeys.subscriptionId]: id, [metaKeys.serverInfo]: hub.info };
+      const _meta = { [metaKeys.subscriptionId]: id, [metaKeys.serverInfo]: merged.info };
       outlet.respond({ jsonrpc: "2.0", id, result: { resultType: "complete", _meta } }, 200);
     };
     open.add(end);
@@ -159,10 +159,10 @@ function readFilter(params: RpcObject | undefined): {
 }
 
 /** The routes of resources; those that no server has are omitted. */
-async function findAll(hub: Hub, uris: readonly string[]): Promise<ReadonlyMap<string, ResourceRoute>> {
+async function findAll(merged: MergedServer, uris: readonly string[]): Promise<ReadonlyMap<string, ResourceRoute>> {
   const routes = await Promise.all(
     uris.map(async (uri) => {
-      const route = await hub.routes.find(uri).catch(() => undefined);
+      const route = await merged.routes.find(uri).catch(() => undefined);
       return route === undefined ? [] : [[uri, route] as const];
     }),
   );

@@ -11,7 +11,7 @@ function setUp(observer: CallObserver = {}) {
   const defects: string[] = [];
   const onDefect = (error: unknown): void => void defects.push((error as Error).message);
   const dispatch = createDispatch({
-    hub: { has: () => true, handle: async () => ({ done: true }) },
+    merged: { has: () => true, handle: async () => ({ done: true }) },
     observers: joinObservers([observer], onDefect),
     events: { emit() {}, reportDefect: onDefect },
     traceFields: createTraceFieldReader([]),

@@ -11,7 +11,7 @@ import type { CallEnding, CallObserver } from "../call-observer.js";
 import type { ClientAccount, ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
 import type { TraceFieldReader } from "../trace-fields.js";
-import type { Hub } from "./hub.js";
+import type { MergedServer } from "./merged-server.js";
 
 /** Runs calls within the limits of their clients, and settles them. */
 export interface Dispatch {
@@ -22,7 +22,7 @@ export interface Dispatch {
 }
 
 export interface DispatchOptions {
-  readonly hub: Pick<Hub, "has" | "handle">;
+  readonly merged: Pick<MergedServer, "has" | "handle">;
   readonly observers: Required<CallObserver>;
   readonly events: Pick<GatewayEvents, "emit" | "reportDefect">;
   readonly traceFields: TraceFieldReader;
@@ -45,7 +45,7 @@ export interface FailedCall {
 export type RetryCall = (failed: FailedCall) => Promise<RpcObject> | undefined;
 
 export function createDispatch(options: DispatchOptions): Dispatch {
-  const { hub, observers, events, traceFields, retry } = options;
+  const { merged, observers, events, traceFields, retry } = options;
 
   const refused = (account: ClientAccount, limit: "concurrency" | "rate"): RpcError => {
     const refusal = limitReached(limit);
@@ -59,7 +59,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 
   const run = async (call: ClientCall): Promise<void> => {
-    const handle = (): Promise<RpcObject> => hub.handle(call);
+    const handle = (): Promise<RpcObject> => merged.handle(call);
     let outcome: CallOutcome;
     try {
       outcome = { result: await observers.within(call, handle) };
@@ -98,7 +98,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       settle(call, { fault: faultOf(refusal), status: refusal.status });
       return;
     }
-    call.isKnown = hub.has(call.method, call.era);
+    call.isKnown = merged.has(call.method, call.era);
     call.traceFields = traceFields.read(call.params, call.headers);
     observers.started(call);
     run(call).catch(events.reportDefect);

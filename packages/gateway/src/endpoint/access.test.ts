@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { runGateway } from "../gateway.js";
 import { patience, post, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { eventOf, serveRaw } from "../raw-server.test.helper.js";
+import { runGateway } from "../run-gateway.js";
 import { serve } from "../tool-servers.test.helper.js";
 
 const certificate = (name: string): string =>

@@ -17,7 +17,7 @@ export function newSessionId(): string {
 
 /** Starts a session of a legacy client, in the requested version if it is supported, else in the newest. Throws an RpcError. */
 export function beginSession(
-  { hub, dispatch, limits, accounts, sessions }: EndpointParts,
+  { merged, dispatch, limits, accounts, sessions }: EndpointParts,
   requester: Requester,
   { id: requestId, params }: RpcRequest,
   id: string = newSessionId(),
@@ -28,13 +28,13 @@ export function beginSession(
   const isSupported = legacyVersions.includes(init.requested as (typeof legacyVersions)[number]);
   const protocolVersion = isSupported ? init.requested : legacyVersions[0];
   const { inputMs } = limits;
-  const forwardNotification = hub.notify;
+  const forwardNotification = merged.notify;
   const session = sessions.begin({ ...init, id, account, protocolVersion, dispatch, forwardNotification, inputMs });
   if (session === undefined) {
     const message = "Session limit reached. Try again later.";
     throw new RpcError(rpcCodes.failed, message, { status: 503 });
   }
-  const capabilities = hub.capabilities("legacy");
-  const result = { protocolVersion, capabilities, serverInfo: hub.info, instructions: hub.instructions() };
+  const capabilities = merged.capabilities("legacy");
+  const result = { protocolVersion, capabilities, serverInfo: merged.info, instructions: merged.instructions() };
   return { session, response: responseOf(requestId, { result }) };
 }

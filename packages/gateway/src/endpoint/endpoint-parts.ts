@@ -3,7 +3,7 @@ import type { Sessions } from "../callers/sessions.js";
 import type { StatelessRequests } from "../callers/stateless-requests.js";
 import type { ClientSubscriptions } from "../callers/subscriptions.js";
 import type { Dispatch } from "../dispatch/dispatch.js";
-import type { Hub } from "../dispatch/hub.js";
+import type { MergedServer } from "../dispatch/merged-server.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { EventStreams } from "./event-streams.js";
@@ -12,7 +12,7 @@ import type { TurnQueue } from "./turn-queue.js";
 
 /** What the endpoints of all transports share. */
 export interface EndpointParts {
-  readonly hub: Hub;
+  readonly merged: MergedServer;
   readonly limits: GatewayLimits;
   readonly events: Pick<GatewayEvents, "emit">;
   readonly dispatch: Dispatch;

@@ -33,7 +33,7 @@ export function serveModernPost(
       assertNotificationHeaders(message, headers);
       if (isExtensionNotification(message.method)) {
         parts.dispatch.count(parts.accounts.shared(parts.requesterOf(request), envelope?.clientInfo));
-        parts.hub.notify(message, envelope?.capabilities);
+        parts.merged.notify(message, envelope?.capabilities);
       }
       response.writeHead(202).end();
       return;

@@ -115,7 +115,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     try {
       const envelope = hasEnvelope(message.params) ? readEnvelope(message.params) : undefined;
       if (accounts.shared(requester, envelope?.clientInfo).count() === undefined)
-        parts.hub.notify(message, envelope?.capabilities);
+        parts.merged.notify(message, envelope?.capabilities);
     } catch {
       // A notification has no response that could report what is wrong with it.
     }

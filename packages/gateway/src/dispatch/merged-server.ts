@@ -28,7 +28,7 @@ import type { Tasks } from "./tasks.js";
 import { callTool, listTools } from "./tools.js";
 
 /** All servers as one: a call is forwarded to the server that has the tool, prompt or resource. */
-export interface Hub {
+export interface MergedServer {
   readonly info: Implementation;
   readonly routes: ResourceRoutes;
   /** What all servers together offer to a client of an era, with the extensions that connected servers declare. */
@@ -47,7 +47,7 @@ export interface Hub {
   notify(notification: RpcNotification, capabilities: RpcObject | undefined): void;
 }
 
-export interface HubOptions {
+export interface MergedServerOptions {
   readonly info: Implementation;
   readonly servers: () => readonly GatewayServer[];
   /** Whether a server that needs a sign-in offers a tool for it. */
@@ -68,7 +68,7 @@ const capabilities: RpcObject = {
 
 const legacyTaskCapability: RpcObject = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
-export function createHub({ info, servers, offersSignIn, tasks }: HubOptions): Hub {
+export function createMergedServer({ info, servers, offersSignIn, tasks }: MergedServerOptions): MergedServer {
   const routes = createResourceRoutes(servers);
   const callOptions = { offersSignIn, tasks };
   const common: Readonly<Record<string, Method>> = {

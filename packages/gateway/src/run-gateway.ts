@@ -1,0 +1,274 @@
+import { type ChannelzListener, listenChannelz } from "@wirescope/channelz/listener";
+import { createRegistry } from "@wirescope/channelz/registry";
+import { observeListener } from "@wirescope/instrument/internal";
+import { ToolServerError } from "@wirescope/tool-server";
+import { defaultClientInfo, RpcError, rpcCodes, systemClock } from "@wirescope/tool-server/internal";
+import { adminHeader } from "./admin/client/admin-header.js";
+import { createAccounts } from "./callers/accounts.js";
+import { createParkedCalls } from "./callers/parked-calls.js";
+import { createSessions, type Sessions } from "./callers/sessions.js";
+import { createStatelessRequests } from "./callers/stateless-requests.js";
+import { createClientSubscriptions } from "./callers/subscriptions.js";
+import { createCallSignIns } from "./dispatch/call-sign-ins.js";
+import { createDispatch } from "./dispatch/dispatch.js";
+import { createMergedServer, type MergedServer } from "./dispatch/merged-server.js";
+import { createTasks } from "./dispatch/tasks.js";
+import type { EndpointParts } from "./endpoint/endpoint-parts.js";
+import { createEventStreams } from "./endpoint/event-streams.js";
+import { headerOf } from "./endpoint/http-exchange.js";
+import { type StdioClient, serveStdio } from "./endpoint/serve-stdio.js";
+import { createTurnQueue } from "./endpoint/turn-queue.js";
+import { createEvents } from "./events.js";
+import type { Gateway } from "./gateway.js";
+import { createGatewayObservers } from "./gateway-observers.js";
+import type { GatewayOptions } from "./gateway-options.js";
+import { createGatewayServices, serviceNames } from "./gateway-services.js";
+import { completeLimits } from "./limits.js";
+import { createToken, listenerOptionsOf, reachableAddress, tokenOf } from "./listener/listen-options.js";
+import { createRequesters } from "./listener/principal.js";
+import { createRoutes, publicPaths } from "./listener/routes.js";
+import { createGauges } from "./observers/metrics/gauges.js";
+import { createPage } from "./page/page.js";
+import { keyHeader } from "./page/page-paths.js";
+import { createGatewayServers } from "./servers/servers.js";
+import { createSignIns } from "./servers/sign-ins.js";
+import { createTaskTable } from "./servers/task-table.js";
+import { createTraceFieldReader } from "./trace-fields.js";
+
+/**
+ * Starts a gateway: one endpoint for all servers, and Channelz on the same port. Resolves when it listens; the servers connect
+ * meanwhile. Rejects as `listenChannelz` does, with LISTEN_EXPOSED, LISTEN_FAILED or TOKEN_UNUSABLE, and with a TypeError for an
+ * invalid limit.
+ */
+export async function runGateway(options: GatewayOptions): Promise<Gateway> {
+  const { secrets, clock = systemClock, info = defaultClientInfo } = options;
+  const registry = options.registry ?? createRegistry();
+  const limits = completeLimits(options.limits);
+  const events = createEvents({ onEvent: options.onEvent, redact: secrets.redact });
+  const traceFields = createTraceFieldReader(options.telemetry?.propagators ?? ["tracecontext"]);
+  const isUnix = options.listen !== false && options.listen?.path !== undefined;
+  const transport = isUnix ? "unix" : "tcp";
+  /** Redacts text about a server, which may have made secrets known. */
+  const redactAbout = (text: string, server: string | undefined): string =>
+    ((server === undefined ? undefined : servers.named(server)) ?? secrets).redact(text);
+  const observers = await createGatewayObservers({
+    ...options,
+    registry,
+    events,
+    traceFields,
+    transport,
+    clock,
+    redactAbout,
+  });
+  const sessions: Sessions = createSessions({ limits, events, onLogLevel: () => setLogLevel() });
+  const table = createTaskTable({ max: limits.tasks, clock });
+  const servers = createGatewayServers({
+    secrets,
+    info,
+    isUnprefixed: options.isUnprefixed ?? false,
+    limits,
+    tasks: table,
+    clock,
+    events,
+    observers: observers.calls,
+    onOAuthStep: (server, step) => signIns.onStep(server, step),
+  });
+  const tasks = createTasks({
+    table,
+    servers: () => servers.all,
+    maxWaiting: limits.parkedCalls,
+    inputMs: limits.inputMs,
+  });
+  const merged: MergedServer = createMergedServer({
+    info,
+    servers: () => servers.all,
+    offersSignIn: options.signIn !== undefined,
+    tasks,
+  });
+  /** Sets the log level of all servers to the lowest that any client has set. */
+  const setLogLevel = (): void => {
+    for (const { subscriptions } of servers.all) subscriptions.setLogLevel(sessions.minLogLevel());
+  };
+  let configurations = options.configurations;
+  const page =
+    options.page &&
+    createPage({
+      ...options.page,
+      isSecure: options.listen !== false && options.listen?.tls !== undefined,
+      info: () => ({
+        kind: "gateway",
+        title: gateway.address ?? "",
+        targets: [gateway.address ?? ""],
+        version: info.version,
+        features: { servers: true, tools: true, calls: true, capture: options.capturesBodies ?? false },
+      }),
+    });
+  const adminToken = createToken();
+  secrets.add(adminToken);
+  const signIns = createSignIns(events);
+  const services = createGatewayServices({
+    registry,
+    callLog: observers.callLog,
+    redactAbout,
+    page,
+    servers,
+    configurations: () => configurations,
+    secrets,
+    info,
+    events,
+    signIns,
+    debug: options.debug,
+    onReload: options.onReload,
+    channelId: observers.channelId,
+    adminToken,
+  });
+  const callSignIns =
+    options.signIn && createCallSignIns({ ...options.signIn, servers, signIns, secrets, clock, events });
+  const dispatch = createDispatch({
+    merged,
+    observers: observers.calls,
+    events,
+    traceFields,
+    retry: callSignIns?.retry,
+  });
+  const parked = createParkedCalls({ max: limits.parkedCalls, timeoutMs: limits.inputMs });
+  const parts: EndpointParts = {
+    merged,
+    limits,
+    events,
+    dispatch,
+    sessions,
+    stateless: createStatelessRequests({ merged, dispatch, parked, onDefect: events.reportDefect }),
+    subscriptions: createClientSubscriptions({ merged, events, max: limits.listeners, onDefect: events.reportDefect }),
+    accounts: createAccounts(limits),
+    streams: createEventStreams(),
+    turns: createTurnQueue(),
+    requesterOf: createRequesters(options.listen === false || options.listen?.token !== false, ({ headers }) => {
+      if (headers.cookie === undefined) return undefined;
+      return page?.sessionOf({ cookie: headers.cookie, key: headerOf(headers, keyHeader) })?.id;
+    }),
+  };
+  const stdioClients = new Set<StdioClient>();
+  let isClosing = false;
+  const stopping = new AbortController();
+
+  const closeAll = async (graceMs: number): Promise<void> => {
+    isClosing = true;
+    parts.subscriptions.close();
+    services.close();
+    callSignIns?.close();
+    stopping.abort(new ToolServerError("CONNECTION_CLOSED", { problem: shutdownReason, advice: "" }));
+    // No client can return for them.
+    parked.close();
+    tasks.close();
+    await parts.accounts.idle(graceMs, new RpcError(rpcCodes.failed, shutdownReason));
+    sessions.close(shutdownReason);
+    for (const client of stdioClients) client.close();
+    parts.streams.close();
+    await listener?.close({ deadlineMs: Math.min(graceMs, closeMs) });
+    await servers.close();
+    events.close();
+    await observers.close();
+  };
+
+  const gauges = createGauges({
+    sessions,
+    streams: parts.streams,
+    subscriptions: parts.subscriptions,
+    parked,
+    servers: servers.statuses,
+    hasConnection: (connection) => servers.all.some(({ info }) => info === connection),
+  });
+  observers.telemetry?.observe({
+    metrics: observers.metrics,
+    gauges,
+    hasServer: (name) => servers.named(name) !== undefined,
+  });
+  const routes = createRoutes(parts, {
+    metrics: () => observers.metrics.render(gauges()),
+    isReady: () => servers.all.every(({ isSettled }) => isSettled),
+    isClosing: () => isClosing,
+    pages: options.pages ?? {},
+    handlePage: page?.handle,
+  });
+  let listener: ChannelzListener | undefined;
+  let token: string | undefined;
+  await servers.reload(options.configurations, options.tools ?? {}, options.servers ?? {});
+  if (options.listen !== false) {
+    const listen = options.listen ?? {};
+    token = tokenOf(listen);
+    if (token !== undefined) secrets.add(token);
+    try {
+      listener = await listenChannelz(registry, {
+        ...listenerOptionsOf(listen, token, [adminHeader]),
+        fallback: routes,
+        services: services.open,
+        publicPaths: [...publicPaths, ...Object.keys(options.pages ?? {})],
+        ...(page && { admit: page.admit }),
+        requiresTls: true,
+        observer: observeListener(registry, info.name),
+      });
+      for (const name of serviceNames) listener.health.set(name, "SERVING");
+    } catch (error) {
+      await closeAll(0);
+      throw error;
+    }
+  }
+  let closed: Promise<void> | undefined;
+  const isTcp = listener !== undefined && !listener.url.startsWith("unix:");
+  const name = options.listen === false ? undefined : options.listen?.allowedHosts?.[0];
+  const url = listener && reachableAddress(listener.url, name);
+
+  const gateway: Gateway = {
+    url,
+    endpoint: isTcp ? `${url}/mcp` : undefined,
+    address: listener && reachableAddress(listener.address, name),
+    token,
+    adminToken,
+    registry,
+    servers: servers.statuses,
+    async reload(next, tools = options.tools ?? {}, settings = options.servers ?? {}) {
+      await servers.reload(next, tools, settings);
+      configurations = next;
+      // New servers do not have the log level yet.
+      setLogLevel();
+    },
+    reconnect: servers.reconnect,
+    oauth: servers.oauth,
+    async signIn(server, { confirmedOrigin = "", returnTo, onShown }) {
+      const session = await servers.oauth(server);
+      if (session === undefined)
+        throw new TypeError(
+          `Server ${JSON.stringify(server)} has its own credential in the configuration, so there is nothing to sign in to.`,
+        );
+      await signIns.run(server, session, {
+        way: undefined,
+        scopes: [],
+        confirmedIssuer: "",
+        confirmedOrigin,
+        returnTo,
+        signal: stopping.signal,
+        onShown: ({ request }) => onShown(request),
+        onWaiting() {},
+      });
+      await servers.reconnect(server);
+    },
+    serveStdio(input, output) {
+      const client = serveStdio(parts, input, output);
+      stdioClients.add(client);
+      void client.closed.then(() => stdioClients.delete(client));
+      return client;
+    },
+    close: ({ graceMs = 5000 } = {}) => {
+      closed ??= closeAll(graceMs);
+      return closed;
+    },
+    [Symbol.asyncDispose]: () => gateway.close(),
+  };
+  return gateway;
+}
+
+/** How long connections may take to end after the last call, in milliseconds. */
+const closeMs = 1000;
+
+const shutdownReason = "The gateway is shutting down.";
