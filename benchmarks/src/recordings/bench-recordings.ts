@@ -1,9 +1,15 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { connectChannelz } from "@wirescope/channelz";
 import { createTimeline, readSnapshot, sample } from "@wirescope/channelz/timeline";
-import { createRecording } from "@wirescope/channelz/timeline/node";
+import { createRecording, openRecording } from "@wirescope/channelz/timeline/node";
+import { childEnvironment } from "../child-environment.js";
 import { figure, type Row } from "../report.js";
+import { startServing } from "../serving-process.js";
 import { createChurningProcess } from "./churning-process.js";
 
 const objects = 1000;
@@ -12,7 +18,12 @@ const secondsPerDay = 86_400;
 /** What recordings and samples cost. Ten minutes of a churning process are recorded as fast as they can be, and extrapolated. */
 export async function benchRecordings(isQuick: boolean): Promise<Row[]> {
   const seconds = isQuick ? 120 : 600;
-  return [await recordingSize(0.3, seconds), await recordingSize(1, seconds), await sampleCost(isQuick ? 50 : 200)];
+  return [
+    await recordingSize(0.3, seconds),
+    await recordingSize(1, seconds),
+    await sampleCost(isQuick ? 50 : 200),
+    await targetCost(isQuick ? 6 : 20),
+  ];
 }
 
 async function recordingSize(activeShare: number, seconds: number): Promise<Row> {
@@ -69,4 +80,59 @@ async function sampleCost(samples: number): Promise<Row> {
     goal: "at most 0.050",
     isMet: ms <= 50,
   };
+}
+
+const recordedObjects = 10_000;
+
+/** The processor time that a target spends for each sample of `wirescope record`, and for reading all of its objects alone. */
+async function targetCost(seconds: number): Promise<Row> {
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
+  const file = join(folder, "bench.wsr");
+  const target = await startServing("page-target-server.js", [String(recordedObjects)]);
+  const address = `127.0.0.1:${target.ready.port}`;
+  /** Milliseconds for each sample; the traffic of the target itself costs the same each second. */
+  const costOf = async (samples: () => Promise<number>): Promise<number> => {
+    const { cpuMicros: before } = await target.usage();
+    const taken = await samples();
+    const { cpuMicros: after } = await target.usage();
+    return (after - before) / 1000 / taken;
+  };
+  try {
+    const source = connectChannelz(address);
+    const read = async (count: number): Promise<number> => {
+      for (let taken = 0; taken < count; taken += 1) {
+        const second = new Promise((resolve) => setTimeout(resolve, 1000));
+        await readSnapshot(source);
+        await second;
+      }
+      return count;
+    };
+    await read(2);
+    const reading = await costOf(() => read(seconds));
+    await source.close();
+    const recording = await costOf(async () => {
+      const command = fileURLToPath(new URL("../../../packages/cli/bin/wirescope.js", import.meta.url));
+      const args = [command, "record", file, "--target", address, "--for", `${seconds}s`];
+      const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"], env: childEnvironment() });
+      const [code] = await once(child, "close");
+      if (code !== 0) throw new Error(`wirescope record ended with code ${code}.`);
+      const recorded = openRecording(file);
+      try {
+        return [...recorded.snapshots()].length;
+      } finally {
+        recorded.close();
+      }
+    });
+    return {
+      work: `the target of wirescope record, ${recordedObjects} objects, CPU for each sample (right: for a read alone)`,
+      ours: `${figure(recording)} ms`,
+      theirs: `${figure(reading)} ms`,
+      ratio: recording / reading,
+      goal: "at most 1.100",
+      isMet: recording <= 1.1 * reading,
+    };
+  } finally {
+    await target.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
