@@ -106,6 +106,19 @@ describe("extensions in capabilities [TS-D-EXT-1]", () => {
 const ui = "io.modelcontextprotocol/ui";
 const showing = { capabilities: { extensions: { [ui]: { mimeTypes: ["text/html;profile=mcp-app"] } } } };
 
+/** What an app declares about its frame. */
+const appMeta = {
+  csp: {
+    connectDomains: ["https://api.example.com", "wss://live.example.com"],
+    resourceDomains: ["https://*.example.org"],
+    frameDomains: [],
+    "example.com/unknown": ["https://x.example"],
+  },
+  permissions: { camera: {} },
+  domain: "view.example.com",
+  prefersBorder: false,
+};
+
 /** A server with an app that is in no list, and a tool for the app only. */
 function makeApp(mark: string): MakeServer {
   return () => {
@@ -121,7 +134,7 @@ function makeApp(mark: string): MakeServer {
     server.server.setRequestHandler("resources/list", () => ({ resources: [] }));
     server.server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
     server.server.setRequestHandler("resources/read", ({ params: { uri } }) => ({
-      contents: [{ uri, mimeType: "text/html;profile=mcp-app", text: `<p>${mark}</p>` }],
+      contents: [{ uri, mimeType: "text/html;profile=mcp-app", text: `<p>${mark}</p>`, _meta: { ui: appMeta } }],
     }));
     return server;
   };
@@ -144,6 +157,18 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
       const uri = appOf(tool);
       expect(uri).toBe(`ui://${mark}+view/main.html`);
       expect((await client.readResource({ uri })).contents).toMatchObject([{ uri, text: `<p>${mark}</p>` }]);
+    }
+  });
+
+  test("forwards the domains and permissions that an app declares unchanged, also under another URI", async () => {
+    const [one, two] = [await serveModern(makeApp("one")), await serveLegacy(makeApp("two"))];
+    const gateway = await startTestGateway({ one: { type: "http", url: one }, two: { type: "http", url: two } });
+    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([2, 2]);
+    const client = await connect(gateway, mode, showing);
+    await client.listTools();
+    for (const mark of ["one", "two"]) {
+      const { contents } = await client.readResource({ uri: `ui://${mark}+view/main.html` });
+      expect(contents[0]?._meta).toEqual({ ui: appMeta });
     }
   });
 
