@@ -191,6 +191,24 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
     await expect(client.callTool({ name: "show", arguments: {} })).rejects.toThrow("does not exist");
   });
 
+  test("[TS-D-EXT-12] apps of a group of servers without prefixes call their own tools", async () => {
+    const gateway = await startTestGateway(
+      {
+        "view-one": { type: "http", url: await serveModern(makeApp("one")) },
+        "view-two": { type: "http", url: await serveLegacy(makeApp("two")) },
+        other: { type: "http", url: await serveModern(makeApp("other")) },
+      },
+      { servers: { "view-*": { prefix: "never" } } },
+    );
+    await expect.poll(() => gateway.gateway.servers().map(({ tools }) => tools), patience).toEqual([2, 2, 2]);
+    const client = await connect(gateway, mode, showing);
+    const names = (await client.listTools()).tools.map(({ name }) => name);
+    expect(names).toEqual(["show", "refresh_one", "refresh_two", "other__show", "other__refresh_other"]);
+    for (const mark of ["one", "two", "other"]) {
+      expect(textOf(await client.callTool({ name: `refresh_${mark}`, arguments: {} }))).toBe(mark);
+    }
+  });
+
   test("tools keep their names if the prefix of the server is never used", async () => {
     const gateway = await startTestGateway(
       {

@@ -1,3 +1,5 @@
+import { patternOf } from "./tool-filter.js";
+
 /** Settings of one server behind the gateway. */
 export interface ServerSettings {
   /**
@@ -12,5 +14,12 @@ export interface ServerSettings {
   readonly era?: "auto" | "legacy" | undefined;
 }
 
-/** The settings of servers, by name. */
+/** The settings of servers, by name. A name with `*`, which matches any text, has the settings of a group of servers. */
 export type SettingsByServer = Readonly<Record<string, ServerSettings>>;
+
+/** The settings of a server: those of its groups in their order, then its own. Undefined if it has none. */
+export function settingsFor(settings: SettingsByServer, name: string): ServerSettings | undefined {
+  const groups = Object.keys(settings).filter((pattern) => pattern !== name && patternOf(pattern)(name));
+  const keys = Object.hasOwn(settings, name) ? [...groups, name] : groups;
+  return keys.length === 0 ? undefined : Object.assign({}, ...keys.map((key) => settings[key]));
+}

@@ -9,9 +9,9 @@ import type { GatewayLimits } from "../limits.js";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { createGatewayServer, type GatewayServer, type ServerStatus } from "./server.js";
 import type { Departure } from "./server-calls.js";
-import type { ServerSettings, SettingsByServer } from "./server-settings.js";
+import { type ServerSettings, type SettingsByServer, settingsFor } from "./server-settings.js";
 import type { TaskTable } from "./task-table.js";
-import type { ToolFilter } from "./tool-filter.js";
+import { patternOf, type ToolFilter } from "./tool-filter.js";
 
 /** All servers behind the gateway. */
 export interface GatewayServers {
@@ -126,7 +126,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
           continue;
         }
         const given = Object.hasOwn(filters, name) ? filters[name] : undefined;
-        const own = Object.hasOwn(settings, name) ? settings[name] : undefined;
+        const own = settingsFor(settings, name);
         const [digest, filter] = [digestOf(entry, configured, own), JSON.stringify(given ?? null)];
         const old = before.get(name);
         if (old === undefined) added.push(name);
@@ -140,7 +140,8 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
       }
     }
     for (const name of Object.keys(settings)) {
-      if (next.some(({ server }) => server.name === name)) continue;
+      const matches = patternOf(name);
+      if (next.some(({ server }) => matches(server.name))) continue;
       const reason = `The settings for server ${JSON.stringify(name)} have no effect: the server does not exist.`;
       events.emit({ kind: "defect", reason });
     }

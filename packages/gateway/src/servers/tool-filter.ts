@@ -22,8 +22,9 @@ export function idlePatternsOf({ allow = [], deny = [] }: ToolFilter = {}, names
   });
 }
 
+/** Creates a function that returns whether a name matches. `*` matches any text. */
 // Not a regular expression: with two stars, a long tool name could take hours to match.
-function patternOf(text: string): (name: string) => boolean {
+export function patternOf(text: string): (name: string) => boolean {
   const literals = text.split("*");
   return (name) => literalFit(literals, name) !== undefined;
 }
