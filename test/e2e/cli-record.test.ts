@@ -182,10 +182,10 @@ test("[CZ-D-RECORD-7] watch, top and explain read all of a recording, not its la
 });
 
 test.each([
-  [["replay", "/nonexistent.wsr"], "Cannot read the recording /nonexistent.wsr: ENOENT"],
-  [["tree", "--target", "file:package.json"], "not a recording"],
-  [["record", "/nonexistent/x.wsr", "--target", "127.0.0.1:1"], "ENOENT. The folder does not exist: create it"],
-  [["watch", "--target", "/nonexistent.wsr"], "Cannot read the recording /nonexistent.wsr: ENOENT"],
+  [["replay", "/nonexistent.wsr"], "Cannot read the recording /nonexistent.wsr: the file does not exist."],
+  [["tree", "--target", "file:package.json"], "not a Wirescope recording"],
+  [["record", "/nonexistent/x.wsr", "--target", "127.0.0.1:1"], "the folder does not exist. Create it"],
+  [["watch", "--target", "/nonexistent.wsr"], "Cannot read the recording /nonexistent.wsr: the file does not exist."],
   [["record", "x.wsr", "--max-size", "much"], "is not a size"],
 ])("reports a usage error for %j", async (argv, message) => {
   expect(await runCommand(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });

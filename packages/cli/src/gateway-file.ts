@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
@@ -23,6 +23,15 @@ export interface RunningGateway {
   readonly configurations?: readonly string[] | undefined;
   /** Whose tokens it uses. */
   readonly profile?: string | undefined;
+}
+
+/** The path of a configuration without links, as a gateway announces it; unchanged if the file cannot be found: its reader reports that. */
+export function realPathOf(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
 }
 
 /** The file in which a running gateway announces itself to other commands of this user. */

@@ -76,6 +76,28 @@ test.each([
   [["check", "/nonexistent/.mcp.json"], "the file does not exist"],
   [["check", "a", "b"], 'does not take the argument "b"'],
   [["up", "--demo", "--config", "a.json"], "--demo and --config cannot be used together"],
+  [
+    ["up", "--config", "/nonexistent/mcp.json", "--port", "0"],
+    "/nonexistent/mcp.json cannot be read: the file does not exist",
+  ],
+  [
+    ["summary", "--target", "file:/nonexistent/a.wsr"],
+    "Cannot read the recording /nonexistent/a.wsr: the file does not exist.",
+  ],
+  [["summary", "--target", "file:/tmp"], "Cannot read the recording /tmp: it is a directory."],
+  [
+    ["summary", "--target", "file:package.json"],
+    "Cannot read the recording package.json: The file is not a Wirescope recording.",
+  ],
+  [
+    ["diff", "/nonexistent/a.wsr@-5s", "package.json"],
+    "Cannot read the recording /nonexistent/a.wsr: the file does not exist.",
+  ],
+  [["replay", "/nonexistent/a.wsr"], "Cannot read the recording /nonexistent/a.wsr: the file does not exist."],
+  [
+    ["record", "/nonexistent/a.wsr"],
+    "Cannot write the recording /nonexistent/a.wsr: the folder does not exist. Create it",
+  ],
   [["up", "--port"], "--port requires a value: --port <number>."],
   [["up", "--prot", "1"], "Did you mean --port?"],
 ])("ends wrong usage with exit code 2, one message and nothing on standard output: %j", async (argv, message) => {

@@ -24,8 +24,7 @@ export function openMoment(text: string): RecordedMoment {
   try {
     recording = openRecording(path);
   } catch (error) {
-    const reason = error instanceof Error ? ("code" in error ? String(error.code) : error.message) : String(error);
-    throw new UsageError(`Cannot read the recording ${path}: ${reason}`);
+    throw new UsageError(`Cannot read the recording ${path}: ${reasonOf(error)}`);
   }
   const { firstMs, lastMs } = recording.range() ?? { firstMs: 0, lastMs: 0 };
   try {
@@ -35,6 +34,19 @@ export function openMoment(text: string): RecordedMoment {
     recording.close();
     throw error;
   }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "the file does not exist.",
+  EISDIR: "it is a directory.",
+  EACCES: "this user has no permission.",
+};
+
+/** Why a recording cannot be opened, as the end of a sentence. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!("code" in error)) return error.message;
+  return reasons[String(error.code)] ?? `${String(error.code)}.`;
 }
 
 /** Separates the path of a recording and a time after `@`. */

@@ -92,7 +92,8 @@ async function readSide(
 }
 
 function isRecording(text: string): boolean {
-  return text.startsWith(recordingPrefix) || existsSync(text) || existsSync(splitMoment(text).path);
+  const { path } = splitMoment(text);
+  return text.startsWith(recordingPrefix) || path.endsWith(".wsr") || existsSync(text) || existsSync(path);
 }
 
 function printComparison(before: Side, after: Side, comparison: Comparison, screen: Screen): void {

@@ -10,6 +10,7 @@ import { parseByteSize, parseCount, parseDuration } from "../option-values.js";
 import { formatJsonLine } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
 import { silentTarget } from "../output/silent-target.js";
+import { reasonOf } from "../recorded-target.js";
 import { UsageError } from "../usage-error.js";
 
 /** The options of a recording, as written. */
@@ -143,8 +144,7 @@ function createFile(
     if (code === "EEXIST") {
       throw new UsageError(`The file ${path} exists. Choose another one, or continue it with --append.`);
     }
-    const reason = code ?? (error instanceof Error ? error.message : String(error));
-    const advice = code === "ENOENT" ? " The folder does not exist: create it, or choose another one." : "";
-    throw new UsageError(`Cannot write the recording ${path}: ${reason}.${advice}`);
+    const reason = code === "ENOENT" ? "the folder does not exist. Create it, or choose another one." : reasonOf(error);
+    throw new UsageError(`Cannot write the recording ${path}: ${reason}`);
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { printableText } from "@wirescope/channelz/internal";
@@ -11,7 +11,7 @@ import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Demo } from "../demo/demo.js";
-import { announceGateway, gatewayFile } from "../gateway-file.js";
+import { announceGateway, gatewayFile, realPathOf } from "../gateway-file.js";
 import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
@@ -168,7 +168,7 @@ async function serve(
         : createSessionStore(io.env, {
             port: listen.port ?? 0,
             host: listen.host ?? "",
-            files: files.map((file) => realpathSync(file)),
+            files: files.map(realPathOf),
             profile: values.profile ?? profileOf(io),
           }),
   });
@@ -280,7 +280,7 @@ async function filesOf(values: OptionValues<typeof upOptions>, io: Io): Promise<
   }
   const referred = configurations.filter((file) => !missing.includes(file));
   if (own === undefined) return referred;
-  return [own, ...referred.filter((file) => realpathSync(file) !== realpathSync(own))];
+  return [own, ...referred.filter((file) => realPathOf(file) !== realPathOf(own))];
 }
 
 function logForm(values: OptionValues<typeof upOptions>, { stderr }: Io): "pretty" | "json" | "off" {
@@ -317,7 +317,7 @@ function announce(
   const { "token-file": tokenFile, profile = profileOf(io) } = values;
   if (endpoint === undefined || address === undefined) return undefined;
   const credential = tokenFile === undefined ? { token } : { tokenFile: resolve(tokenFile) };
-  const configurations = files.map((file) => realpathSync(file));
+  const configurations = files.map(realPathOf);
   const withdraw = announceGateway(io.env, {
     pid: process.pid,
     endpoint,

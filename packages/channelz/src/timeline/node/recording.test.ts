@@ -194,7 +194,7 @@ describe("a hostile recording", () => {
   test("[CZ-D-RECORD-4] refuses a file that is not a recording, or has nothing that can be read", () => {
     const path = newPath();
     writeFileSync(path, "not a recording");
-    expect(() => openRecording(path)).toThrow(/not a recording/);
+    expect(() => openRecording(path)).toThrow(/not a Wirescope recording/);
     expect(() => openRecording(fileWith())).toThrow(/no snapshot/);
     expect(() => openRecording(fileWith(block(new Uint8Array([5, 1, 2]))))).toThrow(/no snapshot/);
   });

@@ -33,7 +33,7 @@ export function scanRecording(source: RecordingBytes): RecordingScan {
   const { size } = source;
   const magic = source.readAt(0, fileMagic.length);
   if (magic.length < fileMagic.length || !magic.every((byte, index) => byte === fileMagic[index])) {
-    throw new TypeError("The file is not a recording of wirescope.");
+    throw new TypeError("The file is not a Wirescope recording.");
   }
   const runs: Block[][] = [];
   let run: Block[] | undefined;

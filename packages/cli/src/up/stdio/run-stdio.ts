@@ -1,8 +1,8 @@
-import { mkdirSync, realpathSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { forwardStdio } from "@wirescope/tool-server/internal";
-import { findGateway, gatewayFile, type RunningGateway } from "../../gateway-file.js";
+import { findGateway, gatewayFile, type RunningGateway, realPathOf } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
 import type { upOptions } from "../up-options.js";
@@ -136,12 +136,4 @@ async function findAttachable(
   const served = new Set(running.configurations);
   const asked = new Set(files.map(realPathOf));
   return served.size === asked.size && [...asked].every((file) => served.has(file)) ? running : undefined;
-}
-
-function realPathOf(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
 }
