@@ -106,7 +106,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
       });
     }
     const response = await sendOAuthRequest(context, registrationRequest(server, redirectUri), signal);
-    const { secretExpiresAt, ...client } = processRegistration(context, response);
+    const { secretExpiresAt, ...client } = processRegistration(context, server, response);
     const { clientId, clientSecret, authentication } = client;
     const record = { clientId, redirectUri, registration: { clientSecret, authentication, secretExpiresAt } };
     await vault.put(keyOf(server.issuer), clientRecordToJson(record));

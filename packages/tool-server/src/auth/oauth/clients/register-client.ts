@@ -42,7 +42,11 @@ export function registrationRequest(server: AuthorizationServer, redirectUri: st
 }
 
 /** Parses a registration response. Throws REGISTRATION_REFUSED, or SERVER_FAILED if it is transient. */
-export function processRegistration(context: OAuthContext, response: OAuthResponse): RegisteredClient {
+export function processRegistration(
+  context: OAuthContext,
+  server: AuthorizationServer,
+  response: OAuthResponse,
+): RegisteredClient {
   const { status, json } = response;
   const clientId = stringOf(json?.client_id);
   const clientSecret = stringOf(json?.client_secret);
@@ -64,6 +68,18 @@ export function processRegistration(context: OAuthContext, response: OAuthRespon
     throw oauthFailure(context, "SERVER_FAILED", { problem, advice: "Try again later." }, { details: { status } });
   }
   const { text, said } = peerErrorOf(context, response);
+  if (server.isAssumed) {
+    throw oauthFailure(
+      context,
+      "REGISTRATION_REFUSED",
+      {
+        problem: `it requires a credential, publishes no OAuth metadata, and does not register clients (${text}).`,
+        advice:
+          "It probably requires a token or an API key: send it in a header, such as 'Authorization: Bearer ${API_TOKEN}', and set the variable.",
+      },
+      { details: { status, said } },
+    );
+  }
   throw oauthFailure(
     context,
     "REGISTRATION_REFUSED",

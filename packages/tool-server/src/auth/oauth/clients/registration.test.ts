@@ -44,6 +44,15 @@ test.each([
   expect(world.asked).toEqual([]);
 });
 
+test("suggests a token or an API key if a server publishes no OAuth metadata and registers no client", async () => {
+  const world = await createOAuthWorld(["metadata-absent", "registration-refused"]);
+  const url = `${world.authorization.origin}/mcp`;
+  await expect(world.session({ url }).signIn(world.person)).rejects.toMatchObject({
+    code: "REGISTRATION_REFUSED",
+    message: expect.stringMatching(/publishes no OAuth metadata.*probably requires a token or an API key/),
+  });
+});
+
 test("a configured client is used instead of a registration, and keeps its port", async () => {
   const world = await createOAuthWorld();
   const reluctant: SignIn = {

@@ -27,6 +27,8 @@ export interface AuthorizationServer {
   readonly authenticationMethods: readonly string[] | undefined;
   /** The algorithms of DPoP proofs; undefined if it does not bind tokens to keys. */
   readonly proofAlgorithms: readonly string[] | undefined;
+  /** Nothing is published: its endpoints are the defaults of protocol revision 2025-03-26, and it may not exist. */
+  readonly isAssumed?: true;
 }
 
 const endpoints = {
@@ -162,5 +164,6 @@ export function legacyAuthorizationServer(server: URL): AuthorizationServer {
     grants: undefined,
     authenticationMethods: undefined,
     proofAlgorithms: undefined,
+    isAssumed: true,
   };
 }
