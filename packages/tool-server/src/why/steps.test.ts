@@ -294,6 +294,18 @@ describe("a sign-in", () => {
   };
   const row = (name: StepName, oauth: Partial<OAuthEvidence>) => rowOf(name, { oauth: { events: [], ...oauth } });
 
+  test("does not mention the token of a sign-in that nobody has made", () => {
+    const row = (isSignedIn: boolean, events: OAuthEvidence["events"] = []) =>
+      rowOf("credential", {
+        attempt: { ...refused(401), credential: "oauth" },
+        oauth: { events, before: { ...before, isSignedIn } },
+      })?.[1];
+    expect(row(false)).toBe("The server returned 401 to a request without a credential.");
+    expect(row(true)).toBe("The server returned 401 to the token of the sign-in.");
+    const done = { kind: "sign-in-done", severity: "info", text: "" } as const;
+    expect(row(false, [done])).toBe("The server returned 401 to the token of the sign-in.");
+  });
+
   test("shows the stored token, the vault and what happened to the token", () => {
     expect(rowOf("sign-in", {})).toBeUndefined();
     const event = (kind: string) => ({ kind, severity: "info", text: `${kind}.` }) as OAuthEvidence["events"][number];

@@ -137,7 +137,7 @@ function signInStep(oauth: OAuthEvidence | undefined): Step[] {
 }
 
 /** Whether the server responded over HTTP as a tool server does, and whether it accepted the credential. */
-function attemptSteps({ attempt, type }: WalkEvidence): Step[] {
+function attemptSteps({ attempt, type, oauth }: WalkEvidence): Step[] {
   if (attempt === undefined) return [step("http", "skipped"), step("credential", "skipped")];
   const { failure, response, refusal, connected, credential } = attempt;
   const evidence = response === undefined ? [] : describeResponse(response);
@@ -146,12 +146,17 @@ function attemptSteps({ attempt, type }: WalkEvidence): Step[] {
       ? step("credential", "skipped", "None was sent, and none is required.")
       : step("credential", "ok", `Accepted: ${describeCredential(credential)}.`);
   if (refusal !== undefined) {
-    const line = `The server returned ${refusal.status} to ${describeCredential(credential)}.`;
+    const sent = credential === "oauth" && hadNoToken(oauth) ? "none" : credential;
+    const line = `The server returned ${refusal.status} to ${describeCredential(sent)}.`;
     return [step("http", "ok", ...evidence), step("credential", "failed", line)];
   }
   if (failure === undefined) return [step("http", "ok", `The server responds over ${type}.`), accepted];
   if (connected !== undefined || isProtocolFailure(attempt)) return [step("http", "ok", ...evidence), accepted];
   return [step("http", "failed", failure.message, ...evidence), step("credential", "skipped")];
+}
+
+function hadNoToken(oauth: OAuthEvidence | undefined): boolean {
+  return oauth?.before?.isSignedIn === false && oauth.events.every(({ kind }) => kind !== "sign-in-done");
 }
 
 /** Whether an attempt failed because of a message, and not because of its transport. */
