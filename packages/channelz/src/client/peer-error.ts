@@ -75,7 +75,7 @@ function describe(code: ChannelzErrorCode, error: ConnectError, chain: readonly 
       );
     case "PEER_REFUSED":
       return error.code === Code.Unauthenticated
-        ? `${Peer} asks who is calling.${said} Give the bearer token or client certificate that it expects.`
+        ? `${Peer} requires authentication.${said} Give the bearer token or client certificate that it expects.`
         : `${Peer} does not allow this caller.${said} Ask its operator for access.`;
     case "PEER_WITHOUT_CHANNELZ":
       return (

@@ -163,7 +163,7 @@ describe("a peer that cannot be reached", () => {
 
   test("suggests a CA if the certificate is not trusted, and says if it is for another name", async () => {
     const { address } = await serve({ tls: identity });
-    expect(await failure(address, { tls: true })).toContain("as the CA to trust");
+    expect(await failure(address, { tls: true })).toContain("as the CA to trust (--ca in the shell, `ca` in code)");
     expect(await failure(address, { tls: { ca, serverName: "other.example" } })).toContain("for another name");
   });
 

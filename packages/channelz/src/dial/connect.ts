@@ -134,10 +134,14 @@ const byCode: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "Check the address and the network.",
   ENETUNREACH: "Check the address and the network.",
   ETIMEDOUT: "Check the address, and that no firewall blocks it.",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "The certificate is self-signed: give it, or its authority, as the CA to trust.",
-  SELF_SIGNED_CERT_IN_CHAIN: "The authority is private: give its certificate as the CA to trust.",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "The authority is not known here: give its certificate as the CA to trust.",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "The authority is not known here: give its certificate as the CA to trust.",
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    "The certificate is self-signed: give it, or its authority, as the CA to trust (--ca in the shell, `ca` in code).",
+  SELF_SIGNED_CERT_IN_CHAIN:
+    "The authority is private: give its certificate as the CA to trust (--ca in the shell, `ca` in code).",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    "The authority is not known here: give its certificate as the CA to trust (--ca in the shell, `ca` in code).",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    "The authority is not known here: give its certificate as the CA to trust (--ca in the shell, `ca` in code).",
   CERT_HAS_EXPIRED: "The certificate of the peer has expired: its operator has to renew it.",
   ERR_TLS_CERT_ALTNAME_INVALID: "The certificate is for another name: give that as the server name.",
 };
