@@ -276,3 +276,17 @@ test("sends the instructions of all servers with the names of the servers", asyn
   const client = await connect(gateway, "legacy");
   expect(client.getInstructions()).toContain("## rich\n\nHow to use rich.");
 });
+
+test("[TS-D-DIALECT-7] sends the description of an entry before the instructions of its server, once it is connected", async () => {
+  const url = await serveLegacy(makeRich("rich"));
+  const description = "Notes of\nthe team";
+  const gateway = await startTestGateway({
+    rich: { type: "http", url, description },
+    down: { type: "http", url: "http://127.0.0.1:1/mcp", description: "Not connected" },
+  });
+  const tools = (): unknown => gateway.gateway.servers().find(({ name }) => name === "rich")?.tools;
+  await expect.poll(tools, patience).toBeDefined();
+  const client = await connect(gateway, "legacy");
+  expect(client.getInstructions()).toMatch(/## rich\n\nNotes of.{1,4}the team\n\nHow to use rich\./s);
+  expect(client.getInstructions()).not.toContain("Not connected");
+});

@@ -1,3 +1,4 @@
+import { printableText } from "@wirescope/channelz/internal";
 import { ToolServerError } from "@wirescope/tool-server";
 import {
   type Era,
@@ -35,7 +36,7 @@ export interface MergedServer {
   capabilities(era: Era): RpcObject;
   /** The tasks of servers, and the clients that they belong to. */
   readonly tasks: Tasks;
-  /** The instructions of all servers, and which servers are not available. */
+  /** The descriptions and instructions of all connected servers, and which servers are not available. */
   instructions(): string;
   /** Whether a method exists in an era, other than those that the endpoint handles itself. */
   has(method: string, era: Era): boolean;
@@ -129,9 +130,13 @@ export function createMergedServer({ info, servers, offersSignIn, tasks }: Merge
       return { ...capabilities, tasks: legacyTaskCapability, ...declared };
     },
     instructions() {
-      const parts = servers().flatMap(({ name, description }) =>
-        description?.instructions === undefined ? [] : [`## ${name}\n\n${shortened(description.instructions)}`],
-      );
+      const parts = servers().flatMap(({ name, description, entry, redact }) => {
+        // An entry that nobody approved is not connected, and says nothing to a client.
+        if (description === undefined) return [];
+        const written = entry.description === undefined ? [] : printableText(redact(entry.description));
+        const texts = [written, description.instructions ?? []].flat();
+        return texts.length === 0 ? [] : [[`## ${name}`, ...texts.map(shortened)].join("\n\n")];
+      });
       const intro = "Tools and prompts of several servers, named server__name.";
       return [intro, unavailableText(servers()) ?? [], ...parts].flat().join("\n\n");
     },
