@@ -140,6 +140,12 @@ describe("traces", () => {
     expect(text).toMatch(/never +unknown +odd/);
   });
 
+  test.each([80, 60])("[CZ-D-CLI-7] keeps every line of a channel within %i columns", (width) => {
+    const lines = channelLines(channel, { ...screen(), width });
+    expect(lines.filter((line) => line.length > width)).toEqual([]);
+    expect(lines.join("\n")).toContain("40 events, the last 3 kept; created 1 h ago\n");
+  });
+
   test("[CZ-D-CLI-7] wraps long events below their text, and leaves out exact times in a narrow terminal", () => {
     const description = `connect failed: ${"certificate verify failed ".repeat(6)}${"x".repeat(90)}`;
     const long = create(ChannelSchema, {

@@ -166,10 +166,9 @@ function renderTrace(trace: ChannelTrace | undefined, screen: Screen): string[] 
       ...more.map((text) => " ".repeat(indent) + text),
     ];
   });
-  return [
-    `  ${palette.strong("trace")}  ${numEventsLogged} events${kept}; created ${formatTime(timeOf(trace.creationTimestamp), now)}`,
-    ...lines,
-  ];
+  const created = timeOf(trace.creationTimestamp);
+  const age = isWide ? formatTime(created, now) : formatRelative(created, now);
+  return [`  ${palette.strong("trace")}  ${numEventsLogged} events${kept}; created ${age}`, ...lines];
 }
 
 function childOf(child: ChannelTrace["events"][number]["childRef"]): string {
