@@ -95,6 +95,7 @@ const folderDirections = {
     connection: ["process", "errors.ts", "diagnostics.ts", "connection/rpc", "connection/transports"],
     "connection/servers": below,
     "connection/bridge": below,
+    "stored-inputs.ts": below,
     "load-tool-servers.ts": below,
     why: below,
     "open-tool-servers.ts": below,

@@ -10,7 +10,7 @@ export { readReadme } from "./config/documentation.js";
 export { readVariables } from "./config/env-file.js";
 export { decodeHeaderText, encodeHeaderText } from "./config/headers.js";
 export { variableValue } from "./config/substitute-entry.js";
-export { inputPrefix, inputVariable } from "./config/template.js";
+export { inputPrefix } from "./config/template.js";
 export { usesOAuth } from "./config/variable-uses.js";
 export { createNetworkLink } from "./connection/bridge/network-link.js";
 export { createPipeTransport } from "./connection/bridge/pipe-transport.js";
@@ -66,4 +66,11 @@ export { type LoadedToolServers, loadToolServers, sandboxSettings } from "./load
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";
 export { findSecretShapes, isSecretName } from "./secrets/recognize-secrets.js";
+export {
+  inputsOf,
+  openStoredInputs,
+  type StoredInputs,
+  type StoredInputsOptions,
+  usesInputs,
+} from "./stored-inputs.js";
 export { trustReason } from "./trust/evaluate-trust.js";

@@ -18,6 +18,7 @@ import { ToolServerError } from "./errors.js";
 import type { Environment } from "./process/child-environment.js";
 import { ownFolders } from "./process/sandbox.js";
 import type { SecretRegistry } from "./secrets/redactor.js";
+import { openStoredInputs, usesInputs } from "./stored-inputs.js";
 import type { ApprovalSubject } from "./trust/approval.js";
 import { type Distrust, notTrusted, type TrustDecision } from "./trust/evaluate-trust.js";
 import { approvals, type Trust } from "./trust/trust.js";
@@ -84,11 +85,14 @@ export async function loadToolServers(
     : await readConfiguration(file, { allowInsecureLoopback, secrets: secrets.scope() });
   assertReadable(configuration, file);
   const pluginRoot = resolve(options.root ?? (approvable === undefined ? "." : pluginRootOf(file)));
-  const { variables, findings } = await readVariables(envFiles, environment);
-  const evaluate = (entry: Entry, given: Variables = variables): Promise<TrustDecision> =>
-    trust.evaluate({ entry, configurationPath: file, pluginRoot, variables: given });
-  const distrust = (name: string, decision: Distrust): ToolServerError => notTrustedInCode(name, decision, approvable);
+  const { variables: given, findings } = await readVariables(envFiles, environment);
   const { vault, dispose } = await openVault(configuration, environment, secrets, options.vault);
+  const profile = options.oauth?.profile ?? (environment.WIRESCOPE_PROFILE || undefined);
+  const inputs = openStoredInputs({ configuration, file, variables: given, profile, vault, secrets });
+  const variables = { ...given, ...(await inputs.variablesOf(configuration.entries)) };
+  const evaluate = (entry: Entry, known: Variables = variables): Promise<TrustDecision> =>
+    trust.evaluate({ entry, configurationPath: file, pluginRoot, variables: known });
+  const distrust = (name: string, decision: Distrust): ToolServerError => notTrustedInCode(name, decision, approvable);
   return {
     configuration,
     configurationPath: file,
@@ -98,14 +102,14 @@ export async function loadToolServers(
     ca: options.ca,
     sandbox: options.sandbox ?? sandboxSettings(environment, trust),
     oauth: {
-      profile: environment.WIRESCOPE_PROFILE || undefined,
       allowInsecureLoopback,
       ...options.oauth,
+      profile,
       overrides: options.oauth?.overrides ?? readOAuthFile(environment, { variables }),
       vault,
     },
-    async assertTrusted(entry, given) {
-      const decision = await evaluate(entry, given);
+    async assertTrusted(entry, known) {
+      const decision = await evaluate(entry, known);
       if (decision.state !== "trusted") throw distrust(entry.name, decision);
     },
     trust: { evaluate, approve: (subject) => trust.approve(subject) },
@@ -137,7 +141,7 @@ function assertReadable({ findings }: Configuration, file: string): void {
   });
 }
 
-/** A keychain may ask a person, so it is left alone if no server uses OAuth. */
+/** A keychain may ask a person, so it is opened only if a server uses OAuth or inputs. */
 async function openVault(
   { entries }: Configuration,
   environment: Environment,
@@ -149,7 +153,8 @@ async function openVault(
   const kind = vaultKinds.find((each) => each === named);
   if (kind === undefined)
     throw new TypeError(`WIRESCOPE_VAULT must be one of ${vaultKinds.join(", ")}, not "${named}".`);
-  const vault = entries.some(usesOAuth) ? await openUserVault(kind, environment, secrets) : createMemoryVault();
+  const isNeeded = entries.some((entry) => usesOAuth(entry) || usesInputs(entry));
+  const vault = isNeeded ? await openUserVault(kind, environment, secrets) : createMemoryVault();
   return { vault, dispose: () => vault.dispose() };
 }
 

@@ -2,10 +2,13 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { createMemoryVault } from "./auth/vault/memory-vault.js";
 import { createConfiguration } from "./config/create-configuration.js";
 import { everything } from "./connection/transports/published-server.test.helper.js";
 import { failureOf } from "./failure-of.test.helper.js";
 import { type OpenToolServers, type OpenToolServersOptions, openToolServers } from "./open-tool-servers.js";
+import { createSecretRegistry } from "./secrets/redactor.js";
+import { openStoredInputs } from "./stored-inputs.js";
 import { approvals, trustAll } from "./trust/trust.js";
 
 let root: string;
@@ -45,7 +48,6 @@ const entry = { command: process.execPath, args: [everything, "stdio"] };
 async function approve(file: string, name: string): Promise<void> {
   const trust = approvals({ environment });
   const { loadToolServers } = await import("./load-tool-servers.js");
-  const { createSecretRegistry } = await import("./secrets/redactor.js");
   const { configuration, pluginRoot, variables } = await loadToolServers(file, createSecretRegistry(), { environment });
   const found = configuration.entries.find((each) => each.name === name);
   if (found === undefined) throw new Error(`${name} is not in ${file}.`);
@@ -147,4 +149,15 @@ test("needs no file for a configuration that the program made", async () => {
   });
   opened.push(servers);
   expect((await (await servers.open("everything")).listTools()).tools).not.toEqual([]);
+});
+
+test("uses the values of inputs that a person entered, and keeps them out of messages", async () => {
+  const file = write({ everything: { ...entry, env: { FROM_INPUT: "${input:key}" } } });
+  const vault = createMemoryVault();
+  const options = { configuration: { inputs: [] }, file, variables: {}, vault, secrets: createSecretRegistry() };
+  await openStoredInputs(options).put("key", "entered-once");
+  const servers = await open(file, { vault, trust: trustAll() });
+  const result = await (await servers.open("everything")).callTool({ name: "get-env", arguments: {} });
+  expect(JSON.stringify(result)).toContain("entered-once");
+  expect(servers.secrets.redact("It is entered-once.")).not.toContain("entered-once");
 });

@@ -39,13 +39,13 @@ export const inputsCommand: Command = defineCommand(
   },
   async ({ values, positionals: [id], io }) => {
     if (values.forget && id === undefined) throw new UsageError("--forget requires the id of an input.");
-    const { readVariables } = await import("@wirescope/tool-server/internal");
+    const { inputsOf, readVariables } = await import("@wirescope/tool-server/internal");
     const { loadConfiguration, readable } = await import("../tool-server/loaded-configuration.js");
-    const { idsOf, openInputValues } = await import("../tool-server/input-values.js");
+    const { openInputValues } = await import("../tool-server/input-values.js");
     const { openVault } = await import("../tool-server/open-vault.js");
     const { file, configuration, secrets } = await loadConfiguration(values);
     const { variables } = await readable(() => readVariables(values["env-file"], io.env));
-    const ids = new Set([...configuration.inputs.map((input) => input.id), ...configuration.entries.flatMap(idsOf)]);
+    const ids = new Set([...configuration.inputs.map((input) => input.id), ...configuration.entries.flatMap(inputsOf)]);
     if (id !== undefined && !ids.has(id)) {
       throw new UsageError(`Unknown input ${JSON.stringify(id)}. Inputs: ${[...ids].join(", ") || "none"}.`);
     }
@@ -55,7 +55,7 @@ export const inputsCommand: Command = defineCommand(
     const screen = createScreen(io, values["no-color"]);
     const vault = await openVault(values.vault, io, secrets, id === undefined || values.forget ? "never" : "ask");
     try {
-      const profile = values.profile ?? (io.env.WIRESCOPE_PROFILE || "default");
+      const profile = values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined);
       const inputs = openInputValues({ configuration, file, variables, profile, vault, secrets, io });
       if (id !== undefined) {
         const isDone = values.forget ? await inputs.forget(id) : await inputs.ask(id);
@@ -69,7 +69,7 @@ export const inputsCommand: Command = defineCommand(
           const source = await inputs.sourceOf(each);
           return {
             id: each,
-            servers: configuration.entries.filter((entry) => idsOf(entry).includes(each)).map(({ name }) => name),
+            servers: configuration.entries.filter((entry) => inputsOf(entry).includes(each)).map(({ name }) => name),
             value: source === "vault" ? "stored" : source === "variable" ? "variable" : "missing",
             description: configuration.inputs.find((input) => input.id === each)?.description,
           };

@@ -2,14 +2,14 @@ import { resolve } from "node:path";
 import { type Connection, channelPrefix, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault, type OAuthObserver, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
 import type { Entry, Variables } from "@wirescope/tool-server/config";
-import { readVariables, sandboxSettings, usesOAuth } from "@wirescope/tool-server/internal";
+import { readVariables, sandboxSettings, usesInputs, usesOAuth } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { parseDuration } from "../option-values.js";
 import { version } from "../version.js";
 import { reportStart } from "./ad-hoc-server.js";
 import { createTrustAsker, trustFor } from "./ask-for-trust.js";
 import { printDebug } from "./debug-printer.js";
-import { openInputValues, usesInputs } from "./input-values.js";
+import { openInputValues } from "./input-values.js";
 import {
   gatewayConfiguration,
   loadConfiguration,
@@ -78,20 +78,20 @@ export async function openConfiguredServers(
     configuration,
     file,
     variables,
-    profile: profile ?? "default",
+    profile,
     vault,
     secrets,
     io: safeIo,
   });
   /** The values that people entered. They are asked for once the server is approved. */
-  const inputsOf = async (name: string): Promise<Variables> => {
+  const enteredFor = async (name: string): Promise<Variables> => {
     const entry = configuration.entries.find((each) => each.name === name);
     if (entry === undefined || entry.isDisabled || !usesInputs(entry)) return {};
     if (asksPerson) {
-      await assertTrusted(entry, { ...variables, ...(await inputs.stored(entry)) });
+      await assertTrusted(entry, { ...variables, ...(await inputs.variablesOf([entry])) });
       await inputs.askFor(entry);
     }
-    return inputs.stored(entry);
+    return inputs.variablesOf([entry]);
   };
   const servers = createToolServers({
     oauth: {
@@ -127,8 +127,8 @@ export async function openConfiguredServers(
     entries: configuration.entries,
     secrets,
     vault,
-    open: async (name) => redactingConnection(await servers.open(name, await inputsOf(name))),
-    oauth: async (name) => servers.oauth(name, await inputsOf(name)),
+    open: async (name) => redactingConnection(await servers.open(name, await enteredFor(name))),
+    oauth: async (name) => servers.oauth(name, await enteredFor(name)),
     namesOf: (name) => (name === undefined ? all : [name]),
     async [Symbol.asyncDispose]() {
       await servers.close();

@@ -9,13 +9,13 @@ import {
   readConfiguration,
   type Variables,
 } from "@wirescope/tool-server/config";
-import { inputPrefix, readVariables, sandboxSettings, usesOAuth } from "@wirescope/tool-server/internal";
+import { inputPrefix, readVariables, sandboxSettings, usesInputs, usesOAuth } from "@wirescope/tool-server/internal";
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { createTrustAsker, trustFor } from "../tool-server/ask-for-trust.js";
 import { isGatewayEntry } from "../tool-server/gateway-entry.js";
-import { openInputValues, usesInputs } from "../tool-server/input-values.js";
+import { openInputValues } from "../tool-server/input-values.js";
 import { assertReadable, lostEntries, readable } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
@@ -98,14 +98,14 @@ export function createConfigurationReader(
             trust.evaluate({ entry, configurationPath: file, pluginRoot, variables: known });
           const all: Record<string, string | undefined> = { ...variables, ...extra };
           const withInputs = configuration.entries.filter((entry) => !entry.isDisabled && usesInputs(entry));
-          const { vault, profile = "default" } = await oauthOf(withInputs.length > 0, variables);
+          const { vault, profile } = await oauthOf(withInputs.length > 0, variables);
           const inputs = openInputValues({ configuration, file, variables: all, profile, vault, secrets, io });
           for (const entry of withInputs) {
-            Object.assign(all, await inputs.stored(entry));
+            Object.assign(all, await inputs.variablesOf([entry]));
             // A file that nobody approved asks for nothing.
             if (!isFirst || io.ask === undefined || (await evaluate(entry, all)).state !== "trusted") continue;
             await inputs.askFor(entry);
-            Object.assign(all, await inputs.stored(entry));
+            Object.assign(all, await inputs.variablesOf([entry]));
           }
           return {
             configuration,
