@@ -1,5 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import {
+  accessSync,
+  constants,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -81,6 +83,44 @@ describe("the Dockerfile", () => {
     expect(secrets).toEqual(["token", "tls-cert", "tls-key"]);
     for (const name of [...secrets, "vault-key"]) expect(compose).toMatch(new RegExp(`^ {2}${name}:\n {4}file: `, "m"));
     expect(existsSync(join(deploy, /- \.\/(\w+):\/etc\/wirescope:ro/.exec(compose)?.[1] ?? "none"))).toBe(true);
+  });
+});
+
+describe("the release workflow", () => {
+  const workflow = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
+
+  /** What the step with this id sets, if the repository and the tag are these. */
+  function outputsOf(id: string, variables: Readonly<Record<string, string>>): Record<string, string> {
+    const step = new RegExp(`^ +id: ${id}\n +run: \\|\n((?: {10}.*\n)+)`, "m").exec(workflow)?.[1] ?? "exit 1";
+    const file = join(folder, "outputs");
+    execFileSync("bash", ["-ec", step], { env: { PATH: process.env.PATH, GITHUB_OUTPUT: file, ...variables } });
+    return Object.fromEntries(
+      readFileSync(file, "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => line.split("=", 2)),
+    );
+  }
+
+  test("builds the image of the version of the tag, under a name that a registry accepts", () => {
+    const outputs = outputsOf("image", { GITHUB_REPOSITORY: "Some-Team/WireScope", GITHUB_REF_NAME: "v12.3.4" });
+    const filled = workflow.replace(/\$\{\{ steps\.image\.outputs\.(\w+) \}\}/g, (_, name) => outputs[name] ?? "");
+    const argument = instructions()
+      .find(({ name }) => name === "ARG")
+      ?.rest.split("@", 1)[0];
+    expect(filled).toContain(`build-args: ${argument}@12.3.4\n`);
+    const tags = /tags: \|\n((?: {12}.*\n)+)/.exec(filled)?.[1]?.replaceAll(" ", "");
+    expect(tags).toMatch(/^ghcr\.io\/some-team\/wirescope:\S+\nghcr\.io\/some-team\/wirescope:latest\n$/);
+  });
+
+  test("runs only scripts that exist", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const named = [...workflow.matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => name);
+    expect(named).not.toEqual([]);
+    for (const name of named) expect(Object.keys(scripts)).toContain(name);
+    const programs = [...workflow.matchAll(/run: (\.\S+|\w+\/\S+)$/gm)].map(([, path = ""]) => path);
+    expect(programs).toEqual([".ci/run"]);
+    for (const path of programs) accessSync(join(root, path), constants.X_OK);
   });
 });
 
