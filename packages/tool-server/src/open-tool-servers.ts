@@ -1,5 +1,4 @@
 import type { OAuthSession } from "./auth/oauth/session/oauth-session.js";
-import { defaultClientInfo } from "./client-info.js";
 import type { Finding } from "./config/finding.js";
 import type { Configuration } from "./config/parse-configuration.js";
 import type { Variables } from "./config/substitute-entry.js";
@@ -68,7 +67,7 @@ export async function openToolServers(
   source?: string | Configuration,
   options: OpenToolServersOptions = {},
 ): Promise<OpenToolServers> {
-  const { secrets = createSecretRegistry(), client = { info: defaultClientInfo } } = options;
+  const { secrets = createSecretRegistry(), client = {} } = options;
   const loaded = await loadToolServers(source, secrets, options);
   const { configuration, configurationPath } = loaded;
   const { idleTimeoutMs, connectTimeoutMs, backOff, limits, clock } = options;

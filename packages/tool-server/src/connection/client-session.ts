@@ -1,4 +1,5 @@
 import { Client, type ClientCapabilities, SdkError, SdkErrorCode, type Transport } from "@modelcontextprotocol/client";
+import { defaultClientInfo } from "../client-info.js";
 import type { Clock } from "../clock.js";
 import type { ConnectivityState, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
@@ -104,7 +105,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
     if (session !== undefined && !wasOver) options.onLost(session, transport.failure);
   };
   const times = handshakeTimes(transport, options.era, requestMs);
-  const client = new Client(settings.info, {
+  const client = new Client(settings.info ?? defaultClientInfo, {
     capabilities: capabilitiesOf(settings),
     listChanged: listChangeHandlers(options.onListChanged),
     jsonSchemaValidator: createSchemaValidator(),
@@ -240,7 +241,7 @@ const ownExtensions: NonNullable<ClientCapabilities["extensions"]> = {
 function envelopeOf(settings: ClientSettings, { protocolVersion }: ServerDescription): RpcObject {
   return {
     [metaKeys.protocolVersion]: protocolVersion,
-    [metaKeys.clientInfo]: settings.info,
+    [metaKeys.clientInfo]: settings.info ?? defaultClientInfo,
     [metaKeys.clientCapabilities]: capabilitiesOf(settings),
   };
 }

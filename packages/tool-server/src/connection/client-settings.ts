@@ -11,7 +11,8 @@ import type { RelatedCall } from "./rpc/peer.js";
 
 /** The client's name and version for servers. */
 export interface ClientSettings {
-  readonly info: Implementation;
+  /** The name and version that servers see. Default: those of this package. */
+  readonly info?: Implementation | undefined;
   /** The client capabilities that servers may use. Default: none. */
   readonly capabilities?: ClientCapabilities | undefined;
   /** The era in which servers are connected to; `auto` is the newer one if a server supports it. Default `auto`. */

@@ -67,6 +67,19 @@ test("connects by url with headers, lists and calls tools, and leaves no connect
   await expect.poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(0);
 });
 
+test.each(["auto", "legacy"] as const)(
+  "connects with client settings that name no client, in the era %s",
+  async (era) => {
+    const { url } = await startServer();
+    const location = { url, headers: { Authorization: `Bearer ${token}` } };
+    await using guarded = await connectToolServer(location, { client: { era } });
+    expect(textOf(await guarded.callTool({ name: "greet" }))).toEqual({ type: "text", text: "hello" });
+    const published = { command: process.execPath, args: [everything, "stdio"] };
+    await using local = await connectToolServer(published, { client: { era } });
+    expect((await local.listTools()).tools).not.toEqual([]);
+  },
+);
+
 test("closes at the end of a block that declares it with await using", async () => {
   const { url } = await startServer();
   const open = watchConnections();

@@ -1,5 +1,4 @@
 import { basename } from "node:path";
-import { defaultClientInfo } from "../../client-info.js";
 import { createConfiguration, type ToolServerLocation } from "../../config/create-configuration.js";
 import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
 import { parseUrl } from "../../url.js";
@@ -49,7 +48,7 @@ export async function connectToolServer(
       pluginRoot: cwd,
       secrets,
       assertTrusted: async () => {},
-      settings: options.client ?? { info: defaultClientInfo },
+      settings: options.client ?? {},
     },
     entry,
   );
