@@ -34,6 +34,8 @@ export interface TargetConnections extends AsyncDisposable {
   readonly source: Source;
   /** What was corrected so far in the responses of known implementations, and how often. */
   readonly corrections: ReadonlyMap<CorrectionId, number>;
+  /** What users should know about the targets, such as a damaged recording. */
+  readonly notes: readonly string[];
   /** Closes the connections. */
   close(): Promise<void>;
 }
@@ -67,6 +69,7 @@ export async function connectByOptions(
     timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout"),
   };
   const corrections = new Map<CorrectionId, number>();
+  const notes: string[] = [];
   const corrected = (connection: ChannelzConnection): ChannelzConnection => {
     if (values["no-corrections"]) return connection;
     const source = correctSource(connection, {
@@ -86,7 +89,7 @@ export async function connectByOptions(
     const parts = targets.map((target) => {
       const source =
         target !== undefined && isRecording(target)
-          ? (recorded?.connectRecording(target.target) ?? connect(target))
+          ? (recorded?.connectRecording(target.target, (note) => notes.push(note)) ?? connect(target))
           : corrected(connect(target));
       const name = target?.name ?? source.target;
       return { origin: targets.length === 1 ? "" : name, name, target: source.target, source };
@@ -96,10 +99,15 @@ export async function connectByOptions(
     };
     const [first] = parts;
     const source = parts.length === 1 && first !== undefined ? first.source : mergeSources(parts);
-    return { parts, source, corrections, close, [Symbol.asyncDispose]: close };
+    return { parts, source, corrections, notes, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     throw error instanceof TypeError ? new UsageError(error.message) : error;
   }
+}
+
+/** Prints what users should know about the targets, on standard error. */
+export function printNotes({ notes }: Pick<TargetConnections, "notes">, { stderr }: Io): void {
+  for (const note of notes) stderr.write(`wirescope: ${note}\n`);
 }
 
 function isRecording({ target }: NamedTarget): boolean {

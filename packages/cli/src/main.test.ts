@@ -1,4 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, statSync, truncateSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSnapshot } from "@wirescope/channelz/timeline";
+import { createRecording } from "@wirescope/channelz/timeline/node";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Io } from "./io.js";
 import { main } from "./main.js";
 
@@ -106,4 +111,29 @@ test.each([
   expect(stdout).toBe("");
   expect(stderr).toContain(message);
   expect(stderr).not.toMatch(/\n\s+at /);
+});
+
+test.each([
+  ["summary", ["summary", "--target"]],
+  ["tree of several targets", ["tree", "--target", "whole.wsr", "--target"]],
+  ["watch", ["watch", "--target"]],
+  ["top", ["top", "--once", "--target"]],
+  ["explain", ["explain", "--target"]],
+  ["diff", ["diff", "whole.wsr"]],
+  ["diff of two moments", ["diff", "cut.wsr@-1s"]],
+])("[CZ-D-RECORD-8] says once that a recording is cut: %s", async (_, words) => {
+  const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ["whole.wsr", "cut.wsr"]) {
+    const recording = createRecording(join(folder, name), { flushMs: 1000 });
+    for (const timeMs of [1000, 3000, 5000, 7000]) {
+      recording.append(createSnapshot({ timeMs, origins: [{ name: "", target: "127.0.0.1:1" }], objects: [] }));
+    }
+    recording.close();
+  }
+  const cut = join(folder, "cut.wsr");
+  truncateSync(cut, statSync(cut).size - 3);
+  const argv = [...words.map((word) => word.replace(/^(?=(?:whole|cut)\.wsr)/, `${folder}/`)), cut];
+  const { stderr } = await run(...argv);
+  expect(stderr).toMatch(/^wirescope: \d+ bytes of the recording \S+cut\.wsr are cut or damaged, and left out\.\n$/);
 });

@@ -1,4 +1,5 @@
 import type { ChannelzConnection } from "@wirescope/channelz";
+import { printableText } from "@wirescope/channelz/internal/text";
 import { snapshotSource } from "@wirescope/channelz/timeline";
 import { openRecording, type Recording } from "@wirescope/channelz/timeline/node";
 import { parseDuration } from "./option-values.js";
@@ -49,6 +50,13 @@ export function reasonOf(error: unknown): string {
   return reasons[String(error.code)] ?? `${String(error.code)}.`;
 }
 
+/** Says how much of a recording cannot be read; nothing if all of it can. */
+export function noteDamage({ recording, path }: RecordedMoment, note: (message: string) => void): void {
+  const { damagedBytes } = recording;
+  if (damagedBytes === 0) return;
+  note(`${damagedBytes} bytes of the recording ${printableText(path, 200)} are cut or damaged, and left out.`);
+}
+
 /** Separates the path of a recording and a time after `@`. */
 export function splitMoment(text: string): { readonly path: string; readonly time?: string } {
   const [, path = text, time] = /^(.+)@([-+\d][-+:.\dTZhms]*)$/.exec(text) ?? [];
@@ -89,8 +97,10 @@ function momentOf(text: string, firstMs: number, lastMs: number): number {
 }
 
 /** A moment of a recording in place of a process. */
-export function connectRecording(target: string): ChannelzConnection {
-  const { recording, timeMs } = openMoment(target);
+export function connectRecording(target: string, note: (message: string) => void): ChannelzConnection {
+  const moment = openMoment(target);
+  const { recording, timeMs } = moment;
+  noteDamage(moment, note);
   const source = snapshotSource(recording.at(timeMs) ?? (() => undefined));
   recording.close();
   const close = async (): Promise<void> => {};

@@ -30,9 +30,10 @@ export function defineLiveCommand<T extends OptionTable>(command: LiveCommandSpe
   return defineCommand({ ...spec, options }, async ({ values, positionals, io }) => {
     // Within the generic table the compiler no longer sees the part that every such command has.
     const common: OptionValues<LiveOptions> = values;
-    const { connectByOptions } = await import("../connect-by-options.js");
+    const { connectByOptions, printNotes } = await import("../connect-by-options.js");
     const { openHistory, startSampling } = await import("../live/live-task.js");
     await using connections = await connectByOptions(common, io.env);
+    printNotes(connections, io);
     const stop = new AbortController();
     // One listener per read in progress, and there are many at a time.
     setMaxListeners(0, stop.signal);

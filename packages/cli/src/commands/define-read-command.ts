@@ -35,7 +35,7 @@ export function defineReadCommand<T extends OptionTable>({ read, ...spec }: Read
     // Within the generic table the compiler no longer sees the part that every such command has.
     const common: OptionValues<ReadOptions> = values;
     const { watch, interval } = values as { readonly watch?: boolean; readonly interval?: string | undefined };
-    const { connectByOptions } = await import("../connect-by-options.js");
+    const { connectByOptions, printNotes } = await import("../connect-by-options.js");
     const { watchReads } = await import("../read/read-task.js");
     await using connections = await connectByOptions(common, io.env);
     const reads = watchReads(io);
@@ -61,6 +61,7 @@ export function defineReadCommand<T extends OptionTable>({ read, ...spec }: Read
     } finally {
       reads.end();
       noteCorrections(connections.corrections, io);
+      printNotes(connections, io);
       process.removeListener("SIGINT", onInterrupt);
     }
   });

@@ -56,9 +56,10 @@ export const pageCommand: Command = defineCommand(
 );
 
 async function servePage(values: OptionValues<typeof options>, io: Io): Promise<number> {
-  const { connectByOptions } = await import("../connect-by-options.js");
+  const { connectByOptions, printNotes } = await import("../connect-by-options.js");
   const { serveTargetPage } = await import("../page/serve-target-page.js");
   await using connections = await connectByOptions(values, io.env);
+  printNotes(connections, io);
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);

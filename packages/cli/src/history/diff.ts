@@ -9,7 +9,7 @@ import { parseCount, parseDuration } from "../option-values.js";
 import { formatJson } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { renderTable } from "../output/table.js";
-import { openMoment, recordingPrefix, splitMoment } from "../recorded-target.js";
+import { noteDamage, openMoment, recordingPrefix, splitMoment } from "../recorded-target.js";
 import { type Comparison, compareSides, comparisonJson, hasDifferences, type Side } from "./compare.js";
 
 type ConnectionValues = Parameters<typeof connectByOptions>[0];
@@ -31,7 +31,11 @@ export async function diff(
   signal: AbortSignal,
 ): Promise<number> {
   const windowMs = options.window === undefined ? undefined : parseDuration(options.window, "--window");
-  const sides = await readSides([first, second], (text) => readSide(text, windowMs, options, io, signal), io);
+  // Both sides may be moments of the same recording.
+  const notes = new Set<string>();
+  const read = (text: string): Promise<Side> => readSide(text, windowMs, options, io, notes, signal);
+  const sides = await readSides([first, second], read, io);
+  for (const note of notes) io.stderr.write(`wirescope: ${note}\n`);
   if (sides === undefined) return exitCode.notExamined;
   const [before, after] = sides;
   for (const { label, snapshot } of sides) {
@@ -68,10 +72,13 @@ async function readSide(
   windowMs: number | undefined,
   options: DiffOptions,
   io: Io,
+  notes: Set<string>,
   signal: AbortSignal,
 ): Promise<Side> {
   if (isRecording(text)) {
-    const { recording, path, timeMs } = openMoment(text);
+    const moment = openMoment(text);
+    const { recording, path, timeMs } = moment;
+    noteDamage(moment, (note) => notes.add(note));
     try {
       const snapshot = recording.at(timeMs) ?? recording.newest();
       if (snapshot === undefined) throw new TypeError("The recording is empty.");

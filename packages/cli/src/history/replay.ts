@@ -6,7 +6,7 @@ import type { Io } from "../io.js";
 import { parsePort } from "../option-values.js";
 import { formatJsonLine } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
-import { openMoment, parseMoment } from "../recorded-target.js";
+import { noteDamage, openMoment, parseMoment } from "../recorded-target.js";
 import { UsageError } from "../usage-error.js";
 
 /** The options of a replay, as written. */
@@ -50,9 +50,7 @@ export async function replay(file: string, options: ReplayOptions, io: Io, signa
       const how = speed === undefined ? `as of ${time}` : `from ${time} at ${speed} times its speed`;
       screen.print(`Serving ${printableText(path)} ${how} as Channelz on ${listener.address}. Ctrl-C ends it.`);
       screen.print(`Read it with: wirescope tree --target ${listener.address}`);
-      if (recording.damagedBytes > 0) {
-        io.stderr.write(`wirescope: ${recording.damagedBytes} bytes of the file are cut or damaged, and left out.\n`);
-      }
+      noteDamage(moment, (note) => io.stderr.write(`wirescope: ${note}\n`));
     }
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
     await listener.close({ deadlineMs: 0 });

@@ -137,7 +137,7 @@ test("[TS-D-PAGE-12] serves the whole timeline of a recording, not only the mome
   }
   writer.close();
   channel.close();
-  const source = connectRecording(`file:${path}`);
+  const source = connectRecording(`file:${path}`, () => {});
   const part = { origin: "", name: source.target, target: source.target, source };
   const { link } = await serve({ source, parts: [part] });
   const { range, changes } = await timelineOf(link, await enter(link)).history({});
