@@ -88,7 +88,7 @@ function channelColumns({ now, palette }: Screen, rows: readonly ChannelRow[]): 
   const failureColumns: Column<ChannelRow>[] = [
     {
       title: "FOR",
-      importance: 5,
+      importance: 4,
       minWidth: 6,
       text: (row) =>
         channelList.isFailing(row) && row.failure?.since !== undefined
@@ -97,7 +97,7 @@ function channelColumns({ now, palette }: Screen, rows: readonly ChannelRow[]): 
     },
     {
       title: "REASON",
-      importance: 6,
+      importance: 7,
       minWidth: 20,
       text: (row) => channelList.reasonOf?.(row) ?? "-",
       paint: () => palette.bad,
@@ -112,14 +112,14 @@ function channelColumns({ now, palette }: Screen, rows: readonly ChannelRow[]): 
       text: ({ channel }) => stateName(channel.data),
       paint: ({ channel }) => statePaint(channel.data, palette),
     },
-    { title: "TARGET", importance: 7, minWidth: 16, text: ({ channel }) => channel.data?.target || "-" },
+    { title: "TARGET", importance: 5, minWidth: 16, text: ({ channel }) => channel.data?.target || "-" },
     { title: "NAME", importance: 2, text: ({ channel }) => channel.ref?.name || "-" },
     { title: "CALLS", align: "right", importance: 3, text: ({ channel }) => String(channel.data?.callsStarted ?? 0n) },
     { title: "OK", align: "right", text: ({ channel }) => String(channel.data?.callsSucceeded ?? 0n) },
     {
       title: "FAILED",
       align: "right",
-      importance: 4,
+      importance: 6,
       text: ({ channel }) => String(channel.data?.callsFailed ?? 0n),
       paint: ({ channel }) => (channel.data?.callsFailed ? palette.bad : palette.plain),
     },
