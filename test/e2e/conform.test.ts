@@ -159,7 +159,7 @@ describe("the output of conform", () => {
     const target = await serve(createRegistry());
     const { code, stderr } = await runCommand(["conform", "--target", target, "--junit", "/no/such/folder/x.xml"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("Cannot write the file /no/such/folder/x.xml (--junit) (ENOENT).");
+    expect(stderr).toContain("Cannot write the file /no/such/folder/x.xml (--junit): the folder does not exist.");
   });
 });
 

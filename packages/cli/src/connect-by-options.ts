@@ -12,6 +12,7 @@ import {
 import { type CorrectionId, correctSource } from "@wirescope/channelz/corrected";
 import { parseTarget, type Target } from "@wirescope/channelz/internal";
 import type { connectionOptions } from "./connection-options.js";
+import { unreadable } from "./file-failure.js";
 import { findGateway } from "./gateway-file.js";
 import type { Io } from "./io.js";
 import { parseDuration } from "./option-values.js";
@@ -162,8 +163,7 @@ function readFile(path: string, option: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw new UsageError(`Cannot read the file ${path} (${option})${why}.`);
+    throw unreadable(path, option, error);
   }
 }
 

@@ -69,8 +69,14 @@ test.each([
   [["show", "1", "--kind", "thing"], "--kind must be one of"],
   [["tree", "--target", "nowhere"], "the port is missing"],
   [["tree", "--timeout", "soon"], "not a duration"],
-  [["tree", "--ca", "/nonexistent/ca.pem"], "Cannot read the file /nonexistent/ca.pem (--ca) (ENOENT)"],
-  [["tree", "--token-file", "/nonexistent/token"], "Cannot read the file /nonexistent/token (--token-file) (ENOENT)"],
+  [
+    ["tree", "--ca", "/nonexistent/ca.pem"],
+    "Cannot read the file /nonexistent/ca.pem (--ca): the file does not exist.",
+  ],
+  [
+    ["tree", "--token-file", "/nonexistent/token"],
+    "Cannot read the file /nonexistent/token (--token-file): the file does not exist.",
+  ],
   [["tree", "--cert", "x"], "must be used together"],
   [["tree", "--cert", "package.json", "--key", "package.json"], "must be PEM"],
   [["tree", "--header", "no colon"], "'name: value'"],
@@ -102,6 +108,10 @@ test.each([
   [
     ["record", "/nonexistent/a.wsr"],
     "Cannot write the recording /nonexistent/a.wsr: the folder does not exist. Create it",
+  ],
+  [
+    ["up", "--demo", "--port", "0", "--audit-file", "/nonexistent/a"],
+    "Cannot write the file /nonexistent/a (--audit-file): the folder does not exist. Create it",
   ],
   [["up", "--port"], "--port requires a value: --port <number>."],
   [["up", "--prot", "1"], "Did you mean --port?"],

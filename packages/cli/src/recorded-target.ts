@@ -2,6 +2,7 @@ import type { ChannelzConnection } from "@wirescope/channelz";
 import { printableText } from "@wirescope/channelz/internal/text";
 import { snapshotSource } from "@wirescope/channelz/timeline";
 import { openRecording, type Recording } from "@wirescope/channelz/timeline/node";
+import { reasonOf } from "./file-failure.js";
 import { parseDuration } from "./option-values.js";
 import { UsageError } from "./usage-error.js";
 
@@ -35,19 +36,6 @@ export function openMoment(text: string): RecordedMoment {
     recording.close();
     throw error;
   }
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "the file does not exist.",
-  EISDIR: "it is a directory.",
-  EACCES: "this user has no permission.",
-};
-
-/** Why a recording cannot be opened, as the end of a sentence. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (!("code" in error)) return error.message;
-  return reasons[String(error.code)] ?? `${String(error.code)}.`;
 }
 
 /** Says how much of a recording cannot be read; nothing if all of it can. */

@@ -79,6 +79,6 @@ test.each([
 
 test("rejects a file that does not exist", async () => {
   await expect(expandTargets(["@/nonexistent/targets"])).rejects.toThrow(
-    "Cannot read the file /nonexistent/targets (--target) (ENOENT).",
+    "Cannot read the file /nonexistent/targets (--target): the file does not exist.",
   );
 });

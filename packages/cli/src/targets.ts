@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { readFileSync, statSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { ChannelzError, parseTarget, printableText } from "@wirescope/channelz/internal";
+import { unreadable } from "./file-failure.js";
 import { UsageError } from "./usage-error.js";
 
 /** A process to read, as the command line names it. */
@@ -51,8 +52,7 @@ function readTargetFile(path: string): string[] {
     text = readFileSync(path, "utf8");
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw new UsageError(`Cannot read the file ${path} (--target)${why}.`);
+    throw unreadable(path, "--target", error);
   }
   const targets: string[] = [];
   text.split(/\r?\n/).forEach((line, index) => {

@@ -3,6 +3,7 @@ import type { ChannelzConnection, OriginSource } from "@wirescope/channelz";
 import { checkConformance } from "@wirescope/channelz/conform";
 import { ChannelzError } from "@wirescope/channelz/internal";
 import { exitCode } from "../failure.js";
+import { writeReasonOf } from "../file-failure.js";
 import { formatJson } from "../output/json.js";
 import type { Screen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
@@ -43,7 +44,6 @@ function writeReport(path: string, text: string): void {
   try {
     writeFileSync(path, text);
   } catch (error) {
-    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw new UsageError(`Cannot write the file ${path} (--junit)${why}.`);
+    throw new UsageError(`Cannot write the file ${path} (--junit): ${writeReasonOf(error)}`);
   }
 }

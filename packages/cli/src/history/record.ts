@@ -5,12 +5,12 @@ import { createTimeline, type Snapshot, sample } from "@wirescope/channelz/timel
 import { createRecording, type RecordingWriter } from "@wirescope/channelz/timeline/node";
 import type { TargetConnections } from "../connect-by-options.js";
 import { exitCode } from "../failure.js";
+import { writeReasonOf } from "../file-failure.js";
 import type { Io } from "../io.js";
 import { parseByteSize, parseCount, parseDuration } from "../option-values.js";
 import { formatJsonLine } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
 import { silentTarget } from "../output/silent-target.js";
-import { reasonOf } from "../recorded-target.js";
 import { UsageError } from "../usage-error.js";
 
 /** The options of a recording, as written. */
@@ -140,11 +140,9 @@ function createFile(
   try {
     return createRecording(path, options);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
-    if (code === "EEXIST") {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") {
       throw new UsageError(`The file ${path} exists. Choose another one, or continue it with --append.`);
     }
-    const reason = code === "ENOENT" ? "the folder does not exist. Create it, or choose another one." : reasonOf(error);
-    throw new UsageError(`Cannot write the recording ${path}: ${reason}`);
+    throw new UsageError(`Cannot write the recording ${path}: ${writeReasonOf(error)}`);
   }
 }

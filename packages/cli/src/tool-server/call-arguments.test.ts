@@ -57,7 +57,9 @@ describe("key=value arguments", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
-    expect(() => parse("text=@/does/not/exist")).toThrow(/Cannot read the file .* \(ENOENT\)/);
+    expect(() => parse("text=@/does/not/exist")).toThrow(
+      /Cannot read the file .* \(argument text\): the file does not exist\./,
+    );
   });
 
   test("refuses values that do not match the schema, and says what would match", () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { unreadable } from "../file-failure.js";
 import { UsageError } from "../usage-error.js";
 
 /** As much of a JSON Schema as is needed to read arguments by it. */
@@ -95,8 +96,7 @@ function readText(path: string, key: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw new UsageError(`Cannot read the file ${path} (argument ${key})${why}.`);
+    throw unreadable(path, `argument ${key}`, error);
   }
 }
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { UsageError } from "../usage-error.js";
+import { unreadable } from "../file-failure.js";
 
 /** The text of a file that an option names; undefined without one. Throws a UsageError if it cannot be read. */
 export function readPem(path: string | undefined, option: string): string | undefined {
@@ -24,9 +24,4 @@ export function pemFileOf(path: string | undefined, option: string): { readonly 
     throw unreadable(path, option, error);
   }
   return { file: resolve(path) };
-}
-
-function unreadable(path: string, option: string, error: unknown): UsageError {
-  const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-  return new UsageError(`Cannot read the file ${path} (${option})${why}.`);
 }

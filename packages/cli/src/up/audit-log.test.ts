@@ -107,7 +107,7 @@ test("reports once that the file cannot be reopened, and keeps writing to the ol
     audit.listener(call(name));
   }
   await audit.close();
-  expect(stderr).toBe(`wirescope: Cannot write the audit log ${file} (EISDIR).\n`);
+  expect(stderr).toBe(`wirescope: Cannot write the audit log ${file}: it is a directory.\n`);
   expect(linesOf(`${file}.1`)).toMatchObject([{ name: "a" }, { name: "b" }]);
 });
 

@@ -1,6 +1,7 @@
 import { createWriteStream, fstatSync, openSync, statSync, type WriteStream } from "node:fs";
 import { resolve } from "node:path";
 import type { GatewayListener } from "@wirescope/gateway";
+import { writeReasonOf } from "../file-failure.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { UsageError } from "../usage-error.js";
@@ -31,7 +32,7 @@ export function openAuditLog(values: OptionValues<typeof upOptions>, io: Io): Au
 function openFile(path: string, io: Io): AuditLog {
   let hasFailed = false;
   const logFailure = (error: unknown): void => {
-    if (!hasFailed) io.stderr.write(`wirescope: Cannot write the audit log ${path} (${codeOf(error)}).\n`);
+    if (!hasFailed) io.stderr.write(`wirescope: Cannot write the audit log ${path}: ${writeReasonOf(error)}\n`);
     hasFailed = true;
   };
   const open = (): { stream: WriteStream; inode: number } => {
@@ -45,7 +46,7 @@ function openFile(path: string, io: Io): AuditLog {
   try {
     current = open();
   } catch (error) {
-    throw new UsageError(`Cannot write the file ${path} (--audit-file): ${codeOf(error)}.`);
+    throw new UsageError(`Cannot write the file ${path} (--audit-file): ${writeReasonOf(error)}`);
   }
   const ended: Promise<void>[] = [];
   let checkedAt = Date.now();
@@ -96,8 +97,4 @@ function inodeOf(path: string): number | undefined {
   } catch {
     return undefined;
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

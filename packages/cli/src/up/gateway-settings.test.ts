@@ -46,7 +46,7 @@ test("uses defaults if the settings file is missing, unless an option names it",
     servers: {},
     configurations: [],
   });
-  expect(() => readGatewaySettings(file, true)).toThrow("cannot be read (ENOENT)");
+  expect(() => readGatewaySettings(file, true)).toThrow("cannot be read: the file does not exist.");
   expect(gatewaySettingsPath(undefined, { env: { HOME: "/h" } })).toBe("/h/.config/wirescope/gateway.json");
   expect(gatewaySettingsPath(undefined, { env: { XDG_CONFIG_HOME: "/x" } })).toBe("/x/wirescope/gateway.json");
 });

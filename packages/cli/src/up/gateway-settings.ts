@@ -3,6 +3,7 @@ import { isAbsolute } from "node:path";
 import type { Filters, GatewayLimits, ServerSettings, SettingsByServer, ToolFilter } from "@wirescope/gateway";
 import type { JsonMember, Position } from "@wirescope/tool-server/internal/json";
 import { suggest } from "@wirescope/tool-server/internal/suggest";
+import { reasonOf } from "../file-failure.js";
 import { gatewaySettingsPath } from "../gateway-settings-path.js";
 import type { Io } from "../io.js";
 import { JsoncError, membersOf, parseJsonc } from "../jsonc/parse-jsonc.js";
@@ -55,7 +56,7 @@ export function readGatewaySettings(path: string, isNeeded: boolean): GatewaySet
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
     // Some users have a home that is no folder.
     if ((code === "ENOENT" || code === "ENOTDIR") && !isNeeded) return noSettings;
-    throw new UsageError(`${path} cannot be read (${code}).`);
+    throw new UsageError(`${path} cannot be read: ${reasonOf(error)}`);
   }
   try {
     return parseSettings(text);

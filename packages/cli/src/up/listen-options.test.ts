@@ -41,7 +41,10 @@ test.each([
   [["--port", "x"], "--port must be a number"],
   [["--cert", "x"], "must be used together"],
   [["--client-ca", pem("ca")], "requires --cert and --key"],
-  [["--cert", "nowhere.pem", "--key", pem("server-key")], "Cannot read the file nowhere.pem (--cert) (ENOENT)."],
+  [
+    ["--cert", "nowhere.pem", "--key", pem("server-key")],
+    "Cannot read the file nowhere.pem (--cert): the file does not exist.",
+  ],
   [["--no-token", "--token-file", "x"], "cannot be used together"],
   [["--allow-origin", "tools.example"], "--allow-origin must be an origin"],
   [["--allow-origin", "https://tools.example/path"], "--allow-origin must be an origin"],
