@@ -51,9 +51,10 @@ export async function gatherOrigins<T>(
   let open = reads.length;
   let graceTimer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Gives up those that have never responded, once nothing else is in progress. */
+  /** Gives up those that have never responded, once nothing else is in progress. Each that ends gives the others their time again. */
   const limitSilent = (): void => {
-    if (graceTimer !== undefined || open === 0 || next < reads.length) return;
+    clearTimeout(graceTimer);
+    if (open === 0 || next < reads.length) return;
     const remaining = reads.filter(({ isOpen }) => isOpen());
     if (remaining.length === reads.length || remaining.some(({ hasResponded }) => hasResponded())) return;
     graceTimer = setTimeout(() => {

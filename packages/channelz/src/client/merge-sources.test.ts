@@ -1,5 +1,4 @@
 import { createServer, type Server } from "node:net";
-import { performance } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type ChannelzConnection, connectChannelz } from "../dial/connect.js";
 import { ChannelzError } from "../errors.js";
@@ -49,8 +48,8 @@ afterAll(async () => {
 
 describe("200 processes, three of them dead and one silent", () => {
   test("[CZ-D-CLI-2] [CZ-D-CLI-3] lists the objects of all that respond, and reports the others", async () => {
-    const merged = mergeSources(parts, { graceMs: 200 });
-    const started = performance.now();
+    // The call of the silent process would end with another error, after 20 seconds.
+    const merged = mergeSources(parts, { graceMs: 3000 });
     const names = new Set<string>();
     for await (const { ref } of walkTopChannels(merged)) names.add(ref?.name ?? "");
     expect(names.size).toBe(196);
@@ -62,8 +61,6 @@ describe("200 processes, three of them dead and one silent", () => {
         name === "p99" ? /was given up: it has not responded/ : /cannot be reached: .*ECONNREFUSED/,
       );
     }
-    // The call of the silent process would take 20 seconds.
-    expect(performance.now() - started).toBeLessThan(15_000);
   });
 
   test("[CZ-D-CLI-2] reads at most as many at a time as allowed, and all of them", async () => {
