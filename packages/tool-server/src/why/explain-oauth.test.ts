@@ -62,6 +62,12 @@ describe("a server that requires an API key", () => {
       });
       expect(codesOf(explained)).not.toContain("sign-in-needed");
       expect(codesOf(explained)).not.toContain("registration-refused");
+      expect(explained.steps).toMatchObject(
+        expect.arrayContaining([
+          expect.objectContaining({ step: "authorization-server", outcome: "skipped" }),
+          expect.objectContaining({ step: "client", evidence: [expect.stringContaining("which no metadata names")] }),
+        ]),
+      );
       const evidence = firstOf(explained).evidence.join(" ");
       expect(evidence).toContain("Missing X-API-Key");
       expect(evidence).not.toContain("\u001b");

@@ -174,7 +174,10 @@ function authorizationSteps(oauth: OAuthEvidence | undefined): Step[] {
   const evidence = [...(resource?.evidence ?? []), ...authorization.evidence];
   const pkce = isUsable && !hasPkce ? "PKCE with S256 is not supported." : undefined;
   const changed = isChanged ? `Before, it was ${authorization.changedFrom}.` : undefined;
-  const outcome = isUsable && hasPkce && !isForeign && !isChanged ? "ok" : "failed";
+  // Nobody knows whether default endpoints exist until a client was registered there.
+  const isUnknown = authorization.outcome === "default" && client?.outcome === "to-register";
+  const isOk = isUsable && hasPkce && !isForeign && !isChanged;
+  const outcome = !isOk ? "failed" : isUnknown ? "skipped" : "ok";
   const steps = [step("authorization-server", outcome, authorization.expectedIssuer, ...evidence, pkce, changed)];
   if (client === undefined) return steps;
   const isRefused = client.outcome === "dead" || client.outcome === "redirect-mismatch" || client.outcome === "closed";

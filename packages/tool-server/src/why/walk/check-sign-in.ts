@@ -141,10 +141,13 @@ async function checkClient(context: OAuthContext, request: ClientOptions): Promi
   }
 }
 
-function unregistered(context: OAuthContext, { registrationEndpoint, issuer }: AuthorizationServer): ClientEvidence {
+function unregistered(context: OAuthContext, server: AuthorizationServer): ClientEvidence {
+  const { registrationEndpoint, issuer, isAssumed } = server;
   const isOpen = registrationEndpoint !== undefined;
   const text = isOpen
-    ? `A sign-in will register a client at ${urlText(context, registrationEndpoint)}.`
+    ? isAssumed
+      ? `A sign-in would try to register a client at ${urlText(context, registrationEndpoint)}, which no metadata names.`
+      : `A sign-in will register a client at ${urlText(context, registrationEndpoint)}.`
     : `${peerText(context, issuer)} has no registration endpoint, and no client is configured.`;
   return { kind: "none", outcome: isOpen ? "to-register" : "closed", redirectUri: undefined, evidence: [text] };
 }
