@@ -26,7 +26,7 @@ export const connectionRules: readonly Rule[] = [
               {
                 severity: "error",
                 problem: `${name || target || "None of the targets"} does not respond.`,
-                evidence: [error],
+                evidence: [withoutName(error, name || target)],
                 advice: "Check that the process runs and serves Channelz at this address.",
                 objects: [],
               },
@@ -199,4 +199,11 @@ function causeOf(reason: string, target: string): { readonly problem: string; re
       ? "Look at the logs of the server, and check the path of the target."
       : "Look at the traces of the subchannels: wirescope tree, wirescope show <id>.",
   };
+}
+
+/** A reason that begins with a name which the line above has. */
+function withoutName(reason: string, name: string): string {
+  if (name === "" || !reason.startsWith(`${name} `)) return reason;
+  const rest = reason.slice(name.length + 1);
+  return `${rest.charAt(0).toUpperCase()}${rest.slice(1)}`;
 }

@@ -4,7 +4,7 @@ import { rootCertificates } from "node:tls";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { SocketOptionTcpInfoSchema } from "@wirescope/channelz/client";
-import { readSnapshot, type Snapshot } from "@wirescope/channelz/timeline";
+import { createSnapshot, readSnapshot, type Snapshot } from "@wirescope/channelz/timeline";
 import { beforeEach, expect, test } from "vitest";
 import { explain, type RuleFinding, rules } from "./explain.js";
 import { createObservation } from "./finding.js";
@@ -287,4 +287,15 @@ test("shows at most 20 findings of one rule, and counts the others", async () =>
 test("documents every rule with its threshold", () => {
   const page = readFileSync(new URL("../../../../docs/explain.md", import.meta.url), "utf8");
   for (const { id, finds, threshold } of rules) expect(page).toContain(`| \`${id}\` | ${finds} | ${threshold} |`);
+});
+
+test.each([
+  [{ name: "", target: "127.0.0.1:7" }, "127.0.0.1:7", "Cannot be reached: connect ECONNREFUSED."],
+  [{ name: "orders", target: "127.0.0.1:7" }, "orders", "127.0.0.1:7 cannot be reached: connect ECONNREFUSED."],
+])("[CZ-D-EXPLAIN-1] names a target that does not respond once: %j", (origin, label, evidence) => {
+  const error = "127.0.0.1:7 cannot be reached: connect ECONNREFUSED.";
+  const seen = createObservation([createSnapshot({ timeMs: nowMs, origins: [{ ...origin, error }], objects: [] })]);
+  expect(seen && explain(seen).findings).toMatchObject([
+    { rule: "target-silent", problem: `${label} does not respond.`, evidence: [evidence] },
+  ]);
 });
