@@ -10,7 +10,8 @@ import {
   type Source,
 } from "@wirescope/channelz";
 import { type CorrectionId, correctSource } from "@wirescope/channelz/corrected";
-import { parseTarget, type Target } from "@wirescope/channelz/internal";
+import { ChannelzError, parseTarget, type Target } from "@wirescope/channelz/internal";
+import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { connectionOptions } from "./connection-options.js";
 import { unreadable } from "./file-failure.js";
 import { findGateway } from "./gateway-file.js";
@@ -84,7 +85,8 @@ export async function connectByOptions(
     const token = common.token ?? (isGateway && !isAuthorized ? running.token : undefined);
     // The gateway's own address, not the name by which the user calls it: another process may listen on ::1.
     const address = isGateway ? running.channelz : (target?.target ?? defaultTarget);
-    return connectChannelz(address, { ...common, token, tls: tlsFor(common.tls, target) });
+    const connection = connectChannelz(address, { ...common, token, tls: tlsFor(common.tls, target) });
+    return isGateway || target !== undefined ? connection : adviseToStart(connection);
   };
   try {
     const parts = targets.map((target) => {
@@ -104,6 +106,28 @@ export async function connectByOptions(
   } catch (error) {
     throw error instanceof TypeError ? new UsageError(error.message) : error;
   }
+}
+
+/** The default target is a guess: if nothing responds there, says how to get one that does. */
+function adviseToStart(connection: ChannelzConnection): ChannelzConnection {
+  const advised =
+    <A extends unknown[], R>(read: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      read(...args).catch((error: unknown) => {
+        if (!ChannelzError.is(error) || error.code !== "PEER_UNAVAILABLE") throw error;
+        const advice = `No gateway of this user is running: start one with ${commandLine("up")}, or name a process with --target.`;
+        throw new ChannelzError(error.code, `${error.message} ${advice}`, { cause: error });
+      });
+  return {
+    ...connection,
+    getTopChannels: advised(connection.getTopChannels),
+    getServers: advised(connection.getServers),
+    getServer: advised(connection.getServer),
+    getServerSockets: advised(connection.getServerSockets),
+    getChannel: advised(connection.getChannel),
+    getSubchannel: advised(connection.getSubchannel),
+    getSocket: advised(connection.getSocket),
+  };
 }
 
 /** Prints what users should know about the targets, on standard error. */
