@@ -44,8 +44,12 @@ interface ProcessRemains {
 /** The possible outcomes of running a child process. */
 export type ProcessOutcome = NotStarted | (ProcessStop & ProcessRemains);
 
-/** Describes an outcome as a clause after the name of the program: `exited with code 3`. Contains none of its output. */
-export function describeOutcome(outcome: NotStarted | ProcessStop): string {
+/**
+ * Describes an outcome as a clause after the name of the program: `exited with code 3`. Names the path only if it is not the name.
+ * Contains none of its output.
+ */
+export function describeOutcome(outcome: NotStarted | ProcessStop, name?: string): string {
+  const where = "path" in outcome && outcome.path !== name ? ` (${pathText(outcome.path)})` : "";
   switch (outcome.kind) {
     case "exited":
       return `exited with code ${outcome.code}`;
@@ -58,21 +62,23 @@ export function describeOutcome(outcome: NotStarted | ProcessStop): string {
     case "aborted":
       return "was cancelled";
     case "not-found":
-      return describeAbsence(outcome);
+      return describeAbsence(outcome, where);
     case "not-executable":
-      return `is ${outcome.isDirectory ? "a directory" : "not executable"} (${pathText(outcome.path)})`;
+      return `is ${outcome.isDirectory ? "a directory" : "not executable"}${where}`;
     case "hidden":
-      return `is in ${pathText(outcome.folder)}, which the sandbox hides (${pathText(outcome.path)})`;
+      return `is in ${pathText(outcome.folder)}, which the sandbox hides${where}`;
     case "not-started":
       return `could not be started (${outcome.reason})`;
   }
 }
 
-function describeAbsence({ what, path, searched }: NotStarted & { kind: "not-found" }): string {
-  const where = pathText(path);
-  if (what === "directory") return `could not be started, for its working directory ${where} is not there`;
-  if (what === "interpreter") return `could not be started, for the interpreter that ${where} names is not there`;
-  return searched.length === 0 ? `was not found (${where})` : "was not found";
+function describeAbsence({ what, path, searched }: NotStarted & { kind: "not-found" }, where: string): string {
+  if (what === "directory")
+    return `could not be started, because its working directory ${pathText(path)} does not exist`;
+  if (what === "interpreter") {
+    return `could not be started, because the interpreter that ${pathText(path)} names does not exist`;
+  }
+  return searched.length === 0 ? `was not found${where}` : "was not found";
 }
 
 /** The folders in which a command was searched, as a sentence; empty if none was. */

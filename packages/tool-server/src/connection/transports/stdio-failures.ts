@@ -16,7 +16,7 @@ const maxLineLength = 300;
 /** Creates CHILD_NOT_RUNNABLE for a process that cannot be started, with the searched folders and the advice. */
 export function childNotRunnable(server: string, command: string, outcome: NotStarted): ToolServerError {
   const parts = {
-    problem: `The server ${JSON.stringify(server)} cannot be started: ${printableText(command, 200)} ${describeOutcome(outcome)}.`,
+    problem: `The server ${JSON.stringify(server)} cannot be started: ${printableText(command, 200)} ${describeOutcome(outcome, command)}.`,
     evidence: describeSearch(outcome),
     advice: adviceFor(outcome, command),
   };
@@ -32,7 +32,7 @@ function adviceFor(outcome: NotStarted, command: string): string {
   if (outcome.what === "interpreter") return "Check the first line of the script.";
   if (/\s/.test(command))
     return "Put only the program into command, and each argument into args: no shell parses the command.";
-  if (outcome.searched.length === 0) return "Check command in the configuration.";
+  if (outcome.searched.length === 0) return "Check the path of the command.";
   return "Install it, or use its full path as command. Programs started from a desktop have a shorter PATH than a terminal: compare it with the PATH of your shell, and set PATH in env if they differ.";
 }
 

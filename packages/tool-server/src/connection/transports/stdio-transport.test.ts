@@ -67,6 +67,13 @@ describe("the start of a stdio server", () => {
     await expect(transport.send(requestOf(1))).rejects.toMatchObject({ code: "CONNECTION_LOST", cause: error });
   });
 
+  test("names the path of a command that does not exist once, and refers to no configuration", async () => {
+    const error = await prepareChild("/nowhere/server").transport.start().catch(String);
+    expect(error).toBe(
+      'ToolServerError: The server "notes" cannot be started: /nowhere/server was not found. Check the path of the command.',
+    );
+  });
+
   test("says that the file is not executable, or that its folder or interpreter is missing", async () => {
     const { path, sh } = await createScriptFolder();
     const script = await sh("exit 0");
