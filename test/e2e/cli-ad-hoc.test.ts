@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,6 +10,13 @@ import { type RealServer, everything as reference, startEverything } from "./rea
 import { endOf } from "./running-process.test.helper.js";
 
 const command = ["--", process.execPath, reference, "stdio"];
+/** What differs between a sign-in by url and the entry that is added. */
+interface Difference {
+  readonly policy?: unknown;
+  readonly oauth?: unknown;
+  readonly options?: readonly string[];
+}
+
 let server: RealServer;
 let url: string;
 
@@ -152,6 +160,50 @@ describe("a server that requires a sign-in and is given by its url", () => {
     expect(code).toBe(0);
     expect(stdout).toContain(`Connected to ${tool.url}: notes 3.1.0`);
     expect((await runCommand(["auth", tool.url], { env })).stdout).toMatch(/^sign-in +signed in$/m);
+  });
+
+  test("[TS-D-CLI-8] needs no second sign-in after add with that url", async () => {
+    const { tool, env, folder, authorization } = await createLoginWorld();
+    await runCommand([tool.url], { env, person: browsingPerson() });
+    const config = ["--config", join(folder, "mine.json")];
+    const added = await runCommand(["add", "mine", tool.url, ...config], { env });
+    expect(added).toMatchObject({ code: 0, stderr: "" });
+    expect(added.stdout).toContain(`\nThe sign-in of ${tool.url} is used, and no longer by the url alone.`);
+    for (const token of authorization.issued) expect(added.stdout).not.toContain(token);
+    const call = startCommand(["call", "mine", "read", ...config], { env });
+    call.process.stdin.end();
+    expect(await endOf(call)).toEqual({ code: 0, stdout: "milk, eggs\n", stderr: "" });
+    expect(authorization.count("/auth")).toBe(1);
+    expect((await runCommand(["auth", tool.url], { env })).stdout).toMatch(/^sign-in +not signed in/m);
+  });
+
+  test.each([
+    ["a policy denies the entry", { policy: { version: 1, others: "deny" } }],
+    ["the user's OAuth file has settings for the name", { oauth: { mine: { prompt: "login" } } }],
+    ["the entry names another client", { options: ["--oauth-client-id", "by-hand"] }],
+  ])("[TS-D-CLI-8] keeps its sign-in after add if %s", async (_, { policy, oauth, options = [] }: Difference) => {
+    const { tool, env, folder, home } = await createLoginWorld();
+    await runCommand(["login", tool.url], { env, person: browsingPerson() });
+    const more = { WIRESCOPE_POLICY: join(folder, "policy.json") };
+    if (policy !== undefined) writeFileSync(more.WIRESCOPE_POLICY, JSON.stringify(policy));
+    mkdirSync(join(home, ".config/wirescope"), { recursive: true });
+    if (oauth !== undefined)
+      writeFileSync(join(home, ".config/wirescope/oauth.json"), JSON.stringify(oauth), { mode: 0o600 });
+    const argv = ["add", "mine", tool.url, "--config", join(folder, "mine.json"), ...options];
+    const { stdout } = await runCommand(argv, { env: policy === undefined ? env : { ...env, ...more } });
+    expect(stdout).toContain("Added mine");
+    expect(stdout).not.toContain("The sign-in of");
+    expect((await runCommand(["auth", tool.url], { env })).stdout).toMatch(/^sign-in +signed in$/m);
+  });
+
+  test("[TS-D-CLI-8] adds an entry and gives the reason if stored sign-ins cannot be read", async () => {
+    const { tool, env, folder } = await createLoginWorld();
+    await runCommand(["login", tool.url], { env, person: browsingPerson() });
+    const argv = ["add", "mine", tool.url, "--config", join(folder, "mine.json")];
+    const wrongKey = { ...env, WIRESCOPE_VAULT_KEY: randomBytes(32).toString("base64") };
+    const { code, stdout, stderr } = await runCommand(argv, { env: wrongKey });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("Added mine") });
+    expect(stderr).toMatch(/^wirescope: No sign-in of .* is taken over, because stored ones cannot be read\. .*key/);
   });
 
   test("sends a header whose variable is replaced, and never prints its value", async () => {

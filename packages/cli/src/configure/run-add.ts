@@ -2,18 +2,20 @@ import { dirname, relative } from "node:path";
 import { printableText } from "@wirescope/channelz/internal";
 import { notTrusted, ToolServerError } from "@wirescope/tool-server";
 import type { Configuration } from "@wirescope/tool-server/config";
-import { readVariables } from "@wirescope/tool-server/internal";
+import { readVariables, usesOAuth } from "@wirescope/tool-server/internal";
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import { exitCode } from "../failure.js";
 import { ClientFileError, replaceClientFile } from "../install/client-file.js";
 import type { Io } from "../io.js";
 import { JsoncError } from "../jsonc/parse-jsonc.js";
-import type { OptionValues } from "../options.js";
+import { type OptionValues, parseOptions } from "../options.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import { createScreen } from "../output/screen.js";
 import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
 import { trustFor } from "../tool-server/ask-for-trust.js";
+import { openConfiguredServers } from "../tool-server/configured-servers.js";
 import { readable } from "../tool-server/loaded-configuration.js";
+import { serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { findFileToWrite, hasEntry, problemsOf, readFileToWrite, withEntries } from "./configuration-text.js";
 import type { addOptions } from "./configure-options.js";
@@ -44,11 +46,21 @@ export async function runAdd(name: string, server: AdHocServer, values: AddValue
       const isWritten = !values["dry-run"] && (await replaceClientFile(file, text, false));
       if (!isWritten && !values["dry-run"]) continue;
       const approval = isWritten ? await approve(configuration, name, file.path, values, io) : undefined;
+      const added = configuration.entries.find((each) => each.name === name);
+      const mayAdopt = approval?.state === "trusted" && added !== undefined && usesOAuth(added);
+      const scopes = mayAdopt ? await adoptSignIn(name, server, file.path, values, io) : undefined;
       if (values.json) {
-        screen.print(formatJson(jsonOf({ file: file.path, name, entry, isWritten, approval })));
+        const signIn = scopes && { from: server.name, scopes };
+        screen.print(formatJson(jsonOf({ file: file.path, name, entry, isWritten, approval, signIn })));
       } else if (isWritten) {
         screen.print(printableText(`Added ${name} to ${shortName(file.path)}: ${targetOf(server)}`));
         screen.print(printableText(approval?.message ?? ""));
+        if (scopes !== undefined) {
+          const granted = scopes.length === 0 ? "" : ` Its scopes: ${scopes.join(", ")}.`;
+          screen.print(
+            printableText(`The sign-in of ${server.name} is used, and no longer by the url alone.${granted}`),
+          );
+        }
         screen.print(`List its tools: ${commandLine("tools", name)}`);
       } else {
         screen.printAll([`${shortName(file.path)} would have this entry:`, ""].map((line) => printableText(line)));
@@ -108,6 +120,27 @@ async function approve(
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
     return { state: "pending", message: `It is not approved yet: ${error.message}` };
+  }
+}
+
+/** Uses the sign-in that the person made by the url alone, so that they need no second one. Gives its scopes. A failure is reported: the entry is added. */
+async function adoptSignIn(
+  name: string,
+  server: AdHocServer,
+  file: string,
+  values: AddValues,
+  io: Io,
+): Promise<readonly string[] | undefined> {
+  const argv = [`--config=${file}`, ...values["env-file"].map((each) => `--env-file=${each}`)];
+  const options = parseOptions(serverOptions, argv).values;
+  try {
+    await using servers = await openConfiguredServers(options, { ...io, ask: undefined });
+    return await servers.adoptSignIn(name, server.name);
+  } catch (error) {
+    if (!ToolServerError.is(error) && !(error instanceof UsageError)) throw error;
+    const message = `No sign-in of ${server.name} is taken over, because stored ones cannot be read. ${error.message}`;
+    io.stderr.write(`wirescope: ${printableText(message)}\n`);
+    return undefined;
   }
 }
 

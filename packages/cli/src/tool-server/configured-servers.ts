@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { type Connection, channelPrefix, createToolServers, type SecretRegistry } from "@wirescope/tool-server";
 import { createMemoryVault, type OAuthObserver, type OAuthSession, type Vault } from "@wirescope/tool-server/auth";
 import type { Entry, Variables } from "@wirescope/tool-server/config";
@@ -33,6 +34,11 @@ export interface ConfiguredServers extends AsyncDisposable {
   open(name: string): Promise<Connection>;
   /** The OAuth session of the server; undefined if its entry has another credential. */
   oauth(name: string): Promise<OAuthSession | undefined>;
+  /**
+   * Lets a server use the sign-in that was made under another name, if both have the same url and OAuth settings. Gives its scopes;
+   * undefined if there is none to use.
+   */
+  adoptSignIn(name: string, from: string): Promise<readonly string[] | undefined>;
   /** Token storage. */
   readonly vault: Vault;
   /** The servers that a command is about: the named one, or all. */
@@ -129,6 +135,14 @@ export async function openConfiguredServers(
     vault,
     open: async (name) => redactingConnection(await servers.open(name, await enteredFor(name))),
     oauth: async (name) => servers.oauth(name, await enteredFor(name)),
+    async adoptSignIn(name, from) {
+      const session = await servers.oauth(name, await enteredFor(name));
+      if (session === undefined) return undefined;
+      const { href } = session.context.url;
+      if (!isDeepStrictEqual(overrides(name, href), overrides(from, href))) return undefined;
+      const adopted = await session.adoptSignIn(from);
+      return adopted && (await session.status()).scopes;
+    },
     namesOf: (name) => (name === undefined ? all : [name]),
     async [Symbol.asyncDispose]() {
       await servers.close();

@@ -35,6 +35,11 @@ export interface ClientStore {
   byId(server: AuthorizationServer, clientId: string): Promise<OAuthClient | undefined>;
   /** Registers and stores a new client. Rejects with REGISTRATION_REFUSED. */
   register(server: AuthorizationServer, redirectUri: string, signal?: AbortSignal): Promise<KnownClient>;
+  /**
+   * Copies the client with this id from the vault entry of another server. Resolves with whether it is one that this server uses: the
+   * configured one, or else the metadata document or a registration.
+   */
+  adopt(issuer: string, clientId: string, from: VaultKey): Promise<boolean>;
   /** Stores the redirect URI of a client, so that its port stays the same. */
   keepRedirect(server: AuthorizationServer, client: OAuthClient, redirectUri: string): Promise<void>;
   /**
@@ -133,6 +138,15 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     },
     register: (server, redirectUri, signal) =>
       track("registration", undefined, () => register(server, redirectUri, signal)),
+    async adopt(issuer, clientId, from) {
+      const stored = await vault.get(from);
+      const found = stored === undefined ? undefined : clientRecordOf(stored.value);
+      const record = found?.clientId === clientId ? found : undefined;
+      const isRegistered = record !== undefined && registered(record) !== undefined;
+      const isUsed = configured ? configured.clientId === clientId : clientId === metadataUrl || isRegistered;
+      if (isUsed && record !== undefined) await vault.put(keyOf(issuer), clientRecordToJson(record));
+      return isUsed;
+    },
     async keepRedirect(server, client, redirectUri) {
       // The redirect URI of a registration is part of it.
       if (client.kind === "registered") return;

@@ -12,6 +12,7 @@ import type { SignIn } from "../sign-in/sign-in.js";
 import { createTokenRenewer } from "../tokens/renewal.js";
 import { createTokenManager, type TokenManager } from "../tokens/token-manager.js";
 import { createTokenStore, type HeldToken, scopesOf } from "../tokens/token-store.js";
+import { adoptSignIn } from "./adopt-sign-in.js";
 import { createIssuerStore } from "./issuer-store.js";
 import { createAcquirer } from "./machine-session.js";
 import { contextOf, type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
@@ -42,6 +43,11 @@ export interface OAuthSession {
    * SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_ORIGIN_UNCONFIRMED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or TOKEN_REFUSED.
    */
   signIn(signIn: SignIn, options?: SignInOptions, signal?: AbortSignal): Promise<HeldToken>;
+  /**
+   * Uses the tokens that were obtained under another name for the same url, tenant and profile, and takes them from it. Gives undefined, and
+   * changes nothing, if there are none, or if they are not for the client, the scopes or the issuer of this session.
+   */
+  adoptSignIn(from: string): Promise<HeldToken | undefined>;
   /** Revokes the tokens if the server supports it, deletes them here, and sends an old one to check that it is refused. */
   signOut(signal?: AbortSignal): Promise<SignOutReport>;
   /** The state of the sign-in. Reads the vault. */
@@ -200,6 +206,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       }
       return signingIn.join(signal);
     },
+    adoptSignIn: (from) => adoptSignIn({ context, options, clients }, from),
     async signOut(signal) {
       const used = active?.tokens;
       active = undefined;

@@ -1,0 +1,52 @@
+import type { ClientStore } from "../clients/client-store.js";
+import type { OAuthContext } from "../oauth-context.js";
+import { createTokenStore, type HeldToken, isExpired, tokenLockWaitMs } from "../tokens/token-store.js";
+import { createIssuerStore } from "./issuer-store.js";
+import { type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
+
+export interface AdoptParts {
+  readonly context: OAuthContext;
+  readonly options: OAuthSessionOptions;
+  readonly clients: ClientStore;
+}
+
+/**
+ * Moves the tokens that were stored under another name for the same url, tenant and profile to this server, and copies the client and the
+ * issuer that belong to them. Tokens are not copied: two holders of a refresh token that is valid once would sign each other out.
+ *
+ * Gives undefined, and changes nothing, if there are none that can be used, if this server has its own, or if it would not have requested
+ * them: from another issuer, for another client or other scopes.
+ */
+export async function adoptSignIn(
+  { context, options, clients }: AdoptParts,
+  from: string,
+): Promise<HeldToken | undefined> {
+  const { vault } = options;
+  const other = { ...options, server: from };
+  const ownIssuer = createIssuerStore(context, vault, vaultKeyOf(options, "", "issuer"));
+  const pin = await createIssuerStore(context, vault, vaultKeyOf(other, "", "issuer")).read();
+  if (pin === undefined || options.grant !== undefined) return undefined;
+  const { issuer } = pin;
+  if (issuer !== (options.issuer ?? (await ownIssuer.read())?.issuer ?? issuer)) return undefined;
+  const key = vaultKeyOf(other, issuer, "tokens");
+  const source = createTokenStore(context, vault, key);
+  const target = createTokenStore(context, vault, vaultKeyOf(options, issuer, "tokens"));
+  const move = async (): Promise<HeldToken | undefined> => {
+    const held = await source.read();
+    if (held === undefined || (await target.read()) !== undefined) return undefined;
+    const { record } = held;
+    if (record.refreshToken === undefined && isExpired(record, context.clock.now())) return undefined;
+    if (options.scopes !== undefined && !isSameSet(options.scopes, record.requestedScopes)) return undefined;
+    if (!(await clients.adopt(issuer, record.clientId, vaultKeyOf(other, issuer, "client")))) return undefined;
+    await ownIssuer.write(pin);
+    const moved = await target.write(record);
+    await source.remove(held);
+    return moved;
+  };
+  // Nobody renews them meanwhile.
+  return vault.withLock(key, move, { waitMs: tokenLockWaitMs });
+}
+
+function isSameSet(a: readonly string[], b: readonly string[]): boolean {
+  return new Set(a).size === new Set(b).size && a.every((each) => b.includes(each));
+}
