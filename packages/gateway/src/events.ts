@@ -64,6 +64,8 @@ export type InternalEvent =
   | { readonly kind: "elicitation-completed"; readonly elicitationId: string; readonly params: RpcObject }
   /** The state of a task for the legacy session that used it last, with the id that the client uses. */
   | { readonly kind: "task-status"; readonly session: string; readonly params: RpcObject }
+  /** The state of a task of a modern server, for the modern clients that subscribe to it. `id` is the one that clients use. */
+  | { readonly kind: "task-updated"; readonly id: string; readonly params: RpcObject }
   /** A notification of an extension, for one legacy session or for all whose clients declare extensions. */
   | {
       readonly kind: "extension-notification";

@@ -1,9 +1,11 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { metaKeys } from "@wirescope/tool-server/internal";
+import { onTestFinished } from "vitest";
 import { z } from "zod";
 import type { TestGateway } from "./gateway.test.helper.js";
 import { post } from "./gateway.test.helper.js";
-import { serveModern } from "./tool-servers.test.helper.js";
+import { modernListener, serve } from "./tool-servers.test.helper.js";
 
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
@@ -21,6 +23,10 @@ export interface TaskServer {
   readonly tasks: ReadonlyMap<string, TestTask>;
   /** Requests about tasks, with the id of the task. */
   readonly seen: readonly string[];
+  /** The tasks of each subscription that the gateway has. */
+  readonly listening: () => readonly (readonly string[])[];
+  /** Notifies of the state of a task, on the subscriptions that contain it. */
+  notify(taskId: string): void;
 }
 
 export interface TaskServerOptions {
@@ -29,11 +35,14 @@ export interface TaskServerOptions {
   readonly ttlMs?: number | null;
   /** Whether the tool returns a task even if the client does not support it. */
   readonly isStubborn?: boolean;
+  /** Whether it refuses subscriptions to tasks. */
+  readonly refusesListening?: boolean;
 }
 
 const times = { createdAt: "2026-11-16T12:00:00Z", lastUpdatedAt: "2026-11-16T12:00:00Z" };
 
-export async function serveTasks({ nextId, ttlMs = null, isStubborn }: TaskServerOptions): Promise<TaskServer> {
+export async function serveTasks(options: TaskServerOptions): Promise<TaskServer> {
+  const { nextId, ttlMs = null, isStubborn, refusesListening } = options;
   const tasks = new Map<string, TestTask>();
   const seen: string[] = [];
   const find = (method: string, taskId: string): TestTask => {
@@ -42,7 +51,36 @@ export async function serveTasks({ nextId, ttlMs = null, isStubborn }: TaskServe
     if (task === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Task not found");
     return task;
   };
-  const url = await serveModern(() => {
+  const streams = new Map<ServerResponse, { readonly id: unknown; readonly taskIds: readonly string[] }>();
+  const send = (response: ServerResponse, id: unknown, method: string, params: object): void => {
+    const _meta = { [metaKeys.subscriptionId]: id };
+    response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", method, params: { ...params, _meta } })}\n\n`);
+  };
+  const notify = (taskId: string): void => {
+    for (const [response, { id, taskIds }] of streams) {
+      if (taskIds.includes(taskId))
+        send(response, id, "notifications/tasks", { taskId, ...times, ttlMs, ...tasks.get(taskId) });
+    }
+  };
+  /** The SDK does not have subscriptions to tasks. */
+  const listen = ({ id, params }: ListenRequest, response: ServerResponse): void => {
+    const isDeclared = params._meta[metaKeys.clientCapabilities]?.extensions?.[tasksExtension] !== undefined;
+    if (!isDeclared || refusesListening) {
+      const error = isDeclared ? { code: -32_602, message: "No." } : { code: -32_021, message: "Tasks are missing." };
+      response.writeHead(400, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+      return;
+    }
+    const taskIds = (params.notifications.taskIds ?? []).filter((taskId) => tasks.has(taskId));
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.once("close", () => streams.delete(response));
+    response.cork();
+    send(response, id, "notifications/subscriptions/acknowledged", { notifications: { taskIds } });
+    streams.set(response, { id, taskIds });
+    for (const taskId of taskIds) if (tasks.get(taskId)?.status !== "working") notify(taskId);
+    response.uncork();
+  };
+  const listener = modernListener(() => {
     const server = new McpServer(
       { name: "tasks", version: "1.0.0" },
       { capabilities: { tools: {}, extensions: { [tasksExtension]: {} } } },
@@ -73,7 +111,29 @@ export async function serveTasks({ nextId, ttlMs = null, isStubborn }: TaskServe
     });
     return server;
   });
-  return { url, tasks, seen };
+  const port = await serve(async (request, response) => {
+    if (request.headers["mcp-method"] !== "subscriptions/listen") {
+      listener(request, response);
+      return;
+    }
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    const message = JSON.parse(body) as ListenRequest;
+    if (message.params.notifications.taskIds === undefined) (listener as ParsedListener)(request, response, message);
+    else listen(message, response);
+  });
+  const listening = (): (readonly string[])[] => [...streams.values()].map(({ taskIds }) => taskIds);
+  return { url: `http://127.0.0.1:${port}/mcp`, tasks, seen, listening, notify };
+}
+
+type ParsedListener = (request: IncomingMessage, response: ServerResponse, body: unknown) => void;
+
+interface ListenRequest {
+  readonly id: unknown;
+  readonly params: {
+    readonly _meta: Record<string, { extensions?: Record<string, unknown> } | undefined>;
+    readonly notifications: { readonly taskIds?: readonly string[] };
+  };
 }
 
 /** What a modern client sends. */
@@ -83,24 +143,66 @@ export interface ModernRequest {
   readonly name?: string;
 }
 
+/** A message of the gateway to a modern client. */
+export interface Received {
+  readonly method?: string;
+  readonly params?: Record<string, unknown>;
+  readonly result?: Record<string, unknown>;
+  readonly error?: { code: number; message: string; data?: unknown };
+}
+
+/** Subscribes as a modern client until the test ends. */
+export async function subscribe(
+  gateway: TestGateway,
+  notifications: Record<string, unknown>,
+  options: ModernRequest = {},
+): Promise<{ readonly received: readonly Received[]; close(): Promise<void> }> {
+  const received: Received[] = [];
+  const response = await send(gateway, "subscriptions/listen", { notifications }, options);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const close = async (): Promise<void> => reader?.cancel();
+  onTestFinished(close);
+  const read = async (): Promise<void> => {
+    let text = "";
+    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+      const events = (text + part.value).split("\n\n");
+      text = events.pop() ?? "";
+      for (const event of events) {
+        const data = /^data: (.*)$/m.exec(event)?.[1];
+        if (data !== undefined) received.push(JSON.parse(data));
+      }
+    }
+  };
+  void read().catch(() => {});
+  return { received, close };
+}
+
 /** Sends one request of a modern client, and resolves with the message that is the response. */
 export async function request(
   gateway: TestGateway,
   method: string,
   params: Record<string, unknown>,
-  { capabilities = { extensions: { [tasksExtension]: {} } }, token = gateway.token, name }: ModernRequest = {},
-): Promise<{
-  status: number;
-  result?: Record<string, unknown>;
-  error?: { code: number; message: string; data?: unknown };
-}> {
+  options: ModernRequest = {},
+): Promise<Received & { status: number }> {
+  const response = await send(gateway, method, params, options);
+  const text = await response.text();
+  const json = text.startsWith("{") ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? "{}");
+  return { status: response.status, ...JSON.parse(json) };
+}
+
+function send(
+  gateway: TestGateway,
+  method: string,
+  params: Record<string, unknown>,
+  { capabilities = { extensions: { [tasksExtension]: {} } }, token = gateway.token, name }: ModernRequest,
+): Promise<Response> {
   const _meta = {
     [metaKeys.protocolVersion]: "2026-07-28",
     [metaKeys.clientInfo]: { name: "raw", version: "1" },
     [metaKeys.clientCapabilities]: capabilities,
   };
   const header = name ?? params.name ?? params.uri ?? params.taskId;
-  const response = await post(
+  return post(
     { endpoint: gateway.endpoint, token },
     { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } },
     {
@@ -109,7 +211,4 @@ export async function request(
       ...(header === undefined ? {} : { "mcp-name": String(header) }),
     },
   );
-  const text = await response.text();
-  const json = text.startsWith("{") ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? "{}");
-  return { status: response.status, ...JSON.parse(json) };
 }

@@ -8,7 +8,7 @@ import {
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connectOld, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
-import { request, serveTasks, tasksExtension } from "./task-servers.test.helper.js";
+import { request, serveTasks, subscribe, tasksExtension } from "./task-servers.test.helper.js";
 import { everything } from "./tool-servers.test.helper.js";
 
 const reference = { type: "stdio", command: process.execPath, args: [everything] };
@@ -190,6 +190,72 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     for await (const message of stream) messages.push(message);
     expect(messages[0]?.type).toBe("taskCreated");
     expect(textOf(messages.at(-1)?.result ?? {})).toBe("now");
+  });
+});
+
+describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
+  test("notifies only the client that has a task of its state, with the id that it uses", async () => {
+    const ids = ["of alice", "of bob"];
+    const server = await serveTasks({ nextId: () => ids.shift() ?? "" });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } }, { listen: { token: false } });
+    await offered(gateway, "one__work");
+    const alices = await createTask(gateway, "one__work", { token: "alice" });
+    const bobs = await createTask(gateway, "one__work", { token: "bob" });
+    const all = { taskIds: [alices, bobs, "of alice", "of bob"] };
+    const alice = await subscribe(gateway, all, { token: "alice" });
+    const bob = await subscribe(gateway, all, { token: "bob" });
+    const mallory = await subscribe(gateway, all, { token: "mallory" });
+    await expect.poll(() => mallory.received.at(-1)?.result, patience).toMatchObject({ resultType: "complete" });
+    expect(mallory.received[0]?.params?.notifications).toEqual({});
+    await expect.poll(() => alice.received[0]?.params?.notifications, patience).toEqual({ taskIds: [alices] });
+    await expect.poll(() => bob.received[0]?.params?.notifications, patience).toEqual({ taskIds: [bobs] });
+
+    const result = { content: [{ type: "text", text: "done" }] };
+    Object.assign(server.tasks.get("of alice") ?? {}, { status: "completed", result });
+    server.notify("of alice");
+    server.notify("of bob");
+    await expect.poll(() => bob.received[1], patience).toMatchObject({ params: { taskId: bobs, status: "working" } });
+    await expect
+      .poll(() => alice.received[1], patience)
+      .toMatchObject({ method: "notifications/tasks", params: { taskId: alices, status: "completed", result } });
+    expect(alice.received[1]?.params?._meta).toEqual({ "io.modelcontextprotocol/subscriptionId": 1 });
+    const heard = JSON.stringify([...alice.received, ...bob.received]);
+    expect(heard).not.toContain("of alice");
+    expect(JSON.stringify(bob.received)).not.toContain(alices);
+    expect(JSON.stringify(mallory.received)).not.toContain("notifications/tasks");
+  });
+
+  test("a state that the server sends at once follows the acknowledgement, and the server is left when the client is", async () => {
+    const ids = ["first", "t"];
+    const server = await serveTasks({ nextId: () => ids.shift() ?? "" });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
+    await offered(gateway, "one__work");
+    const first = await subscribe(gateway, { taskIds: [await createTask(gateway, "one__work")] });
+    await expect.poll(() => first.received.length, patience).toBe(1);
+    const taskId = await createTask(gateway, "one__work");
+    Object.assign(server.tasks.get("t") ?? {}, { status: "cancelled" });
+    const client = await subscribe(gateway, { taskIds: [taskId] });
+    await expect.poll(() => client.received.length, patience).toBe(2);
+    expect(client.received).toMatchObject([
+      { method: "notifications/subscriptions/acknowledged", params: { notifications: { taskIds: [taskId] } } },
+      { method: "notifications/tasks", params: { taskId, status: "cancelled" } },
+    ]);
+    await expect.poll(server.listening, patience).toEqual([["first", "t"]]);
+    await client.close();
+    await expect.poll(server.listening, patience).toEqual([["first"]]);
+    await first.close();
+    await expect.poll(server.listening, patience).toEqual([]);
+  });
+
+  test("a task whose server refuses the subscription is not acknowledged, and the rest of the filter is", async () => {
+    const server = await serveTasks({ nextId: () => "t", refusesListening: true });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
+    await offered(gateway, "one__work");
+    const taskId = await createTask(gateway, "one__work");
+    const client = await subscribe(gateway, { taskIds: [taskId], toolsListChanged: true });
+    await expect.poll(() => client.received[0]?.params?.notifications, patience).toEqual({ toolsListChanged: true });
+    const { error } = await request(gateway, "subscriptions/listen", { notifications: { taskIds: "t" } });
+    expect(error?.code).toBe(-32_602);
   });
 });
 

@@ -17,8 +17,8 @@ import type { Outlet } from "./outlet.js";
 /** Subscriptions of modern clients, each a request that gets its response when it ends. */
 export interface ClientSubscriptions {
   readonly size: number;
-  /** Starts a subscription. Returns how to end it when the client disconnects. */
-  begin(request: RpcRequest, outlet: Outlet): () => void;
+  /** Starts a subscription of a client, which can contain its own tasks. Returns how to end it when the client disconnects. */
+  begin(request: RpcRequest, principal: string, outlet: Outlet): () => void;
   /** Ends all, with a response to each client. */
   close(): void;
 }
@@ -37,8 +37,8 @@ const listFields: Readonly<Record<ChangingList, string>> = {
   resources: "resourcesListChanged",
 };
 
-/** Resources of one subscription. */
-const maxResources = 1000;
+/** Resources of one subscription, and tasks. */
+const maxSubjects = 1000;
 
 export function createClientSubscriptions({
   merged,
@@ -54,6 +54,7 @@ export function createClientSubscriptions({
 
   const listen = async (
     request: RpcRequest,
+    principal: string,
     outlet: Outlet,
     isGone: () => boolean,
   ): Promise<(() => void) | undefined> => {
@@ -64,15 +65,23 @@ export function createClientSubscriptions({
     if (isGone()) return undefined;
     // Others may have started meanwhile.
     assertRoom();
-    const notify = (method: string, params: RpcObject = {}): void => {
-      const _meta = { ...(isObject(params._meta) ? params._meta : {}), [metaKeys.subscriptionId]: id };
+    const tasks = new Map(
+      filter.taskIds.flatMap((taskId) => {
+        const route = merged.tasks.routeOf(taskId, principal);
+        return route === undefined ? [] : [[taskId, route] as const];
+      }),
+    );
+    /** Notifications that wait for the acknowledgement, which is always first: the latest about each subject. */
+    const early = new Map<string, () => void>();
+    let isAcknowledged = false;
+    const send = (method: string, params: RpcObject): void => {
+      const _meta = { ...metaOf(params), [metaKeys.subscriptionId]: id };
       if (outlet.isOpen) outlet.send({ jsonrpc: "2.0", method, params: { ...params, _meta } });
     };
-    const honored = {
-      ...Object.fromEntries([...filter.lists].map((list) => [listFields[list], true])),
-      ...(watched.size === 0 ? {} : { resourceSubscriptions: [...watched.keys()] }),
+    const notify = (method: string, subject = "", params: RpcObject = {}): void => {
+      if (isAcknowledged) send(method, params);
+      else early.set(`${method} ${subject}`, () => send(method, params));
     };
-    notify("notifications/subscriptions/acknowledged", { notifications: honored });
     const unsubscribe = events.subscribe({
       "list-changed"({ list }) {
         if (filter.lists.has(list)) notify(`notifications/${list}/list_changed`);
@@ -80,29 +89,43 @@ export function createClientSubscriptions({
       "resource-updated"(updated) {
         for (const [uri, route] of watched) {
           if (route.uri === updated.uri && route.server.name === updated.server)
-            notify("notifications/resources/updated", { uri });
+            notify("notifications/resources/updated", uri, { uri });
         }
       },
+      "task-updated"({ id: taskId, params }) {
+        if (tasks.has(taskId)) notify("notifications/tasks", taskId, params);
+      },
     });
-    const subscribed = [...watched.values()].map((route) => ({
-      ...route,
-      isSubscribed: route.server.subscriptions.subscribe(route.uri).then(
-        () => true,
-        () => false,
-      ),
+    const resourceSubscriptions = [...watched.values()].map(({ server, uri }) =>
+      subscribed(server.subscriptions.subscribe(uri), () => server.subscriptions.unsubscribe(uri)),
+    );
+    const taskSubscriptions = [...tasks].map(([taskId, { server, original }]) => ({
+      taskId,
+      ...subscribed(server.subscriptions.subscribeTask(original), () => server.subscriptions.unsubscribeTask(original)),
     }));
     const end = (isGraceful: boolean): void => {
       if (!open.delete(end)) return;
       unsubscribe();
-      for (const { server, uri, isSubscribed } of subscribed) {
-        // A refused subscription is already released; releasing it twice would drop another client's.
-        void isSubscribed.then((is) => is && server.subscriptions.unsubscribe(uri));
-      }
+      for (const { release } of [...resourceSubscriptions, ...taskSubscriptions]) release();
       if (!isGraceful) return;
       const _meta = { [metaKeys.subscriptionId]: id, [metaKeys.serverInfo]: merged.info };
       outlet.respond({ jsonrpc: "2.0", id, result: { resultType: "complete", _meta } }, 200);
     };
     open.add(end);
+    // A client need not poll a task that is acknowledged, so its server has to know by then.
+    const taskIds: string[] = [];
+    for (const { taskId, isSubscribed } of taskSubscriptions) if (await isSubscribed) taskIds.push(taskId);
+    if (isGone()) end(false);
+    if (!open.has(end)) return undefined;
+    const honored = {
+      ...Object.fromEntries([...filter.lists].map((list) => [listFields[list], true])),
+      ...(watched.size === 0 ? {} : { resourceSubscriptions: [...watched.keys()] }),
+      ...(taskIds.length === 0 ? {} : { taskIds }),
+    };
+    send("notifications/subscriptions/acknowledged", { notifications: honored });
+    isAcknowledged = true;
+    for (const sendEarly of early.values()) sendEarly();
+    early.clear();
     if (Object.keys(honored).length === 0) end(true);
     return () => end(false);
   };
@@ -111,14 +134,14 @@ export function createClientSubscriptions({
     get size() {
       return open.size;
     },
-    begin(request, outlet) {
+    begin(request, principal, outlet) {
       let isGone = false;
       let end: (() => void) | undefined;
       const refuse = (error: unknown): void => {
         const known = error instanceof RpcError ? error : new RpcError(rpcCodes.internalError, "Internal error.");
         outlet.respond({ jsonrpc: "2.0", id: request.id, error: faultOf(known) }, known.status);
       };
-      listen(request, outlet, () => isGone)
+      listen(request, principal, outlet, () => isGone)
         .then((stop) => {
           end = stop;
           if (isGone) stop?.();
@@ -135,27 +158,45 @@ export function createClientSubscriptions({
   };
 }
 
+/** A subscription on a server. `release` ends it: once, and only if the server did not refuse it. */
+function subscribed(
+  asked: Promise<void>,
+  unsubscribe: () => void,
+): { readonly isSubscribed: Promise<boolean>; release(): void } {
+  const isSubscribed = asked.then(
+    () => true,
+    () => false,
+  );
+  // A refused subscription is already released; releasing it twice would drop another client's.
+  return { isSubscribed, release: () => void isSubscribed.then((is) => is && unsubscribe()) };
+}
+
 function readFilter(params: RpcObject | undefined): {
   readonly lists: ReadonlySet<ChangingList>;
   readonly uris: readonly string[];
+  readonly taskIds: readonly string[];
 } {
   const filter = params?.notifications;
   const uris = isObject(filter) ? (filter.resourceSubscriptions ?? []) : undefined;
-  if (!isObject(filter) || !Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
+  const taskIds = isObject(filter) ? (filter.taskIds ?? []) : undefined;
+  if (!isObject(filter) || !isStrings(uris) || !isStrings(taskIds)) {
     throw new RpcError(
       rpcCodes.invalidParams,
-      "subscriptions/listen requires an object `notifications`, and an array of strings if it has `resourceSubscriptions`.",
+      "subscriptions/listen requires an object `notifications`, and arrays of strings if it has `resourceSubscriptions` or `taskIds`.",
     );
   }
-  if (uris.length > maxResources || uris.some((uri) => uri.length > maxUriLength)) {
-    const message = `A subscription can have at most ${maxResources} resources, with URIs of at most ${maxUriLength} characters.`;
+  if (Math.max(uris.length, taskIds.length) > maxSubjects || uris.some((uri) => uri.length > maxUriLength)) {
+    const message = `A subscription can have at most ${maxSubjects} resources, with URIs of at most ${maxUriLength} characters, and ${maxSubjects} tasks.`;
     throw new RpcError(rpcCodes.invalidParams, message);
   }
-  // The gateway acknowledges no tasks, but the protocol requires the capability first.
   const capabilities = metaOf(params)?.[metaKeys.clientCapabilities];
   if (filter.taskIds !== undefined && !declaresTasks(isObject(capabilities) ? capabilities : {})) throw tasksMissing();
   const lists = (Object.keys(listFields) as ChangingList[]).filter((list) => filter[listFields[list]] === true);
-  return { lists: new Set(lists), uris };
+  return { lists: new Set(lists), uris, taskIds };
+}
+
+function isStrings(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 /** The routes of resources; those that no server has are omitted. */

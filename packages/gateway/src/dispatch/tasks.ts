@@ -25,10 +25,19 @@ export interface Tasks {
   paramsFor(server: GatewayServer, tool: OfferedTool, call: ClientCall, params: RpcObject): RpcObject;
   /** The result of a call of a tool for its client: a task is added to the table. */
   resultOf(server: GatewayServer, call: ClientCall, result: RpcObject): RpcObject;
+  /** Where a modern client subscribes to a task; undefined if it has no such task, or the server of the task is a legacy one. */
+  routeOf(id: string, principal: string): TaskRoute | undefined;
   /** The methods of modern clients, and those of legacy ones. */
   readonly modern: Readonly<Record<string, TaskMethod>>;
   readonly legacy: Readonly<Record<string, TaskMethod>>;
   close(): void;
+}
+
+/** A task on its server. */
+export interface TaskRoute {
+  readonly server: GatewayServer;
+  /** The server's own id. */
+  readonly original: string;
 }
 
 type TaskMethod = (call: ClientCall) => Promise<RpcObject>;
@@ -56,8 +65,10 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
   const kept = new Map<string, { readonly state: RpcObject; readonly result: RpcObject; readonly length: number }>();
   let keptLength = 0;
 
+  const knownServer = (task: KnownTask): GatewayServer | undefined =>
+    servers().find(({ name }) => name === task.server);
   const serverOf = (task: KnownTask, call: ClientCall): GatewayServer => {
-    const server = servers().find(({ name }) => name === task.server);
+    const server = knownServer(task);
     if (server === undefined) {
       throw new RpcError(
         rpcCodes.invalidParams,
@@ -181,7 +192,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       const page = all.slice(start, start + pageSize);
       const tasks: RpcObject[] = [];
       for (const task of page) {
-        const server = servers().find(({ name }) => name === task.server);
+        const server = knownServer(task);
         // A task that its server has forgotten is not listed.
         const state =
           kept.get(task.id)?.state ??
@@ -286,6 +297,12 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       }
       if (!isFromLegacy) return { ...result, taskId: id };
       return { resultType: "task", ...modernTask(state, id) };
+    },
+    routeOf(id, principal) {
+      const task = table.owned(id, principal);
+      if (task?.era !== "modern" || kept.has(id)) return undefined;
+      const server = knownServer(task);
+      return server && { server, original: task.original };
     },
     modern,
     legacy,

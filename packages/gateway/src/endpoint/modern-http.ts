@@ -52,7 +52,7 @@ export function serveModernPost(
     const outlet = createHttpOutlet(response, parts.streams);
     if (message.method === "subscriptions/listen") {
       parts.dispatch.count(account);
-      cancelOnDisconnect(response, parts.subscriptions.begin(message, outlet));
+      cancelOnDisconnect(response, parts.subscriptions.begin(message, account.principal, outlet));
       return;
     }
     cancelOnDisconnect(response, parts.stateless.request({ request: message, envelope, account, headers }, outlet));

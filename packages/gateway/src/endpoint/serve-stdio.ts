@@ -103,7 +103,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
     running.set(id, () => {});
     const cancel =
       request.method === "subscriptions/listen"
-        ? subscriptions.begin(request, outlet)
+        ? subscriptions.begin(request, requester.principal, outlet)
         : stateless.request(
             { request, envelope, account: accounts.shared(requester, envelope.clientInfo), headers: undefined },
             outlet,

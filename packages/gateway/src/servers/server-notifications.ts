@@ -68,7 +68,15 @@ export function createServerNotifications(
     if (minLevel !== undefined && isLevelAtLeast(level, minLevel)) call.notify("notifications/message", named);
   };
 
-  /** Only the client that has the task is notified. Modern clients ask for the state. */
+  /** Only the client that has the task is notified. */
+  const reportModernTask = (params: RpcObject): void => {
+    const task = tasks.named(server, params.taskId);
+    if (task?.era !== "modern") return;
+    tasks.update(task, params);
+    events.emit({ kind: "task-updated", id: task.id, params: { ...extensionParams(params), taskId: task.id } });
+  };
+
+  /** The same for a legacy server. Modern clients ask for the state, because the notification has no result. */
   const reportTask = (params: RpcObject): void => {
     const task = tasks.named(server, params.taskId);
     if (task === undefined) return;
@@ -105,6 +113,7 @@ export function createServerNotifications(
     const changed = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined;
     if (changed !== undefined) for (const kind of changed) onListChanged(kind);
     else if (method === "notifications/message") log(params, origin);
+    else if (method === "notifications/tasks") reportModernTask(params);
     else if (method === "notifications/tasks/status") reportTask(params);
     else if (method === "notifications/resources/updated" && typeof params.uri === "string") {
       events.emit({ kind: "resource-updated", server, uri: params.uri });

@@ -20,6 +20,8 @@ export const offeredCapabilities = {
   extensions: {
     // Servers offer apps only to a client that declares this, and legacy servers learn it once.
     "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] as string[] },
+    // Required for subscriptions to tasks. Calls declare what their client declares, and in the older era it has no meaning.
+    "io.modelcontextprotocol/tasks": {},
   },
 } as const;
 

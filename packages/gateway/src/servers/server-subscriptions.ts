@@ -1,9 +1,10 @@
 import type { Connection } from "@wirescope/tool-server";
-import { createBackOff, type LogLevel, systemClock } from "@wirescope/tool-server/internal";
+import type { LogLevel } from "@wirescope/tool-server/internal";
+import { createListenStream } from "./listen-stream.js";
 
 /**
- * The resource subscriptions and the log level of a server, for all clients together. Sent again with each new session, and to the
- * connection that replaces it when its entry changes.
+ * The subscriptions to resources and tasks and the log level of a server, for all clients together. Sent again with each new
+ * session, and to the connection that replaces it when its entry changes.
  */
 export interface ServerSubscriptions {
   /** Uses this connection from now on. */
@@ -13,22 +14,18 @@ export interface ServerSubscriptions {
   /** Subscribes to a resource. Rejects if the server refuses; otherwise `unsubscribe` must be called once for it. */
   subscribe(uri: string): Promise<void>;
   unsubscribe(uri: string): void;
+  /** The same for a task of a modern server, by the server's own id. */
+  subscribeTask(taskId: string): Promise<void>;
+  unsubscribeTask(taskId: string): void;
   /** There is a new session: sends everything again. */
   renew(): void;
 }
 
 const requestMs = 10_000;
-const resubscribe = { firstMs: 1000, maxMs: 60_000 };
 
 export function createServerSubscriptions(): ServerSubscriptions {
   let connection: () => Connection | undefined = () => undefined;
-  const subscribed = new Map<string, number>();
   let level: LogLevel | undefined;
-  let listening: { close(): Promise<void> } | undefined;
-  let renewing: Promise<void> | undefined;
-  /** Whether they changed since they were last sent. */
-  let isStale = false;
-  const backOff = createBackOff(resubscribe, systemClock);
 
   const ready = (): Connection | undefined => {
     const open = connection();
@@ -39,15 +36,6 @@ export function createServerSubscriptions(): ServerSubscriptions {
     if (open === undefined) return;
     await open.request(method, params, { totalTimeoutMs: requestMs });
   };
-  /** Subscribes. Rejects if the server refuses; a request that was lost with its session is sent again with the next one. */
-  const askSubscribe = async (uri: string): Promise<void> => {
-    const asked = ready();
-    try {
-      await (isModern() ? listenAgain() : ask("resources/subscribe", { uri }));
-    } catch (error) {
-      if (asked !== undefined && asked === ready()) throw error;
-    }
-  };
   const setLevel = async (): Promise<void> => {
     const server = ready()?.server;
     // A modern server receives the level with each request.
@@ -56,39 +44,17 @@ export function createServerSubscriptions(): ServerSubscriptions {
   };
   const isModern = (): boolean => ready()?.server?.era === "modern";
 
-  /** On a modern server all of them are one subscription, which is replaced when they change. */
-  const listenAgain = (): Promise<void> => {
-    isStale = true;
-    renewing ??= renewAll().finally(() => {
-      renewing = undefined;
-    });
-    return renewing;
-  };
-  const renewAll = async (): Promise<void> => {
-    // Subscriptions of the same turn are sent together.
-    await new Promise((resolve) => setImmediate(resolve));
-    while (isStale) {
-      isStale = false;
-      const open = ready();
-      if (open === undefined) return;
-      const before = listening;
-      listening = undefined;
-      const resourceSubscriptions = [...subscribed.keys()];
-      if (resourceSubscriptions.length > 0) await listen(open, resourceSubscriptions);
-      await before?.close();
-    }
-  };
-  const listen = (open: Connection, resourceSubscriptions: string[]): Promise<void> =>
-    open.call("subscriptions/listen", async (client) => {
-      const subscription = await client.listen({ resourceSubscriptions });
-      listening = subscription;
-      backOff.opened();
-      void subscription.closed.then((how) => {
-        if (how === "local" || listening !== subscription) return;
-        listening = undefined;
-        setTimeout(() => void listenAgain().catch(() => {}), backOff.ended()).unref();
-      });
-    });
+  const uris = new Map<string, number>();
+  const resourceStream = createListenStream("resourceSubscriptions", uris, ready);
+  const resources = createCounted(uris, ready, (uri, isAdded) =>
+    isModern() ? resourceStream.open() : ask(isAdded ? "resources/subscribe" : "resources/unsubscribe", { uri }),
+  );
+  // They have a stream of their own: a server that refuses it must not end the subscriptions to resources.
+  const taskIds = new Map<string, number>();
+  const taskStream = createListenStream("taskIds", taskIds, ready);
+  const tasks = createCounted(taskIds, ready, async () => {
+    if (isModern()) await taskStream.open();
+  });
 
   return {
     attach(next) {
@@ -99,33 +65,51 @@ export function createServerSubscriptions(): ServerSubscriptions {
       level = next;
       void setLevel().catch(() => {});
     },
-    async subscribe(uri) {
-      const count = subscribed.get(uri) ?? 0;
-      subscribed.set(uri, count + 1);
+    subscribe: resources.add,
+    unsubscribe: resources.remove,
+    subscribeTask: tasks.add,
+    unsubscribeTask: tasks.remove,
+    renew() {
+      resourceStream.forget();
+      taskStream.forget();
+      void setLevel().catch(() => {});
+      if (isModern()) for (const stream of [resourceStream, taskStream]) void stream.open().catch(() => {});
+      else for (const uri of uris.keys()) void ask("resources/subscribe", { uri }).catch(() => {});
+    },
+  };
+}
+
+/** Counts how many clients subscribe to each subject, and sends the first and the last. */
+function createCounted(
+  counts: Map<string, number>,
+  ready: () => Connection | undefined,
+  send: (subject: string, isAdded: boolean) => Promise<void>,
+): { add(subject: string): Promise<void>; remove(subject: string): void } {
+  const remove = (subject: string): void => {
+    const count = counts.get(subject);
+    if (count === undefined) return;
+    if (count > 1) {
+      counts.set(subject, count - 1);
+      return;
+    }
+    counts.delete(subject);
+    send(subject, false).catch(() => {});
+  };
+  return {
+    async add(subject) {
+      const count = counts.get(subject) ?? 0;
+      counts.set(subject, count + 1);
       if (count > 0) return;
+      const asked = ready();
       try {
-        await askSubscribe(uri);
+        await send(subject, true);
       } catch (error) {
-        this.unsubscribe(uri);
+        // A request that was lost with its session is sent again with the next one.
+        if (asked === undefined || asked !== ready()) return;
+        remove(subject);
         throw error;
       }
     },
-    unsubscribe(uri) {
-      const count = subscribed.get(uri);
-      if (count === undefined) return;
-      if (count > 1) {
-        subscribed.set(uri, count - 1);
-        return;
-      }
-      subscribed.delete(uri);
-      const sent = isModern() ? listenAgain() : ask("resources/unsubscribe", { uri });
-      sent.catch(() => {});
-    },
-    renew() {
-      listening = undefined;
-      void setLevel().catch(() => {});
-      if (isModern()) void listenAgain().catch(() => {});
-      else for (const uri of subscribed.keys()) void ask("resources/subscribe", { uri }).catch(() => {});
-    },
+    remove,
   };
 }

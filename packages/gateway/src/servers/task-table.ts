@@ -28,6 +28,8 @@ export interface TaskTable {
   add(server: string, era: Era, call: ClientCall, state: RpcObject): KnownTask;
   /** The task with this id, if it belongs to the client of the call. Throws an RpcError otherwise. */
   find(id: unknown, call: ClientCall): KnownTask;
+  /** The task with this id, if it belongs to this client. */
+  owned(id: unknown, principal: string): KnownTask | undefined;
   /** Keeps the task as long as its latest state says. */
   update(task: KnownTask, state: RpcObject): void;
   /** The tasks of a client, in the order of their creation. */
@@ -93,6 +95,15 @@ export function createTaskTable({ max, clock }: TaskTableOptions): TaskTable {
     return entry.task;
   };
 
+  /** A task of another client is like one that does not exist. */
+  const ownedEntry = (id: unknown, principal: string): Entry | undefined => {
+    const entry = typeof id === "string" ? byId.get(id) : undefined;
+    if (entry === undefined || entry.task.principal !== principal) return undefined;
+    if (!isExpired(entry, clock.now())) return entry;
+    remove(entry);
+    return undefined;
+  };
+
   return {
     get size() {
       return byId.size;
@@ -124,15 +135,11 @@ export function createTaskTable({ max, clock }: TaskTableOptions): TaskTable {
       return task;
     },
     find(id, call) {
-      const entry = typeof id === "string" ? byId.get(id) : undefined;
-      // A task of another client is reported like one that does not exist.
-      if (entry === undefined || entry.task.principal !== call.account.principal) throw unknownTask(call.method);
-      if (isExpired(entry, clock.now())) {
-        remove(entry);
-        throw unknownTask(call.method);
-      }
+      const entry = ownedEntry(id, call.account.principal);
+      if (entry === undefined) throw unknownTask(call.method);
       return use(entry, call);
     },
+    owned: (id, principal) => ownedEntry(id, principal)?.task,
     update(task, state) {
       const entry = byId.get(task.id);
       if (entry !== undefined) entry.ttlMs = ttlOf(state);
