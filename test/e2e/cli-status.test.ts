@@ -82,6 +82,7 @@ test("[TS-D-CLI-6] status shows the servers of the running gateway, and a server
   expect(stdout).toContain(`Servers of the gateway at ${new URL(up.endpoint).origin}.`);
   expect(stdout).toMatch(/^notes +not signed in +- +OAuth, not signed in/m);
   expect(stdout).toMatch(/^ {2}wirescope login notes --config \S+$/m);
+  expect(stdout.match(/wirescope login/g)).toHaveLength(1);
   const { gateway, servers } = JSON.parse((await world.run(["status", "--json"])).stdout);
   expect(gateway).toBe(new URL(up.endpoint).origin);
   expect(servers.notes).toMatchObject({ works: false, failure: { code: "SIGN_IN_NEEDED" } });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { printableText } from "@wirescope/channelz/internal";
 import type { ServerReport } from "@wirescope/gateway/internal";
-import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { ServerAdmin } from "../admin/server-admin.js";
 import { exitCode } from "../failure.js";
 import { parseDuration } from "../option-values.js";
@@ -115,11 +115,19 @@ function linesOf({ gateway }: ServerAdmin, servers: readonly ServerReport[], scr
     if (failure === undefined || isWell({ name, failure, ...rest })) continue;
     lines.push(
       "",
-      ...wrap(printableText(`${name}: ${failure.message}`), width, ""),
+      ...wrap(printableText(`${name}: ${reasonOf(name, failure)}`), width, ""),
       `  ${palette.strong(printableText(nextOf(name, failure.code)))}`,
     );
   }
   return lines;
+}
+
+/** Why a server does not work. The advice to sign in is left out: the command below does, as this user runs it and not the gateway. */
+function reasonOf(server: string, failure: NonNullable<ServerReport["failure"]>): string {
+  if (!(failure instanceof Error) || failure.code !== "SIGN_IN_NEEDED") return failure.message;
+  const { message, advice } = failure;
+  const isSame = advice.includes(`wirescope login ${shellWord(server)}`) && !advice.includes(" --scope ");
+  return isSame ? message.slice(0, -advice.length).trimEnd() : message;
 }
 
 /** The command that fixes it, or that says more. */
