@@ -54,7 +54,7 @@ function Phase({ bar }: { readonly bar: PhaseBar }): VNode {
       <span class="phase-track" aria-hidden="true">
         <span
           class={classes.filter(Boolean).join(" ")}
-          style={{ left: `${left * 100}%`, width: isMark ? undefined : `${width * 100}%` }}
+          style={{ left: `min(${left * 100}%, 100% - 2px)`, width: isMark ? undefined : `${width * 100}%` }}
         />
       </span>
       <span class="phase-length">

@@ -63,6 +63,7 @@ const columns: readonly Column<Row>[] = [
     key: "rate",
     title: "Per second",
     isNumber: true,
+    priority: 2,
     render: ({ node }) => formatRate(node.traffic),
     sortValue: ({ node }) => node.traffic,
   },

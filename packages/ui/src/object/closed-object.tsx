@@ -44,8 +44,10 @@ export function ClosedObject({ kind, id, isPanel }: ClosedObjectProps): VNode {
   }
   return (
     <>
-      <p class="object-note" role="status">
-        Closed <Time ms={ending.timeMs} />. This is its last state.{" "}
+      <p class="object-note object-note-closed" role="status">
+        <span>
+          Closed <Time ms={ending.timeMs} />. This is its last state.
+        </span>
         <Button isSmall onClick={() => chooseTime(ending.timeMs - 1)}>
           Show that moment
         </Button>
