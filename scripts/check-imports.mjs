@@ -21,7 +21,7 @@ const packageDirections = {
   gateway: { instrument: "value", channelz: "value", "tool-server": "value" },
   cli: { gateway: "value", instrument: "value", channelz: "value", "tool-server": "value", quirks: "value" },
   ui: {
-    channelz: ["/client", "/timeline", "/internal/text", "/internal/socket-options"],
+    channelz: ["/client", "/timeline", "/corrected", "/internal/text", "/internal/socket-options"],
     gateway: ["/admin", "/internal/status-text"],
   },
 };

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { addAdminServicesToServer, Client, credentials, Server, ServerCredentials } from "@grpc/grpc-js";
 import {
   type ChannelzListener,
+  connectChannelz,
   createRegistry,
   lingerOption,
   listenChannelz,
@@ -63,17 +64,19 @@ afterAll(async () => {
 /** A server of grpc-js with the Channelz that grpc-js has itself, and a client of it. */
 const grpcServer = new Server();
 let grpcClient: Client;
+let grpcTarget = "";
 const grpcPage = useTargetPage(async () => {
   addAdminServicesToServer(grpcServer);
   const port = await new Promise<number>((resolve, reject) => {
     const done = (error: Error | null, bound: number): void => (error === null ? resolve(bound) : reject(error));
     grpcServer.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), done);
   });
-  grpcClient = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  grpcTarget = `127.0.0.1:${port}`;
+  grpcClient = new Client(grpcTarget, credentials.createInsecure());
   await new Promise<void>((resolve, reject) => {
     grpcClient.waitForReady(Date.now() + 10_000, (error) => (error === undefined ? resolve() : reject(error)));
   });
-  return [`127.0.0.1:${port}`];
+  return [grpcTarget];
 });
 afterAll(() => {
   grpcClient.close();
@@ -195,6 +198,33 @@ describe.skipIf(!isChromiumInstalled)("the view Object", () => {
       await expect.poll(() => page.locator(".object-kind").textContent()).toMatch(new RegExp(`(^| )${kind} \\d`));
     }
     await page.getByRole("row", { name: /streams started/ }).waitFor();
+  });
+
+  test("[CZ-D-CORRECT-8] shows which values of a grpc-js process were corrected, and why", async () => {
+    const page = await grpcPage.open("/connections?as=table");
+    // The connection of the page has windows that differ. So has that of each read, which does not last.
+    const readUnequal = async (): Promise<bigint[]> => {
+      await using source = connectChannelz(grpcTarget);
+      const { socketRef } = await source.getServerSockets((await source.getServers()).server[0]?.ref?.serverId ?? 0n);
+      const sockets = await Promise.all(socketRef.map(({ socketId }) => source.getSocket(socketId)));
+      return sockets.flatMap(({ socket }) =>
+        socket?.data?.localFlowControlWindow === socket?.data?.remoteFlowControlWindow
+          ? []
+          : (socket?.ref?.socketId ?? []),
+      );
+    };
+    const first = await readUnequal();
+    const lasting = (await readUnequal()).find((id) => first.includes(id));
+    await page.goto(new URL(`/object/socket/${lasting}`, page.url()).href);
+    const corrected = page.getByRole("region", { name: "Corrected values" });
+    await corrected
+      .getByRole("heading", { name: "the local and the remote flow-control window are exchanged." })
+      .waitFor();
+    await corrected
+      .getByText(/^The process sent: local_flow_control_window was \d+, remote_flow_control_window \d+\.$/)
+      .waitFor();
+    await corrected.getByText("Known from grpc-go, grpc-js.").waitFor();
+    await checkAccessibility(page);
   });
 
   test("copies the id and the link of an object", async () => {

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
+import type { CorrectionId } from "../correction-marks.js";
 import {
   type Channel,
   ChannelSchema,
@@ -89,20 +90,35 @@ const socket = fc
   })
   .map((init): Socket => create(SocketSchema, init as object));
 
+const corrections = fc.array(
+  fc.record({
+    id: fc.constantFrom<CorrectionId>("unset-times", "swapped-windows"),
+    detail: fc.constantFrom("was 1", "was 2"),
+  }),
+  { maxLength: 2 },
+);
 const unreadable = fc.option(fc.constantFrom("refused", "too slow"), { nil: undefined });
 
 const object: fc.Arbitrary<SnapshotObject> = fc
   .oneof(
-    fc.record({ origin, isTop: fc.boolean(), kind: fc.constant("channel" as const), message: channel, unreadable }),
-    fc.record({ origin, kind: fc.constant("subchannel" as const), message: subchannel, unreadable }),
+    fc.record({
+      origin,
+      isTop: fc.boolean(),
+      kind: fc.constant("channel" as const),
+      message: channel,
+      unreadable,
+      corrections,
+    }),
+    fc.record({ origin, kind: fc.constant("subchannel" as const), message: subchannel, unreadable, corrections }),
     fc.record({
       origin,
       kind: fc.constant("server" as const),
       message: server,
       acceptedSockets: ids.map((all) => [...all].sort((a, b) => (a < b ? -1 : 1))),
       unreadable,
+      corrections,
     }),
-    fc.record({ origin, kind: fc.constant("socket" as const), message: socket, unreadable }),
+    fc.record({ origin, kind: fc.constant("socket" as const), message: socket, unreadable, corrections }),
     fc.record({
       origin,
       kind: fc.constantFrom("channel", "subchannel", "server", "socket"),
@@ -165,7 +181,7 @@ function advance(each: SnapshotObject, by: bigint, isFirstUse: boolean, timeMs: 
     if (name.startsWith("last")) data[name] = timestampFromMs(timeMs);
   }
   if (isFirstUse && each.kind !== "socket") data.lastCallStartedTimestamp = timestampFromMs(timeMs);
-  const { origin, isTop, unreadable, kind } = each;
+  const { origin, isTop, unreadable, kind, corrections } = each;
   const message = { ...each.message, data };
   return createObject({
     origin,
@@ -173,6 +189,7 @@ function advance(each: SnapshotObject, by: bigint, isFirstUse: boolean, timeMs: 
     unreadable,
     kind,
     message,
+    corrections,
     acceptedSockets: acceptedSocketsOf(each),
   } as unknown as ObjectParts);
 }

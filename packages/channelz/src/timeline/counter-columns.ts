@@ -84,6 +84,7 @@ export function rowBetween(before: SnapshotObject, after: SnapshotObject): Row |
   const [a, b] = [before.message, after.message];
   if (a?.data === undefined || b?.data === undefined) return undefined;
   if (before.name !== after.name || before.isTop !== after.isTop || before.unreadable !== after.unreadable) return;
+  if (!sameValue(before.corrections, after.corrections)) return undefined;
   if (!sameFields(a, b, dataField) || !sameFields(a.data, b.data, columnFields)) return undefined;
   // The message of a server does not list the connections that it accepted.
   if (before.kind === "server" && !sameValue(before.children, after.children)) return undefined;

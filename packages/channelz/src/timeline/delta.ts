@@ -87,6 +87,7 @@ export function sameObject(a: SnapshotObject, b: SnapshotObject): boolean {
       a.name === b.name &&
       a.isTop === b.isTop &&
       a.unreadable === b.unreadable &&
+      sameValue(a.corrections, b.corrections) &&
       sameValue(a.message, b.message) &&
       sameValue(a.children, b.children))
   );

@@ -65,6 +65,29 @@ describe("snapshots and deltas as messages", () => {
   });
 
   test.each([
+    ["they change", 5n, "was 2"],
+    ["they and the counters change", 9n, "was 2"],
+    ["just the counters change", 9n, "was 1"],
+  ])("[CZ-D-CORRECT-8] keeps the corrections of an object if %s", (_, count, detail) => {
+    const at = (timeMs: number, streamsStarted: bigint, text: string) =>
+      createSnapshot({
+        timeMs,
+        origins: [{ name: "", target: "" }],
+        objects: [
+          createObject({
+            origin: "",
+            kind: "socket",
+            message: create(SocketSchema, { ref: { socketId: 1n }, data: { streamsStarted } }),
+            corrections: [{ id: "swapped-windows", detail: text }],
+          }),
+        ],
+      });
+    const [a, b] = [at(1000, 5n, "was 1"), at(2000, count, detail)];
+    const bytes = toBinary(DeltaSchema, encodeDelta(a, diffSnapshots(a, b)));
+    expect(applyEncodedDelta(overTheWire(a), fromBinary(DeltaSchema, bytes))).toEqual(b);
+  });
+
+  test.each([
     ["an object that does not exist", { disappeared: [99] }],
     ["counters of an object that does not exist", { calls: { position: [99], started: [1n] } }],
     [

@@ -75,8 +75,8 @@ export function decodeDelta(from: Snapshot, message: DeltaMessage): Delta {
     if (columns === undefined) continue;
     for (const { position, row } of rowsOf(columns as unknown as Columns, kind, Number(message.toMs))) {
       const before = at(position);
-      const { origin, isTop, unreadable } = before;
-      const parts = { origin, isTop, unreadable, kind: before.kind, acceptedSockets: acceptedSocketsOf(before) };
+      const { kind, origin, isTop, unreadable, corrections } = before;
+      const parts = { kind, origin, isTop, unreadable, corrections, acceptedSockets: acceptedSocketsOf(before) };
       afters.set(position, createObject({ ...parts, message: addRow(before, row) } as ObjectParts));
     }
   }

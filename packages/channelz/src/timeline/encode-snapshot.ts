@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import type { CorrectionId } from "../correction-marks.js";
 import {
   ChannelRefSchema,
   ChannelSchema,
@@ -10,6 +11,7 @@ import {
   SubchannelSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import {
+  CorrectionSchema,
   type Origin as OriginMessage,
   OriginSchema,
   type Snapshot as SnapshotMessage,
@@ -73,6 +75,7 @@ export function encodeObject(object: SnapshotObject, origins: ReadonlyMap<string
     acceptedSockets: acceptedSocketsOf(object),
     unreadable: object.unreadable ?? "",
     onlyRef: object.message === undefined,
+    corrections: (object.corrections ?? []).map((each) => create(CorrectionSchema, each)),
   });
 }
 
@@ -83,7 +86,9 @@ export function decodeObject(message: SnapshotObjectMessage, origins: readonly O
   if (origin === undefined || object.case === undefined)
     throw new TypeError("A timeline has an object without origin.");
   const unreadable = message.unreadable === "" ? undefined : message.unreadable;
-  const parts = { origin, isTop, acceptedSockets, unreadable };
+  // A later version may know more corrections than this one.
+  const corrections = message.corrections.map(({ id, detail }) => ({ id: id as CorrectionId, detail }));
+  const parts = { origin, isTop, acceptedSockets, unreadable, corrections };
   const described = createObject({ ...parts, kind: object.case, message: object.value } as ObjectParts);
   if (!onlyRef) return described;
   return createObject({ ...parts, kind: object.case, id: described.id, name: described.name });

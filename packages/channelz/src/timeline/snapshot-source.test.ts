@@ -1,9 +1,14 @@
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { channel, peerWith, subchannel } from "../client/fixed-peer.test.helper.js";
 import { readTree } from "../client/read-tree.js";
+import { correctSource } from "../corrected/correct-source.js";
+import { correctionsOf } from "../correction-marks.js";
 import { ChannelzError } from "../errors.js";
+import { SnapshotSchema } from "../gen/wirescope/v1/timeline_pb.js";
 import { createRegistry } from "../registry/registry.js";
 import { fillRegistry, testSourceContract } from "../source-contract.test.helper.js";
+import { decodeSnapshot, encodeSnapshot } from "./encode-snapshot.js";
 import { readSnapshot } from "./read-snapshot.js";
 import type { Snapshot } from "./snapshot.js";
 import { snapshotSource } from "./snapshot-source.js";
@@ -23,6 +28,20 @@ test("[CZ-D-HISTORY-11] shows the same tree as the process did at that time", as
   const snapshot = await readSnapshot(registry);
   handles.push(registry.addChannel({ target: "dns:///later.example" }));
   expect(await readTree(snapshotSource(snapshot))).toEqual(tree);
+});
+
+test("[CZ-D-CORRECT-8] marks what was corrected in an object when its snapshot was read, also after it was sent or stored", async () => {
+  const data = { lastCallStartedTimestamp: { seconds: 0n } };
+  const snapshot = await readSnapshot(correctSource(peerWith({ top: [channel(1, { data }), channel(2)] })));
+  const decoded = decodeSnapshot(fromBinary(SnapshotSchema, toBinary(SnapshotSchema, encodeSnapshot(snapshot))));
+  const source = snapshotSource(decoded);
+  const expected = [{ id: "unset-times", detail: "last_call_started_timestamp was 1970-01-01T00:00:00.000Z" }];
+  for (let read = 0; read < 2; read += 1) {
+    const { channel: list } = await source.getTopChannels();
+    expect(list.map(correctionsOf)).toEqual([expected, []]);
+    const { channel: one } = await source.getChannel(1);
+    expect(correctionsOf(one ?? {})).toEqual(expected);
+  }
 });
 
 test("rejects the read of an object that could not be read, with the reason", async () => {

@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { ObjectKind } from "../client/find-kinds.js";
+import { correctionsOf, markCorrected } from "../correction-marks.js";
 import { ChannelzError } from "../errors.js";
 import {
   GetChannelResponseSchema,
@@ -112,7 +113,7 @@ function find<K extends ObjectKind>(index: Index, kind: K, id: Int64): MessageOf
   if (object.message === undefined) {
     throw new ChannelzError("PEER_FAILED", object.unreadable ?? `The ${kind} ${id} was not read at this time.`);
   }
-  return object.message as MessageOf<K>;
+  return marked(object) as MessageOf<K>;
 }
 
 function findServer(index: Index, id: Int64): { server: SnapshotObject; sockets: ReadonlyMap<bigint, SnapshotObject> } {
@@ -121,5 +122,11 @@ function findServer(index: Index, id: Int64): { server: SnapshotObject; sockets:
 }
 
 function messageOf<K extends ObjectKind>(kind: K): (object: SnapshotObject) => MessageOf<K>[] {
-  return (object) => (object.kind === kind && object.message !== undefined ? [object.message as MessageOf<K>] : []);
+  return (object) => (object.kind === kind && object.message !== undefined ? [marked(object) as MessageOf<K>] : []);
+}
+
+/** The message of an object, with the marks of what was corrected in it when the snapshot was read. */
+function marked({ message, corrections = [] }: SnapshotObject): SnapshotObject["message"] {
+  if (message !== undefined && correctionsOf(message).length === 0) markCorrected(message, corrections);
+  return message;
 }

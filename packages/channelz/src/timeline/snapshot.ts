@@ -1,4 +1,5 @@
 import { type ObjectKind, objectKinds } from "../client/find-kinds.js";
+import { type AppliedCorrection, correctionsOf } from "../correction-marks.js";
 import type { Channel, Server, Socket, Subchannel } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import { type Counters, countersOf } from "./counters.js";
 
@@ -46,6 +47,8 @@ interface ObjectFacts {
   readonly children: readonly ObjectKey[];
   /** Why it could not be read. Then `message` is absent, or what was known before. */
   readonly unreadable?: string | undefined;
+  /** What was corrected in `message`; absent if nothing was. */
+  readonly corrections?: readonly AppliedCorrection[] | undefined;
 }
 
 /** All objects of a Source at one moment. */
@@ -68,6 +71,8 @@ export type ObjectParts = {
   /** The ids of the connections that a server accepted. */
   readonly acceptedSockets?: readonly bigint[];
   readonly unreadable?: string | undefined;
+  /** What was corrected in the message. Default: what the message is marked with. */
+  readonly corrections?: readonly AppliedCorrection[] | undefined;
 } & (
   | { readonly kind: "channel"; readonly message: Channel }
   | { readonly kind: "subchannel"; readonly message: Subchannel }
@@ -85,6 +90,7 @@ export function objectKey(origin: string, kind: ObjectKind, id: bigint): ObjectK
 export function createObject(parts: ObjectParts): SnapshotObject {
   const { origin, kind, message, isTop = false, unreadable } = parts;
   const { id, name } = message === undefined ? parts : refOf(parts);
+  const corrections = message === undefined ? [] : (parts.corrections ?? correctionsOf(message));
   const facts = {
     key: objectKey(origin, kind, id),
     origin,
@@ -94,6 +100,7 @@ export function createObject(parts: ObjectParts): SnapshotObject {
     counters: countersOf(message?.data),
     children: message === undefined ? [] : childrenOf(parts),
     ...(unreadable === undefined ? {} : { unreadable }),
+    ...(corrections.length === 0 ? {} : { corrections }),
   };
   if (message === undefined) return { ...facts, kind };
   if (kind === "server" || kind === "socket") return { ...facts, kind, message } as SnapshotObject;

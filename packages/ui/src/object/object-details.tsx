@@ -7,6 +7,7 @@ import { objectLabel, objectPath, objectState, objectTitle, rolesOf, type Socket
 import { Link } from "../shell/routing/index.js";
 import { rates, snapshot } from "../shell/store/index.js";
 import { Breadcrumbs } from "./breadcrumbs.js";
+import { CorrectionSection } from "./correction-section.js";
 import { CounterSection } from "./counter-section.js";
 import { Relations } from "./relations.js";
 import { SocketSections } from "./socket-sections.js";
@@ -55,6 +56,7 @@ export function ObjectDetails({ object, isPanel, closedMs }: ObjectDetailsProps)
         <div class="object-column">
           <Summary object={object} role={role} isPanel={isPanel} />
           <CounterSection object={object} isClosed={closedMs !== undefined} />
+          <CorrectionSection object={object} />
           <Relations object={object} isPanel={isPanel} />
         </div>
         <div class="object-column">

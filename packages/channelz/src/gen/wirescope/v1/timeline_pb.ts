@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file wirescope/v1/timeline.proto.
  */
 export const file_wirescope_v1_timeline: GenFile = /*@__PURE__*/
-  fileDesc("Cht3aXJlc2NvcGUvdjEvdGltZWxpbmUucHJvdG8SDHdpcmVzY29wZS52MSI1CgZPcmlnaW4SDAoEbmFtZRgBIAEoCRIOCgZ0YXJnZXQYAiABKAkSDQoFZXJyb3IYAyABKAkihQEKCFNuYXBzaG90Eg8KB3RpbWVfbXMYASABKAMSJQoHb3JpZ2lucxgCIAMoCzIULndpcmVzY29wZS52MS5PcmlnaW4SLQoHb2JqZWN0cxgDIAMoCzIcLndpcmVzY29wZS52MS5TbmFwc2hvdE9iamVjdBISCgpzdG9wcGVkX2J5GAQgASgJIrACCg5TbmFwc2hvdE9iamVjdBIOCgZvcmlnaW4YASABKA0SKwoHY2hhbm5lbBgCIAEoCzIYLnJwYy5jaGFubmVsei52MS5DaGFubmVsSAASMQoKc3ViY2hhbm5lbBgDIAEoCzIbLnJwYy5jaGFubmVsei52MS5TdWJjaGFubmVsSAASKQoGc2VydmVyGAQgASgLMhcucnBjLmNoYW5uZWx6LnYxLlNlcnZlckgAEikKBnNvY2tldBgFIAEoCzIXLnJwYy5jaGFubmVsei52MS5Tb2NrZXRIABIOCgZpc190b3AYBiABKAgSGAoQYWNjZXB0ZWRfc29ja2V0cxgHIAMoAxISCgp1bnJlYWRhYmxlGAggASgJEhAKCG9ubHlfcmVmGAkgASgIQggKBm9iamVjdCKtAgoFRGVsdGESDwoHZnJvbV9tcxgBIAEoAxINCgV0b19tcxgCIAEoAxIlCgdvcmlnaW5zGAMgAygLMhQud2lyZXNjb3BlLnYxLk9yaWdpbhISCgpzdG9wcGVkX2J5GAQgASgJEi4KCGFwcGVhcmVkGAUgAygLMhwud2lyZXNjb3BlLnYxLlNuYXBzaG90T2JqZWN0EhMKC2Rpc2FwcGVhcmVkGAYgAygNEiwKB2NoYW5nZWQYByADKAsyGy53aXJlc2NvcGUudjEuQ2hhbmdlZE9iamVjdBIoCgVjYWxscxgIIAEoCzIZLndpcmVzY29wZS52MS5DYWxsQ29sdW1ucxIsCgdzdHJlYW1zGAkgASgLMhsud2lyZXNjb3BlLnYxLlN0cmVhbUNvbHVtbnMidwoNQ2hhbmdlZE9iamVjdBIQCghwb3NpdGlvbhgBIAEoDRIsCgZvYmplY3QYAiABKAsyHC53aXJlc2NvcGUudjEuU25hcHNob3RPYmplY3QSDgoGZXZlbnRzGAMgAygNEhYKDmNsb3NlZF9zb2NrZXRzGAQgAygDIoQBCgtDYWxsQ29sdW1ucxIQCghwb3NpdGlvbhgBIAMoDRIPCgdzdGFydGVkGAIgAygSEhEKCXN1Y2NlZWRlZBgDIAMoEhIOCgZmYWlsZWQYBCADKBISFAoMdGltZV91bml0X25zGAUgASgEEhkKEWxhc3RfY2FsbF9zdGFydGVkGAYgAygSIuUCCg1TdHJlYW1Db2x1bW5zEhAKCHBvc2l0aW9uGAEgAygNEg8KB3N0YXJ0ZWQYAiADKBISEQoJc3VjY2VlZGVkGAMgAygSEg4KBmZhaWxlZBgEIAMoEhIUCgx0aW1lX3VuaXRfbnMYBSABKAQSFQoNbWVzc2FnZXNfc2VudBgGIAMoEhIZChFtZXNzYWdlc19yZWNlaXZlZBgHIAMoEhIYChBrZWVwX2FsaXZlc19zZW50GAggAygSEiEKGWxhc3RfbG9jYWxfc3RyZWFtX2NyZWF0ZWQYCSADKBISIgoabGFzdF9yZW1vdGVfc3RyZWFtX2NyZWF0ZWQYCiADKBISGQoRbGFzdF9tZXNzYWdlX3NlbnQYCyADKBISHQoVbGFzdF9tZXNzYWdlX3JlY2VpdmVkGAwgAygSEhQKDGxvY2FsX3dpbmRvdxgNIAMoEhIVCg1yZW1vdGVfd2luZG93GA4gAygSImQKBUZyYW1lEioKCHNuYXBzaG90GAEgASgLMhYud2lyZXNjb3BlLnYxLlNuYXBzaG90SAASJAoFZGVsdGEYAiABKAsyEy53aXJlc2NvcGUudjEuRGVsdGFIAEIJCgdjb250ZW50ImcKDFNhbXBsaW5nQ29zdBIPCgdzYW1wbGVzGAEgASgDEg8KB3NraXBwZWQYAiABKAMSEwoLaW50ZXJ2YWxfbXMYAyABKAMSDwoHbGFzdF9tcxgEIAEoARIPCgdtZWFuX21zGAUgASgBIi8KFFdhdGNoVGltZWxpbmVSZXF1ZXN0EhcKD21pbl9pbnRlcnZhbF9tcxgBIAEoBSJlChVXYXRjaFRpbWVsaW5lUmVzcG9uc2USIgoFZnJhbWUYASABKAsyEy53aXJlc2NvcGUudjEuRnJhbWUSKAoEY29zdBgCIAEoCzIaLndpcmVzY29wZS52MS5TYW1wbGluZ0Nvc3QiJQoSR2V0U25hcHNob3RSZXF1ZXN0Eg8KB3RpbWVfbXMYASABKAMiPwoTR2V0U25hcHNob3RSZXNwb25zZRIoCghzbmFwc2hvdBgBIAEoCzIWLndpcmVzY29wZS52MS5TbmFwc2hvdCKJAQoRR2V0SGlzdG9yeVJlcXVlc3QSDwoHZnJvbV9tcxgBIAEoAxINCgV0b19tcxgCIAEoAxITCgttYXhfY2hhbmdlcxgDIAEoBRIrCgZzZXJpZXMYBCADKAsyGy53aXJlc2NvcGUudjEuU2VyaWVzUmVxdWVzdBISCgptYXhfcG9pbnRzGAUgASgFIkcKDVNlcmllc1JlcXVlc3QSCwoDa2V5GAEgASgJEikKBWZpZWxkGAIgASgOMhoud2lyZXNjb3BlLnYxLkNvdW50ZXJGaWVsZCLQAQoSR2V0SGlzdG9yeVJlc3BvbnNlEhAKCGZpcnN0X21zGAEgASgDEg8KB2xhc3RfbXMYAiABKAMSLQoHY2hhbmdlcxgDIAMoCzIcLndpcmVzY29wZS52MS5UaW1lbGluZUNoYW5nZRIkCgZzZXJpZXMYBCADKAsyFC53aXJlc2NvcGUudjEuU2VyaWVzEigKBGNvc3QYBSABKAsyGi53aXJlc2NvcGUudjEuU2FtcGxpbmdDb3N0EhgKEGhhc19tb3JlX2NoYW5nZXMYBiABKAgiZAoOVGltZWxpbmVDaGFuZ2USDwoHdGltZV9tcxgBIAEoAxImCgRraW5kGAIgASgOMhgud2lyZXNjb3BlLnYxLkNoYW5nZUtpbmQSCwoDa2V5GAMgASgJEgwKBHRleHQYBCABKAkiYgoGU2VyaWVzEgsKA2tleRgBIAEoCRIpCgVmaWVsZBgCIAEoDjIaLndpcmVzY29wZS52MS5Db3VudGVyRmllbGQSEAoIdGltZXNfbXMYAyADKAMSDgoGdmFsdWVzGAQgAygBKukBCgxDb3VudGVyRmllbGQSHQoZQ09VTlRFUl9GSUVMRF9VTlNQRUNJRklFRBAAEhkKFUNPVU5URVJfRklFTERfU1RBUlRFRBABEhsKF0NPVU5URVJfRklFTERfU1VDQ0VFREVEEAISGAoUQ09VTlRFUl9GSUVMRF9GQUlMRUQQAxIfChtDT1VOVEVSX0ZJRUxEX01FU1NBR0VTX1NFTlQQBBIjCh9DT1VOVEVSX0ZJRUxEX01FU1NBR0VTX1JFQ0VJVkVEEAUSIgoeQ09VTlRFUl9GSUVMRF9LRUVQX0FMSVZFU19TRU5UEAYqwQEKCkNoYW5nZUtpbmQSGwoXQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIYChRDSEFOR0VfS0lORF9BUFBFQVJFRBABEhsKF0NIQU5HRV9LSU5EX0RJU0FQUEVBUkVEEAISFQoRQ0hBTkdFX0tJTkRfU1RBVEUQAxIVChFDSEFOR0VfS0lORF9UUkFDRRAEEhkKFUNIQU5HRV9LSU5EX1JFU1RBUlRFRBAFEhYKEkNIQU5HRV9LSU5EX09SSUdJThAGMpQCCg9UaW1lbGluZVNlcnZpY2USUgoFV2F0Y2gSIi53aXJlc2NvcGUudjEuV2F0Y2hUaW1lbGluZVJlcXVlc3QaIy53aXJlc2NvcGUudjEuV2F0Y2hUaW1lbGluZVJlc3BvbnNlMAESVwoLR2V0U25hcHNob3QSIC53aXJlc2NvcGUudjEuR2V0U25hcHNob3RSZXF1ZXN0GiEud2lyZXNjb3BlLnYxLkdldFNuYXBzaG90UmVzcG9uc2UiA5ACARJUCgpHZXRIaXN0b3J5Eh8ud2lyZXNjb3BlLnYxLkdldEhpc3RvcnlSZXF1ZXN0GiAud2lyZXNjb3BlLnYxLkdldEhpc3RvcnlSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_rpc_channelz_v1_channelz]);
+  fileDesc("Cht3aXJlc2NvcGUvdjEvdGltZWxpbmUucHJvdG8SDHdpcmVzY29wZS52MSI1CgZPcmlnaW4SDAoEbmFtZRgBIAEoCRIOCgZ0YXJnZXQYAiABKAkSDQoFZXJyb3IYAyABKAkihQEKCFNuYXBzaG90Eg8KB3RpbWVfbXMYASABKAMSJQoHb3JpZ2lucxgCIAMoCzIULndpcmVzY29wZS52MS5PcmlnaW4SLQoHb2JqZWN0cxgDIAMoCzIcLndpcmVzY29wZS52MS5TbmFwc2hvdE9iamVjdBISCgpzdG9wcGVkX2J5GAQgASgJIt8CCg5TbmFwc2hvdE9iamVjdBIOCgZvcmlnaW4YASABKA0SKwoHY2hhbm5lbBgCIAEoCzIYLnJwYy5jaGFubmVsei52MS5DaGFubmVsSAASMQoKc3ViY2hhbm5lbBgDIAEoCzIbLnJwYy5jaGFubmVsei52MS5TdWJjaGFubmVsSAASKQoGc2VydmVyGAQgASgLMhcucnBjLmNoYW5uZWx6LnYxLlNlcnZlckgAEikKBnNvY2tldBgFIAEoCzIXLnJwYy5jaGFubmVsei52MS5Tb2NrZXRIABIOCgZpc190b3AYBiABKAgSGAoQYWNjZXB0ZWRfc29ja2V0cxgHIAMoAxISCgp1bnJlYWRhYmxlGAggASgJEhAKCG9ubHlfcmVmGAkgASgIEi0KC2NvcnJlY3Rpb25zGAogAygLMhgud2lyZXNjb3BlLnYxLkNvcnJlY3Rpb25CCAoGb2JqZWN0IigKCkNvcnJlY3Rpb24SCgoCaWQYASABKAkSDgoGZGV0YWlsGAIgASgJIq0CCgVEZWx0YRIPCgdmcm9tX21zGAEgASgDEg0KBXRvX21zGAIgASgDEiUKB29yaWdpbnMYAyADKAsyFC53aXJlc2NvcGUudjEuT3JpZ2luEhIKCnN0b3BwZWRfYnkYBCABKAkSLgoIYXBwZWFyZWQYBSADKAsyHC53aXJlc2NvcGUudjEuU25hcHNob3RPYmplY3QSEwoLZGlzYXBwZWFyZWQYBiADKA0SLAoHY2hhbmdlZBgHIAMoCzIbLndpcmVzY29wZS52MS5DaGFuZ2VkT2JqZWN0EigKBWNhbGxzGAggASgLMhkud2lyZXNjb3BlLnYxLkNhbGxDb2x1bW5zEiwKB3N0cmVhbXMYCSABKAsyGy53aXJlc2NvcGUudjEuU3RyZWFtQ29sdW1ucyJ3Cg1DaGFuZ2VkT2JqZWN0EhAKCHBvc2l0aW9uGAEgASgNEiwKBm9iamVjdBgCIAEoCzIcLndpcmVzY29wZS52MS5TbmFwc2hvdE9iamVjdBIOCgZldmVudHMYAyADKA0SFgoOY2xvc2VkX3NvY2tldHMYBCADKAMihAEKC0NhbGxDb2x1bW5zEhAKCHBvc2l0aW9uGAEgAygNEg8KB3N0YXJ0ZWQYAiADKBISEQoJc3VjY2VlZGVkGAMgAygSEg4KBmZhaWxlZBgEIAMoEhIUCgx0aW1lX3VuaXRfbnMYBSABKAQSGQoRbGFzdF9jYWxsX3N0YXJ0ZWQYBiADKBIi5QIKDVN0cmVhbUNvbHVtbnMSEAoIcG9zaXRpb24YASADKA0SDwoHc3RhcnRlZBgCIAMoEhIRCglzdWNjZWVkZWQYAyADKBISDgoGZmFpbGVkGAQgAygSEhQKDHRpbWVfdW5pdF9ucxgFIAEoBBIVCg1tZXNzYWdlc19zZW50GAYgAygSEhkKEW1lc3NhZ2VzX3JlY2VpdmVkGAcgAygSEhgKEGtlZXBfYWxpdmVzX3NlbnQYCCADKBISIQoZbGFzdF9sb2NhbF9zdHJlYW1fY3JlYXRlZBgJIAMoEhIiChpsYXN0X3JlbW90ZV9zdHJlYW1fY3JlYXRlZBgKIAMoEhIZChFsYXN0X21lc3NhZ2Vfc2VudBgLIAMoEhIdChVsYXN0X21lc3NhZ2VfcmVjZWl2ZWQYDCADKBISFAoMbG9jYWxfd2luZG93GA0gAygSEhUKDXJlbW90ZV93aW5kb3cYDiADKBIiZAoFRnJhbWUSKgoIc25hcHNob3QYASABKAsyFi53aXJlc2NvcGUudjEuU25hcHNob3RIABIkCgVkZWx0YRgCIAEoCzITLndpcmVzY29wZS52MS5EZWx0YUgAQgkKB2NvbnRlbnQiZwoMU2FtcGxpbmdDb3N0Eg8KB3NhbXBsZXMYASABKAMSDwoHc2tpcHBlZBgCIAEoAxITCgtpbnRlcnZhbF9tcxgDIAEoAxIPCgdsYXN0X21zGAQgASgBEg8KB21lYW5fbXMYBSABKAEiLwoUV2F0Y2hUaW1lbGluZVJlcXVlc3QSFwoPbWluX2ludGVydmFsX21zGAEgASgFImUKFVdhdGNoVGltZWxpbmVSZXNwb25zZRIiCgVmcmFtZRgBIAEoCzITLndpcmVzY29wZS52MS5GcmFtZRIoCgRjb3N0GAIgASgLMhoud2lyZXNjb3BlLnYxLlNhbXBsaW5nQ29zdCIlChJHZXRTbmFwc2hvdFJlcXVlc3QSDwoHdGltZV9tcxgBIAEoAyI/ChNHZXRTbmFwc2hvdFJlc3BvbnNlEigKCHNuYXBzaG90GAEgASgLMhYud2lyZXNjb3BlLnYxLlNuYXBzaG90IokBChFHZXRIaXN0b3J5UmVxdWVzdBIPCgdmcm9tX21zGAEgASgDEg0KBXRvX21zGAIgASgDEhMKC21heF9jaGFuZ2VzGAMgASgFEisKBnNlcmllcxgEIAMoCzIbLndpcmVzY29wZS52MS5TZXJpZXNSZXF1ZXN0EhIKCm1heF9wb2ludHMYBSABKAUiRwoNU2VyaWVzUmVxdWVzdBILCgNrZXkYASABKAkSKQoFZmllbGQYAiABKA4yGi53aXJlc2NvcGUudjEuQ291bnRlckZpZWxkItABChJHZXRIaXN0b3J5UmVzcG9uc2USEAoIZmlyc3RfbXMYASABKAMSDwoHbGFzdF9tcxgCIAEoAxItCgdjaGFuZ2VzGAMgAygLMhwud2lyZXNjb3BlLnYxLlRpbWVsaW5lQ2hhbmdlEiQKBnNlcmllcxgEIAMoCzIULndpcmVzY29wZS52MS5TZXJpZXMSKAoEY29zdBgFIAEoCzIaLndpcmVzY29wZS52MS5TYW1wbGluZ0Nvc3QSGAoQaGFzX21vcmVfY2hhbmdlcxgGIAEoCCJkCg5UaW1lbGluZUNoYW5nZRIPCgd0aW1lX21zGAEgASgDEiYKBGtpbmQYAiABKA4yGC53aXJlc2NvcGUudjEuQ2hhbmdlS2luZBILCgNrZXkYAyABKAkSDAoEdGV4dBgEIAEoCSJiCgZTZXJpZXMSCwoDa2V5GAEgASgJEikKBWZpZWxkGAIgASgOMhoud2lyZXNjb3BlLnYxLkNvdW50ZXJGaWVsZBIQCgh0aW1lc19tcxgDIAMoAxIOCgZ2YWx1ZXMYBCADKAEq6QEKDENvdW50ZXJGaWVsZBIdChlDT1VOVEVSX0ZJRUxEX1VOU1BFQ0lGSUVEEAASGQoVQ09VTlRFUl9GSUVMRF9TVEFSVEVEEAESGwoXQ09VTlRFUl9GSUVMRF9TVUNDRUVERUQQAhIYChRDT1VOVEVSX0ZJRUxEX0ZBSUxFRBADEh8KG0NPVU5URVJfRklFTERfTUVTU0FHRVNfU0VOVBAEEiMKH0NPVU5URVJfRklFTERfTUVTU0FHRVNfUkVDRUlWRUQQBRIiCh5DT1VOVEVSX0ZJRUxEX0tFRVBfQUxJVkVTX1NFTlQQBirBAQoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhgKFENIQU5HRV9LSU5EX0FQUEVBUkVEEAESGwoXQ0hBTkdFX0tJTkRfRElTQVBQRUFSRUQQAhIVChFDSEFOR0VfS0lORF9TVEFURRADEhUKEUNIQU5HRV9LSU5EX1RSQUNFEAQSGQoVQ0hBTkdFX0tJTkRfUkVTVEFSVEVEEAUSFgoSQ0hBTkdFX0tJTkRfT1JJR0lOEAYylAIKD1RpbWVsaW5lU2VydmljZRJSCgVXYXRjaBIiLndpcmVzY29wZS52MS5XYXRjaFRpbWVsaW5lUmVxdWVzdBojLndpcmVzY29wZS52MS5XYXRjaFRpbWVsaW5lUmVzcG9uc2UwARJXCgtHZXRTbmFwc2hvdBIgLndpcmVzY29wZS52MS5HZXRTbmFwc2hvdFJlcXVlc3QaIS53aXJlc2NvcGUudjEuR2V0U25hcHNob3RSZXNwb25zZSIDkAIBElQKCkdldEhpc3RvcnkSHy53aXJlc2NvcGUudjEuR2V0SGlzdG9yeVJlcXVlc3QaIC53aXJlc2NvcGUudjEuR2V0SGlzdG9yeVJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_rpc_channelz_v1_channelz]);
 
 /**
  * A process that objects were read from.
@@ -160,6 +160,13 @@ export type SnapshotObject = Message<"wirescope.v1.SnapshotObject"> & {
    * @generated from field: bool only_ref = 9;
    */
   onlyRef: boolean;
+
+  /**
+   * What the reader corrected in the object, because its process is known to report it wrong.
+   *
+   * @generated from field: repeated wirescope.v1.Correction corrections = 10;
+   */
+  corrections: Correction[];
 };
 
 /**
@@ -168,6 +175,34 @@ export type SnapshotObject = Message<"wirescope.v1.SnapshotObject"> & {
  */
 export const SnapshotObjectSchema: GenMessage<SnapshotObject> = /*@__PURE__*/
   messageDesc(file_wirescope_v1_timeline, 2);
+
+/**
+ * A correction of one object.
+ *
+ * @generated from message wirescope.v1.Correction
+ */
+export type Correction = Message<"wirescope.v1.Correction"> & {
+  /**
+   * Which one, such as "swapped-windows".
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * What the process sent, for people.
+   *
+   * @generated from field: string detail = 2;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message wirescope.v1.Correction.
+ * Use `create(CorrectionSchema)` to create a new message.
+ */
+export const CorrectionSchema: GenMessage<Correction> = /*@__PURE__*/
+  messageDesc(file_wirescope_v1_timeline, 3);
 
 /**
  * What changed from one snapshot to a later one. A position is that of an object in the earlier snapshot.
@@ -230,7 +265,7 @@ export type Delta = Message<"wirescope.v1.Delta"> & {
  * Use `create(DeltaSchema)` to create a new message.
  */
 export const DeltaSchema: GenMessage<Delta> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 3);
+  messageDesc(file_wirescope_v1_timeline, 4);
 
 /**
  * An object that changed in more than its counters and times.
@@ -268,7 +303,7 @@ export type ChangedObject = Message<"wirescope.v1.ChangedObject"> & {
  * Use `create(ChangedObjectSchema)` to create a new message.
  */
 export const ChangedObjectSchema: GenMessage<ChangedObject> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 4);
+  messageDesc(file_wirescope_v1_timeline, 5);
 
 /**
  * Channels, subchannels and servers that changed just in counters and times. All columns have one value for each object, or none
@@ -322,7 +357,7 @@ export type CallColumns = Message<"wirescope.v1.CallColumns"> & {
  * Use `create(CallColumnsSchema)` to create a new message.
  */
 export const CallColumnsSchema: GenMessage<CallColumns> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 5);
+  messageDesc(file_wirescope_v1_timeline, 6);
 
 /**
  * Sockets that changed just in counters, times and flow-control windows. See CallColumns.
@@ -412,7 +447,7 @@ export type StreamColumns = Message<"wirescope.v1.StreamColumns"> & {
  * Use `create(StreamColumnsSchema)` to create a new message.
  */
 export const StreamColumnsSchema: GenMessage<StreamColumns> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 6);
+  messageDesc(file_wirescope_v1_timeline, 7);
 
 /**
  * One moment of a timeline: whole, or as the difference from the frame before.
@@ -443,7 +478,7 @@ export type Frame = Message<"wirescope.v1.Frame"> & {
  * Use `create(FrameSchema)` to create a new message.
  */
 export const FrameSchema: GenMessage<Frame> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 7);
+  messageDesc(file_wirescope_v1_timeline, 8);
 
 /**
  * What sampling costs the process that samples.
@@ -486,7 +521,7 @@ export type SamplingCost = Message<"wirescope.v1.SamplingCost"> & {
  * Use `create(SamplingCostSchema)` to create a new message.
  */
 export const SamplingCostSchema: GenMessage<SamplingCost> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 8);
+  messageDesc(file_wirescope_v1_timeline, 9);
 
 /**
  * @generated from message wirescope.v1.WatchTimelineRequest
@@ -505,7 +540,7 @@ export type WatchTimelineRequest = Message<"wirescope.v1.WatchTimelineRequest"> 
  * Use `create(WatchTimelineRequestSchema)` to create a new message.
  */
 export const WatchTimelineRequestSchema: GenMessage<WatchTimelineRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 9);
+  messageDesc(file_wirescope_v1_timeline, 10);
 
 /**
  * @generated from message wirescope.v1.WatchTimelineResponse
@@ -529,7 +564,7 @@ export type WatchTimelineResponse = Message<"wirescope.v1.WatchTimelineResponse"
  * Use `create(WatchTimelineResponseSchema)` to create a new message.
  */
 export const WatchTimelineResponseSchema: GenMessage<WatchTimelineResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 10);
+  messageDesc(file_wirescope_v1_timeline, 11);
 
 /**
  * @generated from message wirescope.v1.GetSnapshotRequest
@@ -548,7 +583,7 @@ export type GetSnapshotRequest = Message<"wirescope.v1.GetSnapshotRequest"> & {
  * Use `create(GetSnapshotRequestSchema)` to create a new message.
  */
 export const GetSnapshotRequestSchema: GenMessage<GetSnapshotRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 11);
+  messageDesc(file_wirescope_v1_timeline, 12);
 
 /**
  * @generated from message wirescope.v1.GetSnapshotResponse
@@ -565,7 +600,7 @@ export type GetSnapshotResponse = Message<"wirescope.v1.GetSnapshotResponse"> & 
  * Use `create(GetSnapshotResponseSchema)` to create a new message.
  */
 export const GetSnapshotResponseSchema: GenMessage<GetSnapshotResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 12);
+  messageDesc(file_wirescope_v1_timeline, 13);
 
 /**
  * @generated from message wirescope.v1.GetHistoryRequest
@@ -610,7 +645,7 @@ export type GetHistoryRequest = Message<"wirescope.v1.GetHistoryRequest"> & {
  * Use `create(GetHistoryRequestSchema)` to create a new message.
  */
 export const GetHistoryRequestSchema: GenMessage<GetHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 13);
+  messageDesc(file_wirescope_v1_timeline, 14);
 
 /**
  * Which counter of which object; an empty key means the sum of all top channels and servers.
@@ -634,7 +669,7 @@ export type SeriesRequest = Message<"wirescope.v1.SeriesRequest"> & {
  * Use `create(SeriesRequestSchema)` to create a new message.
  */
 export const SeriesRequestSchema: GenMessage<SeriesRequest> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 14);
+  messageDesc(file_wirescope_v1_timeline, 15);
 
 /**
  * @generated from message wirescope.v1.GetHistoryResponse
@@ -680,7 +715,7 @@ export type GetHistoryResponse = Message<"wirescope.v1.GetHistoryResponse"> & {
  * Use `create(GetHistoryResponseSchema)` to create a new message.
  */
 export const GetHistoryResponseSchema: GenMessage<GetHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 15);
+  messageDesc(file_wirescope_v1_timeline, 16);
 
 /**
  * @generated from message wirescope.v1.TimelineChange
@@ -716,7 +751,7 @@ export type TimelineChange = Message<"wirescope.v1.TimelineChange"> & {
  * Use `create(TimelineChangeSchema)` to create a new message.
  */
 export const TimelineChangeSchema: GenMessage<TimelineChange> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 16);
+  messageDesc(file_wirescope_v1_timeline, 17);
 
 /**
  * @generated from message wirescope.v1.Series
@@ -752,7 +787,7 @@ export type Series = Message<"wirescope.v1.Series"> & {
  * Use `create(SeriesSchema)` to create a new message.
  */
 export const SeriesSchema: GenMessage<Series> = /*@__PURE__*/
-  messageDesc(file_wirescope_v1_timeline, 17);
+  messageDesc(file_wirescope_v1_timeline, 18);
 
 /**
  * @generated from enum wirescope.v1.CounterField
