@@ -92,6 +92,14 @@ class FrameFilter {
     const bytes = this.#headers.length === 0 ? chunk : Buffer.concat([this.#headers, chunk]);
     const [first = 0, second = 0] = bytes;
     const shortLength = second & 0x7f;
+    const [isLast, isControl, isFirst] = [(first & 0x80) !== 0, (first & 0x08) !== 0, (first & 0x0f) !== 0];
+    // Before the rest of the header arrives, which it may never do.
+    if (bytes.length >= 2) {
+      const isMasked = (second & 0x80) !== 0;
+      const hasReservedBits = (first & 0x70) !== 0;
+      const isOutOfOrder = !isControl && isFirst !== (this.#message === undefined);
+      if (isMasked || hasReservedBits || isOutOfOrder) return this.#giveUp(bytes);
+    }
     const headerBytes = shortLength === 127 ? 10 : shortLength === 126 ? 4 : 2;
     if (bytes.length < headerBytes) {
       this.#headers = Buffer.from(bytes);
@@ -105,9 +113,6 @@ class FrameFilter {
         : shortLength === 126
           ? header.readUInt16BE(2)
           : shortLength;
-    const [isLast, isControl, isFirst] = [(first & 0x80) !== 0, (first & 0x08) !== 0, (first & 0x0f) !== 0];
-    const isMasked = (second & 0x80) !== 0;
-    if (isMasked || (!isControl && isFirst !== (this.#message === undefined))) return this.#giveUp(bytes);
     if (isControl || (isFirst && isLast && left <= this.#limitBytes)) {
       this.#frame = { action: "pass", isEndOfMessage: false, left };
       this.#passed.push(header);
