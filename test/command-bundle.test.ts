@@ -32,7 +32,7 @@ const isOf = (part: string) => (path: string) => path.endsWith(part);
 
 test("starts the gateway without loading the protobuf runtime and the Connect router", () => {
   const loaded = loadedWith("packages/cli/dist/up/run-up.js");
-  expect(loaded.some(isOf("packages/gateway/dist/gateway.js"))).toBe(true);
+  expect(loaded.some(isOf("packages/gateway/dist/run-gateway.js"))).toBe(true);
   expect(loaded.some(isOf("packages/channelz/dist/registry/registry.js"))).toBe(true);
   for (const part of [messages, router]) expect(loaded.filter(isOf(part))).toEqual([]);
 });

@@ -57,7 +57,7 @@ async function findingOf(wanted: string, targets: readonly string[], duration?: 
         found = findings.find((finding) => `${finding.severity}: ${finding.rule}` === wanted);
         return found === undefined ? findings : wanted;
       },
-      { timeout: 30_000 },
+      { timeout: 120_000 },
     )
     .toBe(wanted);
   return found ?? expect.unreachable();

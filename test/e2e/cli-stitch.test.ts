@@ -41,12 +41,22 @@ async function start(name: string, next: string, role: "server" | "client"): Pro
   return `127.0.0.1:${port}`;
 }
 
+/** Runs a command until all targets have responded: on a busy machine, a process may be given up. */
+async function readAll(...args: string[]): Promise<Awaited<ReturnType<typeof runCommand>>> {
+  let result = await runCommand(args);
+  const read = async (): Promise<typeof result> => {
+    if (result.code !== 0) result = await runCommand(args);
+    return result;
+  };
+  await expect.poll(read).toMatchObject({ code: 0, stderr: "" });
+  return result;
+}
+
 test("[CZ-D-CLI-8] follows a call through three processes, from the one that no other calls", async () => {
   const stock = await start("stock", "", "server");
   const orders = await start("orders", stock, "server");
   await start("front", orders, "client");
-  const { code, stdout, stderr } = await runCommand(["tree", "--stitch", ...targets]);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const { stdout } = await readAll("tree", "--stitch", ...targets);
   const [first, ...others] = stdout.trimEnd().split("\n");
   expect(first).toBe("front");
   const way = others.filter((line) => /channel|▶/.test(line)).map((line) => line.trimStart());
@@ -56,7 +66,7 @@ test("[CZ-D-CLI-8] follows a call through three processes, from the one that no 
   expect(way[3]).toMatch(/▶ stock {2}server \d+/);
   expect(others.at(-1)).toBe("2 connections between 3 targets");
 
-  const json = await runCommand(["tree", "--stitch", "--json", ...targets]);
+  const json = await readAll("tree", "--stitch", "--json", ...targets);
   const connections = JSON.parse(json.stdout);
   expect(connections).toHaveLength(2);
   expect(connections).toContainEqual({

@@ -26,7 +26,7 @@ export interface GatherOptions {
   readonly deadlineMs?: number | undefined;
   /**
    * How long processes that have not responded at all are waited for once all others are complete, in milliseconds.
-   * Default 1,000.
+   * Default 3,000.
    */
   readonly graceMs?: number | undefined;
 }
@@ -44,7 +44,7 @@ export async function gatherOrigins<T>(
   read: (source: Source, signal: AbortSignal, origin: OriginSource) => Promise<T>,
   options: GatherOptions = {},
 ): Promise<Gathered<T>[]> {
-  const { signal, concurrency = defaultConcurrency, deadlineMs = 30_000, graceMs = 1000 } = options;
+  const { signal, concurrency = defaultConcurrency, deadlineMs = 30_000, graceMs = 3000 } = options;
   const results: Gathered<T>[] = [];
   const reads = origins.map((origin) => createOriginRead(origin, signal));
   let next = 0;
