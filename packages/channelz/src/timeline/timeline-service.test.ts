@@ -134,7 +134,8 @@ describe("a watcher that reads slowly", () => {
       return timeline.append(snapshotAt(timeMs, timeMs, String(timeMs).padEnd(2 ** 24, "x")));
     };
     append();
-    const client = createTimelineClient(createConnectTransport({ baseUrl, httpVersion: "1.1" }));
+    const transport = createConnectTransport({ baseUrl, httpVersion: "1.1", acceptCompression: [] });
+    const client = createTimelineClient(transport);
     const updates = client.watch();
     await updates.next();
     append();
@@ -142,16 +143,19 @@ describe("a watcher that reads slowly", () => {
     const readsBefore = reads;
     const begin = performance.now();
     let newest = append();
-    while (performance.now() - begin < 1200) {
+    let appended = 1;
+    while (performance.now() - begin < 3000) {
       newest = append();
+      appended += 1;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    expect(reads - readsBefore).toBeLessThan(3);
+    // A watcher that reads would have caused twelve. How many the buffers of sockets take differs.
+    expect(reads - readsBefore).toBeLessThan(6);
     let updatesRead = 0;
     for await (const { snapshot } of updates) {
       updatesRead += 1;
       if (snapshot.timeMs === newest.timeMs) break;
     }
-    expect(updatesRead).toBeLessThan(4);
+    expect(updatesRead).toBeLessThan(appended / 2);
   });
 });
