@@ -49,6 +49,11 @@ test.each<[peer: string, events: Event[], reason: string | undefined]>([
     "connect ECONNREFUSED 127.0.0.1:1",
   ],
   [
+    "our registry after a change that gRPC does not expect",
+    [[3, "IDLE -> TRANSIENT_FAILURE (unexpected): connect ECONNREFUSED 127.0.0.1:1", Severity.CT_WARNING]],
+    "connect ECONNREFUSED 127.0.0.1:1",
+  ],
+  [
     "our tool servers, which close the subchannel afterwards",
     [
       [3, "CONNECTING -> TRANSIENT_FAILURE: the token expired", Severity.CT_WARNING],

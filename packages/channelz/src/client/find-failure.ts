@@ -112,6 +112,8 @@ function reasonOf({ description, severity }: ChannelTraceEvent): string | undefi
   const bounded = description.slice(0, 4 * maxReasonLength);
   const change = becameFailing.exec(bounded);
   const text = (change === null ? bounded : bounded.slice(change.index + change[0].length))
+    // A remark about the change, as in "IDLE -> TRANSIENT_FAILURE (unexpected): connection refused".
+    .replace(/^\s*\([^()]*\)(?=\s*:)/, "")
     .replace(/^[\s,:;("[]*(?:last error:\s*)?/i, "")
     .trim()
     .slice(0, maxReasonLength);
