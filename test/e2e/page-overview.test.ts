@@ -110,6 +110,22 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
     await page.waitForURL("**/explain");
   });
 
+  test("has the palette ready for the next key, in the same turn as the key that opens or closes it", async () => {
+    const page = await gateway.open();
+    await rowOf(page, "ledger").waitFor();
+    const isReady = await page.evaluate(() => {
+      const press = (key: string): boolean => {
+        const event = new KeyboardEvent("keydown", { key, ctrlKey: key === "k", bubbles: true, cancelable: true });
+        document.body.dispatchEvent(event);
+        return document.activeElement?.matches("dialog[open] [role=combobox]") === true;
+      };
+      return [press("/"), press("k"), press("k")];
+    });
+    expect(isReady).toEqual([true, false, true]);
+    await page.keyboard.type("ledger");
+    await page.getByRole("option", { selected: true }).getByText("ledger").first().waitFor();
+  });
+
   test("goes back in time with the slider, marks the past, and returns to now with a key", async () => {
     const page = await gateway.open();
     const slider = page.getByRole("slider", { name: "Moment that the page shows" });

@@ -1,6 +1,6 @@
 import "./dialog.css";
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button.js";
 import { Icon } from "./icon.js";
 
@@ -18,7 +18,7 @@ export interface DialogProps {
 export function Dialog({ title, children, actions, isWide, onClose }: DialogProps): VNode {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     element.current?.showModal();
   }, []);
   return (
@@ -30,6 +30,7 @@ export function Dialog({ title, children, actions, isWide, onClose }: DialogProp
         event.preventDefault();
         onClose();
       }}
+      onClose={onClose}
       onMouseDown={(event) => {
         if (event.target === element.current) onClose();
       }}

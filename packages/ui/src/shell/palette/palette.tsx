@@ -1,32 +1,41 @@
 import "./palette.css";
+import { effect } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Command, commandSources } from "../store/index.js";
 import { isPaletteOpen } from "./palette-state.js";
 import { rankCommands } from "./rank-commands.js";
 
-/** Everything that can be opened or done, by name. */
-export function Palette(): VNode | null {
-  return isPaletteOpen.value ? <OpenPalette /> : null;
-}
-
-function OpenPalette(): VNode {
+/**
+ * Everything that can be opened or done, by name. The dialog stays in the page and opens in the same turn as the key that asks for it:
+ * keys that follow at once are part of the search.
+ */
+export function Palette(): VNode {
+  const isOpen = isPaletteOpen.value;
   const [query, setQuery] = useState("");
   const [index, setIndex] = useState(0);
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  const commands = useMemo(() => commandSources.peek().flatMap((source) => source()), []);
+  const commands = useMemo(() => (isOpen ? commandSources.peek().flatMap((source) => source()) : []), [isOpen]);
   const found = useMemo(() => rankCommands(commands, query), [commands, query]);
   const selected = Math.min(index, found.length - 1);
 
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(
+    () =>
+      effect(() => {
+        if (isPaletteOpen.value) dialog.current?.showModal();
+        else dialog.current?.close();
+      }),
+    [],
+  );
   useEffect(() => {
     dialog.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }, [selected]);
 
   const close = (): void => {
-    dialog.current?.close();
     isPaletteOpen.value = false;
+    setQuery("");
+    setIndex(0);
   };
   const run = (command: Command | undefined): void => {
     if (command === undefined) return;
@@ -50,6 +59,10 @@ function OpenPalette(): VNode {
       class="palette"
       aria-label="Commands"
       onCancel={close}
+      onClose={() => {
+        // A browser may close it without asking. It may also be open again by now.
+        if (dialog.current?.open === false) close();
+      }}
       onMouseDown={(event) => {
         if (event.target === dialog.current) close();
       }}
@@ -90,7 +103,7 @@ function OpenPalette(): VNode {
           </div>
         ))}
       </div>
-      {found.length === 0 && <p class="palette-nothing">Nothing matches “{query}”.</p>}
+      {isOpen && found.length === 0 && <p class="palette-nothing">Nothing matches “{query}”.</p>}
     </dialog>
   );
 }
