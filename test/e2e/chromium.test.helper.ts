@@ -25,7 +25,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<{ p
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("console", (message) => {
-    if (message.type() !== "log") problems.push(`console: ${message.text()}`);
+    if (message.type() !== "log") problems.push(`console: ${message.text()} ${message.location().url}`);
   });
   page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
   page.on("requestfailed", (request) => {

@@ -1,7 +1,7 @@
 import type { Socket } from "@wirescope/channelz/client";
 import type { SnapshotObject } from "@wirescope/channelz/timeline";
 import { useEffect, useState } from "preact/hooks";
-import { readSocket } from "../shell/store/index.js";
+import { connection, readSocket } from "../shell/store/index.js";
 
 const intervalMs = 2_000;
 
@@ -18,8 +18,9 @@ export function useSocketDetails(
   isLive: boolean,
 ): SocketDetails {
   const [details, setDetails] = useState<{ readonly socket?: Socket | undefined; readonly error?: unknown }>();
+  const isReadable = isLive && connection.value === "live";
   useEffect(() => {
-    if (!isLive) return undefined;
+    if (!isReadable) return undefined;
     const left = new AbortController();
     const { signal } = left;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -40,7 +41,7 @@ export function useSocketDetails(
       left.abort();
       clearTimeout(timer);
     };
-  }, [id, isLive]);
+  }, [id, isReadable]);
   const socket = isLive ? (details?.socket ?? message) : message;
   return { socket, error: isLive ? details?.error : undefined, isLoading: isLive && details === undefined };
 }

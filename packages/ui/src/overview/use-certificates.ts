@@ -1,7 +1,7 @@
 import type { Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Certificate, readCertificate } from "../object-words/index.js";
-import { chosenTime, readSocket } from "../shell/store/index.js";
+import { chosenTime, connection, readSocket } from "../shell/store/index.js";
 import { certificateSockets } from "./certificate-sockets.js";
 
 /** A certificate that a connection uses, and one of the sockets that use it. */
@@ -19,9 +19,10 @@ export function useCertificates(now: Snapshot | undefined): readonly UsedCertifi
   const [found, setFound] = useState<readonly UsedCertificate[]>([]);
   const latest = useRef(now);
   latest.current = now;
-  const isLive = now !== undefined && chosenTime.value === undefined;
+  const isLive = chosenTime.value === undefined;
+  const isReadable = isLive && now !== undefined && connection.value === "live";
   useEffect(() => {
-    if (!isLive) return undefined;
+    if (!isReadable) return undefined;
     const left = new AbortController();
     const { signal } = left;
     const read = async (): Promise<void> => {
@@ -37,7 +38,7 @@ export function useCertificates(now: Snapshot | undefined): readonly UsedCertifi
       left.abort();
       clearInterval(timer);
     };
-  }, [isLive]);
+  }, [isReadable]);
   return isLive ? found : [];
 }
 

@@ -3,7 +3,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { CallStatistics } from "@wirescope/gateway/admin";
 import { applySoon } from "./batch.js";
 import { callClient } from "./calls.js";
-import { keepStream } from "./connection.js";
+import { connection, keepStream } from "./connection.js";
 import { chosenTime } from "./timeline.js";
 
 /** Calls of one server in the last minute before the moment that the page shows. Latencies are in milliseconds. */
@@ -62,6 +62,8 @@ export function watchCallStatistics(): () => void {
         });
       }
       await nextRead(timeMs, signal);
+      // The gateway may have been replaced in the meantime: then this session has to be opened again first.
+      if (connection.peek() !== "live") return;
     }
   });
 }
