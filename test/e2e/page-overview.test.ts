@@ -110,7 +110,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
     await page.waitForURL("**/explain");
   });
 
-  test("has the palette ready for the next key, in the same turn as the key that opens or closes it", async () => {
+  test("opens and closes the palette in the same turn as its key, so that the next key reaches it", async () => {
     const page = await gateway.open();
     await rowOf(page, "ledger").waitFor();
     const isReady = await page.evaluate(() => {
