@@ -57,10 +57,22 @@ export function joinObservers(
   const following = observers.filter(({ forwarding }) => forwarding !== undefined);
   return {
     started(call) {
-      for (const started of starting) guarded(() => started(call));
+      for (const started of starting) {
+        try {
+          started(call);
+        } catch (error) {
+          onDefect(error);
+        }
+      }
     },
     ended(call, how) {
-      for (const ended of ending) guarded(() => ended(call, how));
+      for (const ended of ending) {
+        try {
+          ended(call, how);
+        } catch (error) {
+          onDefect(error);
+        }
+      }
     },
     within(call, work) {
       let run = work;

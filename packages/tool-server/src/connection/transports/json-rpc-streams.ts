@@ -7,6 +7,8 @@ import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseId
  * response and fails if it is cancelled or the socket closes.
  */
 export interface JsonRpcStreams {
+  /** How many requests of ours have no response yet. */
+  readonly open: number;
   /** A message is about to be written. */
   sending(message: RpcMessage): void;
   /** Messages were written. Default: one. */
@@ -27,6 +29,9 @@ const [streamStarted, streamSucceeded, streamFailed, messageSent, messageReceive
 export function createJsonRpcStreams(socketInfo: SocketInfo): JsonRpcStreams {
   const open = new Set<RequestId>();
   return {
+    get open() {
+      return open.size;
+    },
     sending(message) {
       const id = requestIdOf(message);
       if (id !== undefined) {

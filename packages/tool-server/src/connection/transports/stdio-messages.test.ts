@@ -96,6 +96,24 @@ describe("the output of a child", () => {
 });
 
 describe("messages to a child", () => {
+  test("writes a single request at once, and requests that join others at the end of the turn", async () => {
+    const { transport } = await startShell("while read line; do :; done");
+    const send = async (id: number): Promise<readonly string[]> => {
+      const order: string[] = [];
+      const turn = new Promise<void>((resolve) =>
+        setImmediate(() => {
+          order.push("turn ended");
+          resolve();
+        }),
+      );
+      const written = transport.send(requestOf(id)).then(() => order.push("written"));
+      await Promise.all([turn, written]);
+      return order;
+    };
+    expect(await send(1)).toEqual(["written", "turn ended"]);
+    expect(await send(2)).toEqual(["turn ended", "written"]);
+  });
+
   test("counts a message as sent only once it is written, and waits for a child that reads slowly", async () => {
     const { transport, folder, messages } = await startNode(`
       const { existsSync } = require("node:fs");

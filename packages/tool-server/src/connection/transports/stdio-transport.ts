@@ -246,7 +246,9 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
         const { write } = writer;
         streams?.sending(message);
         options?.phases?.begin("server", socketInfo);
-        return "method" in message ? write(line) : replies.send(line.length, () => write(line));
+        if (!("method" in message)) return replies.send(line.length, () => write(line));
+        // There are no others that could be written together with a single call.
+        return write(line, streams?.open === 1);
       } catch (error) {
         return Promise.reject(error);
       }

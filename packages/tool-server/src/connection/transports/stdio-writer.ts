@@ -3,8 +3,8 @@ import type { TransportLife } from "./transport-life.js";
 
 /** Writes messages to a child process, one per line. */
 export interface LineWriter {
-  /** Resolves when the line is written. Rejects if the transport ends first. */
-  write(line: string): Promise<void>;
+  /** Writes a line, at the end of the turn by default. Resolves when it is written. Rejects if the transport ends first. */
+  write(line: string, isUrgent?: boolean): Promise<void>;
   /** Writes the waiting lines now. */
   flush(): void;
 }
@@ -23,7 +23,7 @@ const maxWaiting = 64 * 1024;
 
 /**
  * Writes all lines of one turn of the event loop together, because a write and the wake-up of the reader cost more than the rest
- * of a small message. A single line waits for the end of the turn, a few microseconds.
+ * of a small message.
  */
 export function createLineWriter({ stdin, life, onWritten, onBroken }: LineWriterOptions): LineWriter {
   let waiting = "";
@@ -53,15 +53,15 @@ export function createLineWriter({ stdin, life, onWritten, onBroken }: LineWrite
   };
 
   return {
-    write(line) {
+    write(line, isUrgent = false) {
       if (written === undefined) {
         written = life.whileOpen(begin);
-        setImmediate(flush);
+        if (!isUrgent) setImmediate(flush);
       }
       const mine = written;
       waiting += `${line}\n`;
       lines += 1;
-      if (waiting.length > maxWaiting) flush();
+      if (isUrgent || waiting.length > maxWaiting) flush();
       return mine;
     },
     flush,
