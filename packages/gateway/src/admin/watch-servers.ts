@@ -1,4 +1,5 @@
 import { create, toBinary } from "@bufbuild/protobuf";
+import { eachChange } from "../each-change.js";
 import type { GatewayEvents } from "../events.js";
 import {
   type Server,
@@ -13,37 +14,17 @@ export async function* watchServers(
   changes: Pick<Changes, "watch">,
   signal: AbortSignal,
 ): AsyncGenerator<WatchServersResponse> {
-  let wake = (): void => {};
-  let isDue = true;
-  const wakeUp = (): void => {
-    isDue = true;
-    wake();
-  };
-  const stop = changes.watch(wakeUp);
-  signal.addEventListener("abort", wakeUp);
-  try {
-    let before: ReadonlyMap<string, string> | undefined;
-    while (!signal.aborted) {
-      isDue = false;
-      const servers = read();
-      const now = new Map(servers.map((server) => [server.name, textOf(server)]));
-      const changed = servers.filter(({ name }) => before?.get(name) !== now.get(name));
-      const removed = [...(before?.keys() ?? [])].filter((name) => !now.has(name));
-      const isFirst = before === undefined;
-      before = now;
-      if (isFirst || changed.length > 0 || removed.length > 0) {
-        yield create(WatchServersResponseSchema, { servers: changed, removed });
-      }
-      // A change during a slow read is already due.
-      if (!isDue && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
+  let before: ReadonlyMap<string, string> | undefined;
+  for await (const _ of eachChange(changes.watch, signal)) {
+    const servers = read();
+    const now = new Map(servers.map((server) => [server.name, textOf(server)]));
+    const changed = servers.filter(({ name }) => before?.get(name) !== now.get(name));
+    const removed = [...(before?.keys() ?? [])].filter((name) => !now.has(name));
+    const isFirst = before === undefined;
+    before = now;
+    if (isFirst || changed.length > 0 || removed.length > 0) {
+      yield create(WatchServersResponseSchema, { servers: changed, removed });
     }
-  } finally {
-    signal.removeEventListener("abort", wakeUp);
-    stop();
   }
 }
 

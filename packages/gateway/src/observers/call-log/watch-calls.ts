@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { eachChange } from "../../each-change.js";
 import {
   type Call as CallMessage,
   type WatchCallsResponse,
@@ -23,48 +24,25 @@ export async function* watchCalls(
   toMessage: (record: CallRecord) => CallMessage,
   signal: AbortSignal,
 ): AsyncGenerator<WatchCallsResponse> {
-  let wake = (): void => {};
-  let isDue = true;
-  const wakeUp = (): void => {
-    isDue = true;
-    wake();
-  };
-  const stop = log.watch(wakeUp);
-  signal.addEventListener("abort", wakeUp);
-  try {
-    let cursor: number | undefined;
-    let lastStarted = 0;
-    /** Calls that were sent before their server was known. */
-    let withoutServer: ReadonlySet<number> = new Set();
-    while (!signal.aborted) {
-      isDue = false;
-      const isFirst = cursor === undefined;
-      const ended = isFirst ? lastOf(log.endedSince(0), recent) : lastOf(log.endedSince(cursor ?? 0), maxBatch);
-      const skipped = cursor === undefined ? 0 : log.endedCount - cursor - ended.length;
-      cursor = log.endedCount;
-      const running = [...log.running()];
-      const shown = running.filter(
-        ({ number, server }) =>
-          skipped > 0 || number > lastStarted || (server !== undefined && withoutServer.has(number)),
-      );
-      withoutServer = new Set(running.filter(({ server }) => server === undefined).map(({ number }) => number));
-      lastStarted = Math.max(lastStarted, ...running.map(({ number }) => number));
-      const calls = [...ended, ...shown].sort((a, b) => a.number - b.number).map(toMessage);
-      yield create(WatchCallsResponseSchema, {
-        calls,
-        skipped: BigInt(skipped),
-        capture: captureToMessage(log.capture),
-      });
-      await pause(signal);
-      if (!isDue && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    }
-  } finally {
-    signal.removeEventListener("abort", wakeUp);
-    stop();
+  let cursor: number | undefined;
+  let lastStarted = 0;
+  /** Calls that were sent before their server was known. */
+  let withoutServer: ReadonlySet<number> = new Set();
+  for await (const _ of eachChange(log.watch, signal)) {
+    const isFirst = cursor === undefined;
+    const ended = isFirst ? lastOf(log.endedSince(0), recent) : lastOf(log.endedSince(cursor ?? 0), maxBatch);
+    const skipped = cursor === undefined ? 0 : log.endedCount - cursor - ended.length;
+    cursor = log.endedCount;
+    const running = [...log.running()];
+    const shown = running.filter(
+      ({ number, server }) =>
+        skipped > 0 || number > lastStarted || (server !== undefined && withoutServer.has(number)),
+    );
+    withoutServer = new Set(running.filter(({ server }) => server === undefined).map(({ number }) => number));
+    lastStarted = Math.max(lastStarted, ...running.map(({ number }) => number));
+    const calls = [...ended, ...shown].sort((a, b) => a.number - b.number).map(toMessage);
+    yield create(WatchCallsResponseSchema, { calls, skipped: BigInt(skipped), capture: captureToMessage(log.capture) });
+    await pause(signal);
   }
 }
 
