@@ -4,6 +4,7 @@ import { createSecretRegistry } from "@wirescope/tool-server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { configurationOf, connect, patience, post, startTestGateway, textOf } from "./gateway.test.helper.js";
+import { createPageAccess } from "./page/page-access.js";
 import { runGateway } from "./run-gateway.js";
 import { everything, makeEcho, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
@@ -18,7 +19,8 @@ describe("close", () => {
       });
       return server;
     });
-    const gateway = await startTestGateway({ hold: { type: "http", url } });
+    const page = { access: createPageAccess(), assets: undefined };
+    const gateway = await startTestGateway({ hold: { type: "http", url } }, { page });
     return { gateway, waiting };
   }
 
@@ -31,6 +33,8 @@ describe("close", () => {
     await expect
       .poll(async () => (await fetch(`${gateway.url}/readyz`).catch(() => undefined))?.status, patience)
       .not.toBe(200);
+    // An open page asks for its session, and must learn that this is not the end.
+    expect((await fetch(`${gateway.url}/session`)).status).toBe(503);
     for (const release of waiting) release();
     expect(textOf(await held)).toBe("held");
     await closed;

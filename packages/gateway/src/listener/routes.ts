@@ -51,11 +51,12 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-    if (page === undefined && !isClosing() && options.handlePage?.(request, response, path)) return;
-    if (page === undefined) refuse(request, response, httpError(404, "Nothing is served at this path."));
-    else if (isClosing() && page !== pages["/healthz"] && page !== pages["/readyz"]) {
+    if (isClosing() && page !== pages["/healthz"] && page !== pages["/readyz"]) {
       refuse(request, response, httpError(503, "The gateway is shutting down."));
-    } else page(request, response);
+    } else if (page !== undefined) page(request, response);
+    else if (!options.handlePage?.(request, response, path)) {
+      refuse(request, response, httpError(404, "Nothing is served at this path."));
+    }
   };
 }
 
