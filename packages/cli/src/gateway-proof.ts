@@ -6,7 +6,8 @@ import type { HttpHandler } from "@wirescope/gateway";
 export const proofPath = "/.well-known/wirescope";
 
 const maxLength = 128;
-const proofMs = 5000;
+/** On a busy machine a gateway that runs may take several seconds; a command must not report it as missing. */
+const proofMs = 20_000;
 
 /** A key for one run of a gateway. It is in the gateway file, and never sent. */
 export function newProofKey(): string {
@@ -43,7 +44,7 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** A short response body, or undefined if none arrives within a few seconds. */
+/** A short response body, or undefined if none arrives in time. */
 function textAt(url: URL): Promise<string | undefined> {
   return new Promise((resolve) => {
     const request = get(url, { agent: false, signal: AbortSignal.timeout(proofMs) }, (response) => {

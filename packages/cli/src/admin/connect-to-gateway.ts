@@ -7,7 +7,7 @@ import type { Io } from "../io.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { UsageError } from "../usage-error.js";
 
-const responseMs = 5000;
+const responseMs = 20_000;
 
 /** The administration of the gateway that runs. */
 export interface GatewayAdmin {

@@ -10,7 +10,7 @@ export const linkPath = "/page-link";
 /** The header with the administrator's token, as in the administration; not imported, because that loads all of its messages. */
 export const adminHeader = "wirescope-admin";
 
-const responseMs = 10_000;
+const responseMs = 20_000;
 
 /** Which link is asked for. */
 export interface LinkRequest {
