@@ -181,7 +181,12 @@ export function* rowsOf(
     }
     const times = layout.times.map(([, column]) => {
       const value = cell(column, index);
-      return value === 0n ? undefined : (now + (value > 0n ? value - 1n : value)) * unit;
+      if (value === 0n) return undefined;
+      const time = (now + (value > 0n ? value - 1n : value)) * unit;
+      if (time / 1_000_000_000n >= maxSeconds || time / 1_000_000_000n <= -maxSeconds) {
+        throw new TypeError("A timeline has a time that cannot be.");
+      }
+      return time;
     });
     yield { position, row: { counters, times, windows: layout.windows.map(([, column]) => cell(column, index)) } };
   }

@@ -141,10 +141,13 @@ function decodeChange(
   const earlier = traceEventsOf(before);
   const fresh = traceEventsOf(after);
   let next = 0;
+  let last = 0;
   const all = events.map((source) => {
     if (source === 0) next += 1;
-    const event = source === 0 ? fresh[next - 1] : earlier[source - 1];
+    // Each event is kept once, so that a byte cannot repeat a trace of any size.
+    const event = source === 0 ? fresh[next - 1] : source > last ? earlier[source - 1] : undefined;
     if (event === undefined) throw new TypeError("A timeline refers to a trace event that does not exist.");
+    last = Math.max(last, source);
     return event;
   });
   return events.length === 0 ? after : withEvents(after, all);

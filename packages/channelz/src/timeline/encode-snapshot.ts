@@ -61,8 +61,13 @@ export function encodeOrigins(origins: readonly Origin[]): OriginMessage[] {
   return origins.map(({ name, target, error = "" }) => create(OriginSchema, { name, target, error }));
 }
 
-/** The origins of messages. */
+/** The key of each object contains the name of its origin. */
+const maxNameLength = 1000;
+
+/** The origins of messages. Throws a TypeError if a name is too long. */
 export function decodeOrigins(messages: readonly OriginMessage[]): Origin[] {
+  if (messages.some(({ name }) => name.length > maxNameLength))
+    throw new TypeError("A timeline has a name that is too long.");
   return messages.map(({ name, target, error }) => ({ name, target, ...(error === "" ? {} : { error }) }));
 }
 

@@ -27,11 +27,26 @@ export interface FrameRun {
   readonly frames: readonly { readonly timeMs: number; readonly bytes: Uint8Array }[];
 }
 
-/** The snapshots of a run, oldest first. */
-export function* snapshotsOf(run: FrameRun): Generator<Snapshot, void, undefined> {
+/** A snapshot with more objects is not decoded. */
+const maxObjects = 1_000_000;
+/**
+ * How many objects the snapshots of a run have in all. A frame of ten bytes makes a snapshot of a million objects again, so the
+ * number of bytes does not bound the work.
+ */
+export const maxRunObjects: number = 2 ** 26;
+
+/** The snapshots of a run, oldest first. A frame that is malformed, or exceeds a limit, ends it: a recording may come from anyone. */
+export function* snapshotsOf(run: FrameRun, maxRun: number = maxRunObjects): Generator<Snapshot, void, undefined> {
   let snapshot: Snapshot | undefined;
-  for (const { bytes } of run.frames) {
-    snapshot = applyFrame(snapshot, fromBinary(FrameSchema, bytes));
+  let objects = 0;
+  for (const { timeMs, bytes } of run.frames) {
+    try {
+      snapshot = applyFrame(snapshot, fromBinary(FrameSchema, bytes));
+    } catch {
+      return;
+    }
+    objects += snapshot.objects.size;
+    if (snapshot.timeMs !== timeMs || snapshot.objects.size > maxObjects || objects > maxRun) return;
     yield snapshot;
   }
 }
@@ -46,18 +61,23 @@ export interface RunReader {
 
 /** Creates a reader that continues at its last snapshot: people move through time step by step. */
 export function createRunReader(): RunReader {
-  let last: { readonly run: FrameRun; readonly index: number; readonly snapshot: Snapshot } | undefined;
+  let last:
+    | { readonly run: FrameRun; readonly snapshots: Iterator<Snapshot>; index: number; snapshot: Snapshot | undefined }
+    | undefined;
   return {
     read(run, timeMs) {
       const index = run.frames.findLastIndex((frame) => frame.timeMs <= timeMs);
-      const start = last?.run === run && last.index <= index ? last : undefined;
-      let snapshot = start?.snapshot;
-      for (const { bytes } of run.frames.slice(start === undefined ? 0 : start.index + 1, index + 1)) {
-        snapshot = applyFrame(snapshot, fromBinary(FrameSchema, bytes));
+      if (last?.run !== run || last.index > index) {
+        last = { run, snapshots: snapshotsOf(run), index: -1, snapshot: undefined };
       }
-      if (snapshot === undefined) throw new TypeError("A timeline has no snapshot at this time.");
-      last = { run, index, snapshot };
-      return snapshot;
+      while (last.index < index) {
+        const { value, done } = last.snapshots.next();
+        if (done) break;
+        last.index += 1;
+        last.snapshot = value;
+      }
+      if (last.snapshot === undefined) throw new TypeError("A timeline has no snapshot at this time.");
+      return last.snapshot;
     },
     forget(run) {
       if (last?.run === run) last = undefined;

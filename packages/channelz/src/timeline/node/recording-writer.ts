@@ -3,13 +3,14 @@ import { crc32, deflateRawSync } from "node:zlib";
 import { sizeDelimitedEncode } from "@bufbuild/protobuf/wire";
 import { FrameSchema } from "../../gen/wirescope/v1/timeline_pb.js";
 import { applyDelta, diffSnapshots } from "../delta.js";
-import { deltaFrame, snapshotFrame } from "../frame.js";
+import { deltaFrame, maxRunObjects, snapshotFrame } from "../frame.js";
 import {
   checkedBytes,
   fileMagic,
   headerLength,
   marker,
   maxPayloadBytes,
+  maxRunBytes,
   nextWindow,
 } from "../recording/recording-format.js";
 import { scanRecording } from "../recording/scan-recording.js";
@@ -51,7 +52,8 @@ export function createRecording(path: string, options: RecordingOptions = {}): R
   const file = openSync(path, options.append ? "a+" : "ax+", 0o600);
   let size = 0;
   let last: Snapshot | undefined;
-  let keyframeAt = Number.NEGATIVE_INFINITY;
+  /** What the current run has, as readers count it. */
+  let run = { startMs: Number.NEGATIVE_INFINITY, bytes: 0, objects: 0 };
   let pending: { readonly frames: Uint8Array[]; readonly beginsRun: boolean; readonly firstMs: number } | undefined;
   let window = new Uint8Array() as Uint8Array;
   let isFull = false;
@@ -93,16 +95,21 @@ export function createRecording(path: string, options: RecordingOptions = {}): R
     append(appended) {
       if (isFull || isClosed) return false;
       const snapshot = roundTimes(appended);
-      const needsKeyframe = last === undefined || snapshot.timeMs - keyframeAt >= keyframeMs;
+      const isRunFull = run.bytes > maxRunBytes / 2 || run.objects + snapshot.objects.size > maxRunObjects;
+      const isRunOld = snapshot.timeMs - run.startMs >= keyframeMs || snapshot.timeMs < (last?.timeMs ?? 0);
+      const needsKeyframe = last === undefined || isRunFull || isRunOld;
       if (needsKeyframe) {
         flush();
-        keyframeAt = snapshot.timeMs;
+        run = { startMs: snapshot.timeMs, bytes: 0, objects: 0 };
       }
       const delta = last === undefined || needsKeyframe ? undefined : diffSnapshots(last, snapshot);
       const frame = last === undefined || delta === undefined ? snapshotFrame(snapshot) : deltaFrame(last, delta);
       last = last === undefined || delta === undefined ? snapshot : applyDelta(last, delta);
+      const bytes = sizeDelimitedEncode(FrameSchema, frame);
+      run.bytes += bytes.length;
+      run.objects += snapshot.objects.size;
       pending ??= { frames: [], beginsRun: needsKeyframe, firstMs: snapshot.timeMs };
-      pending.frames.push(sizeDelimitedEncode(FrameSchema, frame));
+      pending.frames.push(bytes);
       if (snapshot.timeMs - pending.firstMs >= flushMs) flush();
       return !isFull;
     },

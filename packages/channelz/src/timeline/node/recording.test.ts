@@ -2,14 +2,16 @@ import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { BinaryWriter } from "@bufbuild/protobuf/wire";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { ChannelSchema } from "../../gen/rpc/channelz/v1/channelz_pb.js";
-import { FrameSchema } from "../../gen/wirescope/v1/timeline_pb.js";
+import { FrameSchema, SnapshotSchema } from "../../gen/wirescope/v1/timeline_pb.js";
 import { arbitrarySnapshot, arbitrarySuccession } from "../arbitrary-snapshot.test.helper.js";
-import { snapshotFrame } from "../frame.js";
+import { diffSnapshots } from "../delta.js";
+import { encodeSnapshot } from "../encode-snapshot.js";
+import { deltaFrame, snapshotFrame, snapshotsOf } from "../frame.js";
 import { readRecording } from "../recording/read-recording.js";
 import { fileMagic, headerLength, marker } from "../recording/recording-format.js";
 import { scanRecording } from "../recording/scan-recording.js";
@@ -119,7 +121,7 @@ describe("a recording", () => {
         changed[position] = (changed[position] ?? 0) ^ change;
         writeFileSync(path, changed);
         if (position < fileMagic.length) {
-          expect(() => read(path)).toThrow(TypeError);
+          expect(() => read(path)).toThrow(position === 5 ? /version/ : /not a Wirescope recording/);
           return;
         }
         const found = await readBoth(path);
@@ -144,6 +146,18 @@ describe("a recording", () => {
     for (const snapshot of seconds.slice(6)) writer.append(snapshot);
     writer.close();
     expect(read(path)).toEqual([...kept, ...seconds.slice(6)]);
+  });
+
+  test("has all snapshots in the order of their times if the clock was set back before it was continued", async () => {
+    const path = record(seconds.slice(4), smallBlocks);
+    const writer = createRecording(path, { ...smallBlocks, append: true });
+    for (const snapshot of seconds.slice(0, 4)) writer.append(snapshot);
+    writer.close();
+    expect(await readBoth(path)).toEqual(seconds);
+    expect(await readBoth(record([...seconds.slice(4), ...seconds.slice(0, 4)], exact))).toEqual(seconds);
+    const recording = openRecording(path);
+    expect(recording.range()).toEqual({ firstMs: 1000, lastMs: 8000 });
+    recording.close();
   });
 
   test("does not grow beyond its maximum size", () => {
@@ -242,6 +256,112 @@ describe("a hostile recording", () => {
     expect(runs).toEqual([]);
     expect(damagedBytes).toBe(file.length - fileMagic.length);
     expect(checkedBytes).toBeLessThan(2 ** 28 + 2 * file.length);
+  });
+
+  test("[CZ-D-RECORD-9] refuses a file of another version of the format, and says what to do", async () => {
+    const bytes = Buffer.concat([fileMagic, good]);
+    const path = newPath();
+    for (const [version, advice] of [
+      [(fileMagic[5] ?? 0) + 1, /Install the latest version of Wirescope/],
+      [1, /Read it with the version of Wirescope that wrote it, or record again/],
+    ] as const) {
+      bytes[5] = version;
+      writeFileSync(path, bytes);
+      expect(() => openRecording(path)).toThrow(advice);
+      await expect(readRecording(bytes)).rejects.toThrow(advice);
+      expect(() => createRecording(path, { append: true })).toThrow(advice);
+    }
+    expect(readFileSync(path)).toEqual(bytes);
+  });
+
+  test("[CZ-D-RECORD-4] has no time that no date has, and none that goes back", async () => {
+    const frameAt = (timeMs: number): Uint8Array => {
+      const snapshot = create(SnapshotSchema, { ...encodeSnapshot(snapshotAt(1000)), timeMs: BigInt(timeMs) });
+      return framed(toBinary(FrameSchema, create(FrameSchema, { content: { case: "snapshot", value: snapshot } })));
+    };
+    // The last of two values of a field counts.
+    const twice = (timeMs: number): Uint8Array => {
+      const time = new BinaryWriter().tag(1, WireType.Varint).int64(String(timeMs)).finish();
+      const value = toBinary(SnapshotSchema, encodeSnapshot(snapshotAt(1000)));
+      const content = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(Buffer.concat([value, time]));
+      return framed(content.finish());
+    };
+    const begin = { beginsRun: true, before: new Uint8Array() };
+    for (const hostile of [
+      encodeBlock(frameAt(2 ** 60), { ...begin, firstMs: 2 ** 60 }),
+      encodeBlock(frameAt(2 ** 60), { ...begin, firstMs: 2000 }),
+      encodeBlock(frameAt(-5), { ...begin, firstMs: 2000 }),
+      encodeBlock(frameAt(3000), { ...begin, firstMs: 2000 }),
+      encodeBlock(twice(2 ** 60), { ...begin, firstMs: 1000 }),
+    ]) {
+      expect(await readBoth(fileWith(good, hostile))).toEqual([snapshotAt(1000)]);
+    }
+    const backwards = Buffer.concat([2000, 3000, 1500].map(frameAt));
+    const found = await readBoth(fileWith(encodeBlock(backwards, { ...begin, firstMs: 2000 })));
+    expect(found.map(({ timeMs }) => timeMs)).toEqual([2000, 3000]);
+  });
+
+  test("[CZ-D-RECORD-4] has no name of a process that makes every key long", () => {
+    const named = createSnapshot({
+      ...snapshotAt(2000),
+      origins: [{ name: "x".repeat(2000), target: "" }],
+      objects: [],
+    });
+    const hostile = encodeBlock(framed(toBinary(FrameSchema, snapshotFrame(named))), {
+      beginsRun: true,
+      firstMs: 2000,
+      before: new Uint8Array(),
+    });
+    expect(read(fileWith(good, hostile))).toEqual([snapshotAt(1000)]);
+  });
+
+  test("[CZ-D-RECORD-4] does not visit all objects again for any number of small frames", () => {
+    const frames = Array.from({ length: 50 }, (_, index) => {
+      const [before, after] = [snapshotAt(1000 + index), snapshotAt(1001 + index)];
+      const frame = index === 0 ? snapshotFrame(after) : deltaFrame(before, diffSnapshots(before, after));
+      return { timeMs: after.timeMs, bytes: toBinary(FrameSchema, frame) };
+    });
+    expect([...snapshotsOf({ frames })]).toHaveLength(50);
+    expect([...snapshotsOf({ frames }, 20)]).toHaveLength(20);
+  });
+
+  test("[CZ-D-RECORD-4] is read up to the first wrong byte in a block whose checksum is right, and nothing else happens", async () => {
+    const raws = seconds.map((snapshot, index) => {
+      const before = seconds[index - 1];
+      const frame =
+        before === undefined ? snapshotFrame(snapshot) : deltaFrame(before, diffSnapshots(before, snapshot));
+      return framed(toBinary(FrameSchema, frame));
+    });
+    const raw = Buffer.concat(raws);
+    const change = fc.record({ position: fc.nat(raw.length - 1), byte: fc.nat(255) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
+        const changed = Buffer.from(raw);
+        for (const { position, byte } of changes) changed[position] = byte;
+        const path = fileWith(block(changed));
+        let recording: ReturnType<typeof openRecording>;
+        try {
+          recording = openRecording(path);
+        } catch (error) {
+          expect(error).toEqual(new TypeError("The recording has no snapshot that can be read."));
+          return;
+        }
+        const found = read(path);
+        const times = found.map(({ timeMs }) => timeMs);
+        const { timeline } = await readRecording(readFileSync(path));
+        expect([...timeline.snapshots()].map(({ timeMs }) => timeMs)).toEqual(times);
+        expect(times).toEqual(times.toSorted((a, b) => a - b));
+        for (const timeMs of times) {
+          expect(new Date(timeMs).toISOString()).toBeTypeOf("string");
+          expect(recording.at(timeMs)?.timeMs).toBe(timeMs);
+        }
+        expect(recording.newest()).toEqual(found.at(-1));
+        expect(recording.changes()).toBeInstanceOf(Array);
+        recording.close();
+        rmSync(path);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test("survives random bytes in blocks whose checksum is right", () => {

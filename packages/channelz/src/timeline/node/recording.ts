@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { crc32, inflateRawSync } from "node:zlib";
 import type { FrameRun } from "../frame.js";
-import { nextWindow } from "../recording/recording-format.js";
-import { addFrames, maxRunBytes, runTimeline } from "../recording/run-timeline.js";
+import { maxRunBytes, nextWindow } from "../recording/recording-format.js";
+import { addFrames, runTimeline } from "../recording/run-timeline.js";
 import { type Block, type RecordingBytes, scanRecording } from "../recording/scan-recording.js";
 import type { Timeline } from "../timeline.js";
 
@@ -57,14 +57,14 @@ function loadRun(bytes: RecordingBytes, blocks: readonly Block[]): FrameRun {
   let window = new Uint8Array() as Uint8Array;
   let bytesLeft = maxRunBytes;
   try {
-    for (const { offset, length, rawLength } of blocks) {
+    for (const { offset, length, rawLength, firstMs } of blocks) {
       bytesLeft -= rawLength;
       if (bytesLeft < 0) break;
       const raw = inflateRawSync(bytes.readAt(offset, length), {
         maxOutputLength: Math.max(1, rawLength),
         ...(window.length === 0 ? {} : { dictionary: window }),
       });
-      if (raw.length !== rawLength || !addFrames(frames, raw)) break;
+      if (raw.length !== rawLength || !addFrames(frames, raw, firstMs)) break;
       window = nextWindow(window, raw);
     }
   } catch {

@@ -1,7 +1,7 @@
 import type { FrameRun } from "../frame.js";
 import type { Timeline } from "../timeline.js";
-import { nextWindow } from "./recording-format.js";
-import { addFrames, maxRunBytes, runTimeline } from "./run-timeline.js";
+import { maxRunBytes, nextWindow } from "./recording-format.js";
+import { addFrames, runTimeline } from "./run-timeline.js";
 import { type Block, type RecordingBytes, scanRecording } from "./scan-recording.js";
 
 /** A recording in memory. */
@@ -40,11 +40,11 @@ async function loadRun(source: RecordingBytes, blocks: readonly Block[]): Promis
   let window = new Uint8Array() as Uint8Array;
   let bytesLeft = maxRunBytes;
   try {
-    for (const { offset, length, rawLength } of blocks) {
+    for (const { offset, length, rawLength, firstMs } of blocks) {
       bytesLeft -= rawLength;
       if (bytesLeft < 0) break;
       const raw = await inflate(source.readAt(offset, length), rawLength, window);
-      if (!addFrames(frames, raw)) break;
+      if (!addFrames(frames, raw, firstMs)) break;
       window = nextWindow(window, raw);
     }
   } catch {

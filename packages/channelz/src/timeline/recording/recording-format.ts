@@ -11,8 +11,11 @@
 // All numbers are unsigned and little-endian. The payload is compressed with DEFLATE (RFC 1951); the dictionary is the last 32 KiB
 // of what was decompressed in the same run.
 
+/** The version of the format. It changes if a reader of the version before would read wrong values. */
+const version = 2;
+const versionOffset = 5;
 /** What a file begins with: the line ends show a transfer that changes them. */
-export const fileMagic: Uint8Array = new Uint8Array([0x57, 0x53, 0x52, 0x45, 0x43, 0x01, 0x0d, 0x0a]);
+export const fileMagic: Uint8Array = new Uint8Array([0x57, 0x53, 0x52, 0x45, 0x43, version, 0x0d, 0x0a]);
 /** The length of a header. */
 export const headerLength = 28;
 /** "WSTB" as a number. */
@@ -22,6 +25,27 @@ export const windowBytes: number = 2 ** 15;
 
 /** The largest block that is written or read. A snapshot of 100,000 objects has about 50 MB. */
 export const maxPayloadBytes: number = 2 ** 27;
+
+/** The maximum size of a run that is written or read, decompressed. */
+export const maxRunBytes: number = 2 ** 28;
+
+/** The latest time of a Date, in milliseconds since 1970. */
+export const maxTimeMs: number = 8.64e15;
+
+/** Throws a TypeError if these are not the first bytes of a recording that can be read. */
+export function checkMagic(bytes: Uint8Array): void {
+  const isRecording = fileMagic.every((byte, index) => index === versionOffset || bytes[index] === byte);
+  if (!isRecording) throw new TypeError("The file is not a Wirescope recording.");
+  const found = bytes[versionOffset] ?? 0;
+  if (found === version) return;
+  const advice =
+    found > version
+      ? "Install the latest version of Wirescope to read it."
+      : "Read it with the version of Wirescope that wrote it, or record again.";
+  throw new TypeError(
+    `The recording has version ${found} of the format, and version ${version} is expected. ${advice}`,
+  );
+}
 
 /** The header of a block. */
 export interface BlockHeader {
@@ -38,10 +62,12 @@ export function decodeHeader(bytes: Uint8Array): BlockHeader | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, headerLength);
   const length = view.getUint32(16, true);
   const rawLength = view.getUint32(20, true);
-  if (view.getUint32(0, true) !== marker || length > maxPayloadBytes || rawLength > maxPayloadBytes) return undefined;
+  const firstMs = Number(view.getBigUint64(8, true));
+  if (view.getUint32(0, true) !== marker || firstMs > maxTimeMs) return undefined;
+  if (length > maxPayloadBytes || rawLength > maxPayloadBytes) return undefined;
   return {
     beginsRun: (view.getUint32(4, true) & 1) === 1,
-    firstMs: Number(view.getBigUint64(8, true)),
+    firstMs,
     length,
     rawLength,
     checksum: view.getUint32(24, true),

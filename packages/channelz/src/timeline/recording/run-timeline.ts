@@ -6,6 +6,7 @@ import { createRunReader, type FrameRun, snapshotsOf } from "../frame.js";
 import { hasAtMostMessages } from "../message-count.js";
 import type { Snapshot } from "../snapshot.js";
 import type { Timeline } from "../timeline.js";
+import { maxTimeMs } from "./recording-format.js";
 
 /** A run of a recording, whose frames are loaded when they are needed. */
 export interface LazyRun {
@@ -13,15 +14,13 @@ export interface LazyRun {
   load(): FrameRun;
 }
 
-/** The maximum size of a run that is read, decompressed. */
-export const maxRunBytes: number = 2 ** 28;
-
 /** A moment with more messages than this is not decoded. */
 const maxMessages = 4_000_000;
 
 /** The timeline of recorded runs. Throws a TypeError if none of them can be read. */
 export function runTimeline(allRuns: readonly LazyRun[]): Timeline {
-  const runs = [...allRuns];
+  // The clock may have been set back before a recording was continued.
+  const runs = allRuns.toSorted((a, b) => a.startMs - b.startMs);
   const reader = createRunReader();
   let loaded: { readonly lazy: LazyRun; readonly run: FrameRun } | undefined;
   const load = (lazy: LazyRun): FrameRun => {
@@ -30,33 +29,33 @@ export function runTimeline(allRuns: readonly LazyRun[]): Timeline {
   };
 
   function at(timeMs: number): Snapshot | undefined {
-    const run = runs.findLast(({ startMs }) => startMs <= timeMs);
-    return run && reader.read(load(run), timeMs);
-  }
-
-  function readNewest(): Snapshot {
-    // Intact blocks that cannot be decoded were made on purpose, or by a version that does not exist yet.
-    for (let last = runs.at(-1); last !== undefined; last = runs.at(-1)) {
+    for (let index = runs.findLastIndex(({ startMs }) => startMs <= timeMs); index >= 0; index -= 1) {
       try {
-        return reader.read(load(last), Number.POSITIVE_INFINITY);
+        return reader.read(load(runs[index] as LazyRun), timeMs);
       } catch {
-        runs.pop();
+        // Intact blocks that cannot be decoded were made on purpose.
+        runs.splice(index, 1);
       }
     }
-    throw new TypeError("The recording has no snapshot that can be read.");
+    return undefined;
   }
 
-  const newest = readNewest();
+  const newest = at(Number.POSITIVE_INFINITY);
+  if (newest === undefined) throw new TypeError("The recording has no snapshot that can be read.");
   const range = { firstMs: runs[0]?.startMs ?? 0, lastMs: newest.timeMs };
 
   function* snapshots({ firstMs = range.firstMs, lastMs = range.lastMs } = {}): Generator<Snapshot, void, undefined> {
-    for (const [index, run] of runs.entries()) {
-      const next = runs[index + 1];
+    let afterMs = firstMs;
+    const all = [...runs];
+    for (const [index, run] of all.entries()) {
+      const next = all[index + 1];
       if (next !== undefined && next.startMs <= firstMs) continue;
       if (run.startMs > lastMs) return;
       for (const snapshot of snapshotsOf(load(run))) {
         if (snapshot.timeMs > lastMs) return;
-        if (snapshot.timeMs >= firstMs) yield snapshot;
+        if (snapshot.timeMs < afterMs) continue;
+        afterMs = snapshot.timeMs;
+        yield snapshot;
       }
     }
   }
@@ -79,13 +78,22 @@ export function runTimeline(allRuns: readonly LazyRun[]): Timeline {
   };
 }
 
-/** Adds the frames in a decompressed block. False, and no further frames, at one that is too large. Throws if one is malformed. */
-export function addFrames(frames: { timeMs: number; bytes: Uint8Array }[], raw: Uint8Array): boolean {
+/**
+ * Adds the frames in a decompressed block, whose header has the time of the first. False, and no further frames, at one that is too
+ * large. Throws if one is malformed, or earlier than the one before.
+ */
+export function addFrames(frames: { timeMs: number; bytes: Uint8Array }[], raw: Uint8Array, firstMs: number): boolean {
   const reader = new BinaryReader(raw);
+  let minMs = Math.max(firstMs, frames.at(-1)?.timeMs ?? 0);
+  let maxMs = firstMs;
   while (reader.pos < reader.len) {
     const bytes = reader.bytes();
     if (!hasAtMostMessages(FrameSchema, bytes, maxMessages)) return false;
-    frames.push({ timeMs: timeOf(bytes), bytes });
+    const timeMs = timeOf(bytes);
+    if (timeMs < minMs || timeMs > maxMs) throw new TypeError("A frame of the recording has a time that cannot be.");
+    minMs = timeMs;
+    maxMs = maxTimeMs;
+    frames.push({ timeMs, bytes });
   }
   return true;
 }

@@ -1,4 +1,12 @@
-import { type BlockHeader, checkedBytes, decodeHeader, fileMagic, headerLength, marker } from "./recording-format.js";
+import {
+  type BlockHeader,
+  checkedBytes,
+  checkMagic,
+  decodeHeader,
+  fileMagic,
+  headerLength,
+  marker,
+} from "./recording-format.js";
 
 /** A block of a file. */
 export interface Block extends BlockHeader {
@@ -31,10 +39,7 @@ export interface RecordingBytes {
  */
 export function scanRecording(source: RecordingBytes): RecordingScan {
   const { size } = source;
-  const magic = source.readAt(0, fileMagic.length);
-  if (magic.length < fileMagic.length || !magic.every((byte, index) => byte === fileMagic[index])) {
-    throw new TypeError("The file is not a Wirescope recording.");
-  }
+  checkMagic(source.readAt(0, fileMagic.length));
   const runs: Block[][] = [];
   let run: Block[] | undefined;
   let end = fileMagic.length;
