@@ -221,7 +221,9 @@ describe.skipIf(!isChromiumInstalled)("the view Object", () => {
       .getByRole("heading", { name: "the local and the remote flow-control window are exchanged." })
       .waitFor();
     await corrected
-      .getByText(/^The process sent: local_flow_control_window was \d+, remote_flow_control_window \d+\.$/)
+      .getByText(
+        "The process sent: the remote window as local_flow_control_window, and the local one as remote_flow_control_window.",
+      )
       .waitFor();
     await corrected.getByText("Known from grpc-go, grpc-js.").waitFor();
     await checkAccessibility(page);

@@ -112,15 +112,17 @@ export function createSocketCorrector(
   };
 }
 
-function countLostStreams(data: SocketData, { socket, parent, calls }: LostStreams): AppliedCorrection[] {
+function countLostStreams(data: SocketData, { socket, parent }: LostStreams): AppliedCorrection[] {
   const lost = openStreams(socket);
-  const before = data.streamsFailed;
   data.streamsFailed += lost;
-  const detail =
-    `streams_failed was ${before}; ${lost} more have ended, because ${parent.kind} ${parent.id} has none of its ` +
-    `${calls} calls in progress`;
+  // No values that change with each call: recordings store the text again when it changes.
+  const detail = `streams_failed without ${lost} streams that have ended: ${parent.kind} ${parent.id} has no call in progress`;
   return [{ id: "lost-cancels", detail }];
 }
+
+/** The values are those of the other window, and change all the time. */
+const swappedWindows =
+  "the remote window as local_flow_control_window, and the local one as remote_flow_control_window";
 
 function swapWindows(data: SocketData): AppliedCorrection[] {
   const { localFlowControlWindow: local, remoteFlowControlWindow: remote } = data;
@@ -128,6 +130,5 @@ function swapWindows(data: SocketData): AppliedCorrection[] {
   delete data.remoteFlowControlWindow;
   if (remote !== undefined) data.localFlowControlWindow = remote;
   if (local !== undefined) data.remoteFlowControlWindow = local;
-  const detail = `local_flow_control_window was ${local ?? "absent"}, remote_flow_control_window ${remote ?? "absent"}`;
-  return [{ id: "swapped-windows", detail }];
+  return [{ id: "swapped-windows", detail: swappedWindows }];
 }

@@ -93,8 +93,20 @@ describe("flow-control windows", () => {
     const { socket } = await correctSource(peerWithSockets(swapped), { ownConnection: own }).getSocket(2);
     expect(socket?.data).toMatchObject({ localFlowControlWindow: 20n, remoteFlowControlWindow: 10n });
     expect(correctionsOf(socket ?? {})).toEqual([
-      { id: "swapped-windows", detail: "local_flow_control_window was 10, remote_flow_control_window 20" },
+      {
+        id: "swapped-windows",
+        detail: "the remote window as local_flow_control_window, and the local one as remote_flow_control_window",
+      },
     ]);
+  });
+
+  test("describes the same correction with the same text when the windows change, so that recordings stay small", async () => {
+    let window = 0n;
+    const moving = (id: bigint) => ({ ...swapped(id), ...(id === 1n ? {} : { localFlowControlWindow: ++window }) });
+    const source = correctSource(peerWithSockets(moving), { ownConnection: own });
+    const [first, second] = [(await source.getSocket(2)).socket, (await source.getSocket(2)).socket];
+    expect(first?.data?.remoteFlowControlWindow).not.toBe(second?.data?.remoteFlowControlWindow);
+    expect(correctionsOf(second ?? {})).toEqual(correctionsOf(first ?? {}));
   });
 
   test("exchanges them also if one of them is absent", async () => {
@@ -216,7 +228,7 @@ describe("streams that a peer lost", () => {
     expect(correctionsOf(socket ?? {})).toEqual([
       {
         id: "lost-cancels",
-        detail: "streams_failed was 0; 2 more have ended, because subchannel 6 has none of its 3 calls in progress",
+        detail: "streams_failed without 2 streams that have ended: subchannel 6 has no call in progress",
       },
     ]);
   });
