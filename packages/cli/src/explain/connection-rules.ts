@@ -1,8 +1,19 @@
-import type { Channel, ChannelTraceEvent, Subchannel } from "@wirescope/channelz";
+import type { ChannelTraceEvent } from "@wirescope/channelz";
 import { findFailure } from "@wirescope/channelz/client";
 import { formatSpan, timeOf } from "@wirescope/channelz/internal/text";
 import type { ObjectKey, Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
-import { ageOf, counted, type Finding, isRecent, listNames, nameOf, type Observation, type Rule } from "./finding.js";
+import {
+  ageOf,
+  counted,
+  type Finding,
+  isRecent,
+  keepaliveAdvice,
+  keepaliveFailure,
+  listNames,
+  nameOf,
+  type Observation,
+  type Rule,
+} from "./finding.js";
 import { defaultThresholds } from "./thresholds.js";
 
 const maxBelow = 64;
@@ -41,7 +52,7 @@ export const connectionRules: readonly Rule[] = [
       const groups = new Map<string, { channels: ChannelObject[]; failure: ReturnType<typeof findFailure> }>();
       for (const channel of objects) {
         if (!isChannel(channel) || !channel.isTop || channel.state !== "TRANSIENT_FAILURE") continue;
-        const failure = findFailure(withBelow(last, channel));
+        const failure = findFailure(channelsFrom(last, channel.key).flatMap(({ message }) => message ?? []));
         const key = `${channel.target} ${failure?.reason ?? ""}`;
         const group = groups.get(key) ?? { channels: [], failure };
         group.channels.push(channel);
@@ -66,23 +77,41 @@ export const connectionRules: readonly Rule[] = [
     id: "flapping",
     finds: "a channel or subchannel that connects and fails again and again",
     threshold: `${defaultThresholds.minFlaps} lost connections within ${formatSpan(defaultThresholds.flapWindowMs)}`,
-    find: (seen) =>
-      seen.objects.flatMap((object): Finding[] => {
-        if (!isChannel(object) || object.state === "TRANSIENT_FAILURE") return [];
-        const flaps = lossesOf(object, seen);
-        const { minFlaps, flapWindowMs } = seen.thresholds;
-        if (flaps < minFlaps) return [];
+    find: (seen) => {
+      const { minFlaps, flapWindowMs } = seen.thresholds;
+      const flaps = new Map<ObjectKey, number>();
+      for (const object of seen.objects) {
+        if (!isChannel(object) || object.state === "TRANSIENT_FAILURE") continue;
+        const losses = lossesOf(object, seen);
+        if (losses >= minFlaps) flaps.set(object.key, losses);
+      }
+      // Those that have others below them come first, and are reported with them.
+      const families = [...flaps.keys()]
+        .map((key) => channelsFrom(seen.last, key).filter((each) => flaps.has(each.key)))
+        .sort((a, b) => b.length - a.length);
+      const reported = new Set<ChannelObject>();
+      return families.flatMap(([object, ...others]): Finding[] => {
+        if (object === undefined || reported.has(object)) return [];
+        for (const each of others) reported.add(each);
+        const failed = [object, ...others].flatMap((each) => keepaliveFailure(seen, each) ?? [])[0];
         return [
           {
             severity: "warning",
-            problem: `${nameOf(object)} loses its connection again and again.`,
-            evidence: [`It lost a connection ${flaps} times within ${formatSpan(flapWindowMs)}.`],
+            problem: `${nameOf(object)} loses its connection again and again${failed === undefined ? "" : ": its keepalives fail"}.`,
+            evidence: [
+              `It lost a connection ${flaps.get(object.key)} times within ${formatSpan(flapWindowMs)}.`,
+              ...(others.length === 0 ? [] : [`The same is seen of ${listNames(others)}.`]),
+              ...(failed === undefined ? [] : [failed.description]),
+            ],
             advice:
-              "Compare with restarts and idle timeouts of the peer and of load balancers in between; keepalives must be more frequent than those.",
-            objects: [object],
+              failed === undefined
+                ? "Compare with restarts and idle timeouts of the peer and of load balancers in between; keepalives must be more frequent than those."
+                : keepaliveAdvice(failed),
+            objects: [object, ...others],
           },
         ];
-      }),
+      });
+    },
   },
   {
     id: "stuck-connecting",
@@ -121,16 +150,16 @@ function eventsOf({ message }: ChannelObject): readonly ChannelTraceEvent[] {
   return message?.data?.trace?.events ?? [];
 }
 
-/** The messages of a channel and of the channels and subchannels below it. */
-function withBelow({ objects }: Snapshot, top: ChannelObject): (Channel | Subchannel)[] {
-  const found = new Map<ObjectKey, ChannelObject>([[top.key, top]]);
-  for (const { children } of found.values()) {
-    for (const key of children) {
-      const child = objects.get(key);
-      if (child !== undefined && isChannel(child) && found.size < maxBelow) found.set(key, child);
-    }
-  }
-  return [...found.values()].flatMap(({ message }) => message ?? []);
+/** A channel, and the channels and subchannels below it. */
+function channelsFrom({ objects }: Snapshot, top: ObjectKey): ChannelObject[] {
+  const found = new Map<ObjectKey, ChannelObject>();
+  const add = (key: ObjectKey): void => {
+    const object = objects.get(key);
+    if (object !== undefined && isChannel(object) && found.size < maxBelow) found.set(key, object);
+  };
+  add(top);
+  for (const { children } of found.values()) for (const key of children) add(key);
+  return [...found.values()];
 }
 
 /** How often a connection was lost in the recent part of the trace, or between reads. */

@@ -158,6 +158,46 @@ test("[CZ-D-EXPLAIN-1] finds a channel that connects and fails again and again, 
   expect(found[0]?.problem).toContain("channel 2 (stuck) has been CONNECTING for");
 });
 
+test("[CZ-D-EXPLAIN-1] reports a channel that loses connections once, with its subchannel, and that keepalives are the reason", async () => {
+  const channel = registry.addChannel({ name: "api", target: "t" });
+  const subchannel = registry.addSubchannel({ parent: channel, target: "10.0.0.7:443" });
+  const flap = (): void => {
+    for (const state of ["CONNECTING", "READY", "IDLE"] as const)
+      for (const each of [channel, subchannel]) each.setState(state);
+  };
+  const found = await findings(() => repeat(4, flap));
+  expect(found).toMatchObject([
+    {
+      rule: "flapping",
+      problem: "channel 1 (api) loses its connection again and again.",
+      evidence: [expect.stringContaining("4 times"), "The same is seen of subchannel 2 (10.0.0.7:443)."],
+    },
+  ]);
+  subchannel.trace("keepalive ping failed to receive ACK within timeout", { severity: "error" });
+  const explained = (await findings(flap)).find(({ rule }) => rule === "flapping");
+  expect(explained?.problem).toBe("channel 1 (api) loses its connection again and again: its keepalives fail.");
+  expect(explained?.evidence).toContain("keepalive ping failed to receive ACK within timeout");
+  expect(explained?.advice).toContain("gone without a reset");
+});
+
+test("reports each of two channels in a cycle that lose connections at most once, and one of them", async () => {
+  const [first, second] = [1, 2].map(() => registry.addChannel({ name: "api", target: "t" }));
+  const flap = (): void => {
+    for (const state of ["CONNECTING", "READY", "IDLE"] as const)
+      for (const each of [first, second]) each?.setState(state);
+  };
+  repeat(4, flap);
+  const snapshot = await read();
+  const [a, b] = [...snapshot.objects.values()];
+  if (a === undefined || b === undefined) expect.unreachable();
+  const objects = [
+    { ...a, children: [b.key] },
+    { ...b, children: [a.key] },
+  ];
+  const seen = createObservation([createSnapshot({ ...snapshot, objects })]);
+  expect(idsOf(seen === undefined ? [] : explain(seen).findings)).toEqual(["flapping"]);
+});
+
 test("[CZ-D-EXPLAIN-1] finds streams on a silent socket, and a window of zero with streams in progress", async () => {
   const server = registry.addServer({ name: "web" });
   const subject = {};

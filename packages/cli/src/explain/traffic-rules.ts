@@ -6,7 +6,8 @@ import {
   alwaysInFlight,
   counted,
   type Finding,
-  isRecent,
+  keepaliveAdvice,
+  keepaliveFailure,
   nameOf,
   type Observation,
   type Rule,
@@ -171,24 +172,16 @@ function lastActivity(socket: Socket | undefined): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-// The words of gRPC's implementations for a failure; the word keepalive alone may be part of a setting or a name.
-const keepaliveWords =
-  /keep-?alive.{0,40}(?:fail|time[d ]*-?out|no response|not|lost)|too_many_pings|ENHANCE_YOUR_CALM|ping (?:timed? ?out|timeout|was not)/i;
-
 function rejectedKeepalives(seen: Observation): Finding[] {
   return seen.objects.flatMap((object): Finding[] => {
-    const events = object.kind === "socket" ? [] : (object.message?.data?.trace?.events ?? []);
-    const event = events.findLast(({ description }) => keepaliveWords.test(description));
-    // The trace of a quiet channel keeps a failure for days.
-    if (event === undefined || !isRecent(seen, object, timeOf(event.timestamp), seen.thresholds.recentMs)) return [];
+    const event = keepaliveFailure(seen, object);
+    if (event === undefined) return [];
     return [
       {
         severity: "warning",
         problem: `Keepalives of ${nameOf(object)} fail.`,
         evidence: [event.description],
-        advice: /too_many_pings|ENHANCE_YOUR_CALM/i.test(event.description)
-          ? "Send keepalives less often, or allow them at the server (permit_keepalive_time)."
-          : "The peer or the network between is gone without a reset: check the machine, and idle timeouts of load balancers.",
+        advice: keepaliveAdvice(event),
         objects: [object],
         since: timeOf(event.timestamp),
       },
