@@ -10,6 +10,8 @@ export interface Column<T> {
   readonly align?: "left" | "right";
   /** The narrowest that it may be cut to, default 8; columns are left out before that. Numbers are never cut. */
   readonly minWidth?: number;
+  /** The narrowest that it may be cut to before a column of importance 6 or more is left out. Default: `minWidth`. */
+  readonly tightWidth?: number;
   /** In a narrow terminal, columns with a lower number are left out first, and of equal ones the rightmost. Default 1. */
   readonly importance?: number;
   readonly paint?: (row: T) => Paint;
@@ -70,27 +72,44 @@ function fit<T>(all: readonly SizedColumn<T>[], width: number): readonly SizedCo
   const shown = [...all];
   for (; shown.length > 1; shown.splice(leastImportant(shown), 1)) {
     const mark = shown.length < all.length ? gap.length + 1 : 0;
-    let excess = shown.reduce((sum, each) => sum + each.width, 0) + gap.length * (shown.length - 1) + mark - width;
-    const cut = shown.map((each) => each.width);
-    for (let index = shown.length - 1; index >= 0 && excess > 0; index -= 1) {
-      const room = cut[index] ?? 0;
-      const column = shown[index]?.column;
-      const least = column?.align === "right" ? room : (column?.minWidth ?? 8);
-      const less = Math.min(excess, Math.max(0, room - least));
-      cut[index] = room - less;
-      excess -= less;
-    }
-    if (excess <= 0) return shown.map((each, index) => ({ ...each, width: cut[index] ?? 0 }));
+    const room = width - gap.length * (shown.length - 1) - mark;
+    const isEssential = importanceOf(shown[leastImportant(shown)]) >= essentialImportance;
+    const fitted =
+      cutTo(room, shown, ({ minWidth = 8 }) => minWidth) ??
+      (isEssential ? cutTo(room, shown, ({ minWidth = 8, tightWidth = minWidth }) => tightWidth) : undefined);
+    if (fitted !== undefined) return fitted;
   }
   return shown.map((each) => ({ ...each, width: Math.max(1, Math.min(each.width, width)) }));
 }
 
+/** Columns that are cut, the rightmost first, until they fit; undefined if they do not. */
+function cutTo<T>(
+  room: number,
+  columns: readonly SizedColumn<T>[],
+  leastOf: (column: Column<T>) => number,
+): readonly SizedColumn<T>[] | undefined {
+  let excess = columns.reduce((sum, each) => sum + each.width, 0) - room;
+  const cut = columns.toReversed().map((each) => {
+    const least = each.column.align === "right" ? each.width : leastOf(each.column);
+    const less = Math.max(0, Math.min(excess, each.width - least));
+    excess -= less;
+    return { ...each, width: each.width - less };
+  });
+  return excess > 0 ? undefined : cut.reverse();
+}
+
+/** Columns that are cut further before they are left out. */
+const essentialImportance = 6;
+
+function importanceOf<T>(each: SizedColumn<T> | undefined): number {
+  return each?.column.importance ?? 1;
+}
+
 function leastImportant<T>(columns: readonly SizedColumn<T>[]): number {
   let found = columns.length - 1;
-  columns.forEach(({ column }, index) => {
-    const least = columns[found]?.column.importance ?? 1;
-    const importance = column.importance ?? 1;
-    if (importance < least || (importance === least && index > found)) found = index;
+  columns.forEach((each, index) => {
+    const least = importanceOf(columns[found]);
+    if (importanceOf(each) < least || (importanceOf(each) === least && index > found)) found = index;
   });
   return found;
 }

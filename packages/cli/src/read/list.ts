@@ -155,7 +155,13 @@ function printText<T>(
     if (max > 0 && groups.length > max) screen.print(moreLine(groups.length - max, "groups", screen));
     return;
   }
-  const origin: Column<Listed<T>> = { title: "ORIGIN", importance: 9, minWidth: 12, text: (row) => row.origin };
+  const origin: Column<Listed<T>> = {
+    title: "ORIGIN",
+    importance: 9,
+    minWidth: 12,
+    tightWidth: 8,
+    text: (row) => row.origin,
+  };
   const columns = spec.columns(screen, items).map(
     ({ text, paint, ...column }): Column<Listed<T>> => ({
       ...column,
