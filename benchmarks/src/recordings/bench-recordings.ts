@@ -22,7 +22,7 @@ export async function benchRecordings(isQuick: boolean): Promise<Row[]> {
     await recordingSize(0.3, seconds),
     await recordingSize(1, seconds),
     await sampleCost(isQuick ? 50 : 200),
-    await targetCost(isQuick ? 6 : 20),
+    await targetCost(isQuick ? 4 : 10),
   ];
 }
 
@@ -83,45 +83,55 @@ async function sampleCost(samples: number): Promise<Row> {
 }
 
 const recordedObjects = 10_000;
+/** A read of all objects ends within half of it, also on a slow machine. */
+const sampleIntervalMs = 4000;
 
 /** The processor time that a target spends for each sample of `wirescope record`, and for reading all of its objects alone. */
-async function targetCost(seconds: number): Promise<Row> {
+async function targetCost(samples: number): Promise<Row> {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
   const file = join(folder, "bench.wsr");
   const target = await startServing("page-target-server.js", [String(recordedObjects)]);
   const address = `127.0.0.1:${target.ready.port}`;
-  /** Milliseconds for each sample; the traffic of the target itself costs the same each second. */
-  const costOf = async (samples: () => Promise<number>): Promise<number> => {
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+  /** The processor time of the target, and how long that took. */
+  const costOf = async (work: () => Promise<void>): Promise<{ cpuMs: number; elapsedMs: number }> => {
     const { cpuMicros: before } = await target.usage();
-    const taken = await samples();
+    const startedAt = performance.now();
+    await work();
     const { cpuMicros: after } = await target.usage();
-    return (after - before) / 1000 / taken;
+    return { cpuMs: (after - before) / 1000, elapsedMs: performance.now() - startedAt };
   };
   try {
     const source = connectChannelz(address);
-    const read = async (count: number): Promise<number> => {
+    const read = async (count: number): Promise<void> => {
       for (let taken = 0; taken < count; taken += 1) {
-        const second = new Promise((resolve) => setTimeout(resolve, 1000));
+        const interval = pause(sampleIntervalMs);
         await readSnapshot(source);
-        await second;
+        await interval;
       }
-      return count;
     };
     await read(2);
-    const reading = await costOf(() => read(seconds));
+    const idle = await costOf(() => pause(sampleIntervalMs));
+    /** Without the traffic of the target itself. */
+    const costOfEach = async (work: () => Promise<void>): Promise<number> => {
+      const { cpuMs, elapsedMs } = await costOf(work);
+      return (cpuMs - (idle.cpuMs / idle.elapsedMs) * elapsedMs) / samples;
+    };
+    const reading = await costOfEach(() => read(samples));
     await source.close();
-    const recording = await costOf(async () => {
+    const recording = await costOfEach(async () => {
       const command = fileURLToPath(new URL("../../../packages/cli/bin/wirescope.js", import.meta.url));
-      const args = [command, "record", file, "--target", address, "--for", `${seconds}s`];
+      // The time counts from the end of the first sample. It ends between two, so that no read is cut off and not counted.
+      const durationMs = (samples - 0.5) * sampleIntervalMs;
+      const times = ["--interval", `${sampleIntervalMs}ms`, "--for", `${durationMs}ms`];
+      const args = [command, "record", file, "--target", address, ...times];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"], env: childEnvironment() });
       const [code] = await once(child, "close");
       if (code !== 0) throw new Error(`wirescope record ended with code ${code}.`);
       const recorded = openRecording(file);
-      try {
-        return [...recorded.snapshots()].length;
-      } finally {
-        recorded.close();
-      }
+      const taken = [...recorded.snapshots()].length;
+      recorded.close();
+      if (taken !== samples) throw new Error(`wirescope record took ${taken} samples in the time of ${samples}.`);
     });
     return {
       work: `the target of wirescope record, ${recordedObjects} objects, CPU for each sample (right: for a read alone)`,
