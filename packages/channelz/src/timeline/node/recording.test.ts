@@ -148,7 +148,7 @@ describe("a recording", () => {
     expect(read(path)).toEqual([...kept, ...seconds.slice(6)]);
   });
 
-  test("has all snapshots in the order of their times if the clock was set back before it was continued", async () => {
+  test("lists all snapshots in the order of their times if the clock was set back before it was continued", async () => {
     const path = record(seconds.slice(4), smallBlocks);
     const writer = createRecording(path, { ...smallBlocks, append: true });
     for (const snapshot of seconds.slice(0, 4)) writer.append(snapshot);
@@ -274,7 +274,7 @@ describe("a hostile recording", () => {
     expect(readFileSync(path)).toEqual(bytes);
   });
 
-  test("[CZ-D-RECORD-4] has no time that no date has, and none that goes back", async () => {
+  test("[CZ-D-RECORD-4] leaves out times that no date has, and times that go back", async () => {
     const frameAt = (timeMs: number): Uint8Array => {
       const snapshot = create(SnapshotSchema, { ...encodeSnapshot(snapshotAt(1000)), timeMs: BigInt(timeMs) });
       return framed(toBinary(FrameSchema, create(FrameSchema, { content: { case: "snapshot", value: snapshot } })));
@@ -301,7 +301,7 @@ describe("a hostile recording", () => {
     expect(found.map(({ timeMs }) => timeMs)).toEqual([2000, 3000]);
   });
 
-  test("[CZ-D-RECORD-4] has no name of a process that makes every key long", () => {
+  test("[CZ-D-RECORD-4] refuses a name of a process that makes every key long", () => {
     const named = createSnapshot({
       ...snapshotAt(2000),
       origins: [{ name: "x".repeat(2000), target: "" }],
@@ -325,7 +325,7 @@ describe("a hostile recording", () => {
     expect([...snapshotsOf({ frames }, 20)]).toHaveLength(20);
   });
 
-  test("[CZ-D-RECORD-4] is read up to the first wrong byte in a block whose checksum is right, and nothing else happens", async () => {
+  test("[CZ-D-RECORD-4] reads random changes of bytes in a block whose checksum is right without any error but its own", async () => {
     const raws = seconds.map((snapshot, index) => {
       const before = seconds[index - 1];
       const frame =
