@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { runCommand, startGateway } from "./command.test.helper.js";
+import { createUserFolder, runCommand, startGateway } from "./command.test.helper.js";
+
+const patience = { timeout: 30_000, interval: 200 };
 
 test("reload makes the running gateway use the new configuration, and reports one that cannot be read", async () => {
   const home = mkdtempSync(join(tmpdir(), "cli-reload-"));
@@ -35,6 +37,30 @@ test("reload makes the running gateway use the new configuration, and reports on
   configure("two");
   const third = await reload();
   expect(third.stdout).toMatch(/reloaded its configuration. Servers: two\.\n$/);
+});
+
+test("[TS-D-ADMIN-11] status says that the gateway cannot use its edited configuration, why and what to do, until it is correct", async () => {
+  const user = createUserFolder();
+  user.configure({});
+  const env = { PATH: process.env.PATH, HOME: user.home };
+  await startGateway(["--port", "0", "--trust", "--config", user.file], { env });
+  const status = (...args: string[]) => runCommand(["status", "--config", user.file, ...args], { env });
+  expect(await status()).toMatchObject({ code: 0, stdout: expect.not.stringContaining("cannot use") });
+
+  writeFileSync(user.file, "{");
+  await expect.poll(async () => (await status()).code, patience).toBe(1);
+  const broken = await status();
+  expect(broken.stdout).toContain(`cannot use its configuration as it is now. ${user.file}:1:`);
+  expect(broken.stdout).toContain("The previous configuration stays in use.");
+  expect(broken.stdout).toContain(`wirescope check ${user.file}`);
+  expect(JSON.parse((await status("--json")).stdout).reloadFailure).toEqual({
+    code: "CONFIGURATION_UNREADABLE",
+    message: expect.stringContaining(`${user.file}:1:`),
+  });
+
+  user.configure({});
+  await expect.poll(async () => (await status()).code, patience).toBe(0);
+  expect(JSON.parse((await status("--json")).stdout)).not.toHaveProperty("reloadFailure");
 });
 
 test("reload without a gateway says how to start one", async () => {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -200,6 +200,23 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("onerror").first().waitFor();
     expect(await page.locator("main img, dialog img, main b").count()).toBe(0);
+  });
+
+  test("[TS-D-ADMIN-11] says that the gateway cannot use its edited configuration, until it is correct", async () => {
+    const file = join(gateway.folder, ".mcp.json");
+    const text = readFileSync(file, "utf8");
+    const page = await gateway.open();
+    const item = page
+      .getByRole("region", { name: "Needs attention" })
+      .getByRole("listitem")
+      .filter({ hasText: "The previous configuration stays in use." });
+    await rowOf(page, "clock").waitFor();
+    expect(await item.count()).toBe(0);
+    writeFileSync(file, "{");
+    await item.getByText(file).waitFor();
+    await checkAccessibility(page);
+    writeFileSync(file, text);
+    await item.waitFor({ state: "detached" });
   });
 
   test("says that the gateway stopped, and continues by itself when it is back", async () => {

@@ -1,5 +1,5 @@
 import type { Registry } from "@wirescope/channelz";
-import type { Clock, SecretRegistry } from "@wirescope/tool-server";
+import type { Clock, SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { Implementation } from "@wirescope/tool-server/internal";
 import type { DebugSwitch } from "./admin/admin.js";
 import type { GatewaySignIn } from "./dispatch/call-sign-ins.js";
@@ -60,6 +60,8 @@ export interface GatewayOptions {
    * read. Default: the administration cannot reload.
    */
   readonly onReload?: (() => Promise<void>) | undefined;
+  /** Why the last attempt to read the configuration again failed; undefined if it succeeded. Default: always undefined. */
+  readonly reloadFailure?: (() => ToolServerError | undefined) | undefined;
   /**
    * Asks the user to sign in when a call needs it, while the call waits. Only for a gateway whose clients run on the same machine, for
    * the same user. Default: such a call fails, and its error names the command that signs in.

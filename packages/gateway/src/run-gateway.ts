@@ -119,6 +119,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     signIns,
     debug: options.debug,
     onReload: options.onReload,
+    reloadFailure: options.reloadFailure ?? (() => undefined),
     channelId: observers.channelId,
     adminToken,
   });

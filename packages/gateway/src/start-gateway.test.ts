@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { connectToolServer, ToolServerError, trustAll } from "@wirescope/tool-server";
 import { createConfiguration } from "@wirescope/tool-server/config";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { connectAdmin } from "./admin/connect-admin.js";
 import { patience } from "./gateway.test.helper.js";
 import { type StartedGateway, type StartGatewayOptions, startGateway } from "./start-gateway.js";
 import { everything } from "./tool-servers.test.helper.js";
@@ -78,6 +79,18 @@ test("reads the file again at reload, and reports what is wrong with it in findi
   await gateway.reload();
   expect(gateway.servers().map(({ name }) => name)).toEqual(["everything", "api"]);
   expect(gateway.findings.map(({ code, server: name }) => `${name} ${code}`)).toEqual(["api url-insecure"]);
+});
+
+test("[TS-D-ADMIN-11] says in the administration why a reload failed, until one succeeds", async () => {
+  const file = write({});
+  const gateway = await start({ configuration: file });
+  const admin = connectAdmin(gateway.url ?? "", gateway);
+  rmSync(file);
+  await expect(gateway.reload()).rejects.toThrow(file);
+  expect((await admin.listServers({})).reloadFailure?.message).toContain(file);
+  write({});
+  await gateway.reload();
+  expect((await admin.listServers({})).reloadFailure).toBeUndefined();
 });
 
 test("fails with the path of a configuration that cannot be read, and listens nowhere", async () => {

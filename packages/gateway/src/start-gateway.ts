@@ -1,4 +1,9 @@
-import { createSecretRegistry, type LoadToolServersOptions, type SecretRegistry } from "@wirescope/tool-server";
+import {
+  createSecretRegistry,
+  type LoadToolServersOptions,
+  type SecretRegistry,
+  ToolServerError,
+} from "@wirescope/tool-server";
 import type { Configuration, Finding } from "@wirescope/tool-server/config";
 import { type LoadedToolServers, loadToolServers, usesOAuth } from "@wirescope/tool-server/internal";
 import type { Gateway } from "./gateway.js";
@@ -9,7 +14,7 @@ import type { GatewayConfiguration } from "./servers/gateway-configuration.js";
 /** Which servers a gateway offers, and where it listens. The defaults are those of `wirescope up`. */
 export interface StartGatewayOptions
   extends Omit<LoadToolServersOptions, "configurationPath">,
-    Omit<GatewayOptions, "configurations" | "secrets" | "onReload"> {
+    Omit<GatewayOptions, "configurations" | "secrets" | "onReload" | "reloadFailure"> {
   /**
    * A configuration file, a folder with a `.mcp.json`, a parsed configuration, or several of them. If two have a server of the same
    * name, the first is used.
@@ -56,10 +61,25 @@ export async function startGateway(options: StartGatewayOptions): Promise<Starte
   const dispose = async (): Promise<void> => {
     await Promise.allSettled(all.map((one) => one.dispose()));
   };
-  const reload = async (): Promise<void> => gateway.reload(await load());
+  let reloadFailure: ToolServerError | undefined;
+  const reload = async (): Promise<void> => {
+    try {
+      await gateway.reload(await load());
+      reloadFailure = undefined;
+    } catch (error) {
+      if (ToolServerError.is(error)) reloadFailure = error;
+      throw error;
+    }
+  };
   let gateway: Gateway;
   try {
-    gateway = await runGateway({ ...options, configurations: await load(), secrets, onReload: reload });
+    gateway = await runGateway({
+      ...options,
+      configurations: await load(),
+      secrets,
+      onReload: reload,
+      reloadFailure: () => reloadFailure,
+    });
   } catch (error) {
     await dispose();
     throw error;

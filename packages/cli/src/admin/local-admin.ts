@@ -71,7 +71,8 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       quiet ??= openConfiguredServers(values, { ...io, ask: undefined, stderr: { write: () => {} } });
       const servers = await quiet;
       secrets = servers.secrets;
-      return Promise.all(servers.namesOf(undefined).map((name) => statusOf(servers, name)));
+      const reports = await Promise.all(servers.namesOf(undefined).map((name) => statusOf(servers, name)));
+      return { servers: reports, reloadFailure: undefined };
     },
     describe: async () => ({ vault: (await open()).vault.describe() }),
     async signIn(server, { person, isByDevice, scopes, signal }) {

@@ -1,8 +1,16 @@
 import { printableText } from "@wirescope/channelz/internal";
-import { type AdminClient, type Server, type SignInPrompt, SignInWay } from "@wirescope/gateway/admin";
+import {
+  type AdminClient,
+  type Failure,
+  type ListServersResponse,
+  type Server,
+  type SignInPrompt,
+  SignInWay,
+} from "@wirescope/gateway/admin";
 import {
   approvalFromMessage,
   explanationFromMessage,
+  failureReport,
   promptFromMessage,
   type ServerReport,
   serverFromMessage,
@@ -25,8 +33,13 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
     }
   };
 
+  const statuses: ServerAdmin["statuses"] = async () => {
+    const { servers, reloadFailure } = await ask(() => allServers(client));
+    return { servers: servers.map(serverFromMessage), reloadFailure: failureReport(reloadFailure) };
+  };
+
   const list: ServerAdmin["list"] = async (name) => {
-    const all = (await ask(() => allServers(client))).map(serverFromMessage);
+    const all = (await statuses()).servers;
     const found = name === undefined ? all : all.filter((server) => server.name === name);
     if (name === undefined || found.length > 0) return found;
     const names = all.map((server) => server.name).join(", ") || "none";
@@ -46,7 +59,7 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
     gateway: url,
     io,
     list,
-    statuses: () => list(),
+    statuses,
     describe: async () => ({ gateway: url }),
     async signIn(server, options) {
       const done = await signIn({ client, url }, io, server, options);
@@ -92,14 +105,16 @@ async function explain(client: AdminClient, server: string): Promise<Explanation
   });
 }
 
-async function allServers(client: AdminClient): Promise<Server[]> {
-  const all: Server[] = [];
+async function allServers(client: AdminClient): Promise<Pick<ListServersResponse, "servers" | "reloadFailure">> {
+  const servers: Server[] = [];
+  let reloadFailure: Failure | undefined;
   for (let pageToken: string | undefined; pageToken !== ""; ) {
     const page = await client.listServers({ pageToken: pageToken ?? "" });
-    all.push(...page.servers);
+    servers.push(...page.servers);
+    reloadFailure = page.reloadFailure;
     pageToken = page.nextPageToken;
   }
-  return all;
+  return { servers, ...(reloadFailure && { reloadFailure }) };
 }
 
 function signedIn({ name, isConnected, description, credential, failure }: ServerReport): SignedIn {

@@ -16,7 +16,7 @@ export interface ServerAdmin extends AsyncDisposable {
   /** The sign-in status of a server, or of all. */
   list(name?: string): Promise<readonly ServerReport[]>;
   /** How each server is. Without a gateway, all that are approved are connected to for that; nobody is asked anything. */
-  statuses(): Promise<readonly ServerReport[]>;
+  statuses(): Promise<ServerStatuses>;
   /** Whose sign-ins `list` shows: those of a gateway, or those of a vault. */
   describe(): Promise<{ readonly gateway: string } | { readonly vault: ReturnType<Vault["describe"]> }>;
   signIn(server: string, options: AdminSignInOptions): Promise<SignedIn>;
@@ -33,6 +33,13 @@ export interface ServerAdmin extends AsyncDisposable {
   reload(): Promise<readonly string[]>;
   /** Turns the debug mode on or off, and gives whether it was on. */
   setDebug(isOn: boolean): Promise<boolean>;
+}
+
+/** How the servers are. */
+export interface ServerStatuses {
+  readonly servers: readonly ServerReport[];
+  /** Why the gateway still uses an older configuration than that of its files; undefined if it does not. */
+  readonly reloadFailure: ServerReport["failure"];
 }
 
 /** How a person signs in. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { printableText } from "@wirescope/channelz/internal";
 import type { ServerReport } from "@wirescope/gateway/internal";
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
-import type { ServerAdmin } from "../admin/server-admin.js";
+import type { ServerAdmin, ServerStatuses } from "../admin/server-admin.js";
 import { exitCode } from "../failure.js";
 import { parseDuration } from "../option-values.js";
 import { formatJson, jsonOf } from "../output/json.js";
@@ -39,7 +39,7 @@ export const statusCommand: Command = defineAdminCommand({
   notes: [
     "If a gateway is running with the same configuration, it shows the servers of the gateway. Otherwise it connects to",
     "all approved servers of the configuration. It asks nothing, and starts no server that is not approved.",
-    "The exit code is 1 if a server does not work.",
+    "The exit code is 1 if a server does not work, or if the gateway cannot use its configuration as it is now.",
   ],
   isChange: () => false,
   check({ interval, watch }) {
@@ -48,9 +48,10 @@ export const statusCommand: Command = defineAdminCommand({
   },
   async use({ admin, screen, values }) {
     if (!values.watch) {
-      const servers = await admin.statuses();
-      screen.printAll(values.json ? [formatJson(jsonOf(documentOf(admin, servers)))] : linesOf(admin, servers, screen));
-      return codeOf(servers);
+      const statuses = await admin.statuses();
+      const lines = values.json ? [formatJson(jsonOf(documentOf(admin, statuses)))] : linesOf(admin, statuses, screen);
+      screen.printAll(lines);
+      return codeOf(statuses);
     }
     return watch(admin, screen, values.json, parseDuration(values.interval ?? "2s", "--interval"));
   },
@@ -65,9 +66,9 @@ async function watch(admin: ServerAdmin, screen: Screen, isJson: boolean, interv
   let code: number = exitCode.ok;
   try {
     while (!stop.signal.aborted) {
-      const servers = await admin.statuses();
-      code = codeOf(servers);
-      const lines = isJson ? [JSON.stringify(jsonOf(documentOf(admin, servers)))] : linesOf(admin, servers, screen);
+      const statuses = await admin.statuses();
+      code = codeOf(statuses);
+      const lines = isJson ? [JSON.stringify(jsonOf(documentOf(admin, statuses)))] : linesOf(admin, statuses, screen);
       const text = lines.join("\n");
       if (text !== last) {
         const isFirst = last === "";
@@ -89,26 +90,33 @@ function isWell({ state, failure }: ServerReport): boolean {
   return state === "READY" || (state === "IDLE" && failure === undefined);
 }
 
-function codeOf(servers: readonly ServerReport[]): number {
-  return servers.every(isWell) ? exitCode.ok : exitCode.failure;
+function codeOf({ servers, reloadFailure }: ServerStatuses): number {
+  return servers.every(isWell) && reloadFailure === undefined ? exitCode.ok : exitCode.failure;
 }
 
-function documentOf({ gateway }: ServerAdmin, servers: readonly ServerReport[]): object {
+function documentOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerStatuses): object {
   const rows = servers.map((server) => {
-    const { name, type, state, tools, credential, description, failure } = server;
-    const reason =
-      isWell(server) || failure === undefined ? undefined : { code: failure.code, message: failure.message };
+    const { name, type, state, tools, credential, description } = server;
+    const reason = isWell(server) ? undefined : reasonDocument(server.failure);
     return [
       name,
       { type, state, works: isWell(server), tools, auth: credential?.summary, server: description, failure: reason },
     ] as const;
   });
-  return { gateway, servers: Object.fromEntries(rows) };
+  return { gateway, servers: Object.fromEntries(rows), reloadFailure: reasonDocument(reloadFailure) };
 }
 
-function linesOf({ gateway }: ServerAdmin, servers: readonly ServerReport[], screen: Screen): string[] {
+function reasonDocument(failure: ServerReport["failure"]): { code: string | undefined; message: string } | undefined {
+  return failure && { code: failure.code, message: failure.message };
+}
+
+function linesOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerStatuses, screen: Screen): string[] {
   const { palette, width } = screen;
   const lines = gateway === undefined ? [] : [`Servers of the gateway at ${gateway}.`, ""];
+  if (reloadFailure !== undefined) {
+    const text = `The gateway cannot use its configuration as it is now. ${reloadFailure.message}`;
+    lines.push(...wrap(printableText(text), width, "").map(palette.bad), "");
+  }
   if (servers.length === 0) return [...lines, "No servers."];
   lines.push(...renderTable(columns(screen), servers, width));
   for (const { name, failure, ...rest } of servers) {

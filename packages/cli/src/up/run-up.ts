@@ -147,6 +147,7 @@ async function serve(
           audit?.listener(event);
         };
   let started: Gateway | undefined;
+  let reloadFailure: ToolServerError | undefined;
   const debugLog = log ?? createEventLog(io, "pretty");
   const debug = createDebugSwitch({
     write: (server, text) => debugLog({ kind: "debug", server, text }),
@@ -202,24 +203,35 @@ async function serve(
     telemetry,
     debug,
     onReload: () => readAgain(),
+    reloadFailure: () => reloadFailure,
   });
   started = gateway;
   postponeWasmTierUp();
   const logConfigurationProblems = (): void => {
     for (const { server, problem } of reader.toDo(commands)) logDefect(`${server}: ${problem}`);
   };
-  const readAgain = async (): Promise<void> => {
+  const readNow = async (): Promise<void> => {
     try {
       const { tools: next, servers } = settings.read();
       await gateway.reload(await reader.read(), next, servers);
+      reloadFailure = undefined;
       tools = next;
       logConfigurationProblems();
     } catch (error) {
       if (!(error instanceof UsageError) && !ToolServerError.is(error)) throw error;
       const code = ToolServerError.is(error) ? error.code : "CONFIGURATION_UNREADABLE";
-      const parts = { problem: error.message, advice: "The previous configuration stays in use." };
-      throw new ToolServerError(code, parts, { cause: error });
+      const next = error instanceof UsageError ? error.next : undefined;
+      const advice = ["The previous configuration stays in use.", ...(next === undefined ? [] : [next])].join(" ");
+      reloadFailure = new ToolServerError(code, { problem: error.message, advice }, { cause: error });
+      throw reloadFailure;
     }
+  };
+  // One after the other: a slow read of an older state of the files must not overwrite what a newer one found.
+  let lastRead = Promise.resolve();
+  const readAgain = (): Promise<void> => {
+    const reading = lastRead.then(readNow);
+    lastRead = reading.catch(() => {});
+    return reading;
   };
   const reload = async (): Promise<void> => {
     await readAgain().catch((error: unknown) => {

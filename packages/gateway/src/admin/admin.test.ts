@@ -13,6 +13,7 @@ import {
 } from "@connectrpc/connect-node";
 import { credentials, loadPackageDefinition, Metadata } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import { createSecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { configurationOf, patience } from "../gateway.test.helper.js";
 import { everything, makeEcho, modernListener, serve, serveModern } from "../tool-servers.test.helper.js";
@@ -138,6 +139,24 @@ describe("WatchServers", () => {
     expect(last("fresh")?.state).toBe(ConnectivityState.READY);
     // An unchanged server is not sent again.
     expect(messages.filter(({ servers }) => servers.echo !== undefined)).toHaveLength(1);
+  });
+
+  test("[TS-D-ADMIN-11] says why the last reload failed, without a secret and as ListServers does, until one succeeds", async () => {
+    let failure: ToolServerError | undefined;
+    const secrets = createSecretRegistry();
+    secrets.add(secret);
+    const { admin } = await startTestAdmin({}, { reloadFailure: () => failure, secrets });
+    const leaving = new AbortController();
+    onTestFinished(() => leaving.abort());
+    const stream = admin.watchServers({}, { signal: leaving.signal })[Symbol.asyncIterator]();
+    expect((await stream.next()).value?.reloadFailure).toBeUndefined();
+    failure = new ToolServerError("CONFIGURATION_UNREADABLE", { problem: `Broken at ${secret}.`, advice: "Fix it." });
+    const shown = { code: "CONFIGURATION_UNREADABLE", message: "Broken at [redacted]. Fix it.", advice: "Fix it." };
+    expect((await stream.next()).value?.reloadFailure).toMatchObject(shown);
+    expect((await admin.listServers({})).reloadFailure).toMatchObject(shown);
+    failure = undefined;
+    expect((await stream.next()).value?.reloadFailure).toBeUndefined();
+    expect((await admin.listServers({})).reloadFailure).toBeUndefined();
   });
 
   test("ends when the gateway shuts down, with a status that says so", async () => {

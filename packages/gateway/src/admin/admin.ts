@@ -1,7 +1,7 @@
 import { create, type DescFile } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
-import type { ConnectionInfo, SecretRegistry } from "@wirescope/tool-server";
+import type { ConnectionInfo, SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
 import type { Implementation } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
@@ -11,6 +11,8 @@ import {
   CompleteSignInResponseSchema,
   type ExplainResponse,
   ExplainResponseSchema,
+  type Failure,
+  FailureSchema,
   file_wirescope_v1_admin,
   ListServersResponseSchema,
   ReconnectResponseSchema,
@@ -29,11 +31,11 @@ import { approve, evaluateServer } from "./approve.js";
 import { createDiagnoses, explainGatewayServer } from "./explain.js";
 import { approvalToMessage } from "./messages/approval-message.js";
 import { explanationToMessage, stepToMessage } from "./messages/explanation-message.js";
-import { serverToMessage } from "./messages/server-message.js";
+import { failureToMessage, serverToMessage } from "./messages/server-message.js";
 import { signOutToMessage } from "./messages/sign-in-message.js";
 import { createServerHistory } from "./server-history.js";
 import { returnAddress, signInStream } from "./sign-in-stream.js";
-import { createChanges, watchServers } from "./watch-servers.js";
+import { createChanges, type ServersState, watchServers } from "./watch-servers.js";
 
 /** The administration service of a gateway. */
 export interface Admin {
@@ -54,6 +56,8 @@ export interface AdminOptions {
   readonly channelId: (connection: ConnectionInfo) => number | undefined;
   readonly debug: DebugSwitch | undefined;
   readonly onReload: (() => Promise<void>) | undefined;
+  /** Why the last attempt to read the configuration again failed; undefined if it succeeded. */
+  readonly reloadFailure: () => ToolServerError | undefined;
   /** The token for methods that change something, in addition to the token of clients. */
   readonly adminToken: string;
   /** Whether the servers of the last minutes can be listed. */
@@ -92,6 +96,10 @@ export function createAdmin(options: AdminOptions): Admin {
     return redactMessage(message, redact);
   };
   const read = (): Server[] => servers.all.map(messageOf);
+  const reloadFailure = (): { readonly reloadFailure?: Failure } => {
+    const error = options.reloadFailure();
+    return error === undefined ? {} : { reloadFailure: create(FailureSchema, failureToMessage(error, redact)) };
+  };
   const history = options.keepsHistory
     ? createServerHistory({ read, events: options.events, now: Date.now })
     : undefined;
@@ -165,7 +173,11 @@ export function createAdmin(options: AdminOptions): Admin {
             return create(ListServersResponseSchema, { servers: [...items], nextPageToken, time });
           }
           const { items, nextPageToken } = pageOf(servers.all, request);
-          return create(ListServersResponseSchema, { servers: items.map(messageOf), nextPageToken });
+          return create(ListServersResponseSchema, {
+            servers: items.map(messageOf),
+            nextPageToken,
+            ...reloadFailure(),
+          });
         }),
       watchServers(_, context) {
         if (changes.watchers >= maxWatchers) {
@@ -174,7 +186,8 @@ export function createAdmin(options: AdminOptions): Admin {
             Code.ResourceExhausted,
           );
         }
-        return watchServers(read, changes, AbortSignal.any([context.signal, stopping.signal]));
+        const state = (): ServersState => ({ servers: read(), ...reloadFailure() });
+        return watchServers(state, changes, AbortSignal.any([context.signal, stopping.signal]));
       },
       async *signIn(request, context) {
         try {

@@ -2,28 +2,38 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { eachChange } from "../each-change.js";
 import type { GatewayEvents } from "../events.js";
 import {
+  type Failure,
   type Server,
   ServerSchema,
   type WatchServersResponse,
   WatchServersResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
 
+/** What a watcher follows. */
+export interface ServersState {
+  readonly servers: readonly Server[];
+  readonly reloadFailure?: Failure;
+}
+
 /** Yields all servers, then those that changed, until the signal aborts. */
 export async function* watchServers(
-  read: () => readonly Server[],
+  read: () => ServersState,
   changes: Pick<Changes, "watch">,
   signal: AbortSignal,
 ): AsyncGenerator<WatchServersResponse> {
   let before: ReadonlyMap<string, string> | undefined;
+  let failureBefore: string | undefined;
   for await (const _ of eachChange(changes.watch, signal)) {
-    const servers = read();
+    const { servers, ...rest } = read();
     const now = new Map(servers.map((server) => [server.name, textOf(server)]));
     const changed = servers.filter(({ name }) => before?.get(name) !== now.get(name));
     const removed = [...(before?.keys() ?? [])].filter((name) => !now.has(name));
     const isFirst = before === undefined;
+    const isOther = rest.reloadFailure?.message !== failureBefore;
+    failureBefore = rest.reloadFailure?.message;
     before = now;
-    if (isFirst || changed.length > 0 || removed.length > 0) {
-      yield create(WatchServersResponseSchema, { servers: changed, removed });
+    if (isFirst || isOther || changed.length > 0 || removed.length > 0) {
+      yield create(WatchServersResponseSchema, { servers: changed, removed, ...rest });
     }
   }
 }

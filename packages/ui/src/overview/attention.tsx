@@ -7,18 +7,33 @@ import { finalExpiryMs, ServerActions, serverState } from "../shell/server-actio
 /** A token that nothing renews is reported this long before it expires. */
 const expiryNoticeMs = 10 * 60_000;
 
-/** The servers that a person has to do something about, each with the buttons for it. */
-export function Attention({ servers }: { readonly servers: readonly Server[] }): VNode {
+/** What a person has to do something about: the configuration, and servers with the buttons for each. */
+export function Attention({
+  servers,
+  reloadFailure,
+}: {
+  readonly servers: readonly Server[];
+  readonly reloadFailure: string | undefined;
+}): VNode {
   const failing = servers.filter((server) => serverState(server).remedy !== undefined);
   const expiring = servers.filter((server) => !failing.includes(server) && isExpiring(server));
   return (
     <Section title="Needs attention" isFlush>
-      {failing.length + expiring.length === 0 ? (
+      {failing.length + expiring.length === 0 && reloadFailure === undefined ? (
         <p class="attention-all">
           <StateMark tone="ready">Nothing. All servers work.</StateMark>
         </p>
       ) : (
         <ul class="attention">
+          {reloadFailure !== undefined && (
+            <li>
+              <div class="attention-name">
+                Configuration
+                <StateMark tone="failing">not in use</StateMark>
+              </div>
+              <p class="attention-reason">{reloadFailure}</p>
+            </li>
+          )}
           {failing.map((server) => (
             <FailingServer key={server.name} server={server} />
           ))}

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { duration, Loading } from "../design/index.js";
-import { callStatistics, shownServers, watchCallStatistics } from "../shell/store/index.js";
+import { callStatistics, reloadFailure, shownServers, watchCallStatistics } from "../shell/store/index.js";
 import { Attention } from "./attention.js";
 import { Figures } from "./figures.js";
 import { percent, perSecond } from "./number-text.js";
@@ -25,7 +25,7 @@ export function GatewayOverview(): VNode {
           { name: "p95", value: total?.p95Ms === undefined ? "–" : duration(total.p95Ms) },
         ]}
       />
-      <Attention servers={all} />
+      <Attention servers={all} reloadFailure={reloadFailure.value} />
       <ServerTable servers={all} />
     </div>
   );

@@ -77,8 +77,13 @@ export function serverFromMessage(message: Server): ServerReport {
       summary: authentication.summary,
       oauth: authentication.oauth && oauthFromMessage(authentication.oauth),
     },
-    failure: failure && (failureFromMessage(failure) ?? { code: undefined, message: failure.message }),
+    failure: failureReport(failure),
   };
+}
+
+/** The failure of a message, with a code if the gateway has one for it. */
+export function failureReport(failure: Failure | undefined): ServerReport["failure"] {
+  return failure && (failureFromMessage(failure) ?? { code: undefined, message: failure.message });
 }
 
 function oauthFromMessage(message: OAuthState): OAuthDescription {

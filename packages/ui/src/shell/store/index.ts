@@ -18,7 +18,7 @@ export {
 export { addCommands, type Command, commandSources, useCommands } from "./commands.js";
 export { type ConnectionState, connection } from "./connection.js";
 export { recording } from "./recording.js";
-export { followPastServers, serverNamed, servers, shownServers, watchServers } from "./servers.js";
+export { followPastServers, reloadFailure, serverNamed, servers, shownServers, watchServers } from "./servers.js";
 export { isAdministrator, type Session, session, sessionState } from "./session.js";
 export { readSocket } from "./socket-details.js";
 export {

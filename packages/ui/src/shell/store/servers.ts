@@ -17,6 +17,13 @@ const list = signal<readonly Server[] | undefined>(undefined);
 /** The servers of the gateway, in the order of the configuration; undefined until they are loaded. */
 export const servers: ReadonlySignal<readonly Server[] | undefined> = computed(() => list.value);
 
+const lastReloadFailure = signal<string | undefined>(undefined);
+
+/** Why the gateway still uses an older configuration than that of its files, while the page shows now; undefined if it does not. */
+export const reloadFailure: ReadonlySignal<string | undefined> = computed(() =>
+  chosenTime.value === undefined ? lastReloadFailure.value : undefined,
+);
+
 const past = signal<readonly Server[] | undefined>(undefined);
 
 /** The servers at the moment that the page shows; undefined until they are loaded. */
@@ -54,7 +61,7 @@ export function watchServers(): () => void {
       return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
     }
     let known: Map<string, Server> | undefined;
-    for await (const { servers: changed, removed } of admin.watchServers({}, { signal })) {
+    for await (const { servers: changed, removed, reloadFailure: failure } of admin.watchServers({}, { signal })) {
       known ??= new Map();
       for (const server of changed) known.set(server.name, server);
       for (const name of removed) known.delete(name);
@@ -62,6 +69,7 @@ export function watchServers(): () => void {
       onMessage();
       applySoon(list, () => {
         list.value = next;
+        lastReloadFailure.value = failure?.message;
       });
     }
   });
