@@ -124,11 +124,9 @@ function describe(context: OAuthContext, json: JsonObject): Partial<Authorizatio
     publishedIssuer: typeof issuer === "string" ? peerText(context, issuer) : undefined,
     pkce: stringList(json.code_challenge_methods_supported)?.map((method) => peerText(context, method, 40)),
     endpoints: Object.entries(json).flatMap(([name, value]): EndpointEvidence[] => {
-      if (!/^[a-z_]{1,60}_endpoint$/.test(name) || typeof value !== "string") return [];
+      if (!usedEndpoints.has(name) || typeof value !== "string") return [];
       const parsed = parseEndpoint(value, context);
-      const isUsed = usedEndpoints.has(name);
-      const defect = typeof parsed === "string" && isUsed ? parsed : undefined;
-      return isUsed ? [{ name, url: peerText(context, value, 300), defect }] : [];
+      return [{ name, url: peerText(context, value, 300), defect: typeof parsed === "string" ? parsed : undefined }];
     }),
     scopes: stringList(json.scopes_supported)?.map((scope) => peerText(context, scope, 100)),
     takesMetadataDocuments: json.client_id_metadata_document_supported === true,

@@ -57,10 +57,11 @@ export function candidatesOf(given: URL, type: NetworkType): Candidate[] {
   const isGiven = (candidate: Candidate): boolean => candidate.url.href === url.href && candidate.type === type;
   const paths = [
     url.pathname,
-    ...(path === "" ? [] : [url.pathname.endsWith("/") ? path : `${path}/`]),
+    url.pathname.endsWith("/") ? path : `${path}/`,
     "/mcp",
     "/sse",
-    ...(path === "" ? [] : [`${path}/mcp`, `${path}/sse`]),
+    `${path}/mcp`,
+    `${path}/sse`,
     "/",
   ];
   const candidates = paths.flatMap((pathname): Candidate[] => {
