@@ -15,6 +15,7 @@ import { createSecretRegistry } from "../secrets/redactor.js";
 import type { TrustDecision } from "../trust/evaluate-trust.js";
 import { walkAndExplain } from "./explain-server.js";
 import type { CheckOutcome, ExplainOptions, Explanation, StepName } from "./explanation.js";
+import { createWalk, type Walk } from "./walk/walk.js";
 
 /** The decision of a trusted entry. */
 export const trusted: TrustDecision = {
@@ -25,9 +26,14 @@ export const trusted: TrustDecision = {
 
 /** Explains a server of this entry, which is named `api`, in a configuration of its own. */
 export function explainEntry(entry: unknown, options: Partial<ExplainOptions> = {}): Promise<Explanation> {
+  return walkAndExplain(explainOptionsOf(entry, options));
+}
+
+/** The options that explain a server of this entry, which is named `api`, in a configuration of its own. */
+export function explainOptionsOf(entry: unknown, options: Partial<ExplainOptions> = {}): ExplainOptions {
   const secrets = options.secrets ?? createSecretRegistry();
   const text = JSON.stringify({ mcpServers: { api: entry } }, null, 2);
-  return walkAndExplain({
+  return {
     server: "api",
     configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
     configurationPath: "/plugin/.mcp.json",
@@ -38,7 +44,15 @@ export function explainEntry(entry: unknown, options: Partial<ExplainOptions> = 
     allowInsecureLoopback: true,
     ...options,
     secrets,
-  });
+  };
+}
+
+/** A walk to the server of this entry. */
+export function createTestWalk(entry: unknown, options: Partial<ExplainOptions> = {}): Walk {
+  const given = explainOptionsOf(entry, options);
+  const [parsed] = given.configuration.entries;
+  if (parsed === undefined) throw new Error("The entry is invalid.");
+  return createWalk(given, parsed, new AbortController().signal);
 }
 
 /** A working tool server over HTTP, except for what `over` does. Stops with the test. */

@@ -177,6 +177,6 @@ function errorTexts(value: unknown, depth: number): string[] {
 function locationOf(location: string | undefined, base: URL, say: Walk["say"]): string | undefined {
   const url = location === undefined ? undefined : parseUrl(location, base);
   if (url === undefined) return undefined;
-  const { origin, protocol, host, pathname } = url;
-  return say(`${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`, 300);
+  const { protocol, host, pathname } = url;
+  return say(`${protocol}//${host}${pathname}`, 300);
 }
