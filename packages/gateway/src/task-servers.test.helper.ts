@@ -190,17 +190,22 @@ export async function request(
   return { status: response.status, ...JSON.parse(json) };
 }
 
-function send(
-  gateway: TestGateway,
-  method: string,
-  params: Record<string, unknown>,
-  { capabilities = { extensions: { [tasksExtension]: {} } }, token = gateway.token, name }: ModernRequest,
-): Promise<Response> {
-  const _meta = {
+/** The `_meta` of a request of a modern client, which declares the extension by default. */
+export function modernMeta(capabilities: object = { extensions: { [tasksExtension]: {} } }): Record<string, unknown> {
+  return {
     [metaKeys.protocolVersion]: "2026-07-28",
     [metaKeys.clientInfo]: { name: "raw", version: "1" },
     [metaKeys.clientCapabilities]: capabilities,
   };
+}
+
+function send(
+  gateway: TestGateway,
+  method: string,
+  params: Record<string, unknown>,
+  { capabilities, token = gateway.token, name }: ModernRequest,
+): Promise<Response> {
+  const _meta = modernMeta(capabilities);
   const header = name ?? params.name ?? params.uri ?? params.taskId;
   return post(
     { endpoint: gateway.endpoint, token },

@@ -1,4 +1,6 @@
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
 import {
   CallToolResultSchema,
   CreateTaskResultSchema,
@@ -8,7 +10,14 @@ import {
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connectOld, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
-import { request, serveTasks, subscribe, tasksExtension } from "./task-servers.test.helper.js";
+import {
+  modernMeta,
+  type Received,
+  request,
+  serveTasks,
+  subscribe,
+  tasksExtension,
+} from "./task-servers.test.helper.js";
 import { everything } from "./tool-servers.test.helper.js";
 
 const reference = { type: "stdio", command: process.execPath, args: [everything] };
@@ -245,6 +254,36 @@ describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
     await expect.poll(server.listening, patience).toEqual([["first"]]);
     await first.close();
     await expect.poll(server.listening, patience).toEqual([]);
+  });
+
+  test("a client that subscribes over stdio gets the latest state of its task, and not each one of a server that repeats itself", async () => {
+    const server = await serveTasks({ nextId: () => "t" });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
+    await offered(gateway, "one__work");
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    gateway.gateway.serveStdio(input, output);
+    const received: Received[] = [];
+    createInterface({ input: output }).on("line", (line) => received.push(JSON.parse(line)));
+    const ask = (id: number, method: string, params: object): void => {
+      input.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: modernMeta() } })}\n`);
+    };
+    ask(1, "tools/call", { name: "one__work", arguments: {} });
+    await expect.poll(() => received[0]?.result?.resultType, patience).toBe("task");
+    const taskId = received[0]?.result?.taskId;
+    ask(2, "subscriptions/listen", { notifications: { taskIds: [taskId] } });
+    await expect.poll(() => received[1]?.params?.notifications, patience).toEqual({ taskIds: [taskId] });
+
+    const repeated = 500;
+    for (let count = 0; count < repeated; count += 1) server.notify("t");
+    Object.assign(server.tasks.get("t") ?? {}, { status: "cancelled" });
+    server.notify("t");
+    await expect
+      .poll(() => received.at(-1), patience)
+      .toMatchObject({
+        method: "notifications/tasks",
+        params: { taskId, status: "cancelled", _meta: { "io.modelcontextprotocol/subscriptionId": 2 } },
+      });
+    expect(received.length).toBeLessThan(repeated / 2);
   });
 
   test("a task whose server refuses the subscription is not acknowledged, and the rest of the filter is", async () => {

@@ -40,6 +40,9 @@ const listFields: Readonly<Record<ChangingList, string>> = {
 /** Resources of one subscription, and tasks. */
 const maxSubjects = 1000;
 
+/** Milliseconds between notifications of one subscription: a server that repeats itself does not flood a client. */
+const pauseMs = 100;
+
 export function createClientSubscriptions({
   merged,
   events,
@@ -71,16 +74,25 @@ export function createClientSubscriptions({
         return route === undefined ? [] : [[taskId, route] as const];
       }),
     );
-    /** Notifications that wait for the acknowledgement, which is always first: the latest about each subject. */
-    const early = new Map<string, () => void>();
+    /** Notifications that wait for the acknowledgement, which is always first, or for the end of a pause: the latest about each subject. */
+    const waiting = new Map<string, () => void>();
     let isAcknowledged = false;
+    let pause: NodeJS.Timeout | undefined;
     const send = (method: string, params: RpcObject): void => {
       const _meta = { ...metaOf(params), [metaKeys.subscriptionId]: id };
       if (outlet.isOpen) outlet.send({ jsonrpc: "2.0", method, params: { ...params, _meta } });
     };
+    const flush = (): void => {
+      clearTimeout(pause);
+      pause = undefined;
+      if (waiting.size === 0) return;
+      for (const sendOne of waiting.values()) sendOne();
+      waiting.clear();
+      pause = setTimeout(flush, pauseMs).unref();
+    };
     const notify = (method: string, subject = "", params: RpcObject = {}): void => {
-      if (isAcknowledged) send(method, params);
-      else early.set(`${method} ${subject}`, () => send(method, params));
+      waiting.set(`${method} ${subject}`, () => send(method, params));
+      if (isAcknowledged && pause === undefined) flush();
     };
     const unsubscribe = events.subscribe({
       "list-changed"({ list }) {
@@ -106,6 +118,8 @@ export function createClientSubscriptions({
     const end = (isGraceful: boolean): void => {
       if (!open.delete(end)) return;
       unsubscribe();
+      if (isAcknowledged && isGraceful) flush();
+      clearTimeout(pause);
       for (const { release } of [...resourceSubscriptions, ...taskSubscriptions]) release();
       if (!isGraceful) return;
       const _meta = { [metaKeys.subscriptionId]: id, [metaKeys.serverInfo]: merged.info };
@@ -124,8 +138,7 @@ export function createClientSubscriptions({
     };
     send("notifications/subscriptions/acknowledged", { notifications: honored });
     isAcknowledged = true;
-    for (const sendEarly of early.values()) sendEarly();
-    early.clear();
+    flush();
     if (Object.keys(honored).length === 0) end(true);
     return () => end(false);
   };
