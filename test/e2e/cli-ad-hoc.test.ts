@@ -177,6 +177,21 @@ describe("a server that requires a sign-in and is given by its url", () => {
     expect((await runCommand(["auth", tool.url], { env })).stdout).toMatch(/^sign-in +not signed in/m);
   });
 
+  test("[TS-D-CLI-8] finds a sign-in of another profile by the same options, and prints a command that uses it", async () => {
+    const { tool, env, folder, authorization } = await createLoginWorld();
+    const chosen = ["--profile", "work", "--vault", "file"];
+    await runCommand(["login", tool.url, ...chosen], { env, person: browsingPerson() });
+    const added = await runCommand(["add", "mine", tool.url, "--config", join(folder, "mine.json"), ...chosen], {
+      env,
+    });
+    expect(added).toMatchObject({ code: 0, stderr: "" });
+    expect(added.stdout).toContain(`\nThe sign-in of ${tool.url} is used, and no longer by the url alone.`);
+    const [, pasted = ""] = /^List its tools: wirescope (.+)$/m.exec(added.stdout) ?? [];
+    const listed = await runCommand(pasted.split(" "), { env });
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("read") });
+    expect(authorization.count("/auth")).toBe(1);
+  });
+
   test.each([
     ["a policy denies the entry", { policy: { version: 1, others: "deny" } }],
     ["the user's OAuth file has settings for the name", { oauth: { mine: { prompt: "login" } } }],

@@ -6,6 +6,7 @@ export function setProgram(howToRun: string): void {
 }
 
 let serverOptions: readonly string[] = [];
+let signInOptions: readonly string[] = [];
 const serverCommands = [
   "trust",
   "login",
@@ -22,17 +23,22 @@ const serverCommands = [
 ];
 
 /**
- * Sets the options by which commands in advice find the same servers, such as `--config team.json`. Default none. Once, when a
- * command starts.
+ * Sets the options by which commands in advice find the same servers, such as `--config team.json`, and the same sign-ins, such as
+ * `--profile work`. Default none. Once, when a command starts.
  */
-export function setServerOptions(options: readonly string[]): void {
-  serverOptions = options;
+export function setServerOptions(servers: readonly string[], signIns: readonly string[] = []): void {
+  serverOptions = servers;
+  signInOptions = signIns;
 }
 
 /** A command of ours for users to paste: `wirescope login files`. Words are quoted if a shell requires it. */
 export function commandLine(...words: readonly string[]): string {
-  const isAboutServers = serverCommands.includes(words[0] ?? "") && !words.includes("--config");
-  return [program, ...[...words, ...(isAboutServers ? serverOptions : [])].map(shellWord)].join(" ");
+  const [command = ""] = words;
+  const isAboutServers = serverCommands.includes(command);
+  const servers = isAboutServers && !words.includes("--config") ? serverOptions : [];
+  // `trust` uses no tokens, so it takes no profile.
+  const isAboutSignIns = isAboutServers && command !== "trust" && !signInOptions.some((each) => words.includes(each));
+  return [program, ...[...words, ...servers, ...(isAboutSignIns ? signInOptions : [])].map(shellWord)].join(" ");
 }
 
 /** A word as a shell takes it: in quotes if it must be. Users paste the commands of messages, and paths may come from a hostile folder. */

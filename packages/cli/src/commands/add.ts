@@ -13,6 +13,7 @@ export const addCommand: Command = defineCommand(
     notes: [
       "The entry is approved, because you typed it; a policy can still deny it. Comments and the order of the file stay.",
       "If you have signed in to the url without a name, with the same OAuth settings, the entry takes over that sign-in.",
+      "A sign-in that was made with --profile or --vault is found with the same option.",
       "Write secrets as variables in single quotes: --header 'Authorization: Bearer ${TOKEN}', --env 'API_KEY=${KEY}'.",
       "--env NAME passes the variable of that name. An entry with a secret in it is refused.",
     ],

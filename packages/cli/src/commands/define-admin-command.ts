@@ -5,7 +5,13 @@ import { reportFailure } from "../failure.js";
 import { type OptionTable, type OptionValues, parseOptions } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
-import { type ServerValues, sameServers, serverOptions, withAdHocServer } from "../tool-server/server-options.js";
+import {
+  type ServerValues,
+  sameServers,
+  sameSignIns,
+  serverOptions,
+  withAdHocServer,
+} from "../tool-server/server-options.js";
 import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
 /** What a command that administers servers works with. */
@@ -37,7 +43,7 @@ export function defineAdminCommand<T extends OptionTable>({ use, check, ...spec 
     async ({ values, positionals, io, adHoc }) => {
       const given: ServerValues = { ...parseOptions(serverOptions, []).values, ...values };
       const common = withAdHocServer(given, adHoc);
-      setServerOptions(sameServers(common));
+      setServerOptions(sameServers(common), sameSignIns(common));
       const keyCreation = spec.keyCreation?.(values);
       const local = async (): Promise<LocalAdmin> => {
         const { createLocalAdmin } = await import("../admin/local-admin.js");

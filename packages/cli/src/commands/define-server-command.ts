@@ -5,7 +5,7 @@ import type { OptionTable, OptionValues } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
 import type { ConfiguredServers } from "../tool-server/configured-servers.js";
-import { sameServers, serverOptions, withAdHocServer } from "../tool-server/server-options.js";
+import { sameServers, sameSignIns, serverOptions, withAdHocServer } from "../tool-server/server-options.js";
 import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
@@ -30,7 +30,7 @@ export function defineServerCommand<T extends OptionTable>({ use, ...spec }: Ser
   return defineCommand({ ...spec, options, serverAt: 0 }, async ({ values, positionals, io, adHoc }) => {
     // Within the generic table the compiler no longer sees the part that every such command has.
     const common = withAdHocServer<OptionValues<typeof serverOptions>>(values, adHoc);
-    setServerOptions(sameServers(common));
+    setServerOptions(sameServers(common), sameSignIns(common));
     // Loaded late: the commands that read Channelz start without it.
     const { openConfiguredServers } = await import("../tool-server/configured-servers.js");
     const { redactingIo } = await import("../tool-server/redaction.js");

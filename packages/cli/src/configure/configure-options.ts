@@ -1,5 +1,6 @@
 import { commonOptions } from "../options.js";
 import { adHocOptions } from "../tool-server/ad-hoc-server.js";
+import { serverOptions } from "../tool-server/server-options.js";
 
 const fileOptions = {
   config: {
@@ -27,9 +28,15 @@ const ownAddOptions = {
 } as const;
 
 /** Options of `add`. */
-export const addOptions: typeof adHocOptions & typeof ownAddOptions & typeof fileOptions & typeof commonOptions = {
+export const addOptions: typeof adHocOptions &
+  typeof ownAddOptions &
+  Pick<typeof serverOptions, "profile" | "vault"> &
+  typeof fileOptions &
+  typeof commonOptions = {
   ...adHocOptions,
   ...ownAddOptions,
+  profile: serverOptions.profile,
+  vault: serverOptions.vault,
   ...fileOptions,
   ...commonOptions,
 };

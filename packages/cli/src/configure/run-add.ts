@@ -3,7 +3,7 @@ import { printableText } from "@wirescope/channelz/internal";
 import { notTrusted, ToolServerError } from "@wirescope/tool-server";
 import type { Configuration } from "@wirescope/tool-server/config";
 import { readVariables, usesOAuth } from "@wirescope/tool-server/internal";
-import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
+import { commandLine, setServerOptions, shellWord } from "@wirescope/tool-server/internal/command-line";
 import { exitCode } from "../failure.js";
 import { ClientFileError, replaceClientFile } from "../install/client-file.js";
 import type { Io } from "../io.js";
@@ -15,7 +15,7 @@ import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
 import { trustFor } from "../tool-server/ask-for-trust.js";
 import { openConfiguredServers } from "../tool-server/configured-servers.js";
 import { readable } from "../tool-server/loaded-configuration.js";
-import { serverOptions } from "../tool-server/server-options.js";
+import { sameServers, sameSignIns, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { findFileToWrite, hasEntry, problemsOf, readFileToWrite, withEntries } from "./configuration-text.js";
 import type { addOptions } from "./configure-options.js";
@@ -27,6 +27,7 @@ export async function runAdd(name: string, server: AdHocServer, values: AddValue
   if (name === "" || name !== printableText(name)) throw new UsageError("The name must be printable.");
   const screen = createScreen(io, values["no-color"]);
   const entry = entryOf(server, values);
+  setServerOptions(sameServers(values), sameSignIns(values));
   const named = await findFileToWrite(values.config);
   try {
     for (;;) {
@@ -131,7 +132,7 @@ async function adoptSignIn(
   values: AddValues,
   io: Io,
 ): Promise<readonly string[] | undefined> {
-  const argv = [`--config=${file}`, ...values["env-file"].map((each) => `--env-file=${each}`)];
+  const argv = [`--config=${file}`, ...values["env-file"].map((each) => `--env-file=${each}`), ...sameSignIns(values)];
   const options = parseOptions(serverOptions, argv).values;
   try {
     await using servers = await openConfiguredServers(options, { ...io, ask: undefined });

@@ -98,3 +98,8 @@ export function sameServers({
     ...(root === undefined ? [] : ["--plugin-root", root]),
   ];
 }
+
+/** The options by which another command finds the same sign-ins. */
+export function sameSignIns({ profile, vault }: Partial<Pick<ServerValues, "profile" | "vault">>): string[] {
+  return [...(profile === undefined ? [] : ["--profile", profile]), ...(vault === undefined ? [] : ["--vault", vault])];
+}

@@ -15,7 +15,7 @@ import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
 import { redactingIo } from "../tool-server/redaction.js";
-import type { serverOptions } from "../tool-server/server-options.js";
+import { sameSignIns, type serverOptions } from "../tool-server/server-options.js";
 import { version } from "../version.js";
 
 /** The servers of a configuration, which can be walked. */
@@ -94,7 +94,7 @@ export async function openExplainableServers(values: ExplainValues, io: Io): Pro
         totalMs: responseMs === undefined ? undefined : responsesPerDiagnosis * responseMs,
         allowInsecureLoopback: values["allow-insecure-loopback"],
         commandArguments: configurationArguments(values),
-        signInArguments: signInArguments(values),
+        signInArguments: sameSignIns(values),
         settings: { info: { name: "wirescope", version: version() } },
         evaluateTrust(entry) {
           io.protect?.();
@@ -122,11 +122,6 @@ function configurationArguments(values: ExplainValues): string[] {
     ...values["env-file"].flatMap((file) => ["--env-file", file]),
     ...(values["allow-insecure-loopback"] && adHoc === undefined ? ["--allow-insecure-loopback"] : []),
   ];
-}
-
-/** The arguments for the same tokens. */
-function signInArguments({ profile, vault }: ExplainValues): string[] {
-  return [...(profile === undefined ? [] : ["--profile", profile]), ...(vault === undefined ? [] : ["--vault", vault])];
 }
 
 /** A file as shown to users: relative to the working directory, if it is inside. */

@@ -1,0 +1,17 @@
+import { expect, onTestFinished, test } from "vitest";
+import { commandLine, setServerOptions } from "./command-line.js";
+
+test("names the same servers and the same sign-ins in a command, each once, and only if the command takes them", () => {
+  setServerOptions(["--config", "team.json"], ["--profile", "work"]);
+  onTestFinished(() => setServerOptions([]));
+  expect(commandLine("login", "notes")).toBe("wirescope login notes --config team.json --profile work");
+  expect(commandLine("login", "notes", "--config", "a.json")).toBe(
+    "wirescope login notes --config a.json --profile work",
+  );
+  expect(commandLine("login", "notes", "--profile", "work")).toBe(
+    "wirescope login notes --profile work --config team.json",
+  );
+  // It uses no tokens.
+  expect(commandLine("trust", "notes")).toBe("wirescope trust notes --config team.json");
+  expect(commandLine("up")).toBe("wirescope up");
+});
