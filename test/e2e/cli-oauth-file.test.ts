@@ -256,7 +256,7 @@ describe("an invalid OAuth file", () => {
     [
       "a key is not there",
       { notes: { url: "URL", clientId: "x", privateKeyFile: "none.pem" } },
-      "cannot read the file none.pem (ENOENT)",
+      "cannot read the file none.pem: it does not exist (ENOENT).",
     ],
     [
       "a key is none",
@@ -305,7 +305,7 @@ describe("an invalid OAuth file", () => {
     const env = { WIRESCOPE_OAUTH_FILE: join(world.folder, "none.json") };
     expect(await world.run(call, { env })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("none.json cannot be read (ENOENT)"),
+      stderr: expect.stringContaining("none.json cannot be read: it does not exist (ENOENT)."),
     });
   });
 });

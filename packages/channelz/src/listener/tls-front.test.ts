@@ -174,8 +174,12 @@ describe("[CZ-D-LISTEN-7] unusable certificate files", () => {
       () => writeFileSync(keyFile, second.cert),
       /key\.pem" holds no private key that can be used/,
     ],
-    ["a certificate that is gone", () => unlinkSync(certFile), /cert\.pem" cannot be read \(ENOENT\)\. Create it/],
-    ["a folder in its place", replaceByFolder, /cannot be read \(no regular file\)/],
+    [
+      "a certificate that is gone",
+      () => unlinkSync(certFile),
+      /cert\.pem" cannot be read: it does not exist \(ENOENT\)\. Create it/,
+    ],
+    ["a folder in its place", replaceByFolder, /cannot be read: no regular file\./],
   ])("keeps the previous certificate and reports the problem once: %s", async (_, harm, reason) => {
     write(first);
     const port = await startEcho();
@@ -262,7 +266,11 @@ describe("client CA files", () => {
 
 describe("certificates at start", () => {
   test.each<[string, () => void, RegExp]>([
-    ["that is not there", () => unlinkSync(keyFile), /^The private key file ".*" cannot be read \(ENOENT\)\. Create/],
+    [
+      "that is not there",
+      () => unlinkSync(keyFile),
+      /^The private key file ".*" cannot be read: it does not exist \(ENOENT\)\. Create/,
+    ],
     ["that is empty", () => writeFileSync(certFile, ""), /^The certificate file ".*" is empty\. Write the certificate/],
     ["with a key of another", () => writeFileSync(keyFile, second.key), /does not belong to the certificate file/],
   ])("refuses a file %s", async (_, harm, message) => {

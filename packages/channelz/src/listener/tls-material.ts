@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { ChannelzError } from "../errors.js";
+import { fileReason } from "./file-reason.js";
 
 /** What a listener's TLS is made of: one thing as PEM, and where it came from. */
 export interface TlsPart {
@@ -50,7 +51,7 @@ export function judgeAuthorities(parts: readonly TlsPart[]): void {
 export function unreadable({ kind, file }: Omit<TlsPart, "pem">, cause: unknown): ChannelzError {
   return new ChannelzError(
     "LISTEN_FAILED",
-    `${nameOf({ kind, file })} cannot be read (${codeOf(cause)}). Create it, or let this process read it.`,
+    `${nameOf({ kind, file })} cannot be read: ${fileReason(cause)}. Create it, or let this process read it.`,
     { cause },
   );
 }

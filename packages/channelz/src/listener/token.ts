@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { ChannelzError } from "../errors.js";
+import { fileReason } from "./file-reason.js";
 
 /** Whether what a caller presented is the token. Takes the same time whatever it is. */
 export type TokenCheck = (presented: string) => boolean;
@@ -80,10 +81,9 @@ function readToken(path: string): string {
 }
 
 function unreadable(path: string, cause: unknown): ChannelzError {
-  const reason = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";
   return new ChannelzError(
     "TOKEN_UNUSABLE",
-    `The token file ${path} cannot be read (${reason}). Create it, or let this process read it.`,
+    `The token file ${path} cannot be read: ${fileReason(cause)}. Create it, or let this process read it.`,
     { cause },
   );
 }

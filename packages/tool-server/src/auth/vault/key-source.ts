@@ -4,10 +4,10 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { commandLine } from "../../command-line.js";
 import { ToolServerError } from "../../errors.js";
+import { systemReason } from "../../files/system-reason.js";
 import { printableText } from "../../printable-text.js";
 import type { Environment } from "../../process/child-environment.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
-import { systemReason } from "./private-folder.js";
 
 /** What the header of a vault says about its key; never the key itself. */
 export type KeyRecipe =
@@ -251,7 +251,6 @@ async function readKeyFile(path: string): Promise<Buffer> {
     }
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
-    const problem = (error as NodeJS.ErrnoException).code === "ENOENT" ? "it does not exist" : systemReason(error);
-    throw keyWrong(`The key file ${path} cannot be read: ${problem}.`, makeOne, error);
+    throw keyWrong(`The key file ${path} cannot be read: ${systemReason(error)}.`, makeOne, error);
   }
 }

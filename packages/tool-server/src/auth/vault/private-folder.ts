@@ -3,6 +3,7 @@ import { chmod, mkdir, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ToolServerError } from "../../errors.js";
 import { syncFolder } from "../../files/durable-file.js";
+import { systemReason } from "../../files/system-reason.js";
 import { maxEntryBytes } from "./vault-entry.js";
 
 /** Called with a warning about files that others could have accessed, whose mode was corrected. */
@@ -103,24 +104,6 @@ function checkOwner(path: string, { uid }: Stats): void {
   if (us === undefined || us === uid) return;
   const problem = `belongs to user ${uid}, and this process runs as user ${us}`;
   throw vaultUnreadable(path, problem, `Run as the owner, or ${otherFolder}`);
-}
-
-/** The reason of a failed system call, without its path. */
-export function systemReason(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  const known: Record<string, string> = {
-    EACCES: "permission denied",
-    EPERM: "operation not permitted",
-    EROFS: "the file system is read-only",
-    ENOSPC: "the disk is full",
-    EDQUOT: "the disk quota is exceeded",
-    ELOOP: "it is a symbolic link",
-    EISDIR: "it is a folder",
-    ENOTDIR: "part of its path is not a folder",
-    EMFILE: "too many files are open",
-    EIO: "I/O error",
-  };
-  return code === undefined ? "unknown error" : `${known[code] ?? "system error"} (${code})`;
 }
 
 /** The error for a file or folder of a vault that cannot be used. */

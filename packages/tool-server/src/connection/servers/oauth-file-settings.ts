@@ -10,6 +10,7 @@ import {
 } from "../../config/oauth-settings.js";
 import type { Variables } from "../../config/substitute-entry.js";
 import { ToolServerError } from "../../errors.js";
+import { systemReason } from "../../files/system-reason.js";
 import { type OAuthOverrides, type OwnSecretCommand, overridesOf } from "./entry-oauth.js";
 
 /** The file with the settings of a server, for variables, relative paths and messages. */
@@ -126,8 +127,7 @@ function readText(context: OAuthFileContext, path: string): string {
   try {
     return readFileSync(resolve(context.folder, path), "utf8");
   } catch (error) {
-    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    throw unusable(context, `cannot read the file ${path}${why}.`, "Correct the path.");
+    throw unusable(context, `cannot read the file ${path}: ${systemReason(error)}.`, "Correct the path.");
   }
 }
 

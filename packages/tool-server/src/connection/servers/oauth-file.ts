@@ -10,6 +10,7 @@ import { splitClientSecret } from "../../config/parse-secret-command.js";
 import type { Variables } from "../../config/substitute-entry.js";
 import { literalOf } from "../../config/template.js";
 import { ToolServerError } from "../../errors.js";
+import { systemReason } from "../../files/system-reason.js";
 import type { Environment } from "../../process/child-environment.js";
 import { checkOwnership, currentUser } from "../../trust/file-ownership.js";
 import { parseUrl } from "../../url.js";
@@ -70,10 +71,13 @@ function readFile(path: string, isNamed: boolean): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    const code = (error as NodeJS.ErrnoException).code;
     // Some users have a home that is no folder.
     if ((code === "ENOENT" || code === "ENOTDIR") && !isNamed) return undefined;
-    throw unreadable(`${path} cannot be read (${code}).`, "Correct WIRESCOPE_OAUTH_FILE, or its permissions.");
+    throw unreadable(
+      `${path} cannot be read: ${systemReason(error)}.`,
+      "Correct WIRESCOPE_OAUTH_FILE, or its permissions.",
+    );
   }
 }
 
