@@ -1,7 +1,7 @@
 import "./calls-view.css";
 import { printableText } from "@wirescope/channelz/internal/text";
 import type { VNode } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import {
   ActionButton,
   Button,
@@ -232,7 +232,7 @@ function NoCalls({ isFiltered }: { readonly isFiltered: boolean }): VNode {
 
 /** The key "p" pauses the list. */
 function usePauseKey(toggle: () => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key !== "p" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (event.target instanceof Element && event.target.closest("input, textarea, select, dialog") !== null) return;

@@ -84,12 +84,14 @@ export function Table<Row>(props: TableProps<Row>): VNode {
     event.preventDefault();
     setFocusedKey(keyOf(target));
     const body = (event.currentTarget as HTMLElement).parentElement;
-    // After a jump the row is in the document only when the table has scrolled to it.
+    const rowInDocument = (): HTMLElement | null | undefined =>
+      body?.querySelector<HTMLElement>(`[data-key="${CSS.escape(keyOf(target))}"]`);
     if (next === 0) scroller.current?.scrollTo({ top: 0 });
     if (next === shown.length - 1) scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
-    requestAnimationFrame(() => {
-      body?.querySelector<HTMLElement>(`[data-key="${CSS.escape(keyOf(target))}"]`)?.focus();
-    });
+    const found = rowInDocument();
+    // At once, so that the next key is for this row. After a jump the row is in the document only when the table has scrolled to it.
+    if (found) found.focus();
+    else requestAnimationFrame(() => rowInDocument()?.focus());
   };
 
   const sortBy = ({ key }: Column<Row>): void => {

@@ -1,6 +1,6 @@
 import "./detail-panel.css";
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, Icon } from "../design/index.js";
 import { address, Link, openPanel } from "./routing/index.js";
 import { ViewHost } from "./view-host.js";
@@ -12,7 +12,8 @@ export function DetailPanel(): VNode | null {
   const element = useRef<HTMLElement>(null);
   const before = useRef<Element | null>(null);
   const isOpen = panel !== undefined;
-  useEffect(() => {
+  // In the same turn as the key or the click, so that the next key reaches what it is meant for.
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     before.current = document.activeElement;
     return () => {
