@@ -1,5 +1,7 @@
 import type { FormProblem } from "./draft.js";
 
+/** How long the code of the worker may take to load. */
+const maxLoadMs = 20_000;
 const maxMs = 1500;
 
 /** What is wrong with a value; undefined if the schema cannot be evaluated, or not in time. The server validates in any case. */
@@ -11,9 +13,13 @@ export function validateInWorker(schema: unknown, value: unknown): Promise<reado
       worker.terminate();
       resolve(problems);
     };
-    const timer = setTimeout(end, maxMs);
+    let timer = setTimeout(end, maxLoadMs);
     worker.onerror = () => end();
-    worker.onmessage = ({ data }: MessageEvent<readonly FormProblem[] | undefined>) => end(data);
+    worker.onmessage = ({ data }: MessageEvent<"started" | readonly FormProblem[] | undefined>) => {
+      if (data !== "started") return end(data);
+      clearTimeout(timer);
+      timer = setTimeout(end, maxMs);
+    };
     worker.postMessage({ schema, value });
   });
 }

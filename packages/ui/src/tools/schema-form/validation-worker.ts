@@ -3,6 +3,8 @@ import { validateValue } from "./validate-value.js";
 // A worker: the page can end it if a pattern or a reference of the schema takes too long.
 addEventListener("message", ({ data }: MessageEvent<{ readonly schema: unknown; readonly value: unknown }>) => {
   const { postMessage } = globalThis as unknown as { readonly postMessage: (message: unknown) => void };
+  // The time that the page allows for the schema begins here.
+  postMessage("started");
   try {
     postMessage(validateValue(data.schema, data.value));
   } catch {
