@@ -22,6 +22,8 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<{ p
   launched ??= chromium.launch({ executablePath, args: isRoot ? ["--no-sandbox"] : [] });
   const context = await (await launched).newContext(options);
   onTestFinished(() => context.close());
+  // Only a hang reaches this, as in vitest.base.ts.
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("console", (message) => {

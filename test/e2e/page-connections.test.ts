@@ -39,19 +39,18 @@ const node = (page: Page, id: string) => page.locator(`[data-node="${id}"]`);
 describe.skipIf(!isChromiumInstalled)("the view Connections", () => {
   test("shows every object as a node that opens it in the panel", async () => {
     const page = await targetPage.open("/connections");
-    await page.locator("a.node").first().waitFor();
-    const links = await page.locator("a.node").evaluateAll((all) => all.map((each) => each.getAttribute("href") ?? ""));
     // The server, its listener, three channels, a subchannel and a socket; the clients are one group.
-    expect(links).toHaveLength(7);
+    await expect.poll(() => page.locator("a.node").count()).toBe(7);
+    const links = await page.locator("a.node").evaluateAll((all) => all.map((each) => each.getAttribute("href") ?? ""));
     for (const link of links) {
       await page.locator(`a.node[href="${link}"]`).click();
       await page.getByRole("complementary", { name: "Object" }).waitFor();
       const [, , kind = "", id = ""] = link.split("/");
       await expect.poll(() => page.locator(".object-kind").textContent()).toContain(`${kind} ${id}`);
-      expect(new URL(page.url()).searchParams.get("panel")).toBe(link);
+      await expect.poll(() => new URL(page.url()).searchParams.get("panel")).toBe(link);
     }
     await page.getByRole("button", { name: /10\.0\.0\.7:443.*remote address/ }).click();
-    expect(new URL(page.url()).searchParams.get("q")).toBe("10.0.0.7:443");
+    await expect.poll(() => new URL(page.url()).searchParams.get("q")).toBe("10.0.0.7:443");
   });
 
   test("marks problems by colour, shape and word, and finds them by a filter that is in the address", async () => {
@@ -59,10 +58,10 @@ describe.skipIf(!isChromiumInstalled)("the view Connections", () => {
     await expect.poll(() => node(page, `|channel|${notes.id}`).textContent()).toContain("transient failure");
     await page.getByRole("button", { name: /^problems 1$/ }).click();
     await node(page, `|channel|${clock.id}`).waitFor({ state: "detached" });
-    expect(new URL(page.url()).searchParams.get("state")).toBe("problem");
+    await expect.poll(() => new URL(page.url()).searchParams.get("state")).toBe("problem");
     await page.reload();
     await node(page, `|channel|${notes.id}`).waitFor();
-    expect(await page.locator("a.node").count()).toBe(1);
+    await expect.poll(() => page.locator("a.node").count()).toBe(1);
     await page.getByRole("button", { name: /^problems/ }).click();
     await page.getByRole("searchbox", { name: "Search objects" }).fill("clock");
     await node(page, `|channel|${notes.id}`).waitFor({ state: "detached" });
@@ -123,7 +122,7 @@ describe.skipIf(!isChromiumInstalled)("the view Connections", () => {
     await page.getByRole("heading", { name: "10.0.0.7:443" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("complementary", { name: "Object" }).waitFor({ state: "detached" });
-    expect(await focused()).toBe(`|subchannel|${clockSubchannel.id}`);
+    await expect.poll(focused).toBe(`|subchannel|${clockSubchannel.id}`);
     await page.keyboard.press("+");
     await expect.poll(view).toContain("scale(0.9)");
     await page.keyboard.press("0");

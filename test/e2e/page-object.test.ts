@@ -149,6 +149,8 @@ describe.skipIf(!isChromiumInstalled)("the view Object", () => {
 
   test("keeps focus, scroll position and open parts while the object changes", async () => {
     const page = await targetPage.open(`/object/channel/${orders.id}`, { viewport: { width: 1000, height: 500 } });
+    // The chart is loaded later, and would move what is below it.
+    await page.locator("canvas").first().waitFor();
     const long = page.locator("details.long-text summary").first();
     await long.click();
     const before = await page.evaluate(() => [
@@ -214,8 +216,16 @@ describe.skipIf(!isChromiumInstalled)("the view Object", () => {
       );
     };
     const first = await readUnequal();
-    const lasting = (await readUnequal()).find((id) => first.includes(id));
-    await page.goto(new URL(`/object/socket/${lasting}`, page.url()).href);
+    let lasting: bigint[] = [];
+    // The connection of the first read may need a while to end.
+    await expect
+      .poll(async () => {
+        const again = await readUnequal();
+        lasting = first.filter((id) => again.includes(id));
+        return lasting.length;
+      })
+      .toBe(1);
+    await page.goto(new URL(`/object/socket/${lasting[0]}`, page.url()).href);
     const corrected = page.getByRole("region", { name: "Corrected values" });
     await corrected
       .getByRole("heading", { name: "the local and the remote flow-control window are exchanged." })
@@ -234,7 +244,7 @@ describe.skipIf(!isChromiumInstalled)("the view Object", () => {
       permissions: ["clipboard-read", "clipboard-write"],
     });
     await page.getByRole("button", { name: "Copy link" }).click();
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(page.url());
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(page.url());
     await page.getByRole("button", { name: "Copy id" }).click();
     await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(String(orders.id));
   });

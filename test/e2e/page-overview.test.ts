@@ -30,10 +30,10 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
     await rowOf(page, "notes").getByText("not signed in", { exact: true }).waitFor();
     await rowOf(page, "ledger").getByText("credential refused", { exact: true }).waitFor();
     const attention = page.getByRole("region", { name: "Needs attention" });
-    expect(await attention.getByRole("listitem").count()).toBe(2);
-    expect(await attention.textContent()).toContain("expired");
+    await expect.poll(() => attention.getByRole("listitem").count()).toBe(2);
+    await expect.poll(() => attention.textContent()).toContain("expired");
     // The visitor of the demonstration calls the clock and the weather.
-    await expect.poll(() => rowOf(page, "clock").textContent(), { timeout: 30_000 }).toMatch(/\d ms/);
+    await expect.poll(() => rowOf(page, "clock").textContent()).toMatch(/\d ms/);
     await checkAccessibility(page);
   });
 
@@ -72,7 +72,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
     await page.getByRole("link", { name: "ledger" }).click();
     await page.getByRole("heading", { name: "The token has expired." }).waitFor();
     const steps = page.getByRole("region", { name: "Steps" });
-    expect(await steps.textContent()).toContain("The server returned 401 to the headers of the entry.");
+    await expect.poll(() => steps.textContent()).toContain("The server returned 401 to the headers of the entry.");
     await checkAccessibility(page);
     await page.getByRole("button", { name: "Run again" }).click();
     await page.getByRole("heading", { name: "The token has expired." }).waitFor();
@@ -102,12 +102,17 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
     await page.keyboard.press("Enter");
     const panel = page.getByRole("complementary", { name: "Server" });
     await panel.getByRole("heading", { name: "ledger" }).waitFor();
-    expect(new URL(page.url()).searchParams.get("panel")).toBe("/servers/ledger");
+    await expect.poll(() => new URL(page.url()).searchParams.get("panel")).toBe("/servers/ledger");
     await page.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
-    await page.keyboard.press("g");
-    await page.keyboard.press("e");
-    await page.waitForURL("**/explain");
+    // The page waits a second for the second key, and a busy machine may take longer to send it.
+    await expect
+      .poll(async () => {
+        await page.keyboard.press("g");
+        await page.keyboard.press("e");
+        return new URL(page.url()).pathname;
+      })
+      .toBe("/explain");
   });
 
   test("opens and closes the palette in the same turn as its key, so that the next key reaches it", async () => {
@@ -221,20 +226,20 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
 
   test("says that the gateway stopped, and continues by itself when it is back", async () => {
     const page = await gateway.open("/?panel=/servers/clock");
-    gateway.expectProblems(/ERR_|failed:/);
+    gateway.expectProblems(/ERR_|failed:|503 \(/);
     await rowOf(page, "clock").focus();
     await gateway.stop();
     await page.getByText("The gateway stopped. Reconnecting…").waitFor();
     await gateway.start();
-    await page.getByText("live", { exact: true }).waitFor({ timeout: 60_000 });
-    expect(await page.getByText("The gateway stopped.").count()).toBe(0);
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.getByText("The gateway stopped.").waitFor({ state: "detached" });
     expect(await page.evaluate(() => document.activeElement?.getAttribute("data-key"))).toBe("clock");
     await page.getByRole("complementary", { name: "Server" }).getByRole("heading", { name: "clock" }).waitFor();
   });
 
   test("[TS-D-PAGE-10] sends nothing that is worth something to a program that took the port of the gateway", async () => {
     const page = await gateway.open();
-    gateway.expectProblems(/ERR_|failed:|404/);
+    gateway.expectProblems(/ERR_|failed:|503 \(|404 \(/);
     const key = (await page.evaluate(() => localStorage.getItem("wirescope.key"))) ?? "";
     expect(key).toMatch(/^[\w-]{43}$/);
     const seen: IncomingHttpHeaders[] = [];
@@ -244,11 +249,11 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     });
     await gateway.stop();
     await once(thief.listen(Number(new URL(gateway.url).port), "127.0.0.1"), "listening");
-    await expect.poll(() => seen.length, { timeout: 30_000 }).toBeGreaterThan(1);
+    await expect.poll(() => seen.length).toBeGreaterThan(1);
     thief.closeAllConnections();
     await new Promise((resolve) => thief.close(resolve));
     await gateway.start();
-    await page.getByText("live", { exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByText("live", { exact: true }).waitFor();
     expect(JSON.stringify(seen)).not.toContain(key);
     for (const { cookie = "", "x-wirescope-csrf": proof = "" } of seen) {
       const { status } = await fetch(new URL("/session", gateway.url), {
@@ -326,8 +331,8 @@ describe.skipIf(!isChromiumInstalled)("the overview of a server that dies", () =
     await server.stop();
     await attention.filter({ hasText: "everything" }).waitFor();
     server = await startEverything("streamableHttp", server.port);
-    await row.getByText("connected", { exact: true }).waitFor({ timeout: 90_000 });
-    expect(await attention.count()).toBe(0);
+    await row.getByText("connected", { exact: true }).waitFor();
+    await expect.poll(() => attention.count()).toBe(0);
     expect(await page.evaluate(() => document.activeElement?.getAttribute("data-key"))).toBe("everything");
   });
 });

@@ -12,6 +12,8 @@ import { program } from "./command.test.helper.js";
 export interface TargetPage {
   /** Opens an address of the page in a browser of its own. Everything that goes wrong in it fails the test. */
   open(path: string, options?: BrowserContextOptions): Promise<Page>;
+  /** Problems of the pages of this test that match are expected. */
+  expectProblems(pattern: RegExp): void;
 }
 
 /** Serves the page of the targets that `start` returns, before the tests of this file. Call it at the top of a file. */
@@ -21,6 +23,7 @@ export function useTargetPage(start: () => Promise<readonly string[]>): TargetPa
   let link = "";
   let storageState: BrowserContextOptions["storageState"];
   let found: string[][] = [];
+  let expected: RegExp[] = [];
 
   beforeAll(async () => {
     const targets = (await start()).flatMap((target) => ["--target", target]);
@@ -37,10 +40,9 @@ export function useTargetPage(start: () => Promise<readonly string[]>): TargetPa
     rmSync(folder, { recursive: true, force: true });
   });
   afterEach(() => {
-    // Leaving a page aborts its requests. A file that is missing is a message of the console as well. A process that ends while the page
-    // reads one of its sockets is a 503.
-    const problems = found.flat().filter((problem) => !problem.startsWith("failed: ") && !problem.includes("503 ("));
+    const problems = found.flat().filter((problem) => !expected.some((pattern) => pattern.test(problem)));
     found = [];
+    expected = [];
     expect(problems).toEqual([]);
   });
 
@@ -61,5 +63,6 @@ export function useTargetPage(start: () => Promise<readonly string[]>): TargetPa
       await page.getByText("live", { exact: true }).waitFor();
       return page;
     },
+    expectProblems: (pattern) => void expected.push(pattern),
   };
 }

@@ -93,7 +93,7 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     await page.getByRole("link", { name: /^add/ }).click();
     await snap(page, "tool");
     await run(page);
-    expect(await page.getByText("Required.").count()).toBe(2);
+    await expect.poll(() => page.getByText("Required.").count()).toBe(2);
     await page.getByLabel("a *").fill("2");
     await page.getByLabel("b *").fill("-3");
     await run(page);
@@ -119,11 +119,11 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     await page.getByText("The form has no fields for this value.").waitFor();
     await page.getByLabel("Arguments").fill('{"a": 20, "b": 22}');
     await page.getByRole("tab", { name: "Form" }).click();
-    expect(await page.getByLabel("b *").inputValue()).toBe("22");
+    await expect.poll(() => page.getByLabel("b *").inputValue()).toBe("22");
     await page.getByRole("tab", { name: /^Prompts/ }).click();
     await page.getByRole("link", { name: /^greet/ }).waitFor();
     await page.goBack();
-    expect(await page.getByLabel("b *").inputValue()).toBe("22");
+    await expect.poll(() => page.getByLabel("b *").inputValue()).toBe("22");
     await run(page);
     await result(page).getByText("done").waitFor();
     await page.getByRole("tab", { name: /My runs/ }).click();
@@ -225,7 +225,7 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     expect(page.context().pages()).toHaveLength(1);
     const opened = page.context().waitForEvent("page");
     await page.getByRole("link", { name: "Open pay.example" }).click();
-    expect((await opened).url()).toBe("https://pay.example/in?id=1");
+    await (await opened).waitForURL("https://pay.example/in?id=1");
     await result(page).getByText("accept").waitFor();
     expect(wrong(problems)).toEqual([]);
   });

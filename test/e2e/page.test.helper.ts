@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
@@ -108,12 +109,15 @@ export function usePageGateway({ args, env: more = {}, keepsPort = false }: Page
   };
 }
 
-/** A port that nothing listens on. Another process may take it before the gateway does, but hardly. */
+/** A port that nothing listens on. Systems give no program a port below 32768 that did not ask for it, so it stays free. */
 async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
+  const port = randomInt(20_000, 32_000);
+  const server = createServer();
+  const isFree = new Promise<boolean>((resolve) =>
+    server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)),
+  );
+  if (!(await isFree)) return freePort();
+  await new Promise((resolve) => server.close(resolve));
   return String(port);
 }
 
