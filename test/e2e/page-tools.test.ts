@@ -108,6 +108,30 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     expect(wrong(problems)).toEqual([]);
   });
 
+  test("validates arguments even if the code for it loads slowly", async () => {
+    const { page, problems } = await open("/tools?name=try__add");
+    await page.clock.install();
+    let load = (): void => {};
+    const asked = new Promise<void>((resolve) => {
+      void page.route(/validation-worker/, async (route) => {
+        resolve();
+        await new Promise<void>((loaded) => {
+          load = loaded;
+        });
+        await route.continue();
+      });
+    });
+    await page.getByLabel("a *").fill("2");
+    await page.getByLabel("b *").fill("-3");
+    await run(page);
+    await asked;
+    await page.clock.fastForward(5000);
+    load();
+    await page.getByText("-3 is less than 0").waitFor();
+    expect(await result(page).count()).toBe(0);
+    expect(wrong(problems)).toEqual([]);
+  });
+
   test("edits arguments as JSON, keeps what was typed, and runs again from the history", async () => {
     const { page, problems } = await open("/tools?name=try__add");
     await page.getByRole("tab", { name: "JSON" }).click();
