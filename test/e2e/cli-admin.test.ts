@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type StartedGateway, startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld, pastingPerson } from "./login-world.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 /** The gateway as a process of its own, until the test ends. */
 function startUp(

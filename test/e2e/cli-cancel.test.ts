@@ -7,7 +7,7 @@ import { WebSocketServer } from "ws";
 import { createUserFolder, startCommand, type UserFolder } from "./command.test.helper.js";
 import { endOf } from "./running-process.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 interface Message {
   readonly id?: number;

@@ -55,7 +55,7 @@ test("[TS-OAUTH-3] starts the browser with the URL as its only argument, and wit
   const { code, stderr } = await world.run(["login", "notes", "--trust"], { env, person: browsingPerson() });
   expect(code).toBe(0);
   expect(stderr).toContain("A browser window opened. If not, open this URL:\n");
-  await expect.poll(() => readFileSync(seen, "utf8"), { timeout: 10_000 }).toBeTruthy();
+  await expect.poll(() => readFileSync(seen, "utf8")).toBeTruthy();
   const [count, url, ...variables] = readFileSync(seen, "utf8").split("\n");
   expect([count, url]).toEqual(["1", /^ {2}(http\S+)$/m.exec(stderr)?.[1]]);
   expect(variables.filter((line) => /^WIRESCOPE_/.test(line))).toEqual([]);

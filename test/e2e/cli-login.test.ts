@@ -110,7 +110,7 @@ describe("a sign-in", () => {
         isMixed ||= questions.some(({ aborted }) => !aborted);
         questions.push(signal);
         // The other one is about to ask as well, and has a moment to do it too early.
-        await expect.poll(() => world.authorization.count("/reg"), { timeout: 10_000 }).toBe(2);
+        await expect.poll(() => world.authorization.count("/reg")).toBe(2);
         await new Promise((resolve) => setTimeout(resolve, 100));
         return browse(question, printed, signal);
       },

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createUserFolder, type Run, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 
 /** A server with one tool that accepts one token, which may change. */
 interface TicketServer {

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createUserFolder, type StartedGateway, startCommand, startGateway } from "./command.test.helper.js";
 import { endOf } from "./running-process.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 
 /** A server with one tool, `whose`, that says which value of NOTES_OWNER its gateway was started with. */
 const serverSource = `

@@ -12,7 +12,7 @@ function login(world: LoginWorld, ...more: string[]): Promise<Run> {
 async function allExpired({ tool, authorization }: LoginWorld): Promise<void> {
   const good = async (): Promise<unknown[]> =>
     (await Promise.all([...tool.seen].map(authorization.find))).filter((found) => found !== undefined);
-  await expect.poll(good, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(good).toEqual([]);
 }
 
 const call = ["call", "notes", "read", "--trust"];

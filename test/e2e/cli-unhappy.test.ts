@@ -9,7 +9,7 @@ import { everything } from "./real-servers.test.helper.js";
 import { type RunningProcess, startProcess } from "./running-process.test.helper.js";
 import { hasTerminals } from "./terminal.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 
 /** A process that has tools and nothing else. */
 const toolsOnly = `

@@ -9,7 +9,7 @@ import { createUserFolder, startCommand } from "./command.test.helper.js";
 import type { RunningProcess } from "./running-process.test.helper.js";
 
 const certificate = (name: string): string => fileURLToPath(new URL(`../certificates/${name}.pem`, import.meta.url));
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 let folder: string;
 
 beforeEach(() => {

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Run, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 const apiKey = "the-key-of-the-ledger-0123456789";
 
 interface LogLine {

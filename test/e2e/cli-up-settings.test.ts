@@ -9,7 +9,7 @@ import type { RunningProcess } from "./running-process.test.helper.js";
 
 const certificate = (name: string): string => fileURLToPath(new URL(`../certificates/${name}.pem`, import.meta.url));
 const ca = readFileSync(certificate("ca"), "utf8");
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 let folder: string;
 let settings: string;
 

@@ -12,7 +12,7 @@ import { program, startGateway } from "./command.test.helper.js";
 import { createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 import { hasTerminals } from "./terminal.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 const readNote = { name: "notes__read", arguments: {} };
 const note = [{ type: "text", text: "milk, eggs" }];
 

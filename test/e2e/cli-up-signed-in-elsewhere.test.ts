@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { program } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 
 test("[TS-D-OAUTH-6] offers the tools of a server over stdio when another process signs in, and removes them when it signs out", async () => {
   const world = await createLoginWorld();

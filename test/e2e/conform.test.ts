@@ -236,7 +236,7 @@ describe("conform on a hostile endpoint", () => {
       const started = Date.now();
       const { code, stdout } = await runCommand(["conform", "--all", "--target", target, "--junit", file]);
       expect([1, 3]).toContain(code);
-      expect(Date.now() - started).toBeLessThan(40_000);
+      expect(Date.now() - started).toBeLessThan(120_000);
       const junit = readFileSync(file, "utf8");
       for (const text of [stdout, junit]) {
         expect(text.length).toBeLessThan(100_000);

@@ -84,7 +84,7 @@ async function findingOf(
         }
         return found?.rule ?? findingsIn(snapshots, thresholds).map(({ problem }) => problem);
       },
-      { timeout: 30_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     )
     .toBe(rule);
   return found ?? expect.unreachable();

@@ -19,7 +19,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
 import { createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 10 };
+const patience = { timeout: 60_000, interval: 10 };
 
 interface World extends LoginWorld {
   readonly gateway: Gateway;

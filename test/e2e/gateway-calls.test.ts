@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 /** Moves the clock of a process an hour ahead on a signal, and prints that. */
 const leaping = `data:text/javascript,${encodeURIComponent(`
 const now = Date.now;

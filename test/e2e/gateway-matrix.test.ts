@@ -17,7 +17,7 @@ import { type Guard, startGuard } from "./gateway-matrix.test.helper.js";
 import { startRealAuthorizationServer } from "./real-authorization-server.test.helper.js";
 import { everything, startEverything } from "./real-servers.test.helper.js";
 
-const patience = { timeout: 40_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 const secret = "a-secret-of-this-test";
 const basic = Buffer.from(`ada:${secret}`).toString("base64");
 

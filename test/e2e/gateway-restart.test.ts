@@ -10,7 +10,7 @@ import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world
 import { everything } from "./real-servers.test.helper.js";
 import { processesOf } from "./tool-server-world.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 const token = `token-${randomUUID()}`;
 
 /** The gateway as a process of its own, on a port; resolves when its servers are connected. Ends with the test. */

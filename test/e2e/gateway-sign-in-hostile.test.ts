@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { signInConfiguration } from "./gateway-sign-in.test.helper.js";
 import { createLeapingClock } from "./oauth-world.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 interface HostileOptions {
   /** What the challenge asks for. */

@@ -11,7 +11,7 @@ import { type GuardedToolServer, startGuardedToolServer } from "./guarded-tool-s
 import { createLeapingClock } from "./oauth-world.test.helper.js";
 import { type RealAuthorizationServer, startRealAuthorizationServer } from "./real-authorization-server.test.helper.js";
 
-export const patience = { timeout: 30_000, interval: 20 };
+export const patience = { timeout: 60_000, interval: 20 };
 
 /** A gateway to `notes`, which a real authorization server guards, and which nobody has signed in to. All ends with the test. */
 export interface SignInWorld {

@@ -44,10 +44,10 @@ test.skipIf(!hasOpenssl)(
     const exporter = startCommand([...here("export"), "--listen", "127.0.0.1:0"], { env });
     const [metrics = ""] = /http\S+metrics/.exec(await untilPrinted(exporter, /\n/)) ?? [];
     const read = async (): Promise<string> => (await fetch(metrics)).text();
-    await expect.poll(read, { timeout: 10_000 }).toMatch(/^channelz_channels\{.*TRANSIENT_FAILURE"\} 1$/m);
+    await expect.poll(read).toMatch(/^channelz_channels\{.*TRANSIENT_FAILURE"\} 1$/m);
 
     const recorder = startCommand(here("record"), { env });
-    await expect.poll(() => existsSync(recording), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => existsSync(recording)).toBe(true);
     const reason = `connect ECONNREFUSED 127.0.0.1:${stockPort}`;
     const { stdout: summary } = await run("summary");
     expect(summary).toContain(reason);
@@ -65,7 +65,7 @@ test.skipIf(!hasOpenssl)(
 
     // The recorder reads each second: its file has the recovery with the next sample.
     await expect
-      .poll(async () => (await runCommand(["channels", "--target", `file:${recording}`])).stdout, { timeout: 10_000 })
+      .poll(async () => (await runCommand(["channels", "--target", `file:${recording}`])).stdout)
       .toContain("2 READY");
     recorder.process.kill("SIGINT");
     expect(await endOf(recorder)).toMatchObject({ code: 0, stdout: expect.stringContaining("Recorded") });

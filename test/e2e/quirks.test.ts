@@ -17,8 +17,8 @@ test("runs wirescope-quirks, which prints its address and its requests, and ends
   const { code, stdout } = await world.run(["call", "notes", "scopes", "--trust"], { person: browsingPerson() });
   expect({ code, stdout }).toEqual({ code: 0, stdout: "notes:read offline_access\n" });
   expect((await world.run(["auth", "--trust"])).stdout).toContain(issuer);
-  expect(run.stderr).toMatch(/^authorization server: GET \/\.well-known\/openid-configuration$/m);
-  expect(run.stderr).toMatch(/^tool server: POST \/mcp {2}tools\/call, Authorization: Bearer …$/m);
+  await expect.poll(() => run.stderr).toMatch(/^authorization server: GET \/\.well-known\/openid-configuration$/m);
+  await expect.poll(() => run.stderr).toMatch(/^tool server: POST \/mcp {2}tools\/call, Authorization: Bearer …$/m);
   run.process.kill("SIGTERM");
   expect(await run.ended).toBe(0);
 });

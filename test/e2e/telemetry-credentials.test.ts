@@ -6,7 +6,7 @@ import { startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
 import { type CollectedSpan, startCollector } from "./otlp-collector.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 const trace = "0af7651916cd43dd8448eb211c80319c";
 /** Moves the clock of a process an hour ahead on a signal, and prints that. */
 const leaping = `data:text/javascript,${encodeURIComponent(`

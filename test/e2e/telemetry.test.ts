@@ -15,7 +15,7 @@ import { type CollectedSpan, startCollector } from "./otlp-collector.test.helper
 const program = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
 const trace = "0af7651916cd43dd8448eb211c80319c";
 const parent = "b7ad6b7169203331";
-const patience = { timeout: 30_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 /** Says at the end how many modules of OpenTelemetry were loaded. */
 const countModules = `data:text/javascript,${encodeURIComponent(`
@@ -210,5 +210,5 @@ test("delays the shutdown by a few seconds at most if the collector never respon
   const stoppedAt = performance.now();
   gateway.process.kill("SIGTERM");
   expect(await gateway.ended).toBe(0);
-  expect(performance.now() - stoppedAt).toBeLessThan(20_000);
+  expect(performance.now() - stoppedAt).toBeLessThan(45_000);
 });

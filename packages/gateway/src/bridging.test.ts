@@ -40,7 +40,7 @@ const makeAsking: MakeServer = (era) => {
       for (let time = 1; time <= times; time += 1) {
         const response = await context.mcpReq.send(
           { method: "elicitation/create", params: { mode: "form", message: `Who? ${time}`, requestedSchema: form } },
-          { timeout: 20_000 },
+          { timeout: 60_000 },
         );
         names.push(response.action === "accept" ? String(response.content?.name) : response.action);
       }

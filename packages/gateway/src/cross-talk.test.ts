@@ -57,6 +57,8 @@ test("delivers every response, progress and question of many concurrent calls to
     new: { type: "http", url: await serveModern(makeMarking()) },
     child: { command: process.execPath, args: [everything, "stdio"] },
   });
+  // A call does not wait for long until its server has connected.
+  await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
   const seen: string[] = [];
   let progress = 0;
   // All questions are open at once, too.

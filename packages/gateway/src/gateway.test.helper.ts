@@ -45,7 +45,7 @@ export async function startTestGateway(entries: object, options: Partial<Gateway
 }
 
 /** How long a test waits for what must come, on a machine that is busy with other things. */
-export const patience = { timeout: 30_000, interval: 10 };
+export const patience = { timeout: 60_000, interval: 10 };
 
 export type Mode = "modern" | "legacy";
 

@@ -57,7 +57,7 @@ test.each(["1.1", "2"] as const)(
       const transport = createConnectTransport({ baseUrl: listener.url, httpVersion, useBinaryFormat });
       // In binary form the request takes no byte at all.
       const reply = createClient(Channelz, transport).getServers({});
-      await vi.waitFor(() => expect(listener.stats().connectionsAccepted).toBe(1));
+      await expect.poll(() => listener.stats().connectionsAccepted).toBe(1);
       await new Promise((resolve) => setImmediate(resolve));
       arrive(none);
       expect((await reply).end).toBe(true);
@@ -88,7 +88,7 @@ test("returns UNAVAILABLE if the services cannot be loaded, keeps the rest worki
   const reply = await rawGrpc(session, channelz);
   expect([reply.grpcStatus, reply.grpcMessage]).toEqual([14, expect.stringContaining("cannot be loaded")]);
   expect((await callByHttp1(url)).status).toBe(503);
-  await vi.waitFor(() => expect(warnings).toEqual([expect.stringContaining("no such file")]));
+  await expect.poll(() => warnings).toEqual([expect.stringContaining("no such file")]);
   expect(await (await fetch(`${url}/mcp`)).text()).toBe("hello");
   expect((await callByHttp1(url)).status).toBe(200);
   session.destroy();
@@ -105,12 +105,12 @@ test("closes while its services are being loaded, even if the caller has disconn
   const listener = await start({ services: () => services });
   const session = connect(listener.url).on("error", () => {});
   const cut = callByHttp1(listener.url).catch((error: Error) => error);
-  await vi.waitFor(() => expect(listener.stats()).toMatchObject({ connectionsOpen: 2, requestsOpen: 1 }));
+  await expect.poll(() => listener.stats()).toMatchObject({ connectionsOpen: 2, requestsOpen: 1 });
   session.destroy();
   await listener.close({ deadlineMs: 0 });
   arrive(none);
   expect(await cut).toBeInstanceOf(Error);
-  await vi.waitFor(() => expect(listener.stats()).toMatchObject({ connectionsOpen: 0, requestsOpen: 0 }));
+  await expect.poll(() => listener.stats()).toMatchObject({ connectionsOpen: 0, requestsOpen: 0 });
 });
 
 test("leaves nothing behind if an HTTP/2 peer disconnects while it waits for the services, and serves others", async () => {
@@ -120,9 +120,9 @@ test("leaves nothing behind if an HTTP/2 peer disconnects while it waits for the
   });
   const listener = await start({ services: () => services });
   const session = connect(listener.url).on("error", () => {});
-  await vi.waitFor(() => expect(listener.stats().connectionsOpen).toBe(1));
+  await expect.poll(() => listener.stats().connectionsOpen).toBe(1);
   session.destroy();
   arrive(none);
-  await vi.waitFor(() => expect(listener.stats().connectionsOpen).toBe(0));
+  await expect.poll(() => listener.stats().connectionsOpen).toBe(0);
   expect((await callByHttp1(listener.url)).status).toBe(200);
 });

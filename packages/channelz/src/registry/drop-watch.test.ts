@@ -10,7 +10,7 @@ async function collectUntil(condition: () => boolean): Promise<void> {
       await new Promise((resolve) => setImmediate(resolve));
       if (!condition()) throw new Error("The condition does not hold yet.");
     },
-    { timeout: 30_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
 }
 

@@ -25,7 +25,7 @@ import { z } from "zod";
 /** What no span may hold. */
 export const canary = "canary-of-the-arguments";
 
-export const patience = { timeout: 30_000, interval: 10 };
+export const patience = { timeout: 60_000, interval: 10 };
 
 /** A gateway that is followed by the real SDK, with a server behind it. */
 export interface FollowedGateway {

@@ -51,7 +51,7 @@ describe("openBrowser (CVE-2025-6514, CVE-2026-51997)", () => {
     ["http://[::1]:4000/", "http://[::1]:4000/"],
   ])("passes the URL as one argument, serialized again: %j", async (url, written) => {
     expect(await openBrowser(url, { env }, "linux")).toBe(true);
-    await expect.poll(() => existsSync(seen), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => existsSync(seen)).toBe(true);
     expect(readFileSync(seen, "utf8")).toBe(`${written}\n`);
   });
 

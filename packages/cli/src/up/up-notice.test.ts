@@ -82,7 +82,7 @@ test("does not show a server that works without a sign-in as one that lacks it",
   const gateway = await start({
     open: { type: "http", url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` },
   });
-  await expect.poll(() => gateway.servers()[0]?.state, { timeout: 20_000 }).toBe("READY");
+  await expect.poll(() => gateway.servers()[0]?.state).toBe("READY");
   expect(noticeOf(gateway)).toContain("none");
 });
 
@@ -96,14 +96,14 @@ test("names servers that are still connecting", async () => {
   const gateway = await start({
     slow: { type: "http", url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` },
   });
-  await expect.poll(() => gateway.servers()[0]?.state, { timeout: 20_000 }).toBe("CONNECTING");
+  await expect.poll(() => gateway.servers()[0]?.state).toBe("CONNECTING");
   expect(noticeOf(gateway)).toContain("Still connecting: slow.");
 });
 
 test("does not cut the table if standard output is not a terminal", async () => {
   const args = ["--database", `/srv/${"a-long-path/".repeat(12)}notes.db`];
   const gateway = await start({ [`a-server-with-${"a-long-".repeat(5)}name`]: { command: "/nowhere/at-all", args } });
-  await expect.poll(() => gateway.servers()[0]?.failure, { timeout: 20_000 }).toBeDefined();
+  await expect.poll(() => gateway.servers()[0]?.failure).toBeDefined();
   const notice = noticeOf(gateway);
   expect(notice).toContain(`a-server-with-${"a-long-".repeat(5)}name`);
   expect(notice).toContain(gateway.servers()[0]?.target);
@@ -127,9 +127,7 @@ test("shows a server that is not approved, lacks a variable or has an invalid en
       if (name === "strange") throw new ToolServerError("NOT_TRUSTED", { problem: "It is not approved.", advice: "" });
     },
   );
-  await expect
-    .poll(() => gateway.servers().every(({ failure }) => failure !== undefined), { timeout: 20_000 })
-    .toBe(true);
+  await expect.poll(() => gateway.servers().every(({ failure }) => failure !== undefined)).toBe(true);
   const notice = noticeOf(gateway);
   expect(notice).toMatch(/^strange +not approved +-/m);
   expect(notice).toMatch(/^unset +not set: SOME_TOKEN +-/m);

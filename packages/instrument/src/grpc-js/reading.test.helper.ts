@@ -3,7 +3,7 @@ import { expect, vi } from "vitest";
 
 /** Waits for something to hold; a busy machine may take its time. */
 export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(check, { timeout: 20_000, interval: 10 });
+  return vi.waitFor(check, { timeout: 60_000, interval: 10 });
 }
 
 /** What the registry says of one client and one server that talk to each other. */

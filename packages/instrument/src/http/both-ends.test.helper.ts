@@ -36,7 +36,7 @@ interface Ids {
 
 /** Waits for a condition, also on a machine that is busy with other things. */
 export function eventually<T>(condition: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(condition, { timeout: 15_000 });
+  return vi.waitFor(condition, { timeout: 60_000 });
 }
 
 /** Remembers the objects of one connection, so that they can still be read after they closed. */

@@ -192,7 +192,7 @@ describe("a client of a server that writes frames by hand", () => {
           "Stream reset, 39 more within a second: REFUSED_STREAM",
         ]);
       },
-      { timeout: 10_000 },
+      { timeout: 60_000 },
     );
   });
 

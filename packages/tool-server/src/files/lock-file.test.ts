@@ -15,7 +15,7 @@ import {
   silenceMs,
 } from "./lock-file.js";
 
-const patience = { interval: 1, timeout: 20_000 };
+const patience = { interval: 1, timeout: 60_000 };
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 

@@ -38,7 +38,7 @@ describe("a body", () => {
         before = socket.bytesRead;
         expect(before).toBe(earlier);
       };
-      await vi.waitFor(isStill, { timeout: 20_000, interval: 50 });
+      await vi.waitFor(isStill, { timeout: 60_000, interval: 50 });
       return before;
     };
     expect(await settle()).toBeLessThan(size / 8);

@@ -179,7 +179,7 @@ test("ends what a run left behind, and leaves no zombie", async () => {
   expect(stdoutOf(outcome)).toBe("done\n");
   await allGone(await wordsOf(join(path, "pids")));
   if (process.platform === "linux")
-    await vi.waitFor(() => expect(zombies()).toEqual([]), { timeout: 20_000, interval: 10 });
+    await vi.waitFor(() => expect(zombies()).toEqual([]), { timeout: 60_000, interval: 10 });
 });
 
 test("lets a daemon with a session of its own live, and does not wait for the pipes that it holds", async () => {
@@ -204,7 +204,7 @@ test.runIf(process.platform === "linux")("leaves no descriptor open after many r
   for (let round = 0; round < 5; round += 1) {
     await Promise.all(Array.from({ length: 8 }, () => run(script, { input: "in" })));
   }
-  await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before), { timeout: 20_000, interval: 10 });
+  await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before), { timeout: 60_000, interval: 10 });
 });
 
 test("removes secrets from the errors of a run", async () => {

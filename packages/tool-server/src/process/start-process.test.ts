@@ -8,7 +8,7 @@ import { createFakeClock } from "../fake-clock.test.helper.js";
 import { type RunningProcess, type StartOptions, startProcess } from "./start-process.js";
 import { allGone, createScriptFolder, isRunning, wordsOf } from "./temporary-scripts.test.helper.js";
 
-const eventually = { timeout: 20_000, interval: 10 };
+const eventually = { timeout: 60_000, interval: 10 };
 const env = { PATH: process.env.PATH ?? "" };
 
 async function start(command: string, options: Partial<StartOptions> = {}): Promise<RunningProcess> {

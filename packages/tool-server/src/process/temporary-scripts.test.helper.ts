@@ -35,7 +35,7 @@ export async function wordsOf(path: string, count = 1): Promise<string[]> {
       if (words.length < count) throw new Error(`${path} has ${words.length} of ${count} words`);
       return words;
     },
-    { timeout: 20_000, interval: 10 },
+    { timeout: 60_000, interval: 10 },
   );
 }
 
@@ -61,6 +61,6 @@ export async function allGone(pids: readonly (number | string)[]): Promise<void>
       const alive = pids.filter(isRunning);
       if (alive.length > 0) throw new Error(`still running: ${alive.join(", ")}`);
     },
-    { timeout: 20_000, interval: 10 },
+    { timeout: 60_000, interval: 10 },
   );
 }

@@ -59,7 +59,7 @@ test("shows a failing server with its error and the fix, and executes none of it
         page = await look();
         return page;
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
     .toContain("<code>wirescope why odd</code>");
   expect(page).toContain("0 of 1 tool server connected");

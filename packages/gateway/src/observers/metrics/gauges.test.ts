@@ -2,7 +2,7 @@ import { type ConnectionInfo, type CredentialEnding, channels } from "@wirescope
 import { expect, test, vi } from "vitest";
 import { countCredentialOperations } from "./gauges.js";
 
-const patience = { timeout: 30_000, interval: 10 };
+const patience = { timeout: 60_000, interval: 10 };
 const ended = channels["credential:ended"];
 
 const infoOf = (name: string): ConnectionInfo => ({

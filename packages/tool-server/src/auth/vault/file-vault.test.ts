@@ -99,7 +99,7 @@ test("a write or deletion waits for that of another process, and then uses its r
     });
     const changing = change();
     // One alarm for the end of its patience, one for its next look.
-    await vi.waitFor(() => expect(clock.waiting).toBe(2), { interval: 1, timeout: 20_000 });
+    await vi.waitFor(() => expect(clock.waiting).toBe(2), { interval: 1, timeout: 60_000 });
     await meanwhile();
     await other.release();
     clock.advance(1_000);

@@ -67,7 +67,7 @@ describe.skipIf(missing.length > 0)("with a real Secret Service", () => {
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), "wirescope-keyring-"));
     stop = await startSecretService(home);
-    await vi.waitFor(() => systemKeychain().read("ready"), { timeout: 20_000, interval: 20 });
+    await vi.waitFor(() => systemKeychain().read("ready"), { timeout: 60_000, interval: 20 });
   });
 
   afterAll(async () => {

@@ -57,9 +57,9 @@ export function describeVaultContract(
         seen = (await vault.get(keyOf()))?.revision;
       });
       const { revision } = await vault.put(keyOf(), { a: 1 });
-      await expect.poll(() => seen, { timeout: 20_000 }).toBe(revision);
+      await expect.poll(() => seen).toBe(revision);
       expect(await vault.deleteIf(keyOf(), revision)).toBe(true);
-      await expect.poll(() => seen, { timeout: 20_000 }).toBeUndefined();
+      await expect.poll(() => seen).toBeUndefined();
       stop();
     });
 

@@ -67,6 +67,6 @@ describe("lines of a child", () => {
     reader.push(Buffer.from("\n"));
     expect(length).toBe(64 * 250_000);
     // A copy of the whole at each piece would be two terabytes.
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 });

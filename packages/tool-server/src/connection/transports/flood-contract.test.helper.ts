@@ -88,7 +88,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
         expect(last).toBeGreaterThan(0);
         expect(same).toBeGreaterThan(20);
       },
-      { timeout: 20_000, interval: 25 },
+      { timeout: 60_000, interval: 25 },
     );
   };
 

@@ -43,7 +43,7 @@ export async function runServer(
     await ended;
   };
   onTestFinished(stop);
-  await vi.waitFor(() => reach(port), { timeout: 30_000, interval: 20 });
+  await vi.waitFor(() => reach(port), { timeout: 60_000, interval: 20 });
   return stop;
 }
 

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../../vault/temporary-folder.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.test.helper.js";
 
-const patience = { timeout: 20_000, interval: 20 };
+const patience = { timeout: 60_000, interval: 20 };
 
 /** Two processes of one vault, as the vault sees them. */
 async function openTwice(): Promise<readonly [Vault, Vault]> {
