@@ -9,7 +9,7 @@ import {
   startGateway,
   type UserFolder,
 } from "./command.test.helper.js";
-import { createLoginWorld } from "./login-world.test.helper.js";
+import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
 import { type RealServer, startEverything } from "./real-servers.test.helper.js";
 import { untilPrinted } from "./running-process.test.helper.js";
 
@@ -86,6 +86,21 @@ test("[TS-D-CLI-6] status shows the servers of the running gateway, and a server
   const { gateway, servers } = JSON.parse((await world.run(["status", "--json"])).stdout);
   expect(gateway).toBe(new URL(up.endpoint).origin);
   expect(servers.notes).toMatchObject({ works: false, failure: { code: "SIGN_IN_NEEDED" } });
+});
+
+test("[TS-D-CLI-6] status names one command for a server that requires one more scope, and it works", async () => {
+  const world = await createLoginWorld();
+  const login = (...more: string[]): Promise<Run> =>
+    world.run(["login", "notes", "--trust", ...more], { person: browsingPerson() });
+  await login();
+  world.tool.requireScope("notes:write");
+  const { stdout } = await world.run(["status", "--trust"]);
+  const [pasted = "", ...more] =
+    stdout.replaceAll(/\s+/g, " ").match(/wirescope login .*?--scope \S+|wirescope \w+/g) ?? [];
+  expect(pasted).toMatch(/^wirescope login notes --config \S+ --scope notes:write$/);
+  expect(more).toEqual([]);
+  await login("--scope", "notes:write");
+  expect((await world.run(["status", "--trust"])).code).toBe(0);
 });
 
 test("[TS-D-CLI-6] status --watch --json prints a line for each change until it is interrupted", async () => {

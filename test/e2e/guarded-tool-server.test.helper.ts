@@ -22,6 +22,8 @@ export interface GuardedToolServer {
   readonly seen: ReadonlySet<string>;
   /** How many requests it refused. */
   readonly refusals: number;
+  /** From now on, every request except for `write` needs this scope. */
+  requireScope(scope: string): void;
 }
 
 /** `read` needs the scope notes:read, and `write` notes:write. `prepare` adds to the server. */
@@ -60,7 +62,8 @@ export async function startGuardedToolServer(
       requiredScopes: [scope],
       resourceMetadataUrl: getOAuthProtectedResourceMetadataUrl(url),
     });
-  const [reading, writing] = [gateFor("notes:read"), gateFor("notes:write")];
+  let reading = gateFor("notes:read");
+  const writing = gateFor("notes:write");
 
   const listener = toNodeHandler({
     async fetch(request: Request) {
@@ -88,6 +91,9 @@ export async function startGuardedToolServer(
     seen,
     get refusals() {
       return refusals;
+    },
+    requireScope(scope) {
+      reading = gateFor(scope);
     },
   };
 }

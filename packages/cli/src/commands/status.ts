@@ -121,11 +121,8 @@ function linesOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerSta
   lines.push(...renderTable(columns(screen), servers, width));
   for (const { name, failure, ...rest } of servers) {
     if (failure === undefined || isWell({ name, failure, ...rest })) continue;
-    lines.push(
-      "",
-      ...wrap(printableText(`${name}: ${reasonOf(name, failure)}`), width, ""),
-      `  ${palette.strong(printableText(nextOf(name, failure.code)))}`,
-    );
+    lines.push("", ...wrap(printableText(`${name}: ${reasonOf(name, failure)}`), width, ""));
+    if (!namesScopes(failure)) lines.push(`  ${palette.strong(printableText(nextOf(name, failure.code)))}`);
   }
   return lines;
 }
@@ -134,8 +131,13 @@ function linesOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerSta
 function reasonOf(server: string, failure: NonNullable<ServerReport["failure"]>): string {
   if (!(failure instanceof Error) || failure.code !== "SIGN_IN_NEEDED") return failure.message;
   const { message, advice } = failure;
-  const isSame = advice.includes(`wirescope login ${shellWord(server)}`) && !advice.includes(" --scope ");
+  const isSame = advice.includes(`wirescope login ${shellWord(server)}`) && !namesScopes(failure);
   return isSame ? message.slice(0, -advice.length).trimEnd() : message;
+}
+
+/** Whether its advice is to sign in for more scopes, which no other command has. */
+function namesScopes(failure: NonNullable<ServerReport["failure"]>): boolean {
+  return failure instanceof Error && failure.code === "SIGN_IN_NEEDED" && failure.advice.includes(" --scope ");
 }
 
 /** The command that fixes it, or that says more. */
