@@ -5,6 +5,7 @@ import {
   CallToolResultSchema,
   CreateTaskResultSchema,
   ElicitRequestSchema,
+  ProgressNotificationSchema,
   TaskStatusNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -383,6 +384,42 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
       }, patience)
       .toBeGreaterThan(0);
     expect(heard[0]).toEqual({ who: "owner", taskId: created.task.taskId, status: "completed" });
+    expect(heard.some(({ who }) => who === "other")).toBe(false);
+  });
+
+  test("[TS-D-EXT-14] forwards progress of a task to the session that created it, also after the response", async () => {
+    const server = await serveRaw({
+      initialize: () =>
+        '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"raw","version":"1"}}',
+      "tools/list": () =>
+        '{"tools":[{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}',
+      "tools/call": () =>
+        '{"content":[],"task":{"taskId":"t1","status":"working","createdAt":"2026-11-16T12:00:00Z","lastUpdatedAt":"2026-11-16T12:00:00Z","ttl":60000}}',
+    });
+    const gateway = await startTestGateway({ raw: server.entry });
+    await offered(gateway, "raw__job");
+    const heard: { readonly who: string; readonly params: unknown }[] = [];
+    const listen =
+      (who: string) =>
+      (client: Awaited<ReturnType<typeof connectOld>>): void =>
+        client.setNotificationHandler(ProgressNotificationSchema, ({ params }) => void heard.push({ who, params }));
+    const owner = await connectOld(gateway, {}, listen("owner"));
+    await connectOld(gateway, {}, listen("other"));
+    await owner.listTools();
+    await owner.request(
+      { method: "tools/call", params: { name: "raw__job", task: {}, _meta: { progressToken: "mine" } } },
+      CreateTaskResultSchema,
+    );
+    const sent = server.seen.find(({ method }) => method === "tools/call")?.params?._meta;
+    const { progressToken } = sent as { readonly progressToken: number };
+    await expect
+      .poll(() => {
+        server.say(
+          `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${progressToken},"progress":3,"total":5}}`,
+        );
+        return heard;
+      }, patience)
+      .toContainEqual({ who: "owner", params: { progressToken: "mine", progress: 3, total: 5 } });
     expect(heard.some(({ who }) => who === "other")).toBe(false);
   });
 

@@ -17,6 +17,8 @@ export interface CallHost {
   readonly capabilities: RpcObject;
   /** The outlet of the request, or the one for everything else if that is closed. */
   reach(outlet: Outlet): Outlet | undefined;
+  /** Sends a notification on the stream for messages that relate to no request. Dropped if there is none. */
+  notify(method: string, params: RpcObject): void;
   /** Asks the client. Rejects as `ClientCall.ask` does. */
   ask(
     call: SessionCall,
@@ -72,6 +74,13 @@ export class SessionCall extends ClientCall {
     return this.#host.ask(this, method, params, signal).finally(() => {
       this.#asked -= 1;
     });
+  }
+
+  override taskProgress(): ((progress: RpcObject) => void) | undefined {
+    const { progressToken } = this;
+    if (progressToken === undefined) return undefined;
+    const host = this.#host;
+    return (progress) => host.notify("notifications/progress", { ...progress, progressToken });
   }
 
   protected override onSettled(outcome: CallOutcome): void {

@@ -233,6 +233,7 @@ export function createSession(init: SessionInit): Session {
     session,
     capabilities,
     reach,
+    notify,
     ask,
     settled(call, outcome) {
       usedAt = Date.now();

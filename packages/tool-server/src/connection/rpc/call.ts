@@ -78,6 +78,14 @@ export class Call extends Canceller {
   /** Progress of the server, without its token. */
   onProgress(_progress: RpcObject): void {}
 
+  /**
+   * Receives progress that arrives after the response, of a task that the call created. Must not keep the call in memory. Undefined if
+   * the caller expects none.
+   */
+  taskProgress(): ((progress: RpcObject) => void) | undefined {
+    return undefined;
+  }
+
   /** Sends the response. */
   protected onSettled(_outcome: CallOutcome): void {}
 }

@@ -26,6 +26,9 @@ interface MessageOriginId {
   readonly relatedRequestId?: RequestId | undefined;
 }
 
+/** How many tasks a server may report progress of. */
+const maxTasks = 1000;
+
 /** The call that a message of the server is about: undefined if that is not known, because all calls share one socket. */
 export type RelatedCall = Call | "ended" | undefined;
 
@@ -45,6 +48,8 @@ interface Pending {
 export class Peer<Transport extends MessageTransport> {
   readonly #transport: Transport;
   readonly #pending = new Map<RequestId, Pending>();
+  /** Progress of tasks, by the id of the request that created each of them. */
+  readonly #taskProgress = new Map<RequestId, (progress: RpcObject) => void>();
   /** The ids of requests of the SDK's client here, by the ids that it gave them. */
   readonly #clientIds = new Map<RequestId, number>();
   readonly #onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void;
@@ -124,7 +129,10 @@ export class Peer<Transport extends MessageTransport> {
   #receive(message: RpcMessage, relatedId: RequestId | undefined): void {
     if ("method" in message) {
       if (!("id" in message) && message.method === "notifications/progress") {
-        this.#pending.get(message.params?.progressToken as RequestId)?.onProgress(message);
+        const token = message.params?.progressToken as RequestId;
+        const request = this.#pending.get(token);
+        if (request !== undefined) request.onProgress(message);
+        else this.#taskProgress.get(token)?.(progressOf(message));
         return;
       }
       this.#onIncoming(message, this.#relatedCall(relatedId));
@@ -136,9 +144,19 @@ export class Peer<Transport extends MessageTransport> {
     if (found !== undefined && id != null) {
       this.#pending.delete(id);
       found.onResponse(message);
+      if (message.result?.task !== undefined) this.#keepProgress(id, found.call);
     }
     // A number belonged to a request that was cancelled. The client's subscriptions have strings.
     else if (typeof id !== "number") this.#passToClient(message);
+  }
+
+  /** A call that created a task has ended, but not its progress. */
+  #keepProgress(id: RequestId, call: Call | undefined): void {
+    const onProgress = call?.taskProgress();
+    if (onProgress === undefined) return;
+    this.#taskProgress.set(id, onProgress);
+    const [oldest] = this.#taskProgress.keys();
+    if (this.#taskProgress.size > maxTasks && oldest !== undefined) this.#taskProgress.delete(oldest);
   }
 
   #relatedCall(id: RequestId | undefined): RelatedCall {
@@ -224,13 +242,18 @@ class PendingRequest implements Pending {
     else this.#reject(new RpcError(error.code, error.message, { data: error.data }));
   }
 
-  onProgress({ params = {} }: RpcNotification): void {
-    const { progressToken: _, ...progress } = params;
-    this.call.onProgress(progress);
+  onProgress(notification: RpcNotification): void {
+    this.call.onProgress(progressOf(notification));
   }
 
   onEnd(error: Error): void {
     this.call.removeEventListener("abort", this.#onCancel);
     this.#reject(error);
   }
+}
+
+/** What a notification says, without its token. */
+function progressOf({ params = {} }: RpcNotification): RpcObject {
+  const { progressToken: _, ...progress } = params;
+  return progress;
 }
