@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createOAuthWorld } from "../../auth/oauth/oauth-world.test.helper.js";
 import { createMemoryVault } from "../../auth/vault/memory-vault.js";
@@ -41,6 +43,25 @@ describe("a helper", () => {
     expect(seen.attempt?.failure).toBeUndefined();
   });
 
+  test.each([
+    ["helper", (url: string) => entryOf(url), "script.sh"],
+    ["secret command", (url: string) => ({ type: "http", url, headers: { "X-Key": { command: ["./op"] } } }), "op"],
+  ])("runs no %s if the entry is no longer trusted", async (_, entry, script) => {
+    const server = await startToolServer();
+    const folder = await createScriptFolder();
+    await folder.sh(`touch ${folder.path}/ran; echo '{"X-Token": "x"}'`, script);
+    let asked = 0;
+    // Once before the walk, and again right before it runs.
+    const evaluateTrust = async () => {
+      asked += 1;
+      return asked >= 2 ? untrusted : trusted;
+    };
+    const seen = await walk(entry(server.url.href), { pluginRoot: folder.path, evaluateTrust });
+    expect(seen.trust?.state).toBe("changed");
+    expect(existsSync(join(folder.path, "ran"))).toBe(false);
+    expect(server.requests).toEqual([]);
+  });
+
   test("reports a helper that fails, and checks the host, but not the server", async () => {
     const server = await startToolServer();
     const folder = await createScriptFolder();
@@ -63,19 +84,6 @@ describe("a helper", () => {
     const { helper } = await walk(entryOf("http://localhost:1/"), { pluginRoot: folder.path });
     expect(helper).toMatchObject({ path: `${folder.path}/script.sh`, program: "helper", headers: [] });
     expect(helper?.failure).toBeDefined();
-  });
-
-  test("does not run a helper if the entry is no longer trusted", async () => {
-    const folder = await createScriptFolder();
-    await folder.sh("echo '{}'");
-    let asked = 0;
-    const evaluateTrust = async () => {
-      asked += 1;
-      return asked === 2 ? untrusted : trusted;
-    };
-    const seen = await walk(entryOf("http://localhost:1/"), { pluginRoot: folder.path, evaluateTrust });
-    expect(seen.trust?.state).toBe("changed");
-    expect(asked).toBe(2);
   });
 
   test("distinguishes a command for the secret of a header from a helper", async () => {
