@@ -132,8 +132,8 @@ export async function attemptOverNetwork(
   if (failure === undefined) return base;
   const last = exchanges.at(-1);
   const refused = exchanges.findLast(({ status }) => isRefusal(status));
-  const isLast = refused !== undefined && refused === last;
-  const isRefused = isRefusal(failure.details.status ?? 0) || refusalCodes.has(failure.code) || isLast;
+  const isRefused = refusalCodes.has(failure.code) || (refused !== undefined && refused === last);
+  // The stream of a session may be refused in another way meanwhile.
   const shown = isRefused ? (refused ?? last) : last;
   return {
     ...base,
@@ -150,7 +150,7 @@ function refusalEvidence(
   { clock, redact }: Walk,
   url: URL,
   credential: Credential,
-  { code, details }: ToolServerError,
+  { details }: ToolServerError,
   refused: RecordedExchange | undefined,
 ): RefusalEvidence | undefined {
   const collect = (refusal: Parameters<typeof collectRefusalEvidence>[0]["refusal"]): RefusalEvidence =>
@@ -160,6 +160,6 @@ function refusalEvidence(
     return collect({ status, sent, challenge: headers["www-authenticate"], date: headers.date });
   }
   if (details.refusal !== undefined) return details.refusal;
-  const status = details.status ?? (code === "FORBIDDEN" ? 403 : 401);
+  const status = details.status ?? 401;
   return isRefusal(status) ? collect({ status, sent: {} }) : undefined;
 }
