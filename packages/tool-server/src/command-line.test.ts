@@ -11,6 +11,8 @@ test("names the same servers and the same sign-ins in a command, each once, and 
   expect(commandLine("login", "notes", "--profile", "work")).toBe(
     "wirescope login notes --profile work --config team.json",
   );
+  // A server may have the name of the profile.
+  expect(commandLine("login", "work")).toBe("wirescope login work --config team.json --profile work");
   // It uses no tokens.
   expect(commandLine("trust", "notes")).toBe("wirescope trust notes --config team.json");
   expect(commandLine("up")).toBe("wirescope up");

@@ -37,7 +37,8 @@ export function commandLine(...words: readonly string[]): string {
   const isAboutServers = serverCommands.includes(command);
   const servers = isAboutServers && !words.includes("--config") ? serverOptions : [];
   // `trust` uses no tokens, so it takes no profile.
-  const isAboutSignIns = isAboutServers && command !== "trust" && !signInOptions.some((each) => words.includes(each));
+  const isNamed = signInOptions.some((each) => each.startsWith("--") && words.includes(each));
+  const isAboutSignIns = isAboutServers && command !== "trust" && !isNamed;
   return [program, ...[...words, ...servers, ...(isAboutSignIns ? signInOptions : [])].map(shellWord)].join(" ");
 }
 
