@@ -57,22 +57,10 @@ export function joinObservers(
   const following = observers.filter(({ forwarding }) => forwarding !== undefined);
   return {
     started(call) {
-      for (const started of starting) {
-        try {
-          started(call);
-        } catch (error) {
-          onDefect(error);
-        }
-      }
+      for (const started of starting) guarded(() => started(call));
     },
     ended(call, how) {
-      for (const ended of ending) {
-        try {
-          ended(call, how);
-        } catch (error) {
-          onDefect(error);
-        }
-      }
+      for (const ended of ending) guarded(() => ended(call, how));
     },
     within(call, work) {
       let run = work;

@@ -21,6 +21,10 @@ import {
 } from "./task-servers.test.helper.js";
 import { everything } from "./tool-servers.test.helper.js";
 
+/** The response to `initialize` of a legacy server with tasks. */
+const legacyTasks =
+  '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"raw","version":"1"}}';
+
 const reference = { type: "stdio", command: process.execPath, args: [everything] };
 
 /** A port that proxies to a server; while it is away, connections are closed. */
@@ -354,8 +358,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
     const state =
       '"status":"working","createdAt":"2026-11-16T12:00:00Z","lastUpdatedAt":"2026-11-16T12:00:00Z","ttl":60000';
     const server = await serveRaw({
-      initialize: () =>
-        '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"raw","version":"1"}}',
+      initialize: () => legacyTasks,
       "tools/list": () =>
         '{"tools":[{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}',
       "tools/call": () => `{"content":[],"task":{"taskId":"t1",${state}}}`,
@@ -389,8 +392,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
 
   test("[TS-D-EXT-14] forwards progress of a task to the session that created it, also after the response", async () => {
     const server = await serveRaw({
-      initialize: () =>
-        '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"raw","version":"1"}}',
+      initialize: () => legacyTasks,
       "tools/list": () =>
         '{"tools":[{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}',
       "tools/call": () =>
@@ -425,19 +427,17 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
 
   test("a modern client gets the state of a task in its own form while the legacy server reconnects", async () => {
     const times = '"createdAt":"2026-11-16T12:00:00Z","lastUpdatedAt":"2026-11-16T12:00:00Z","ttl":60000';
-    const description =
-      '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"raw","version":"1"}}';
     let sessions = 0;
     let hasForgotten = false;
     let reopen: (() => void) | undefined;
     const server = await serveRaw({
       initialize({ id }, response) {
         sessions += 1;
-        if (sessions === 1) return description;
+        if (sessions === 1) return legacyTasks;
         reopen = () =>
           response
             .writeHead(200, { "content-type": "application/json", "mcp-session-id": "again" })
-            .end(`{"jsonrpc":"2.0","id":${id},"result":${description}}`);
+            .end(`{"jsonrpc":"2.0","id":${id},"result":${legacyTasks}}`);
         return undefined;
       },
       "tools/list": () =>
@@ -466,8 +466,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
 
   test("a tool that must be a task is refused to a modern client without the extension", async () => {
     const server = await serveRaw({
-      initialize: () =>
-        '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"raw","version":"1"}}',
+      initialize: () => legacyTasks,
       "tools/list": () =>
         '{"tools":[{"name":"job","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}',
     });
