@@ -13,6 +13,7 @@ test("names the same servers and the same sign-ins in a command, each once, and 
   );
   // A server may have the name of the profile.
   expect(commandLine("login", "work")).toBe("wirescope login work --config team.json --profile work");
+  expect(commandLine("tools", "--help")).toBe("wirescope tools --help");
   // It uses no tokens.
   expect(commandLine("trust", "notes")).toBe("wirescope trust notes --config team.json");
   expect(commandLine("up")).toBe("wirescope up");

@@ -34,7 +34,7 @@ export function setServerOptions(servers: readonly string[], signIns: readonly s
 /** A command of ours for users to paste: `wirescope login files`. Words are quoted if a shell requires it. */
 export function commandLine(...words: readonly string[]): string {
   const [command = ""] = words;
-  const isAboutServers = serverCommands.includes(command);
+  const isAboutServers = serverCommands.includes(command) && !words.includes("--help");
   const servers = isAboutServers && !words.includes("--config") ? serverOptions : [];
   // `trust` uses no tokens, so it takes no profile.
   const isNamed = signInOptions.some((each) => each.startsWith("--") && words.includes(each));
