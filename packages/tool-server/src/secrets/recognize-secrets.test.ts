@@ -89,6 +89,7 @@ test.each([
   "...",
   "****",
   "TODO",
+  "placeholder",
   "api_key",
   "undefined",
 ])("recognizes %s as a placeholder", (value) => {

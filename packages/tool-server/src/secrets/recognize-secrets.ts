@@ -89,7 +89,7 @@ const placeholderForms = [
   "x{3,}",
   "\\.{3,}",
   "\\*{3,}",
-  "todo|placeholderPattern|dummy|token|api[-_]?key|secret|undefined|null",
+  "todo|placeholder|dummy|token|api[-_]?key|secret|undefined|null",
 ];
 
 const placeholderPattern = new RegExp(`^(?:${placeholderForms.join("|")})$`, "i");
