@@ -23,6 +23,7 @@ describe("a url with variables", () => {
     ["https://[::1]:80/", ["https", "", "[::1]", ":80", "/", "", ""]],
     ["https://a.example?q", ["https", "", "a.example", "", "", "q", ""]],
     ["https://a@b@c.example/", ["https", "a@b@", "c.example", "", "/", "", ""]],
+    ["https://a.example/#section", ["https", "", "a.example", "", "/", "", "#section"]],
   ])("[TS-D-URL-1] splits %s into its parts", (url, parts) => {
     const { scheme, user, host, port, path, query, fragment } = split(url) ?? {};
     expect([scheme, user, host, port, path, query, fragment]).toEqual(parts);
@@ -72,6 +73,7 @@ describe("a value", () => {
     ["https://${U}@a.example/", "me", "variables are not allowed in the user name"],
     ["${S}://a.example/", "ht+tps", "not a scheme"],
     ["https://${H}/", "https://b.example", "it starts with a scheme"],
+    ["https://${H}/", "b.example/https://a.example", 'it contains "/"'],
     ["https://${H}/", "a:0", "its port is not a number from 1 to 65535"],
     ["https://${H}/", "a:65536", "its port is not a number"],
     ["https://${H}:80/", "a:81", 'it contains ":"'],
@@ -91,6 +93,12 @@ describe("a value", () => {
     ["${O}/mcp", "https://me@a.example", "a user name, a password"],
     ["${O}:80/mcp", "https://a.example/p", "it contains a path"],
     ["${O}:80/mcp", "https://a.example:81", 'it contains ":"'],
+    // Otherwise, the rest of the host would become a part of the path.
+    ["${O}.a.example/mcp", "https://b.example/p", "it contains a path, but the url continues with the host or port"],
+    ["${O}.a.example/mcp", "https://b.example?", "it contains a path"],
+    ["${O}.a.example/mcp", "https://b.example:81", 'it contains ":"'],
+    ["${O}.a.example/mcp", "https://[::1]", 'it contains "["'],
+    ["${O}/mcp", "https://256.1.1.1", "not a URL after substitution"],
     ["${O}/mcp", "https://a.example:0", "its port is not a number"],
     ["${O}/mcp", "https:///p", "it has no host"],
     ["${O}/mcp", "https://a.example/a b", "the character U+0020, which is not allowed in a url path"],
@@ -111,12 +119,20 @@ describe("a value", () => {
     if (value.length > 6) expect(refused).not.toContain(value);
   });
 
+  test("[TS-D-URL-1] explains internationalized names only if a value contains one", () => {
+    const names = "but a host can contain only letters, digits, hyphens, underscores and dots";
+    expect(render("https://${H}/", "a~b")).toBe(`it contains "~", ${names}`);
+    expect(render("https://${H}/", "a\u007fb")).toMatch(/^it contains the character U\+007F, .* dots; write an/);
+  });
+
   test.each([
     ["https://${H}/", ["a..b"], "empty or too long"],
     ["https://${H}/", ["a".repeat(64)], "empty or too long"],
     ["https://${H}/", [`${"a.".repeat(126)}bc`], "empty or too long"],
     ["https://${H}/", ["2130706433"], "not written as four decimal numbers"],
     ["https://${A}${B}/", ["0x7f", ".1"], "not written as four decimal numbers"],
+    ["https://${H}//127.0.0.1/", ["2130706433"], "not written as four decimal numbers"],
+    ["${O}/mcp", ["https://2130706433//127.0.0.1"], "not written as four decimal numbers"],
     ["https://${A}${B}/", ["a:80", "80"], 'it contains ":"'],
     ["https://a.example:${A}${B}/", ["6553", "65"], "not a URL after substitution"],
     ["https://a.example/${A}${B}/x", [".", "."], "change the structure"],
@@ -132,6 +148,9 @@ describe("a value", () => {
     ["https://${H}/", [`${"a.".repeat(126)}b`], `https://${"a.".repeat(126)}b/`],
     ["https://${H}/", ["a.example."], "https://a.example./"],
     ["https://${H}/", ["127.0.0.1"], "https://127.0.0.1/"],
+    ["https://${H}/", ["127.0.0.1:80"], "https://127.0.0.1:80/"],
+    ["https://${H}?q", ["127.0.0.1"], "https://127.0.0.1?q"],
+    ["https://a.example/#${F}", [""], "https://a.example/#"],
     ["https://${H}/", ["1A.Example"], "https://1A.Example/"],
     ["https://${H}/", ["A1"], "https://A1/"],
     ["https://${H}/", ["[::1]:65535"], "https://[::1]:65535/"],
