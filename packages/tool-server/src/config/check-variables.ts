@@ -77,7 +77,7 @@ export function checkTemplate(
 }
 
 /** Whether HOST_PLUGIN_ROOT is available in a field. */
-export function allowsPluginRoot(field: string): boolean {
+function allowsPluginRoot(field: string): boolean {
   return isProgram(field) || isArgument(field) || field === "cwd" || field === "envFile";
 }
 
@@ -126,7 +126,7 @@ function isSecretParameter({ field, template: { parts } }: TemplateField, variab
     if (part.name === variable) {
       const start = field === "url" ? Math.max(before.lastIndexOf("?"), before.lastIndexOf("&")) : 0;
       const [name = "", value] = start < 0 ? [] : before.slice(start).split("=", 2);
-      if (value !== undefined && isSecretName(name.replace(/^[?&]|^-+/, ""))) return true;
+      if (value !== undefined && isSecretName(name)) return true;
     }
     before += "$";
   }
@@ -186,7 +186,7 @@ function checkAuthorization(field: TemplateField, name: string, value: string, r
       `The value of ${name} starts with a scheme, but the field already has one.`,
       `Set ${name} to the part after the scheme.`,
     );
-  } else if (scheme === "Basic" && field.template.text === `Basic \${${name}}` && !isBasic(value)) {
+  } else if (field.template.text === `Basic \${${name}}` && !isBasic(value)) {
     report(
       "basic-credentials",
       "warning",

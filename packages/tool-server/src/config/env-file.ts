@@ -86,10 +86,9 @@ export function parseEnvFile(source: string, file: string): EnvFile {
     }
     const open = start + head.length + 1;
     const close = closing(text, open, quote);
-    const after = close === -1 ? "" : text.slice(close + 1, endOfLine(close));
     // The lines after a missing quote are parsed as separate lines.
     if (close === -1) report(`The value of ${name} has no closing ${quote}.`, `End the value with ${quote}.`);
-    else if (!/^\s*(?:#.*)?$/.test(after))
+    else if (!/^\s*(?:#.*)?$/.test(text.slice(close + 1, endOfLine(close))))
       report(`Text follows the value of ${name}.`, "End the line after the value.");
     else {
       const value = text.slice(open, close);

@@ -4,7 +4,7 @@ import { type ErrorParts, ToolServerError } from "../errors.js";
 import { findSecretShapes } from "../secrets/recognize-secrets.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import { checkOrigin } from "./check-url-and-headers.js";
-import { allowsPluginRoot, checkTemplate, checkValue, isReserved, isSecretPosition } from "./check-variables.js";
+import { checkTemplate, checkValue, isReserved, isSecretPosition } from "./check-variables.js";
 import {
   type Entry,
   type NamedField,
@@ -328,11 +328,9 @@ function lookUp(
   { variables, pluginRoot, secrets }: SubstitutionContext,
   report: Report,
 ): string | undefined {
-  const { name, fallback, spelling, choices } = variable;
+  const { name, fallback, choices } = variable;
   // If it is not available in this field, checkTemplate reports that.
-  if (name === pluginRootVariable) {
-    return spelling !== undefined || allowsPluginRoot(field.field) ? pluginRoot : undefined;
-  }
+  if (name === pluginRootVariable) return pluginRoot;
   if (name === "workspaceFolderBasename") return basename(pluginRoot);
   if (isReserved(name)) return undefined;
   if (name === notSecretVariable && fallback !== undefined) return fallback;
