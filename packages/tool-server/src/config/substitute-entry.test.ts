@@ -65,6 +65,83 @@ describe("values", () => {
     expect(headersOf({ "X-A": "${A:-d}", "X-B": "${B:-}" }, { A: "" })).toEqual({ "X-A": "d", "X-B": "" });
   });
 
+  test("[TS-D-SUB-1] uses the value of a variable that is set instead of the default", () => {
+    expect(headersOf({ "X-A": "${A:-d}" }, { A: "a" })).toEqual({ "X-A": "a" });
+  });
+
+  test("always uses the default of NOT_SECRET, and reads it as a variable if it has none", () => {
+    expect(headersOf({ "X-A": "${NOT_SECRET:-d}" }, { NOT_SECRET: "a" })).toEqual({ "X-A": "d" });
+    expect(headersOf({ "X-A": "${NOT_SECRET}" }, { NOT_SECRET: "a" })).toEqual({ "X-A": "a" });
+  });
+
+  test.each<[string, Variables, string]>([
+    ["${userHome}/a", { HOME: "/home/me", USERPROFILE: "C:\\me", userHome: "/x" }, "/home/me/a"],
+    ["${userHome}/a", { USERPROFILE: "/users/me" }, "/users/me/a"],
+    ["${workspaceFolder}/a", { workspaceFolder: "/x" }, "/work/plugin/a"],
+    ["${workspaceFolderBasename}/a", { workspaceFolderBasename: "x" }, "plugin/a"],
+    ["${input:api-key}", { "input:api-key": "entered" }, "entered"],
+    // A variable takes precedence over a value that a person entered.
+    ["${input:api-key}", { "input:api-key": "entered", INPUT_API_KEY: "set" }, "set"],
+  ])("replaces %s with the variables %j by %s", (text, variables, expected) => {
+    const entry = entryOf(withEntry({ command: "x", args: [text] }));
+    const given = { variables, pluginRoot: "/work/plugin", secrets: createSecretRegistry() };
+    expect(resolveEntry(entry, given)).toMatchObject({ args: [expected] });
+  });
+
+  test("resolves the working directory and the environment file of a process below the plugin root", () => {
+    const entry = { command: "x", cwd: "${PART}/b", envFile: "${PART}/.env" };
+    expect(resolveEntry(entryOf(withEntry(entry)), context({ PART: "a" }))).toMatchObject({
+      cwd: "/plugin/a/b",
+      envFile: "/plugin/a/.env",
+    });
+    expect(resolveEntry(entryOf(withEntry({ command: "x" })), context())).toMatchObject({
+      cwd: "/plugin",
+      envFile: undefined,
+    });
+  });
+
+  test("leaves out an optional variable of a process unless it is set", () => {
+    const toml = '[mcp_servers.s]\ncommand = "x"\nenv_vars = ["ONE", "TWO"]\n[mcp_servers.s.env]\nA = "a"\n';
+    const [entry] = parseConfiguration(toml, { file: "config.toml" }).entries;
+    if (entry === undefined) throw new Error("no entry");
+    expect(resolveEntry(entry, context({ TWO: "2" }))).toMatchObject({ env: { A: "a", TWO: "2" } });
+    expect(resolveEntry(entry, context())).toMatchObject({ env: { A: "a" } });
+    expect(resolveEntry(entry, context())).not.toHaveProperty("env.ONE");
+  });
+
+  test("replaces the variables of secret commands, and keeps their other settings", () => {
+    const command = { command: ["op", "read", "${ITEM}"], prefix: "Bearer ", timeout: 500, ttl: 1000 };
+    const entry = networkEntry({ headers: { Authorization: command } });
+    expect(resolveEntry(entryOf(withEntry(entry)), context({ ITEM: "op://a" })).secretCommands).toEqual([
+      {
+        target: "header",
+        name: "Authorization",
+        field: "headers.Authorization",
+        command: ["op", "read", "op://a"],
+        prefix: "Bearer ",
+        timeoutMs: 500,
+        ttlMs: 1000,
+      },
+    ]);
+  });
+
+  test("[TS-D-OAUTH-7] replaces the variables of OAuth settings, and checks the values that they make", () => {
+    const entry = networkEntry({ oauth: { clientId: "${ID:-}", callbackHost: "${HOST:-}" } });
+    const oauthOf = (variables: Variables): unknown => resolveEntry(entryOf(withEntry(entry)), context(variables));
+    expect(oauthOf({ ID: "a-client", HOST: "localhost" })).toMatchObject({
+      oauth: { clientId: "a-client", callbackHost: "localhost" },
+    });
+    expect(oauthOf({})).toMatchObject({ oauth: { clientId: "", callbackHost: "" } });
+    expect(() => oauthOf({ ID: "a-client", HOST: "0.0.0.0" })).toThrow(
+      expect.objectContaining({
+        problem: "oauth.callbackHost must be 127.0.0.1 or localhost.",
+        advice: "Set the variable to another value.",
+      }),
+    );
+    // Literal values are checked when the configuration is parsed.
+    expect(codesOf(networkEntry({ oauth: { clientId: "a", callbackHost: "0.0.0.0" } }), {})).toEqual([]);
+  });
+
   test("[TS-D-SUB-2] combines several values in one string, with text around them", () => {
     expect(headersOf({ "X-A": "<${A}/${B}-${A}>" }, { A: "1", B: "2" })).toEqual({ "X-A": "<1/2-1>" });
   });
@@ -149,6 +226,42 @@ describe("unusable values", () => {
       expect(codesOf(entry, variables)).toEqual(["error variable-reserved"]);
       expect(codesOf({ command: "x", env: { KEY: `\${${name}}` } }, variables)).toEqual(["error variable-reserved"]);
     }
+  });
+
+  test("reports an input without a value, or with another one than its choices, and how to enter it", () => {
+    const inputs = [{ id: "region", type: "pickString", options: ["eu", "us"] }];
+    const server = { type: "http", url: "https://a.example/", headers: { "X-Region": "${input:region}" } };
+    const entry = entryOf(JSON.stringify({ inputs, servers: { s: server } }));
+    const problemsOf = (variables: Variables): string[] =>
+      substituteEntry(entry, context(variables)).findings.map(
+        ({ code, variable, message, fix }) => `${code} ${variable}: ${message} ${fix}`,
+      );
+    const how =
+      "Enter it at a terminal: wirescope inputs region. Or set INPUT_REGION in the environment, or in a file that you pass with --env-file.";
+    expect(problemsOf({ INPUT_REGION: "eu" })).toEqual([]);
+    expect(problemsOf({ INPUT_REGION: "fr" })).toEqual([
+      `input-value input:region: The value of input:region is not one of its choices. Use one of "eu", "us". ${how}`,
+    ]);
+    expect(problemsOf({})).toEqual([
+      `variable-unset input:region: input:region is not set, but headers.X-Region of server "s" needs it. ${how}`,
+    ]);
+  });
+
+  test("reports $NAME as an error, but as a warning in the format of another program", () => {
+    const server = { type: "http", url: "https://a.example/", headers: { "X-A": "$TOKEN" } };
+    expect(codesOf(server, {})).toEqual(["error variable-malformed"]);
+    const { entry, findings } = substituteEntry(entryOf(JSON.stringify({ servers: { s: server } })), context());
+    expect(findings.map(({ severity, code }) => `${severity} ${code}`)).toEqual(["warning variable-malformed"]);
+    expect(entry).toMatchObject({ headers: { "X-A": "$TOKEN" } });
+  });
+
+  test("[TS-SUB-2] makes no entry that uses HOST_PLUGIN_ROOT in another field", () => {
+    expect(codesOf(networkEntry({ headers: { "X-A": "${HOST_PLUGIN_ROOT}" } }), {})).toEqual([
+      "error variable-misplaced",
+    ]);
+    expect(codesOf(networkEntry({ url: "https://a.example/${HOST_PLUGIN_ROOT}" }), {})).toEqual([
+      "error variable-misplaced",
+    ]);
   });
 
   test("[TS-D-SUB-4] never sends a value with ${ in it", () => {
@@ -321,6 +434,7 @@ describe("a url", () => {
     for (const [url, variables] of [
       ["${API_URL}/mcp", { API_URL: "http://api.example.com" }],
       ["http://${API_HOST}/mcp", { API_HOST: "localhost.evil.example" }],
+      ["http://${API_HOST}/${PART}", { API_HOST: "localhost.evil.example", PART: "mcp" }],
       ["${SCHEME}://api.example.com/mcp", { SCHEME: "http" }],
     ] as const) {
       expect(resolved(url, variables, true), url).toBeUndefined();
@@ -331,6 +445,35 @@ describe("a url", () => {
     expect(codesOf({ type: "ws", url: "${API_URL}" }, { API_URL: "https://a.example.com" })).toEqual([
       "error url-scheme",
     ]);
+    // The note about http was reported when the configuration was parsed.
+    expect(codesOf({ type: "http", url: "${API_URL}" }, { API_URL: "http://localhost" })).toEqual([]);
+  });
+
+  test.each<[string, Variables, string]>([
+    [
+      "https://${T}/mcp",
+      { T: "a b" },
+      "The value of T is not valid in the host of the url: it contains the character U+0020, but a host can contain only letters, digits, hyphens, underscores and dots. Set T to only the host.",
+    ],
+    [
+      "https://${A}.${B}/mcp",
+      { A: "a", B: ".b" },
+      "The url is invalid: after substitution, a label of the host is empty or too long. Set A, B again.",
+    ],
+    [
+      "https://2130706433/mcp",
+      {},
+      "The url is invalid: after substitution, the host is an IP address that is not written as four decimal numbers. Set the url again.",
+    ],
+    ["a.example/mcp", {}, "The url is not an absolute URL. Write https://host/path, without spaces."],
+    [
+      "${A}://${B}/mcp",
+      { A: "http", B: "a.example" },
+      "The url uses http://, so anyone on the network path could read and change the traffic, including credentials. Set A, B so that the url starts with https://.",
+    ],
+  ])("explains what is wrong with the url %s and %j, and which variables to set", (url, variables, expected) => {
+    const { findings } = substituteEntry(entryOf(withEntry({ type: "http", url })), context(variables));
+    expect(findings.map(({ message, fix }) => `${message} ${fix}`)).toEqual([expected]);
   });
 
   test.each([
@@ -464,7 +607,18 @@ describe("the origin of a url", () => {
   test("[TS-D-URL-6] accepts a path that looks like a credential from a variable, but not such a host", () => {
     const value = "q7Zp2LxV9bTn4RkW8sYd3Hf6";
     expect(urlOf("${U}", { U: `https://api.example.com/${value}` })).toBe(`https://api.example.com/${value}`);
+    expect(urlOf("${U}", { U: `https://api.example.com?${value}` })).toBe(`https://api.example.com?${value}`);
     expect(urlOf("${U}", { U: `https://${value}.example.com/` })).toBeUndefined();
+  });
+
+  test("the origin of a url has the problem that is an error, not the warning before it", () => {
+    expect(originOf(networkEntry({ url: "https://${API_KEY}.example/" }), { API_KEY: "changeme" })).toEqual({
+      problem: expect.stringMatching(/^The value of API_KEY was not used in the host of the url, because it contains/),
+    });
+  });
+
+  test("the origin of a url that is not valid is not resolved", () => {
+    expect(originOf({ type: "http", url: "${H} /mcp" }, { H: "https://a.example" })).toBeUndefined();
   });
 });
 
@@ -491,6 +645,23 @@ describe("secrets", () => {
     expect(secrets.redact("token-value-1 workspace-1 p%40ssw0rd p@ssw0rd database-user password-2")).toBe(
       "[redacted] workspace-1 [redacted] [redacted] database-user [redacted]",
     );
+  });
+
+  test("[TS-D-SEC-2] registers the value of a variable, but not a default, which everyone can read in the file", () => {
+    const secrets = createSecretRegistry();
+    const entry = entryOf(
+      withEntry(networkEntry({ headers: { "X-API-Key": "${A:-the-default}", "X-Auth-Token": "${B:-other}" } })),
+    );
+    resolveEntry(entry, { variables: { B: "the-value-of-b" }, pluginRoot: "/", secrets });
+    expect(secrets.redact("the-default the-value-of-b")).toBe("the-default [redacted]");
+  });
+
+  test("[TS-D-SEC-2] registers a password with a percent sign that does not start an escape", () => {
+    const secrets = createSecretRegistry();
+    const entry = entryOf(withEntry({ command: "x", env: { DATABASE_URL: "${DATABASE_URL}" } }));
+    const variables = { DATABASE_URL: "postgres://me:100%zz-word@host/db" };
+    resolveEntry(entry, { variables, pluginRoot: "/", secrets });
+    expect(secrets.redact("the password 100%zz-word")).toBe("the password [redacted]");
   });
 
   test("registers Basic credentials as base64 and as the decoded password", () => {
@@ -529,9 +700,12 @@ test("lists the fields of each variable, and whether it is secret or has a defau
 test.each([
   "https://api.example.com${workspaceFolderBasename}/mcp",
   "https://${workspaceFolderBasename}.example.com/mcp",
+  "https://${workspaceFolder}.example.com/mcp",
 ])("[TS-D-TRUST-1] the name of a folder does not decide the host of %s", (url) => {
   const entry = entryOf(withEntry({ type: "http", url }));
-  expect(resolveOrigin(entry, {})).toEqual({ problem: expect.stringContaining("workspaceFolderBasename") });
+  expect(resolveOrigin(entry, {})).toEqual({
+    problem: expect.stringMatching(/^workspaceFolder(?:Basename)? cannot be in the host of the url\./),
+  });
   const { findings } = substituteEntry(entry, {
     variables: {},
     pluginRoot: "/home/user/.evil.example",

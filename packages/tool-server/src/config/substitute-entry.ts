@@ -293,7 +293,7 @@ function credentialsOf(entry: Entry, variables: Variables): SecretRegistry {
 /** Why a value looks like a credential; undefined if it does not. */
 function credentialIn(value: string, credentials: SecretRegistry): string | undefined {
   if (credentials.redact(value) !== value) return "contains a credential that the entry uses elsewhere";
-  const [shape] = findSecretShapes(value.replace(/^([a-z]+:\/\/[^/]*).*$/i, "$1"));
+  const [shape] = findSecretShapes(value.replace(/^([a-z]+:\/\/[^/?]*).*$/i, "$1"));
   return shape && `looks like ${shape.looksLike}`;
 }
 
