@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { ResolvedCommand } from "../../config/substitute-entry.js";
 import type { TrackOperation } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
 import { failureOf } from "../../failure-of.test.helper.js";
@@ -360,6 +361,41 @@ describe("a refusal", () => {
     });
   });
 
+  test("a status that is no refusal does not concern the credential, and runs nothing", async () => {
+    const world = await createWorld();
+    const credential = world.credential();
+    const sent = await credential.headers({});
+    expect(await credential.refused({ status: 500, sent, attempt: 1 })).toMatchObject({
+      action: "give-up",
+      reason: "HTTP 500 does not concern the credential.",
+    });
+    expect(await credential.headers()).toBe(sent);
+    expect(world.runs()).toBe(1);
+  });
+
+  test("a refusal of the headers of another credential is retried, even before the first run", async () => {
+    const world = await createWorld();
+    expect(await world.credential().refused({ status: 401, sent: {}, attempt: 1 })).toEqual({ action: "retry" });
+    expect(world.runs()).toBe(0);
+  });
+
+  test("[TS-D-HELPER-5] headers that the server accepted reset the back-off of refusals", async () => {
+    const world = await createWorld();
+    const credential = world.credential();
+    const pauseAfterRefusals = async (): Promise<number> => {
+      for (const attempt of [1, 2])
+        await credential.refused({ status: 401, sent: await credential.headers(), attempt });
+      return (credential.describe().helper?.pausedUntil ?? 0) - world.clock.now();
+    };
+    expect(await pauseAfterRefusals()).toBe(5000);
+    world.clock.advance(5000);
+    expect(await pauseAfterRefusals()).toBe(10_000);
+    // Renewed headers that nothing refused in between.
+    world.clock.advance(300_000);
+    await credential.headers();
+    expect(await pauseAfterRefusals()).toBe(5000);
+  });
+
   test("a refusal of headers that worked before runs the helper again without a pause", async () => {
     const world = await createWorld();
     const credential = world.credential();
@@ -445,6 +481,12 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
       message: expect.stringContaining("did not end within 10000 ms"),
     });
     expect(world.reports).toMatchObject([{ outcome: "timed-out", code: undefined, durationMs: 10_000 }]);
+    await rm(join(world.path, "pids"));
+    const sooner = failureFrom(world.credential({ timeLimitMs: 500 }));
+    const more = await wordsOf(join(world.path, "pids"), 2);
+    world.clock.advance(500);
+    await allGone(more);
+    expect((await sooner).message).toContain("did not end within 500 ms");
   });
 
   test("[TS-D-HELPER-1, TS-D-HELPER-6] a helper that writes too much, or no JSON, is reported", async () => {
@@ -479,6 +521,70 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
     await world.write({ Authorization: "Bearer fresh-token-2" });
     await credential.headers();
     expect(credential.describe().helper).toMatchObject({ failures: 0, pausedUntil: undefined, runs: 4 });
+  });
+});
+
+describe("[TS-D-SECRET-1] commands that give the values of headers", () => {
+  const command = (name: string, program: string, ttlMs?: number): ResolvedCommand => ({
+    target: "header",
+    name,
+    field: `headers.${name}`,
+    command: [program, "read"],
+    prefix: "",
+    timeoutMs: undefined,
+    ttlMs,
+  });
+
+  test("runs commands one after the other, and uses their headers for the shortest of their times", async () => {
+    const world = await createWorld();
+    const one = await world.sh("echo one >> order; echo key-of-one", "one.sh");
+    const two = await world.sh("echo two >> order; echo key-of-two", "two.sh");
+    const commands = [command("X-One", one, 60_000), command("X-Two", two), command("X-Three", two, 90_000)];
+    const credential = world.credential({ helper: undefined, commands, headers: [{ name: "x-one", value: "static" }] });
+    expect({ ...(await credential.headers()) }).toEqual({
+      "X-One": "key-of-one",
+      "X-Two": "key-of-two",
+      "X-Three": "key-of-two",
+    });
+    expect(await wordsOf(join(world.path, "order"))).toEqual(["one", "two", "two"]);
+    const expiresAt = world.clock.now() + 60_000;
+    expect(credential.describe()).toMatchObject({
+      kind: "helper",
+      summary: `command ${one}, ${two} (X-One, X-Two, X-Three)`,
+      helper: { path: one, runs: 1, expiresAt },
+    });
+    expect(world.reports).toMatchObject([{ path: two, program: "command", outcome: "exited", code: 0, expiresAt }]);
+    expect(await credential.refused({ status: 401, sent: {}, attempt: 2 })).toMatchObject({
+      reason: expect.stringContaining("rejected the command's headers again"),
+    });
+  });
+
+  test("uses the headers of commands for five minutes if no command states a time", async () => {
+    const world = await createWorld();
+    const program = await world.sh("echo the-key", "op.sh");
+    const credential = world.credential({ helper: undefined, commands: [command("X-Key", program)] });
+    await credential.headers();
+    expect(credential.describe().helper?.expiresAt).toBe(world.clock.now() + 300_000);
+  });
+
+  test("runs commands before the helper, whose headers take precedence", async () => {
+    const world = await createWorld();
+    const program = await world.sh("echo the-key", "op.sh");
+    const commands = [command("X-Key", program), command("authorization", program)];
+    const credential = world.credential({ commands });
+    expect({ ...(await credential.headers()) }).toEqual({ "X-Key": "the-key", Authorization: "Bearer fresh-token-1" });
+    expect(credential.describe().summary).toBe(`headers helper (${join(world.path, "helper.sh")})`);
+    expect(world.reports).toMatchObject([{ path: join(world.path, "helper.sh"), program: "helper" }]);
+  });
+
+  test("stops at the first command that fails, and reports it", async () => {
+    const world = await createWorld();
+    const fails = await world.sh("exit 3", "fails.sh");
+    const program = await world.sh("touch ran; echo the-key", "op.sh");
+    const error = await failureFrom(world.credential({ commands: [command("X-A", fails), command("X-B", program)] }));
+    expect(error.message).toContain(`The command ${fails} for headers.X-A of server "notes" exited with code 3`);
+    expect(world.reports).toMatchObject([{ path: fails, outcome: "exited", code: 3, error }]);
+    expect([existsSync(join(world.path, "ran")), world.runs()]).toEqual([false, 0]);
   });
 });
 

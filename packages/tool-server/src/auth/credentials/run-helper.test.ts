@@ -1,11 +1,11 @@
 import { chmod } from "node:fs/promises";
 import { dirname } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { systemClock } from "../../clock.js";
 import { prepareSandbox, sandboxAdvice } from "../../process/sandbox.js";
 import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
-import { type HelperRun, type HelperTask, runHelper } from "./run-helper.js";
+import { type HelperRun, type HelperTask, parseHelperOutput, runHelper } from "./run-helper.js";
 
 /** The result of a helper with this script. */
 async function run(script: string, more: Partial<HelperTask> = {}): Promise<HelperRun & { readonly path: string }> {
@@ -125,3 +125,78 @@ test.each(['"tomorrow"', '"2026-01-31T12:00:00"', "-1", "true", "1800000000000"]
     });
   },
 );
+
+describe("the output of a helper", () => {
+  const parse = (output: string) => parseHelperOutput(Buffer.from(output), "The helper");
+  const headersOf = (count: number): string =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, "s3cret"])));
+
+  test.each([
+    ["", "wrote nothing to standard output. It must write one JSON object."],
+    [" \r\n", "wrote nothing to standard output. It must write one JSON object."],
+    [
+      '{"A": "s3cret",}',
+      "wrote output that is not JSON, at line 1, column 15. It must write one JSON object and nothing",
+    ],
+    ['Token:\n{"A": "s3cret"}', "wrote output that is not JSON, at line 1, column 1."],
+    ['{"A": "s3cret",\n "A": "s3cret"}', "wrote output that has the same key twice, at line 2, column 2."],
+    ["[]", 'wrote an array, not an object. It must write {"Header-Name": "value"}.'],
+    ["null", "wrote null, not an object."],
+    ['"s3cret"', "wrote a string, not an object."],
+    ["{}", 'wrote an empty object. Let it write {"Header-Name": "value"}, or end with another code than 0'],
+    ['{"headers": {}}', "wrote an empty object."],
+    [headersOf(65), "wrote 65 headers. The maximum is 64."],
+    ['{"s3cret value": "A"}', "wrote an invalid header name: at line 1, column 2, it contains a character"],
+    [
+      '{"A": "1",\n"Host": "s3cret"}',
+      "wrote an invalid header name: at line 2, column 1, it is set by the connection itself.",
+    ],
+    [
+      '{"A": {"B": "s3cret"}}',
+      "wrote an object instead of a string, at line 1, column 7. Write the value of A in double",
+    ],
+    ['{"A": ["s3cret"]}', "wrote an array instead of a string, at line 1, column 7."],
+    ['{"A": null}', "wrote null instead of a string, at line 1, column 7."],
+    ['{"A": 1}', "wrote a number instead of a string, at line 1, column 7."],
+    ['{"headers": {"A": true}}', "wrote a boolean instead of a string, at line 1, column 19."],
+    ['{"A": "s3cret\\n"}', ": A cannot be sent, because its value contains a line break at position 7."],
+    ['{"A": "s3cret", "a": "s3cret"}', ": a and A are the same header"],
+  ])("[TS-D-HELPER-6] rejects %j with a reason and without its content", (output, reason) => {
+    try {
+      parse(output);
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toMatchObject({ code: "HELPER_OUTPUT_INVALID" });
+      expect(String(error)).toContain(`The helper${reason.startsWith(":") ? "" : " "}${reason}`);
+      expect(String(error)).not.toContain("s3cret");
+    }
+  });
+
+  test("[TS-D-HELPER-6] rejects output that is not UTF-8", () => {
+    const output = Buffer.concat([Buffer.from('{"A": "'), Buffer.from([0xe9]), Buffer.from('"}')]);
+    expect(() => parseHelperOutput(output, "The helper")).toThrow("The helper wrote output that is not UTF-8.");
+  });
+
+  test("[TS-HELPER-3] accepts 64 headers, and an envelope without an expiry", () => {
+    expect(Object.keys(parse(headersOf(64)).headers)).toHaveLength(64);
+    expect(parse('{"headers": {"A": "1"}}')).toEqual({ headers: { A: "1" }, expiresAt: undefined });
+  });
+
+  test.each([
+    ['"2027-01-15T08:00Z"', until],
+    ['"2027-01-15T08:00:00.5Z"', until + 500],
+    ["0.5", 500],
+    ["99999999999", 99_999_999_999_000],
+    ["0", undefined],
+    ["100000000000", undefined],
+    ['"2027-13-15T08:00:00Z"', undefined],
+    ['"at 2027-01-15T08:00:00Z"', undefined],
+    ['"2027-01-15T08:00:00Z or later"', undefined],
+    ["null", undefined],
+    ["[1800000000]", undefined],
+  ])("[TS-D-HELPER-8] reads the expiry %s as %s", (expiresAt, expected) => {
+    const output = `{"headers": {"A": "1"}, "expiresAt": ${expiresAt}}`;
+    if (expected === undefined) expect(() => parse(output)).toThrow("wrote an invalid expiresAt, at line 1, column 38");
+    else expect(parse(output).expiresAt).toBe(expected);
+  });
+});
