@@ -102,6 +102,36 @@ describe("a recording client", () => {
     expect(clock.waiting).toBe(0);
   });
 
+  test("keeps the body of a request that is cancelled after its response was discarded", async () => {
+    let refused: ServerResponse | undefined;
+    const cancelled = new AbortController();
+    const respond = (response: ServerResponse): void => {
+      refused = response.writeHead(401);
+      response.flushHeaders();
+    };
+    const { exchange, response, http } = await record(respond, { signal: cancelled.signal });
+    response.discard();
+    cancelled.abort();
+    refused?.end("The token expired.");
+    await http.settle();
+    expect(exchange.body()).toBe("The token expired.");
+  });
+
+  test("cancels a request before and after it is sent, and the body of one that is not discarded", async () => {
+    await expect(record(() => {}, { signal: AbortSignal.abort(new Error("Too late.")) })).rejects.toThrow("Too late.");
+    const cancelled = new AbortController();
+    const { signal } = cancelled;
+    const sending = record(() => cancelled.abort(new Error("No response.")), { signal });
+    await expect(sending).rejects.toThrow("No response.");
+    const reading = new AbortController();
+    const { response } = await record((response) => response.writeHead(500).write("partial"), {
+      signal: reading.signal,
+    });
+    const text = response.text(limitBytes);
+    reading.abort(new Error("No body."));
+    await expect(text).rejects.toThrow("No body.");
+  });
+
   test("settles if a body that is discarded is cut off", async () => {
     const { exchange, response, http } = await record((response) => {
       response.writeHead(500, { "content-length": "100" }).write("partial");

@@ -1,3 +1,4 @@
+import { Canceller } from "../../cancellation.js";
 import type { ResponseEvidence } from "../../causes/refusal-evidence.js";
 import type { Clock } from "../../clock.js";
 import type { HttpClient, HttpRequest, HttpResponse, ResponseHeaders } from "../../http/http-client.js";
@@ -39,7 +40,7 @@ export function createRecordingClient(
   const reading = new Set<Promise<void>>();
 
   /** The same response, which keeps the beginning of its body, even if nobody else reads it. */
-  const keepStart = (response: HttpResponse, keep: (chunk: Buffer) => void): HttpResponse => ({
+  const keepStart = (response: HttpResponse, keep: (chunk: Buffer) => void, onDiscard: () => void): HttpResponse => ({
     status: response.status,
     headers: response.headers,
     socketInfo: response.socketInfo,
@@ -54,6 +55,7 @@ export function createRecordingClient(
         return onChunk(chunk);
       }),
     discard() {
+      onDiscard();
       const read = readStart(response, clock, keep).finally(() => reading.delete(read));
       reading.add(read);
     },
@@ -62,7 +64,12 @@ export function createRecordingClient(
   return {
     exchanges,
     async send(request) {
-      const response = await http.send(request);
+      const { signal } = request;
+      const canceller = new Canceller();
+      const cancel = (): void => canceller.cancel(signal?.reason);
+      if (signal?.aborted) cancel();
+      signal?.addEventListener("abort", cancel);
+      const response = await http.send({ ...request, signal: canceller });
       const chunks: Buffer[] = [];
       let bytes = 0;
       const exchange: RecordedExchange = {
@@ -78,10 +85,12 @@ export function createRecordingClient(
       onExchange(exchange);
       const isGood = response.status >= 200 && response.status < 300;
       if (!exchange.isOwn || (isGood && protocolTypes.test(response.headers["content-type"] ?? ""))) return response;
-      return keepStart(response, (chunk) => {
+      const keep = (chunk: Buffer): void => {
         if (bytes < keptBytes) chunks.push(chunk);
         bytes += chunk.length;
-      });
+      };
+      // A request that was refused is cancelled at once, often before its body arrives.
+      return keepStart(response, keep, () => signal?.removeEventListener("abort", cancel));
     },
     openSocket: (url, options) => http.openSocket(url, options),
     close: () => http.close(),
