@@ -1,12 +1,16 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
+import { createOAuthWorld } from "../../auth/oauth/oauth-world.test.helper.js";
 import {
+  hold,
   initializeResult,
   type McpHandler,
   respondJson,
   resultOf,
 } from "../../connection/transports/streamable-http.test.helper.js";
+import { serveWebSockets } from "../../connection/transports/websocket.test.helper.js";
+import { channels, type TraceEvent } from "../../diagnostics.js";
 import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import type { AttemptEvidence } from "../evidence.js";
@@ -115,5 +119,75 @@ describe("a server that refuses the credential", () => {
     const entry = { type: "ws", url: `ws://localhost:${port}/`, headers };
     const { attempt } = await walkServer(explainOptionsOf(entry, { variables }));
     expect(attempt).toMatchObject({ response: undefined, refusal: { status } });
+  });
+
+  test.each([
+    [3000, 401],
+    [3003, 403],
+  ])(
+    "reports a WebSocket that the server closes with %i as a refusal of the headers of its upgrade",
+    async (closeCode, status) => {
+      const server = await serveWebSockets((socket) => socket.on("message", () => socket.close(closeCode, "No.")), {
+        handleProtocols: () => "mcp",
+      });
+      const { attempt } = await walkServer(explainOptionsOf({ type: "ws", url: server.url, headers }, { variables }));
+      expect(attempt).toMatchObject({ response: undefined, refusal: { status, headers: [{ name: "Authorization" }] } });
+    },
+  );
+
+  test("reports the refusal if the refused credential cannot be replaced", async () => {
+    const folder = await createScriptFolder();
+    await folder.sh(`[ -e ran ] && exit 1; touch ran; echo '{"Authorization": "Bearer a-token-of-mine"}'`);
+    const server = await startToolServer((_, response) => refuse(response));
+    const entry = { type: "http", url: server.url.href, headersHelper: "${HOST_PLUGIN_ROOT}/script.sh" };
+    const { attempt } = await walkServer(explainOptionsOf(entry, { pluginRoot: folder.path }));
+    expect(attempt).toMatchObject({
+      failure: { code: "HELPER_FAILED" },
+      response: { status: 401, excerpt: "No." },
+      refusal: { status: 401, challenge: { schemes: ["bearer"] }, skewMs: expect.any(Number) },
+    });
+    expect(attempt?.refusal?.headers).toMatchObject([{ name: "Authorization" }]);
+  });
+
+  test("reports the refused request, and not the stream of the session, which responds later", async () => {
+    let stream: ServerResponse | undefined;
+    let refused: ServerResponse | undefined;
+    const onTrace = (event: unknown): void => {
+      const { text } = event as TraceEvent;
+      if (text.includes("returned 403")) stream?.writeHead(405).end();
+      // The body of the refusal is read to its end before the responses are looked at.
+      if (text.includes("returned 405")) refused?.end("No.");
+    };
+    channels.trace.subscribe(onTrace);
+    onTestFinished(() => void channels.trace.unsubscribe(onTrace));
+    const { failure, response, refusal } = await attempt((request, response, index) => {
+      const isList = request.message.method === "tools/list";
+      if (request.method !== "GET" && !isList) {
+        serve({ capabilities: { tools: {} } })(request, response, index);
+        return;
+      }
+      if (isList) refused = response;
+      else stream = response;
+      hold(response);
+      if (stream !== undefined) refused?.writeHead(403).flushHeaders();
+    });
+    expect(failure).toMatchObject({ code: "FORBIDDEN" });
+    expect(response).toMatchObject({ method: "POST", status: 403, excerpt: "No." });
+    expect(refusal).toMatchObject({ status: 403 });
+  });
+
+  test("reports the response of the tool server, and not that of its authorization server", async () => {
+    const world = await createOAuthWorld();
+    await world.session({ server: "api", tenant: "[]" }).signIn(world.person);
+    world.authorization.endAllAccess();
+    world.authorization.forgetClients();
+    const oauth = { profile: "test", openVault: async () => ({ ...world.vault, dispose: async () => {} }) };
+    const entry = { type: "http", url: world.tool.url };
+    const { attempt } = await walkServer(explainOptionsOf(entry, { secrets: world.secrets, oauth }));
+    expect(attempt).toMatchObject({
+      failure: { code: "SIGN_IN_NEEDED" },
+      response: { path: "/mcp", status: 401 },
+      refusal: { status: 401 },
+    });
   });
 });

@@ -9,7 +9,7 @@ import { targetOf, tenantOf } from "../../connection/servers/entry-info.js";
 import { createEntryTransport } from "../../connection/servers/entry-transport.js";
 import { defaultLimits, type ToolTransport } from "../../connection/transports/transport.js";
 import type { ConnectionInfo, TransportInfo } from "../../connection-info.js";
-import type { ToolServerError } from "../../errors.js";
+import type { ToolServerError, ToolServerErrorCode } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
 import { type AttemptEvidence, failureEvidence, isEvidence, type ServerEvidence } from "../evidence.js";
 import { collectResponseEvidence, type RecordedExchange, type RecordingClient } from "./recording-client.js";
@@ -115,14 +115,13 @@ async function countTools(connection: Connection, signal: AbortSignal): Promise<
   return (await connection.listTools({ signal })).tools.length;
 }
 
+interface NetworkAttemptOptions extends AttemptOptions<RecordingClient> {
+  readonly resolved: Exclude<ResolvedEntry, { readonly type: "stdio" }>;
+}
+
 /** Connects over the network, and collects the last response and the last refusal. */
-export async function attemptOverNetwork(
-  walk: Walk,
-  options: AttemptOptions<RecordingClient> & {
-    readonly resolved: Exclude<ResolvedEntry, { readonly type: "stdio" }>;
-  },
-): Promise<AttemptEvidence> {
-  const { resolved, credential, http } = options;
+export async function attemptOverNetwork(walk: Walk, options: NetworkAttemptOptions): Promise<AttemptEvidence> {
+  const { credential, http } = options;
   let exchanges: readonly RecordedExchange[] = [];
   const { connected, failure } = await attempt(walk, options, async () => {
     await http.settle();
@@ -131,35 +130,38 @@ export async function attemptOverNetwork(
   const base = { credential: credential.kind, connected };
   if (failure === undefined) return base;
   const last = exchanges.at(-1);
-  const refused = exchanges.findLast(({ status }) => isRefusal(status));
-  const isRefused = refusalCodes.has(failure.code) || (refused !== undefined && refused === last);
-  // The stream of a session may be refused in another way meanwhile.
-  const shown = isRefused ? (refused ?? last) : last;
+  const refusal = await refusalEvidence(walk, options, failure, last);
+  // The stream of a session may respond 405 after a refused request.
+  const shown = refusal === undefined ? last : exchanges.findLast(({ status }) => isRefusal(status));
   return {
     ...base,
     failure: failureEvidence(failure, walk.redact),
     response: shown === undefined ? undefined : collectResponseEvidence(walk, shown),
-    refusal: isRefused ? refusalEvidence(walk, new URL(resolved.url), credential, failure, refused) : undefined,
+    refusal,
   };
 }
 
-const refusalCodes: ReadonlySet<string> = new Set(["UNAUTHORIZED", "FORBIDDEN", "SIGN_IN_NEEDED"]);
+/** The statuses that correspond to how a server closes a WebSocket. */
+const closedStatus: Partial<Record<ToolServerErrorCode, number>> = { UNAUTHORIZED: 401, FORBIDDEN: 403 };
 
-/** The evidence of the recorded refusal, otherwise that of the error, as over a WebSocket. */
-function refusalEvidence(
-  { clock, redact }: Walk,
-  url: URL,
-  credential: Credential,
-  { details }: ToolServerError,
-  refused: RecordedExchange | undefined,
-): RefusalEvidence | undefined {
-  const collect = (refusal: Parameters<typeof collectRefusalEvidence>[0]["refusal"]): RefusalEvidence =>
-    collectRefusalEvidence({ refusal, credential: credential.describe(), url, now: clock.now(), redact });
-  if (refused !== undefined) {
-    const { status, sent, headers } = refused;
-    return collect({ status, sent, challenge: headers["www-authenticate"], date: headers.date });
-  }
+/**
+ * The evidence of the error if a request was refused. Otherwise that of a WebSocket that the server closed because of its
+ * credential, or that of the last response: replacing a refused credential may fail too.
+ */
+async function refusalEvidence(
+  { clock, redact, signal }: Walk,
+  { resolved, credential }: NetworkAttemptOptions,
+  { code, details }: ToolServerError,
+  last: RecordedExchange | undefined,
+): Promise<RefusalEvidence | undefined> {
   if (details.refusal !== undefined) return details.refusal;
-  const status = details.status ?? 401;
-  return isRefusal(status) ? collect({ status, sent: {} }) : undefined;
+  const collect = (refusal: Parameters<typeof collectRefusalEvidence>[0]["refusal"]): RefusalEvidence => {
+    const url = new URL(resolved.url);
+    return collectRefusalEvidence({ refusal, credential: credential.describe(), url, now: clock.now(), redact });
+  };
+  const status = closedStatus[code];
+  if (status !== undefined) return collect({ status, sent: await credential.headers({ signal }) });
+  if (last === undefined || !isRefusal(last.status)) return undefined;
+  const { sent, headers } = last;
+  return collect({ status: last.status, sent, challenge: headers["www-authenticate"], date: headers.date });
 }
