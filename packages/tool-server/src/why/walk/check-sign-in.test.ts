@@ -16,6 +16,12 @@ const refusal = { status: 401 } as RefusalEvidence;
 const refused: AttemptEvidence = { credential: "oauth", failure, refusal };
 const connected: AttemptEvidence = { credential: "headers", connected: {} as never };
 
+/** A refusal that names where the metadata is, with the quirk resource-metadata-elsewhere. */
+function challengedAt({ tool }: OAuthWorld): RefusalEvidence {
+  const challenge = { schemes: ["bearer"], scopes: [], resourceMetadata: [`${tool.origin}/about/me.json`] };
+  return { ...refusal, challenge } as unknown as RefusalEvidence;
+}
+
 function walkTo(world: OAuthWorld, options: Partial<ExplainOptions> = {}) {
   const oauth = { profile: "test", openVault: async () => world.vault };
   return createTestWalk({ type: "http", url: world.tool.url }, { secrets: world.secrets, oauth, ...options });
@@ -125,6 +131,43 @@ describe("a sign-in", () => {
     expect(world.authorization.count("/authorize")).toBe(pages);
   });
 
+  test("tries the client of a stored sign-in if PKCE is assumed", async () => {
+    const world = await createOAuthWorld();
+    await world.session().signIn(world.person);
+    world.authorization.quirks.add("pkce-absent");
+    const pages = world.authorization.count("/authorize");
+    const { client, authorization } = await check(world, refused, {}, { assumePkce: true });
+    expect(authorization?.assumesPkce).toBe(true);
+    expect(client).toMatchObject({ kind: "registered", outcome: "accepted" });
+    expect(world.authorization.count("/authorize")).toBe(pages + 1);
+  });
+
+  test("does not try a configured client that nobody has signed in with", async () => {
+    const world = await createOAuthWorld();
+    const { client } = await check(world, refused, {}, { client: { clientId: "mine" } });
+    expect(client).toEqual({
+      kind: "configured",
+      outcome: "unclear",
+      redirectUri: undefined,
+      evidence: [expect.stringContaining("was not tried")],
+    });
+    expect(world.authorization.count("/authorize")).toBe(0);
+  });
+
+  test("reports metadata that is missing, and looks for no client", async () => {
+    const world = await createOAuthWorld(["metadata-absent"]);
+    const checked = await check(world, refused);
+    expect(checked).toMatchObject({ resource: { outcome: "found" }, authorization: { outcome: "absent" } });
+    expect(checked).not.toHaveProperty("client");
+  });
+
+  test("reads the metadata that the challenge names", async () => {
+    const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
+    expect(await check(world, refused)).toMatchObject({ resource: { outcome: "absent" } });
+    const checked = await check(world, { ...refused, refusal: challengedAt(world) });
+    expect(checked).toMatchObject({ resource: { outcome: "found" }, authorization: { outcome: "found" } });
+  });
+
   test("reports that the authorization server registers no client", async () => {
     const world = await createOAuthWorld(["registration-absent"]);
     const { client } = await check(world, refused);
@@ -193,7 +236,21 @@ describe("an offer of OAuth", () => {
     expect(world.authorization.requests).toEqual([]);
   });
 
-  test.each(["pkce-absent", "pkce-plain", "metadata-absent", "metadata-failing"] as const)(
+  test("finds an offer of OAuth where the challenge says", async () => {
+    const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
+    const attempt = { credential: "headers", refusal: challengedAt(world) } as const;
+    expect(await offerOf(world, withToken, attempt)).toMatchObject({ issuer: world.authorization.issuer });
+  });
+
+  test("looks for no offer of OAuth of a WebSocket", async () => {
+    const world = await createOAuthWorld();
+    const oauth = { profile: "test", openVault: async () => world.vault };
+    const walk = createTestWalk({ type: "ws", url: "ws://localhost:1/" }, { secrets: world.secrets, oauth });
+    expect(await checkOffer(walk, world.tool.url, world.http, withToken, connected)).toBeUndefined();
+    expect(world.authorization.requests).toEqual([]);
+  });
+
+  test.each(["pkce-absent", "pkce-plain", "metadata-absent", "metadata-failing", "metadata-of-another"] as const)(
     "reports no offer of OAuth if a sign-in could not succeed: %s",
     async (quirk) => {
       expect(await offerOf(await createOAuthWorld([quirk]))).toBeUndefined();

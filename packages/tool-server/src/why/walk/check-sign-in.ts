@@ -129,7 +129,7 @@ async function checkClient(context: OAuthContext, request: ClientOptions): Promi
     kind: client.kind,
     redirectUri: redirectUri === undefined ? undefined : peerText(context, redirectUri),
   };
-  if (redirectUri === undefined || server.authorizationEndpoint === undefined || !rules.usesPkce) {
+  if (redirectUri === undefined) {
     return { ...base, outcome: "unclear", evidence: [`A client exists (${client.kind}), and was not tried.`] };
   }
   try {

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createOAuthWorld } from "../../auth/oauth/oauth-world.test.helper.js";
 import { createMemoryVault } from "../../auth/vault/memory-vault.js";
+import { type Clock, systemClock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
-import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
+import { createScriptFolder, isRunning, wordsOf } from "../../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import type { TrustDecision } from "../../trust/evaluate-trust.js";
 import { explainOptionsOf, startToolServer, trusted } from "../explain.test.helper.js";
@@ -86,6 +87,43 @@ describe("a helper", () => {
     expect(helper?.failure).toBeDefined();
   });
 
+  // The helper ignores the first signal to end.
+  const ignoring = "trap '' TERM; while :; do sleep 1; done";
+  test.each([
+    ["helper", (url: string) => entryOf(url), "script.sh", ignoring],
+    [
+      "command",
+      (url: string) => ({ type: "http", url, headers: { "X-Key": { command: ["./op"] } } }),
+      "op",
+      "sleep 600",
+    ],
+  ])("waits for the end of a %s that still runs when the walk times out", async (program, entry, script, body) => {
+    const server = await startToolServer();
+    const folder = await createScriptFolder();
+    await folder.sh(`echo $$ > ${folder.path}/pid; ${body}`, script);
+    let timeOut = (): void => {};
+    const after: Clock["after"] = (delayMs, wake) => {
+      if (delayMs !== 5000) return systemClock.after(delayMs, wake);
+      timeOut = wake;
+      return () => {};
+    };
+    const clock = { now: systemClock.now, after };
+    const walking = walk(entry(server.url.href), { pluginRoot: folder.path, clock, totalMs: 5000, sandbox: false });
+    const [pid = ""] = await wordsOf(join(folder.path, "pid"));
+    timeOut();
+    const { helper } = await walking;
+    expect(isRunning(pid)).toBe(false);
+    expect(helper).toMatchObject({
+      path: expect.stringContaining(`/${script}`),
+      program,
+      outcome: undefined,
+      durationMs: 0,
+      headers: [],
+      failure: { code: "CALL_TIMEOUT", message: "The diagnosis took longer than 5 s and was stopped." },
+    });
+    expect(server.requests).toEqual([]);
+  });
+
   test("distinguishes a command for the secret of a header from a helper", async () => {
     const server = await startToolServer();
     const folder = await createScriptFolder();
@@ -132,6 +170,32 @@ describe("a stored sign-in", () => {
     });
     expect(oauth?.events[0]).toMatchObject({ text: "Earlier." });
     expect(disposals()).toBe(1);
+  });
+
+  test("renews a token only with the first request, and reports what OAuth does", async () => {
+    const world = await createOAuthWorld();
+    await world.session({ server: "api", tenant: "[]" }).signIn(world.person);
+    world.authorization.quirks.add("refresh-failing");
+    // The token expired.
+    const clock = { ...systemClock, now: () => Date.now() + 7_200_000 };
+    const openVault = async () => ({ ...world.vault, dispose: async () => {} });
+    const options = { secrets: world.secrets, clock, oauth: { profile: "test", openVault } };
+    const { network, attempt, oauth } = await walk({ type: "http", url: world.tool.url }, options);
+    expect(network?.connected).toBeDefined();
+    expect(attempt).toMatchObject({ credential: "oauth", failure: { code: expect.any(String) } });
+    expect(oauth?.events).toContainEqual(expect.objectContaining({ kind: "refresh-failed" }));
+  });
+
+  test("does not report the command of a client secret as a helper", async () => {
+    const world = await createOAuthWorld();
+    const folder = await createScriptFolder();
+    const client = { clientId: "mine", clientSecret: { command: ["./secret"] } };
+    const { helper, attempt } = await walk(
+      { type: "http", url: world.tool.url, oauth: client },
+      { pluginRoot: folder.path, oauth: { profile: "test", openVault: async () => vaultOf().vault } },
+    );
+    expect(helper).toBeUndefined();
+    expect(attempt).toMatchObject({ credential: "oauth", refusal: { status: 401 } });
   });
 
   test("reads no sign-in without OAuth, or for an entry with a token", async () => {

@@ -13,7 +13,6 @@ import {
   type OwnSecretCommand,
 } from "../../connection/servers/entry-oauth.js";
 import type { ConnectionInfo, OAuthDescription } from "../../connection-info.js";
-import { ToolServerError } from "../../errors.js";
 import type { HttpClient } from "../../http/http-client.js";
 import {
   type FailureEvidence,
@@ -29,14 +28,13 @@ type NetworkTarget = Exclude<ResolvedEntry, { readonly type: "stdio" }>;
 
 /** The credential of the requests. */
 export interface PreparedCredential {
-  /** Undefined if the headers cannot be made. */
+  /** Undefined if the helper failed. */
   readonly credential: Credential | undefined;
   readonly helper?: HelperEvidence | undefined;
   readonly signIn?: StoredSignIn | undefined;
-  readonly failure?: FailureEvidence | undefined;
 }
 
-/** Creates the credential of an entry: runs its helper, or opens the stored sign-in. */
+/** Creates the credential of an entry: runs its helper, or opens the stored sign-in. Only a failure of the helper is evidence. */
 export async function prepareCredential(
   walk: Walk,
   resolved: NetworkTarget,
@@ -83,9 +81,8 @@ export async function prepareCredential(
     };
   } catch (error) {
     await credential?.dispose();
-    if (!isEvidence(error)) throw error;
+    if (helperPath === undefined || !isEvidence(error)) throw error;
     const failure = failureEvidence(error, redact);
-    if (helperPath === undefined) return { credential: undefined, failure };
     return { credential: undefined, helper: { ...helperEvidence(walk, helperPath, run), failure } };
   }
 }
@@ -180,7 +177,6 @@ async function openSignIn(
   } catch (error) {
     // Not awaited: the vault may never open.
     void closeVault().catch(() => {});
-    if (!ToolServerError.is(error)) throw error;
     const vaultFailure = failureEvidence(error, redact);
     return {
       session: undefined,

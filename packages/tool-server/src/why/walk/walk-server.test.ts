@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createMemoryVault } from "../../auth/vault/memory-vault.js";
 import { initializeResult, respondJson, resultOf } from "../../connection/transports/streamable-http.test.helper.js";
 import { channels, type ToolServerChannelName, type ToolServerMessages } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
@@ -84,6 +85,17 @@ describe("an entry", () => {
     const places = [...findings, ...values].map(placeOf);
     expect(new Set(places).size).toBe(places.length);
     expect(values.map(placeOf)).toContainEqual(expect.stringContaining("X-API-Key"));
+  });
+
+  test.each([
+    ["https://api.example:99999/", [], ["url-invalid"], []],
+    ["https://api.example:99999/", ["X-Key"], ["url-invalid"], ["variable-unset"]],
+    ["https://${UNSET}.example/#part", [], ["url-fragment"], ["variable-unset"]],
+  ])("reports a finding of the entry and its values once: %s %j", async (url, unset, ofText, ofValues) => {
+    const headers = Object.fromEntries(unset.map((name) => [name, "${UNSET}"]));
+    const { findings, values } = await walk({ type: "http", url, headers }, untrustedOptions);
+    expect(findings.map(({ code }) => code)).toEqual(ofText);
+    expect(values.map(({ code }) => code)).toEqual(ofValues);
   });
 
   test("ignores the findings of another server, and throws for an unknown one", async () => {
@@ -189,6 +201,15 @@ describe("evidence", () => {
     const entry = { command: process.execPath, args: ["-e", script], envFile: "./own.env" };
     const seen = await walk(entry, { pluginRoot: folder.path });
     expect(seen.child?.stderr).toContain("OWN_NAME is from-file");
+  });
+
+  test("reports a stored sign-in even if the server is unreachable", async () => {
+    const openVault = async () => createMemoryVault();
+    const entry = { type: "http", url: "http://localhost:1/" };
+    const { network, attempt, oauth } = await walk(entry, { oauth: { profile: "test", openVault } });
+    expect(network?.failure).toMatchObject({ stage: "connection", code: "ECONNREFUSED" });
+    expect(attempt).toBeUndefined();
+    expect(oauth).toMatchObject({ before: { isSignedIn: false } });
   });
 
   test("reports invalid settings of TLS instead of a connection", async () => {

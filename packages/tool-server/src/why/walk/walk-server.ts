@@ -107,12 +107,12 @@ async function walkNetwork(
     });
     http = createRecordingClient(client, walk.clock, (exchange) => traceExchange(walk, current, exchange, describe()));
   } catch (error) {
+    if (!ToolServerError.is(error)) throw error;
     return { network: invalidSettings(walk, url, error) };
   }
   try {
     prepared = await prepareCredential(walk, resolved, http, info);
-    const { credential, helper, signIn, failure } = prepared;
-    if (failure !== undefined) return { network: invalidSettings(walk, url, failure) };
+    const { credential, helper, signIn } = prepared;
     onMore({ helper });
     const network = await checkNetwork(walk, url, http);
     onMore({ helper, network });
@@ -148,16 +148,14 @@ async function walkNetwork(
 }
 
 /** The evidence that no connection can be tried, because its settings are invalid. */
-function invalidSettings(walk: Walk, url: URL, error: unknown): NetworkEvidence {
-  const isFailure = ToolServerError.is(error) || (typeof error === "object" && error !== null && "code" in error);
-  if (!isFailure || !("message" in error)) throw error;
+function invalidSettings(walk: Walk, url: URL, { code, message }: ToolServerError): NetworkEvidence {
   return {
     host: hostOf(url.hostname),
     port: portOf(url),
     isSecure: url.protocol === "https:" || url.protocol === "wss:",
     authorities: walk.ca === undefined ? [] : ["--ca"],
     addresses: [],
-    failure: { stage: "settings", code: String(error.code), message: walk.redact(String(error.message)) },
+    failure: { stage: "settings", code, message: walk.redact(message) },
   };
 }
 
@@ -190,7 +188,7 @@ interface CheckedEntry {
   readonly seen: WalkEvidence;
   /** Undefined if the entry is invalid. */
   readonly entry: Entry | undefined;
-  /** Undefined if the entry or a variable has an error. */
+  /** Undefined if the entry is invalid, or a variable has an error. */
   readonly resolved: ResolvedEntry | undefined;
 }
 
@@ -203,10 +201,9 @@ function checkEntry(options: ExplainOptions): CheckedEntry {
   if (entry === undefined && findings.length === 0) throw unknownServer(server, configuration, redact);
   const substitution = entry === undefined ? undefined : substituteEntry(entry, options);
   const uses = entry === undefined ? [] : variableUses(entry);
-  const isBroken = findings.some(({ severity }) => severity === "error");
   return {
     entry,
-    resolved: isBroken ? undefined : substitution?.entry,
+    resolved: substitution?.entry,
     seen: {
       server: redact(server),
       type: entry?.type,
