@@ -1,9 +1,17 @@
+import type { ServerOptions } from "node:https";
+import type { Socket } from "node:net";
+import { createSecureContext, TLSSocket } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { testTransport } from "../../auth/oauth/oauth-world.test.helper.js";
 import { type ConnectingDetails, ToolServerError } from "../../errors.js";
 import { startConnectProxy } from "../../http/connect-proxy.test.helper.js";
 import { createHttpClient } from "../../http/create-http-client.js";
-import { certificate, serverTls, startHostileServer } from "../../http/hostile-http-server.test.helper.js";
+import {
+  certificate,
+  serverTls,
+  startHostileServer,
+  startRawServer,
+} from "../../http/hostile-http-server.test.helper.js";
 import { createSelfSigned } from "../../http/self-signed.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import type { NetworkEvidence } from "../evidence.js";
@@ -96,6 +104,32 @@ describe("the certificate that TLS rejects", () => {
       validTo: "2090-01-01T00:00:00Z",
     });
     expect(server.requests).toEqual([]);
+    await expect.poll(() => server.sockets.size).toBe(0);
+  });
+
+  test.each([
+    ["localhost", ["localhost", "localhost"]],
+    ["127.0.0.1", []],
+  ])("asks for the certificate of the host, as the connection does: %s", async (host, asked) => {
+    const names: string[] = [];
+    const own = createSelfSigned(2020, 2090);
+    const SNICallback: ServerOptions["SNICallback"] = (name, done) => {
+      names.push(name);
+      done(null, createSecureContext(own));
+    };
+    const server = await startHostileServer(() => {}, { tls: { ...own, SNICallback } });
+    const { certificate } = await check(`https://${host}:${server.port}/`);
+    expect(certificate).toMatchObject({ validTo: "2090-01-01T00:00:00Z" });
+    expect(names).toEqual(asked);
+  });
+
+  test("closes the connection with which it read the certificate", async () => {
+    const own = createSelfSigned(2020, 2090);
+    const secure = (socket: Socket) => new TLSSocket(socket, { isServer: true, ...own }).on("error", () => {});
+    const server = await startRawServer(secure);
+    const { certificate } = await check(`https://localhost:${server.port}/`);
+    expect(certificate).toBeDefined();
+    expect(server.connections).toBe(2);
     await expect.poll(() => server.sockets.size).toBe(0);
   });
 
