@@ -111,9 +111,7 @@ describe("a secret command", () => {
     const missing = await run("", { command: ["./gone"] });
     expect(missing.result).toMatchObject({
       code: "HELPER_NOT_RUNNABLE",
-      message: expect.stringMatching(
-        / was not found[^.]*\/gone[^.]*\. Install it, or write its full path into the command\.$/,
-      ),
+      message: `The command ./gone for env.TOKEN of server "notes" was not found (${missing.folder}/gone). Install it, or write its full path into the command.`,
     });
     const searched = await run("", { command: ["gone"] }, { environment: { PATH: "/no/such/folder" } });
     expect(searched.result).toMatchObject({

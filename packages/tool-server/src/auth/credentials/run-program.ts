@@ -68,7 +68,7 @@ export async function runProgram<T>(
   const env = scrubbedEnvironment(task.environment, task.scrubbed, {
     HOST_PLUGIN_ROOT: pluginRoot,
     HOST_SERVER_NAME: server,
-    ...(url === undefined ? {} : { HOST_SERVER_URL: url }),
+    HOST_SERVER_URL: url,
   });
   // The program may print its input. Short values are more often settings than secrets: AUTH=none.
   for (const [name, value] of Object.entries(env)) if (isSecretName(name) && value.length >= 8) secrets.add(value);
@@ -154,7 +154,7 @@ export function runSecretCommand(
     const value = text.replace(/\r?\n$/, "");
     // Each line by itself, because a part of an output with several lines may appear elsewhere.
     const lines = value.split(/\r?\n/, 16).filter((line) => line.length >= minLineLength);
-    for (const line of new Set([value, ...lines])) if (line.trim() !== "") tokens.add(line);
+    for (const line of new Set([value, ...lines])) tokens.add(line);
     const invalid = (defect: string): ToolServerError =>
       new ToolServerError("HELPER_OUTPUT_INVALID", { problem: `${subject} ${defect}.`, advice: outputAdvice });
     if (value.trim() === "") return invalid("wrote nothing to standard output");
