@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseTemplate } from "./template.js";
 import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
@@ -167,4 +168,62 @@ describe("a value", () => {
   ])("[TS-D-URL-1, TS-D-URL-2] renders the url %s with %j, or says why it cannot: %s", (url, values, expected) => {
     expect(render(url, ...values)).toContain(expected);
   });
+});
+
+test("[TS-D-URL-2] no value in the path, query or fragment changes the structure of the url", () => {
+  const urls = [
+    "https://a.example/${A}/x?${B}=${C}&d=1#${D}",
+    "https://h${H}.example:${P}/${A}/${B}/${C}",
+    "${O}/${A}?q=${B}${C}",
+  ];
+  const origin = ["https://b.example:8443/base/", "c", "8443"];
+  const structure = (text: string) => {
+    const { origin, username, password, pathname, search } = new URL(text);
+    return [origin, username, password, pathname.split("/").length, search.split(/[&=]/).length];
+  };
+  const unit = fc.constantFrom(
+    "a",
+    ".",
+    "/",
+    "\\",
+    "?",
+    "#",
+    "&",
+    "=",
+    "@",
+    ":",
+    "%",
+    "%2e",
+    "%2F",
+    " ",
+    "\t",
+    "\n",
+    "\0",
+    "é",
+    "\ud800",
+  );
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...urls),
+      fc.array(fc.string({ unit }), { minLength: 4, maxLength: 4 }),
+      (url, values) => {
+        const template = split(url)!;
+        const filled = (fill: (index: number) => string): string[] =>
+          template.regions.map((region, at) => {
+            if (!decidesOrigin(region)) return fill(at);
+            return origin[["origin", "host", "port"].indexOf(region)] ?? "";
+          });
+        const chosen = filled((at) => values[at % 4] ?? "");
+        if (chosen.some((value, at) => refuseInUrl(template, at, value) !== undefined)) return;
+        const rendered = renderUrl(template, chosen);
+        const plain = renderUrl(
+          template,
+          filled(() => "a"),
+        );
+        if ("url" in rendered && "url" in plain) expect(structure(rendered.url)).toEqual(structure(plain.url));
+        expect("url" in plain).toBe(true);
+      },
+    ),
+    { numRuns: 2000 },
+  );
 });
