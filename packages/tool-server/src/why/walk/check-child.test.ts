@@ -1,8 +1,8 @@
-import { access } from "node:fs/promises";
+import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { channels } from "../../diagnostics.js";
-import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
+import { createScriptFolder, isRunning } from "../../process/temporary-scripts.test.helper.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { explainOptionsOf, trusted } from "../explain.test.helper.js";
 import type { ExplainOptions } from "../explanation.js";
@@ -42,6 +42,38 @@ describe("a process", () => {
       withheld: [],
     });
     expect(attempt).toMatchObject({ connected: { name: "child", version: "1", tools: 1 }, failure: undefined });
+  });
+
+  test("ends a process that works", async () => {
+    const script = `console.error(process.pid); process.on("SIGTERM", () => {}); ${server}; setInterval(() => {}, 1000);`;
+    const { child, attempt } = await walk({ command: process.execPath, args: ["-e", script] }, { sandbox: false });
+    const [pid = ""] = child?.stderr ?? [];
+    expect(attempt?.connected).toBeDefined();
+    expect(pid).toMatch(/^\d+$/);
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  test("reports a process that ends with its exit, output and the variable that it misses", async () => {
+    const secrets = createSecretRegistry();
+    secrets.add("a-secret-of-mine");
+    const script = "console.log('Hello, a-secret-of-mine'); console.error('API_KEY is required'); process.exit(3)";
+    const { child, attempt } = await walk({ command: process.execPath, args: ["-e", script] }, { secrets });
+    expect(child).toMatchObject({
+      notStarted: undefined,
+      exit: { code: 3 },
+      stderr: ["API_KEY is required"],
+      stray: expect.stringContaining("Hello, [redacted]"),
+      missing: [{ variable: "API_KEY", isSetHere: false }],
+    });
+    expect(attempt).toMatchObject({ connected: undefined, failure: { code: "CHILD_EXITED" } });
+  });
+
+  test("reports a file that the system cannot start", async () => {
+    const folder = await createScriptFolder();
+    await writeFile(join(folder.path, "broken"), "#!/no/such/interpreter\n", { mode: 0o755 });
+    const { child, attempt } = await walk({ command: join(folder.path, "broken") });
+    expect(child).toMatchObject({ path: expect.stringContaining("broken"), notStarted: "not-started", stderr: [] });
+    expect(attempt).toMatchObject({ failure: { code: "CHILD_NOT_RUNNABLE" } });
   });
 
   test("reports a command that does not exist with the folders that were searched", async () => {

@@ -1,5 +1,5 @@
 import type { ServerOptions } from "node:https";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { createSecureContext, TLSSocket } from "node:tls";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { testTransport } from "../../auth/oauth/oauth-world.test.helper.js";
@@ -140,6 +140,25 @@ describe("the certificate that TLS rejects", () => {
     expect(failure?.stage).toBe("tls");
     expect(certificate).toBeUndefined();
     expect(proxy.targets).toHaveLength(1);
+  });
+
+  test("sends the credential of a proxy that requires TLS to it only over TLS", async () => {
+    const server = await startHostileServer(() => {}, { tls: createSelfSigned(2020, 2090) });
+    const proxy = await startConnectProxy({ isSecure: true, everythingTo: server.port });
+    let received = "";
+    const before = await startRawServer((socket) => {
+      const to = connect(proxy.port, "localhost").on("error", () => {});
+      socket.on("data", (chunk) => {
+        received += chunk.toString("latin1");
+      });
+      socket.pipe(to).pipe(socket);
+    });
+    const variables = { HTTPS_PROXY: `https://me:a-secret-of-mine@localhost:${before.port}` };
+    const { failure } = await check("https://api.test/", { ca, variables });
+    expect(failure?.stage).toBe("tls");
+    expect(proxy.authorizations).toEqual([expect.stringMatching(/^Basic /)]);
+    expect(before.connections).toBe(1);
+    expect(received).not.toContain("CONNECT");
   });
 
   test("reads no certificate if the server does not use TLS", async () => {
