@@ -19,7 +19,7 @@ test("gives a child what programs need to run, and the given variables, which ta
 });
 
 test("removes the named variables, our own, and exported functions from an environment", () => {
-  const env = { ...user, "BASH_FUNC_f%%": "() { echo; }" };
+  const env = { ...user, Wirescope_Token: "t", "BASH_FUNC_f%%": "() { echo; }" };
   expect(scrubbedEnvironment(env, ["GITHUB_TOKEN"], { NAME: "x" })).toEqual({
     PATH: "/bin",
     HOME: "/home/me",

@@ -89,9 +89,9 @@ export function scrubbedEnvironment(
 ): Record<string, string> {
   const hidden = new Set(scrubbed);
   const rest = Object.entries(user).filter(
-    // Inputs are named with a colon, and are no variables of an environment.
+    // Inputs are named with a colon, and are no variables of an environment. Windows ignores case in the names of variables.
     ([name, value]) =>
-      !name.startsWith("input:") && !hidden.has(name) && !name.startsWith("WIRESCOPE_") && !value?.startsWith("() {"),
+      !name.startsWith("input:") && !hidden.has(name) && !/^wirescope_/i.test(name) && !value?.startsWith("() {"),
   );
   return definedOf([...rest.map(withoutRelativeFolders), ...Object.entries(given)]);
 }
