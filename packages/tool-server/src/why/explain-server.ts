@@ -113,12 +113,13 @@ export function hasFailed(seen: WalkEvidence): boolean {
 }
 
 function unknown({ attempt, network, helper }: WalkEvidence): Cause {
-  const failure = attempt?.failure ?? helper?.failure ?? network?.failure;
+  const failure = attempt?.failure ?? helper?.failure;
+  const nextStep = "Run the command again with --debug to see what happens before the failure.";
   return {
     code: "unknown",
     weight: 0.1,
-    problem: failure?.message ?? "The diagnosis did not complete, and no error says why.",
+    problem: (failure ?? network?.failure)?.message ?? "The diagnosis did not complete, and no error says why.",
     evidence: [],
-    fix: { advice: "Run the command again with --debug to see what happens before the failure." },
+    fix: { advice: failure?.advice || nextStep },
   };
 }

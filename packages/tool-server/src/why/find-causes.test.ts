@@ -64,6 +64,16 @@ test("reports an unknown failure as it is", () => {
   });
 });
 
+test("repeats the advice of an unknown failure, if it has one", () => {
+  const failure = { code: "SIGN_IN_NEEDED", message: "It expired.", advice: "Run wirescope login --idp." } as const;
+  const adviceFor = (advice: string) => {
+    const [cause] = findCauses({ ...base, network, attempt: { credential: "oauth", failure: { ...failure, advice } } });
+    return cause?.fix.advice;
+  };
+  expect(adviceFor(failure.advice)).toBe(failure.advice);
+  expect(adviceFor("")).toContain("--debug");
+});
+
 test("[TS-D-WHY-1] lists several variables, entry errors and missing variables of a process separately", () => {
   const found = { ...base.positions.url, severity: "error", message: "", fix: "", path: [] };
   const unset = (variable: string) => ({ ...found, code: "variable-unset", variable });
