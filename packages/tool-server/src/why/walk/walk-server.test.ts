@@ -231,11 +231,11 @@ describe("evidence", () => {
 });
 
 describe("an entry without a type", () => {
-  /** A server of the older transport, HTTP with SSE, at `/old`. */
+  /** A server of the older transport, HTTP with SSE, at `/sse`. */
   const startOlder = async () => {
     const streams = new Set<{ write(text: string): unknown }>();
     return startHostileServer(({ method, url: path, body }, response) => {
-      if (method === "GET" && path === "/old") {
+      if (method === "GET" && path === "/sse") {
         response.writeHead(200, { "content-type": "text/event-stream" }).write("event: endpoint\ndata: /messages\n\n");
         streams.add(response);
         response.once("close", () => streams.delete(response));
@@ -251,7 +251,7 @@ describe("an entry without a type", () => {
 
   test("connects to an entry without a type with the older transport, as a connection does", async () => {
     const server = await startOlder();
-    const older = new URL("/old", server.url).href;
+    const older = new URL("/sse", server.url).href;
     expect(await walk({ url: older })).toMatchObject({
       attempt: { connected: { era: "legacy" } },
       alternative: undefined,
@@ -260,8 +260,11 @@ describe("an entry without a type", () => {
     const typed = await walk({ type: "http", url: older });
     expect(typed).toMatchObject({ attempt: { failure: { code: expect.any(String) } }, alternative: { type: "sse" } });
     // One at another url is not.
-    const elsewhere = await walk({ url: new URL("/api", server.url).href });
-    expect(elsewhere.attempt?.failure).toBeDefined();
+    const elsewhere = await walk({ url: new URL("/mcp", server.url).href });
+    expect(elsewhere).toMatchObject({
+      attempt: { failure: { code: typed.attempt?.failure?.code } },
+      alternative: { type: "sse", url: older },
+    });
   });
 });
 
@@ -291,6 +294,8 @@ describe("the trace", () => {
     expect(line).toContain(`POST ${server.url.origin}/mcp with `);
     expect(line).toContain("Authorization: Bearer [redacted]");
     expect(line).toContain("X-API-Key: [redacted]");
+    expect(line).toContain("X-Tenant-ID: acme");
+    expect(line).toContain("X-Region: [redacted]");
     expect(line).toContain(" returned 401; challenge: Bearer");
     expect(line).not.toMatch(/a-token|a-key|page=1/);
   });
