@@ -189,7 +189,10 @@ describe("evidence", () => {
     secrets.add("a-secret-of-mine");
     const entry = { command: process.execPath, envFile: "./a-secret-of-mine.env" };
     const seen = await walk(entry, { secrets, pluginRoot: folder.path });
-    expect(seen.attempt).toMatchObject({ credential: "none", failure: { code: "VARIABLE_UNUSABLE" } });
+    expect(seen.attempt).toMatchObject({
+      credential: "none",
+      failure: { code: "VARIABLE_UNUSABLE", advice: expect.stringMatching(/\S/) },
+    });
     expect(seen.attempt?.failure?.message).toContain("[redacted].env");
     expect(seen.child).toBeUndefined();
   });

@@ -65,8 +65,7 @@ export async function walkServer(
       // The approval was revoked or the files changed during the walk; or the walk timed out.
       if (error.code === "NOT_TRUSTED")
         return { ...seen, trust: { state: "changed", reason: walk.redact(error.message) } };
-      const failure = { code: error.code, message: walk.redact(error.message) };
-      return { ...known, attempt: { credential: "none", failure } };
+      return { ...known, attempt: { credential: "none", failure: failureEvidence(error, walk.redact) } };
     }
   } finally {
     cancelTimeout();
