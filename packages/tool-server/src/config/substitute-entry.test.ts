@@ -77,14 +77,14 @@ describe("values", () => {
   test.each<[string, Variables, string]>([
     ["${userHome}/a", { HOME: "/home/me", USERPROFILE: "C:\\me", userHome: "/x" }, "/home/me/a"],
     ["${userHome}/a", { USERPROFILE: "/users/me" }, "/users/me/a"],
-    ["${workspaceFolder}/a", { workspaceFolder: "/x" }, "/work/plugin/a"],
+    ["${workspaceFolder}/a", { workspaceFolder: "/x" }, "/projects/plugin/a"],
     ["${workspaceFolderBasename}/a", { workspaceFolderBasename: "x" }, "plugin/a"],
     ["${input:api-key}", { "input:api-key": "entered" }, "entered"],
     // A variable takes precedence over a value that a person entered.
     ["${input:api-key}", { "input:api-key": "entered", INPUT_API_KEY: "set" }, "set"],
   ])("replaces %s with the variables %j by %s", (text, variables, expected) => {
     const entry = entryOf(withEntry({ command: "x", args: [text] }));
-    const given = { variables, pluginRoot: "/work/plugin", secrets: createSecretRegistry() };
+    const given = { variables, pluginRoot: "/projects/plugin", secrets: createSecretRegistry() };
     expect(resolveEntry(entry, given)).toMatchObject({ args: [expected] });
   });
 

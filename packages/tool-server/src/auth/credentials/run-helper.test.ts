@@ -1,32 +1,16 @@
 import { chmod } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../clock.js";
 import { prepareSandbox, sandboxAdvice } from "../../process/sandbox.js";
 import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
-import { createSecretRegistry } from "../../secrets/redactor.js";
+import { programTask } from "./program-task.test.helper.js";
 import { type HelperRun, type HelperTask, parseHelperOutput, runHelper } from "./run-helper.js";
 
 /** The result of a helper with this script. */
 async function run(script: string, more: Partial<HelperTask> = {}): Promise<HelperRun & { readonly path: string }> {
   const folder = await createScriptFolder();
   const path = more.path ?? (await folder.sh(script));
-  const secrets = createSecretRegistry();
-  const task: HelperTask = {
-    server: "notes",
-    url: "https://notes.example/mcp",
-    path,
-    pluginRoot: folder.path,
-    environment: { PATH: process.env.PATH },
-    scrubbed: [],
-    sandbox: undefined,
-    secrets,
-    tokens: secrets,
-    timeLimitMs: 20_000,
-    maxOutputBytes: 65_536,
-    clock: systemClock,
-    ...more,
-  };
+  const task: HelperTask = { ...programTask(folder.path), url: "https://notes.example/mcp", path, ...more };
   return { ...(await runHelper(task, new AbortController().signal)), path };
 }
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../clock.js";
 import type { ResolvedCommand } from "../../config/substitute-entry.js";
 import { createScriptFolder } from "../../process/temporary-scripts.test.helper.js";
-import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
+import { programTask } from "./program-task.test.helper.js";
 import { type ProgramRun, type ProgramTask, runSecretCommand } from "./run-program.js";
 
 /** Runs a secret command with this script; a command without a path is searched in the folder of the script. */
@@ -10,10 +9,9 @@ async function run(
   script: string,
   more: Partial<ResolvedCommand> = {},
   task: Partial<ProgramTask> = {},
-): Promise<ProgramRun<string> & { readonly secrets: SecretRegistry; readonly folder: string }> {
+): Promise<ProgramRun<string> & { readonly secrets: ProgramTask["secrets"]; readonly folder: string }> {
   const folder = await createScriptFolder();
   await folder.sh(script, "op");
-  const secrets = createSecretRegistry();
   const command: ResolvedCommand = {
     target: "env",
     name: "TOKEN",
@@ -24,22 +22,9 @@ async function run(
     ttlMs: undefined,
     ...more,
   };
-  const all: ProgramTask = {
-    server: "notes",
-    url: undefined,
-    pluginRoot: folder.path,
-    environment: { PATH: process.env.PATH },
-    scrubbed: [],
-    sandbox: undefined,
-    secrets,
-    tokens: secrets,
-    timeLimitMs: 20_000,
-    maxOutputBytes: 65_536,
-    clock: systemClock,
-    ...task,
-  };
+  const all: ProgramTask = { ...programTask(folder.path), ...task };
   const result = await runSecretCommand(all, command, new AbortController().signal);
-  return { ...result, secrets, folder: folder.path };
+  return { ...result, secrets: all.secrets, folder: folder.path };
 }
 
 describe("a secret command", () => {
