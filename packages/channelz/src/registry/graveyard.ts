@@ -8,11 +8,6 @@ export class Graveyard<T> {
     this.#capacity = capacity;
   }
 
-  /** How many rest here. */
-  get size(): number {
-    return this.#places.length;
-  }
-
   /** Adds an object and returns the one that must be removed: the oldest, or the object itself if the limit is 0. */
   bury(item: T): T | undefined {
     if (this.#capacity === 0) return item;

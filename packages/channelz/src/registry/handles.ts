@@ -1,6 +1,6 @@
 import { ChannelzError } from "../errors.js";
 import { type ConnectivityState, checkState, isExpectedTransition } from "./connectivity.js";
-import { linkRecords, unlinkRecords } from "./links.js";
+import { linkChannel, linkSocket, unlinkRecords } from "./links.js";
 import {
   ChannelRecord,
   callsFailed,
@@ -119,7 +119,7 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
     checkState(state);
     const { record } = this;
     const from = record.state;
-    if (from === state || record.lifecycle !== "live") return;
+    if (from === state) return;
     if (from === "SHUTDOWN") {
       this.store.log(record, "warning", `SHUTDOWN -> ${state} ignored, because SHUTDOWN is final`);
       return;
@@ -286,8 +286,8 @@ function checkChild(child: unknown): void {
   );
 }
 
-/** Links a child, and logs it with the parent. */
+/** Links a child, and logs it with the parent unless it is a socket. */
 export function adopt(store: Store, parent: ChannelRecord, child: ChannelRecord | SocketRecord, verb: string): void {
-  if (!linkRecords(parent, child) || !(child instanceof ChannelRecord)) return;
-  store.logChild(parent, "info", verb, child);
+  if (!(child instanceof ChannelRecord)) linkSocket(parent, child);
+  else if (linkChannel(parent, child)) store.logChild(parent, "info", verb, child);
 }

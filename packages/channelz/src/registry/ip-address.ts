@@ -29,9 +29,9 @@ function parseIpv6(text: string): Uint8Array {
 }
 
 function groups(text: string): number[] {
-  if (text === "") return [];
   return text.split(":").flatMap((group) => {
     if (group.includes(".")) return [...parseIpv4(group)];
+    // An empty string, beside "::", becomes NaN and so two bytes of 0: "::" always replaces at least those.
     const value = Number.parseInt(group, 16);
     return [value >>> 8, value & 0xff];
   });

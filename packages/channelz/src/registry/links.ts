@@ -2,42 +2,11 @@ import { ChannelzError } from "../errors.js";
 import { OrderedTable } from "./ordered-table.js";
 import { ChannelRecord, nameRecord, type SocketRecord } from "./records.js";
 
-/**
- * Puts a channel, subchannel or socket under a channel or subchannel, or throws:
- * a parent has channels and subchannels, or sockets, never both; the graph has no cycles; a socket has one owner, while a
- * channel or subchannel may have several parents. False if it was linked already.
- */
-export function linkRecords(parent: ChannelRecord, child: ChannelRecord | SocketRecord): boolean {
-  for (const record of [parent, child]) {
-    if (record.lifecycle !== "live") {
-      throw new ChannelzError(
-        "LINK_REFUSED",
-        `Cannot put ${nameRecord(child)} under ${nameRecord(parent)}: ${nameRecord(record)} is closed. Link objects before they close.`,
-      );
-    }
-  }
-  return child instanceof ChannelRecord ? linkChannel(parent, child) : linkSocket(parent, child);
-}
+// A parent has channels and subchannels, or sockets, never both, and the graph has no cycles: a link that would break that throws.
 
-/** Takes a child from under a parent; false if it was not there. */
-export function unlinkRecords(parent: ChannelRecord, child: ChannelRecord | SocketRecord): boolean {
-  if (child instanceof ChannelRecord) {
-    if (childTable(parent, child.kind)?.delete(child.id) !== true) return false;
-    child.parents.splice(child.parents.indexOf(parent), 1);
-    return true;
-  }
-  if (parent.sockets?.delete(child.id) !== true) return false;
-  child.owner = undefined;
-  return true;
-}
-
-/** The channels and subchannels directly below. */
-export function* childChannels(parent: ChannelRecord): IterableIterator<ChannelRecord> {
-  if (parent.channels !== undefined) yield* parent.channels;
-  if (parent.subchannels !== undefined) yield* parent.subchannels;
-}
-
-function linkChannel(parent: ChannelRecord, child: ChannelRecord): boolean {
+/** Puts a channel or subchannel under a parent; it may have several. False if it was linked already. */
+export function linkChannel(parent: ChannelRecord, child: ChannelRecord): boolean {
+  checkLive(parent, child);
   if (parent.sockets !== undefined && parent.sockets.size > 0) {
     throw mixedChildren(parent, child, "sockets", "channels or subchannels");
   }
@@ -59,11 +28,13 @@ function linkChannel(parent: ChannelRecord, child: ChannelRecord): boolean {
   return true;
 }
 
-function linkSocket(parent: ChannelRecord, child: SocketRecord): boolean {
+/** Puts a socket under a parent, its only owner. */
+export function linkSocket(parent: ChannelRecord, child: SocketRecord): void {
+  checkLive(parent, child);
   if ((parent.channels?.size ?? 0) > 0 || (parent.subchannels?.size ?? 0) > 0) {
     throw mixedChildren(parent, child, "channels or subchannels", "sockets");
   }
-  if (child.owner === parent) return false;
+  if (child.owner === parent) return;
   if (child.owner) {
     throw new ChannelzError(
       "LINK_REFUSED",
@@ -74,7 +45,34 @@ function linkSocket(parent: ChannelRecord, child: SocketRecord): boolean {
   parent.sockets ??= new OrderedTable<SocketRecord>();
   parent.sockets.add(child);
   child.owner = parent;
+}
+
+/** Takes a child from under a parent; false if it was not there. */
+export function unlinkRecords(parent: ChannelRecord, child: ChannelRecord | SocketRecord): boolean {
+  if (child instanceof ChannelRecord) {
+    if (childTable(parent, child.kind)?.delete(child.id) !== true) return false;
+    child.parents.splice(child.parents.indexOf(parent), 1);
+    return true;
+  }
+  if (parent.sockets?.delete(child.id) !== true) return false;
+  child.owner = undefined;
   return true;
+}
+
+/** The channels and subchannels directly below. */
+export function* childChannels(parent: ChannelRecord): IterableIterator<ChannelRecord> {
+  if (parent.channels !== undefined) yield* parent.channels;
+  if (parent.subchannels !== undefined) yield* parent.subchannels;
+}
+
+function checkLive(parent: ChannelRecord, child: ChannelRecord | SocketRecord): void {
+  for (const record of [parent, child]) {
+    if (record.lifecycle === "live") continue;
+    throw new ChannelzError(
+      "LINK_REFUSED",
+      `Cannot put ${nameRecord(child)} under ${nameRecord(parent)}: ${nameRecord(record)} is closed. Link objects before they close.`,
+    );
+  }
 }
 
 function childTable(parent: ChannelRecord, kind: "channel" | "subchannel"): OrderedTable<ChannelRecord> | undefined {

@@ -211,7 +211,7 @@ export class Store {
   /** Takes a record out of the index, and its row back. What a handle counts from now on goes nowhere. */
   #erase(record: AnyRecord, slab: CounterSlab): void {
     this.all.delete(record.id);
-    if (record.at !== 0) slab.release(record);
+    slab.release(record);
     record.cells = sink.cells;
     record.at = sink.at;
   }
