@@ -55,6 +55,35 @@ test("accepts the release of a row that was never claimed", () => {
   const row = freshRow();
   slab.release(row);
   expect(row.at).toBe(0);
+  expect(new Set(CounterSlab.none), "what all objects without a row share").toEqual(new Set([0]));
+});
+
+test("claims free rows of any chunk before it adds a chunk", () => {
+  const slab = new CounterSlab(4);
+  const rows = Array.from({ length: 4 * 511 }, freshRow);
+  for (const row of rows) slab.claim(row);
+  const chunks = [...new Set(rows.map(({ cells }) => cells))];
+  expect(chunks).toHaveLength(4);
+  const released = chunks.flatMap((chunk) => rows.filter(({ cells }) => cells === chunk).slice(0, 2));
+  // In turns, so that the other chunks are open when each is.
+  for (const parity of [0, 1]) for (const row of released.filter((_, i) => i % 2 === parity)) slab.release(row);
+  for (const row of released) slab.claim(row);
+  expect(new Set(rows.map(({ cells }) => cells))).toEqual(new Set(chunks));
+  for (const chunk of chunks) {
+    const places = rows.filter(({ cells }) => cells === chunk).map(({ at }) => at);
+    expect(new Set(places).size).toBe(511);
+    expect(places).not.toContain(0);
+  }
+});
+
+test("keeps one empty chunk for an object that comes and goes", () => {
+  const slab = new CounterSlab(4);
+  const row = freshRow();
+  slab.claim(row);
+  const { cells } = row;
+  slab.release(row);
+  slab.claim(row);
+  expect(row.cells).toBe(cells);
 });
 
 test("stores a claimed row in its cells, without a boxed number in its owner", () => {

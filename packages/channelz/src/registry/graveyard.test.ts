@@ -100,6 +100,28 @@ describe("closed objects", () => {
     expect((await registry.getSocket(listen.id)).socket?.ref?.socketId).toBe(BigInt(listen.id));
   });
 
+  test("closes an object of each kind at the end of a using block", () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    for (const one of [registry.addChannel(), registry.addSubchannel(), registry.addSocket({ server }), server]) {
+      {
+        using handle = one;
+        expect(handle.isClosed).toBe(false);
+      }
+      expect(one.isClosed, one.kind).toBe(true);
+    }
+    expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, servers: 0, sockets: 0, closed: 4 });
+  });
+
+  test("does not hold the listen sockets of a server that are closed", () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    const [first, second] = [registry.addListenSocket({ server }), registry.addListenSocket({ server })];
+    second.close();
+    const third = registry.addListenSocket({ server });
+    expect(server.listenSockets.map(({ id }) => id)).toEqual([first.id, third.id]);
+  });
+
   test("ignores a second close", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();

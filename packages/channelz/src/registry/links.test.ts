@@ -81,7 +81,7 @@ describe("links", () => {
     const cycle = failure(() => bottom.link(top));
     expect(cycle.code).toBe("LINK_CYCLE");
     expect(cycle.message).toContain(`channel ${top.id} (top)`);
-    expect(cycle.message).toContain(`channel ${bottom.id} (bottom)`);
+    expect(cycle.message).toContain(`channel ${bottom.id} (bottom) is already below it`);
     expect(failure(() => top.link(top)).message).toContain("its own child");
   });
 
@@ -128,6 +128,24 @@ describe("links", () => {
     second.link(socket);
     expect(await childIds(registry, first)).toEqual([]);
     expect(await childIds(registry, second)).toEqual([socket.id]);
+  });
+
+  test("logs to a parent which channels and subchannels were unlinked, and not which sockets", async () => {
+    const registry = createRegistry();
+    const parent = registry.addChannel();
+    for (const child of [registry.addSubchannel({ parent }), registry.addChannel({ parent })]) {
+      parent.unlink(child);
+      const { trace } = (await registry.getChannel(parent.id)).channel!.data!;
+      expect(trace?.events.at(-1)).toMatchObject({
+        description: `Unlinked ${child.kind} ${child.id}`,
+        severity: 1,
+        childRef: { case: `${child.kind}Ref`, value: { [`${child.kind}Id`]: BigInt(child.id) } },
+      });
+    }
+    const eventsLogged = async () => (await registry.getChannel(parent.id)).channel?.data?.trace?.numEventsLogged;
+    const before = await eventsLogged();
+    parent.unlink(registry.addSocket({ parent }));
+    expect(await eventsLogged()).toBe(before);
   });
 
   test("[CZ-CHANNEL-2] refuses to link a socket to a parent that has only nested channels", async () => {

@@ -43,6 +43,12 @@ describe("ids", () => {
     expect(ids[0]).toBe(1);
   });
 
+  test("says of each handle what kind of object it is", () => {
+    const server = registry.addServer();
+    const handles = [registry.addChannel(), registry.addSubchannel(), server, registry.addSocket({ server })];
+    expect(handles.map(({ kind }) => kind)).toEqual(["channel", "subchannel", "server", "socket"]);
+  });
+
   test("[CZ-REF-3] includes the name of an object in its ref if it has one", async () => {
     const named = registry.addChannel({ name: "orders" });
     const plain = registry.addChannel();
@@ -97,6 +103,21 @@ describe("channels", () => {
     expect([data?.callsStarted, data?.callsSucceeded, data?.callsFailed]).toEqual([5n, 2n, 1n]);
     expect(timestampMs(data!.lastCallStartedTimestamp!)).toBe(1_700_000_005_000);
   });
+
+  test.each(["callStarted", "callSucceeded", "callFailed"] as const)(
+    "[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] counts %s first of all for one channel only",
+    async (count) => {
+      const [channel, other] = [registry.addChannel(), registry.addChannel()];
+      channel[count]();
+      const read = async (id: number): Promise<unknown[]> => {
+        const { data } = (await registry.getChannel(id)).channel!;
+        return [data?.callsStarted, data?.callsSucceeded, data?.callsFailed];
+      };
+      const expected = ["callStarted", "callSucceeded", "callFailed"].map((one) => (one === count ? 1n : 0n));
+      expect(await read(channel.id)).toEqual(expected);
+      expect(await read(other.id)).toEqual([0n, 0n, 0n]);
+    },
+  );
 
   test("[CZ-STATE-1] [CZ-D-STATE-1] starts a channel in the given state, and changes it from UNKNOWN to any other without a warning", async () => {
     const channel = registry.addChannel({ state: "UNKNOWN" });
@@ -188,6 +209,24 @@ describe("sockets", () => {
     });
   });
 
+  test.each([
+    ["localStreamStarted", "streamsStarted"],
+    ["remoteStreamStarted", "streamsStarted"],
+    ["streamSucceeded", "streamsSucceeded"],
+    ["streamFailed", "streamsFailed"],
+    ["messageSent", "messagesSent"],
+    ["messageReceived", "messagesReceived"],
+    ["keepAliveSent", "keepAlivesSent"],
+  ] as const)(
+    "[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-7] [CZ-SOCKET-8] [CZ-SOCKET-9] counts %s first of all for one socket only, as %s",
+    async (count, field) => {
+      const [socket, other] = [registry.addSocket(), registry.addSocket()];
+      socket[count]();
+      expect((await registry.getSocket(socket.id)).socket?.data?.[field]).toBe(1n);
+      expect((await registry.getSocket(other.id)).socket?.data?.[field]).toBe(0n);
+    },
+  );
+
   test("keeps the remote name of a socket if nothing else is known about it", async () => {
     const { id } = registry.addSocket({ remoteName: "orders.example" });
     expect((await registry.getSocket(id)).socket?.remoteName).toBe("orders.example");
@@ -198,6 +237,11 @@ describe("sockets", () => {
       throw new Error("asked");
     };
     const { id } = registry.addSocket({ describe });
+    expect((await registry.getSocket(id)).socket?.data?.option).toEqual([]);
+  });
+
+  test("reports no options for a socket with a subject and without a describer", async () => {
+    const { id } = registry.addSocket({ subject: {} });
     expect((await registry.getSocket(id)).socket?.data?.option).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChannelzError } from "../errors.js";
 import { type ChannelTrace, type ChannelTraceEvent, Channelz } from "../gen/rpc/channelz/v1/channelz_pb.js";
-import type { ConnectivityState } from "./connectivity.js";
+import { type ConnectivityState, isExpectedTransition } from "./connectivity.js";
 import type { ChannelHandle, SubchannelHandle } from "./handles.js";
 import { createRegistry, type Registry } from "./registry.js";
 
@@ -260,7 +260,7 @@ describe("states", () => {
     const registry = createRegistry();
     for (const kind of ["channel", "subchannel"] as const) {
       for (const from of all) {
-        for (const to of all) {
+        for (const to of [...all, "UNKNOWN"] as const) {
           const node = kind === "channel" ? registry.addChannel() : registry.addSubchannel();
           // UNKNOWN leads anywhere without a warning.
           node.setState("UNKNOWN");
@@ -290,6 +290,11 @@ describe("states", () => {
         }
       }
     }
+  });
+
+  test("[CZ-D-STATE-2] [CZ-D-STATE-3] does not expect a subchannel to leave SHUTDOWN for IDLE", () => {
+    expect(isExpectedTransition("TRANSIENT_FAILURE", "IDLE", true)).toBe(true);
+    expect(isExpectedTransition("SHUTDOWN", "IDLE", true)).toBe(false);
   });
 
   test("[CZ-D-STATE-3] [CZ-D-GRAVE-1] sets the state to SHUTDOWN at close, and keeps it", async () => {
