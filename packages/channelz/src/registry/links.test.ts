@@ -83,6 +83,10 @@ describe("links", () => {
     expect(cycle.message).toContain(`channel ${top.id} (top)`);
     expect(cycle.message).toContain(`channel ${bottom.id} (bottom) is already below it`);
     expect(failure(() => top.link(top)).message).toContain("its own child");
+    for (const parent of [registry.addChannel(), registry.addSubchannel()]) {
+      const nested = registry.addChannel({ parent });
+      expect(failure(() => nested.link(parent)).code, `a ${parent.kind} with only channels`).toBe("LINK_CYCLE");
+    }
   });
 
   test("[CZ-CHANNEL-5] links a channel or subchannel to several parents, and shows it once under each", async () => {

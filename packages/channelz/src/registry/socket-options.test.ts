@@ -1,4 +1,4 @@
-import { fromBinary } from "@bufbuild/protobuf";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import {
   SocketOptionLingerSchema,
@@ -12,8 +12,9 @@ describe("socket options", () => {
     "[CZ-OPT-3] encodes a timeout of %d ms as the schema defines it",
     (ms) => {
       const { value, additional } = timeoutOption("SO_RCVTIMEO", ms);
-      const { duration } = fromBinary(SocketOptionTimeoutSchema, additional!.value);
-      expect(Number(duration!.seconds) * 1000 + duration!.nanos / 1e6).toBe(ms);
+      const read = fromBinary(SocketOptionTimeoutSchema, additional!.value);
+      expect(Number(read.duration!.seconds) * 1000 + read.duration!.nanos / 1e6).toBe(ms);
+      expect(toBinary(SocketOptionTimeoutSchema, read)).toEqual(additional!.value);
       expect(value).toBe(`${ms} ms`);
     },
   );
