@@ -1,15 +1,19 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
+import { ChannelzError } from "../errors.js";
 import {
   type Channel,
   ChannelSchema,
+  GetChannelResponseSchema,
+  GetSubchannelResponseSchema,
   ChannelTraceEvent_Severity as Severity,
   ChannelConnectivityState_State as State,
   type Subchannel,
   SubchannelSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import type { ReadOptions, Source } from "../source.js";
 import { findFailure, isFailing, readFailure } from "./find-failure.js";
-import { channel, peerWith } from "./fixed-peer.test.helper.js";
+import { channel, subchannel as peerSubchannel, peerWith } from "./fixed-peer.test.helper.js";
 
 type Event = readonly [seconds: number, description: string, severity?: Severity];
 
@@ -74,6 +78,22 @@ test.each<[peer: string, events: Event[], reason: string | undefined]>([
     ],
     undefined,
   ],
+  [
+    "our registry after the same failure several times",
+    [[3, "CONNECTING -> TRANSIENT_FAILURE: connect (repeated 2 times) refused (repeated 12 times)"]],
+    "connect (repeated 2 times) refused",
+  ],
+  [
+    "our registry after an unexpected change without a reason",
+    [[3, "IDLE -> TRANSIENT_FAILURE (unexpected) (repeated 12 times)", Severity.CT_WARNING]],
+    undefined,
+  ],
+  ["a peer that only warns", [[3, "Picked no address", Severity.CT_WARNING]], "Picked no address"],
+  [
+    "a peer that has a target named ready",
+    [[3, "change to TRANSIENT_FAILURE, Last error:cannot connect to ready.example\n"]],
+    "cannot connect to ready.example",
+  ],
 ])("[CZ-D-CLI-5] finds the reason in a trace of %s", (_, events, reason) => {
   expect(findFailure([subchannel(...events)])).toEqual({
     ...(reason === undefined ? {} : { reason, at: at(3) }),
@@ -94,12 +114,41 @@ test("[CZ-D-CLI-5] takes the latest reason of all traces, and the beginning sinc
   expect(failure).toEqual({ reason: "second", at: at(30), since: at(10) });
 });
 
+test("[CZ-D-CLI-5] compares reasons by their times, whatever the order of the traces", () => {
+  const reasonOf = (...traces: Event[][]): unknown => {
+    const failure = findFailure(traces.map((events) => subchannel(...events)));
+    return [failure?.reason, failure?.at, failure?.since];
+  };
+  const old: Event = [10, "CONNECTING -> TRANSIENT_FAILURE: old"];
+  const recent: Event = [20, "CONNECTING -> TRANSIENT_FAILURE: recent"];
+  const timeless: Event = [0, "CONNECTING -> TRANSIENT_FAILURE: timeless"];
+  expect(reasonOf([recent], [old])).toEqual(["recent", at(20), at(10)]);
+  expect(reasonOf([recent], [timeless])).toEqual(["recent", at(20), at(20)]);
+  expect(reasonOf([timeless], [old])).toEqual(["old", at(10), at(10)]);
+  expect(reasonOf([timeless, recent])).toEqual(["recent", at(20), at(20)]);
+  // Of two at the same time, or without times, the trace has the later one last.
+  expect(reasonOf([timeless, [0, "CONNECTING -> TRANSIENT_FAILURE: next"]])).toEqual(["next", undefined, undefined]);
+  expect(reasonOf([old, [10, "CONNECTING -> TRANSIENT_FAILURE: next"]])).toEqual(["next", at(10), at(10)]);
+});
+
+test("[CZ-D-CLI-5] takes the cause of a change of state before any other event, even if that is later", () => {
+  const lost: Event = [20, "Connection lost"];
+  const cause: Event = [10, "CONNECTING -> TRANSIENT_FAILURE: the token expired"];
+  for (const traces of [
+    [subchannel(lost), subchannel(cause)],
+    [subchannel(cause), subchannel(lost)],
+  ]) {
+    expect(findFailure(traces)).toEqual({ reason: "the token expired", at: at(10), since: at(10) });
+  }
+  expect(findFailure([subchannel(lost)])).toEqual({ reason: "Connection lost", at: at(20) });
+});
+
 test("finds nothing in traces of connected or new channels, or without traces", () => {
   expect(
     findFailure([subchannel([1, "CONNECTING -> TRANSIENT_FAILURE: x"], [2, "TRANSIENT_FAILURE -> READY"])]),
   ).toBeUndefined();
   expect(findFailure([subchannel([1, "Subchannel created"])])).toBeUndefined();
-  expect(findFailure([create(SubchannelSchema)])).toBeUndefined();
+  expect(findFailure([create(SubchannelSchema), create(SubchannelSchema, { data: {} })])).toBeUndefined();
   expect(findFailure([])).toBeUndefined();
 });
 
@@ -133,6 +182,85 @@ test("[CZ-D-CLI-5] reads the traces below a channel, a bounded number of them, a
   expect(reads).toBeLessThan(20);
 });
 
+/** A source that records what is read from it, and passes nothing on without the signal. */
+function recorded(source: Source, signal: AbortSignal): { source: Source; reads: string[] } {
+  const reads: string[] = [];
+  const check = (read: string, options: ReadOptions | undefined): void => {
+    reads.push(read);
+    expect(options?.signal).toBe(signal);
+  };
+  return {
+    reads,
+    source: {
+      ...source,
+      getChannel: (id, options) => {
+        check(`channel ${id}`, options);
+        return source.getChannel(id, options);
+      },
+      getSubchannel: (id, options) => {
+        check(`subchannel ${id}`, options);
+        return source.getSubchannel(id, options);
+      },
+    },
+  };
+}
+
+test("[CZ-D-CLI-5] reads channels and subchannels at all levels below a channel, each once and with the signal", async () => {
+  const failing = (seconds: number, reason: string) => data([[seconds, `CONNECTING -> TRANSIENT_FAILURE: ${reason}`]]);
+  const all = {
+    channelRef: [1n, 2n, 2n, 3n].map((channelId) => ({ channelId })),
+    subchannelRef: [{ subchannelId: 2n }],
+  };
+  const { signal } = new AbortController();
+  const { source, reads } = recorded(
+    peerWith({
+      channels: [channel(2, all), channel(3, { ...all, data: failing(30, "a channel") })],
+      subchannels: [peerSubchannel(2, { ...all, data: failing(20, "a subchannel") })],
+    }),
+    signal,
+  );
+  const top = create(ChannelSchema, channel(1, { ...all, data: failing(10, "the channel itself") }));
+  expect(await readFailure(source, top, { signal })).toEqual({ reason: "a channel", at: at(30), since: at(10) });
+  expect(reads).toEqual(["subchannel 2", "channel 2", "channel 3"]);
+});
+
+test.each(["channel", "subchannel"] as const)("reads at most 15 traces below a channel: %s", async (kind) => {
+  const ids = Array.from({ length: 100 }, (_, n) => n + 2);
+  const { signal } = new AbortController();
+  const { source, reads } = recorded(
+    peerWith({ channels: ids.map((id) => channel(id)), subchannels: ids.map((id) => peerSubchannel(id)) }),
+    signal,
+  );
+  const refs =
+    kind === "channel"
+      ? { channelRef: ids.map((id) => ({ channelId: BigInt(id) })) }
+      : { subchannelRef: ids.map((id) => ({ subchannelId: BigInt(id) })) };
+  await readFailure(source, create(ChannelSchema, channel(1, refs)), { signal });
+  expect(reads).toEqual(ids.slice(0, 15).map((id) => `${kind} ${id}`));
+});
+
+test("[CZ-D-CLI-5] ignores objects below a channel that have closed, cannot be read, or that the peer does not describe", async () => {
+  const peer = peerWith({});
+  const refs = [2n, 3n, 4n];
+  const top = create(ChannelSchema, {
+    channelRef: refs.map((channelId) => ({ channelId })),
+    subchannelRef: refs.map((subchannelId) => ({ subchannelId })),
+    data: data([[1, "CONNECTING -> TRANSIENT_FAILURE: its own reason"]]),
+  });
+  const failed = (): never => {
+    throw new ChannelzError("PEER_FAILED", "internal");
+  };
+  const source: Source = {
+    ...peer,
+    getChannel: async (id) =>
+      id === 2n ? create(GetChannelResponseSchema) : id === 3n ? failed() : peer.getChannel(id),
+    getSubchannel: async (id) =>
+      id === 2n ? create(GetSubchannelResponseSchema) : id === 3n ? failed() : peer.getSubchannel(id),
+  };
+  expect(await readFailure(source, top)).toMatchObject({ reason: "its own reason" });
+  expect(peer.failedReads).toBe(2);
+});
+
 test("counts a channel as failing in TRANSIENT_FAILURE, and in CONNECTING after a failure", () => {
   const inState = (state: State): Channel => create(ChannelSchema, { data: { state: { state } } });
   expect(isFailing(inState(State.TRANSIENT_FAILURE), undefined)).toBe(true);
@@ -140,4 +268,5 @@ test("counts a channel as failing in TRANSIENT_FAILURE, and in CONNECTING after 
   expect(isFailing(inState(State.CONNECTING), undefined)).toBe(false);
   expect(isFailing(inState(State.READY), { reason: "refused" })).toBe(false);
   expect(isFailing(create(ChannelSchema), undefined)).toBe(false);
+  expect(isFailing(create(ChannelSchema, { data: {} }), undefined)).toBe(false);
 });

@@ -22,8 +22,11 @@ const connecting = 2;
 const transientFailure = 4;
 const warning = 2;
 
-const becameReady = /(?:->|\u2192|\bto)\s*READY\b/i;
-const becameFailing = /(?:->|\u2192|\bto)\s*TRANSIENT_FAILURE\b/i;
+// Case matters: the reason of a failure may be "cannot connect to ready.example". Our registry marks a change that gRPC does
+// not expect, and counts an event that happens again.
+const becameReady = /(?:->|\u2192|\bto)\s*READY\b/;
+const becameFailing = /(?:->|\u2192|\bto)\s*TRANSIENT_FAILURE\b(?: \(unexpected\))?/;
+const repetition = / \(repeated \d+ times\)$/;
 const reasonWords =
   /error|fail|refus|reset|time[d ]*\s*out|timeout|deadline|unavailable|unreachable|expired|certificate|denied|not found|no such|closed|lost|goaway|cannot|could not|unable|invalid/i;
 
@@ -58,11 +61,7 @@ export function findFailure(objects: readonly (Channel | Subchannel)[]): Failure
     if (first !== undefined && (since === undefined || first < since)) since = first;
   }
   if (reason === undefined && !isFound) return undefined;
-  return {
-    ...(reason === undefined ? {} : { reason: reason.text }),
-    ...(reason?.at === undefined ? {} : { at: reason.at }),
-    ...(since === undefined ? {} : { since }),
-  };
+  return { reason: reason?.text, at: reason?.at, since };
 }
 
 /** Reads what is below a channel, a bounded part of it, and finds its failure. */
@@ -77,7 +76,7 @@ export async function readFailure(
   // References of a hostile peer may form a cycle.
   const seen = new Set<string>([`channel ${channel.ref?.channelId}`]);
   const isNew = (key: string): boolean => seen.size < seen.add(key).size;
-  for (let depth = 1; depth <= maxDepth && level.length > 0; depth += 1) {
+  for (let depth = 1; depth <= maxDepth; depth += 1) {
     const next: (Channel | Subchannel)[] = [];
     for (const parent of level) {
       for (const { subchannelId } of parent.subchannelRef) {
@@ -109,15 +108,14 @@ function eventsSinceReady(events: readonly ChannelTraceEvent[]): readonly Channe
 
 /** What an event says about a failure, without the change of state that it reports; undefined if it gives no reason. */
 function reasonOf({ description, severity }: ChannelTraceEvent): string | undefined {
-  const bounded = description.slice(0, 4 * maxReasonLength);
-  const change = becameFailing.exec(bounded);
-  const text = (change === null ? bounded : bounded.slice(change.index + change[0].length))
-    // A remark about the change, as in "IDLE -> TRANSIENT_FAILURE (unexpected): connection refused".
-    .replace(/^\s*\([^()]*\)(?=\s*:)/, "")
-    .replace(/^[\s,:;("[]*(?:last error:\s*)?/i, "")
+  const change = becameFailing.exec(description);
+  const text = description
+    .slice(change === null ? 0 : change.index + change[0].length)
+    .replace(repetition, "")
+    .replace(/^[\s,:;("[]*(?:last error:)?/i, "")
     .trim()
     .slice(0, maxReasonLength);
-  if (text === "" || /^\(?repeated \d+ times\)?$/.test(text)) return undefined;
+  if (text === "") return undefined;
   return change !== null || severity >= warning || reasonWords.test(text.replaceAll("TRANSIENT_FAILURE", ""))
     ? text
     : undefined;
