@@ -48,15 +48,14 @@ export async function gatherOrigins<T>(
   const results: Gathered<T>[] = [];
   const reads = origins.map((origin) => createOriginRead(origin, signal));
   let next = 0;
-  let open = reads.length;
   let graceTimer: ReturnType<typeof setTimeout> | undefined;
 
   /** Gives up those that have never responded, once nothing else is in progress. Each that ends gives the others their time again. */
   const limitSilent = (): void => {
     clearTimeout(graceTimer);
-    if (open === 0 || next < reads.length) return;
+    if (next < reads.length) return;
     const remaining = reads.filter(({ isOpen }) => isOpen());
-    if (remaining.length === reads.length || remaining.some(({ hasResponded }) => hasResponded())) return;
+    if (remaining.some(({ hasResponded }) => hasResponded())) return;
     graceTimer = setTimeout(() => {
       for (const each of remaining) if (!each.hasResponded()) each.giveUp("it has not responded, and all others have");
     }, graceMs);
@@ -69,7 +68,6 @@ export async function gatherOrigins<T>(
       if (current === undefined) return;
       next += 1;
       results[index] = await current.run(read, deadlineMs);
-      open -= 1;
       limitSilent();
     }
   };
@@ -91,7 +89,6 @@ function createOriginRead(origin: OriginSource, outer: AbortSignal | undefined) 
   stopped.catch(() => {});
 
   const giveUp = (why: string): void => {
-    if (!isOpen) return;
     const error = new ChannelzError("PEER_TIMEOUT", `${origin.target} was given up: ${why}.`);
     controller.abort(error);
     // What `read` can still return of its partial results comes first.
@@ -135,7 +132,7 @@ function createOriginRead(origin: OriginSource, outer: AbortSignal | undefined) 
           : undefined;
       const onAbort = (): void => controller.abort(outer?.reason);
       if (outer?.aborted) onAbort();
-      outer?.addEventListener("abort", onAbort, { once: true });
+      outer?.addEventListener("abort", onAbort);
       try {
         const reading = read(observedSource, controller.signal, origin);
         reading.catch(() => {});

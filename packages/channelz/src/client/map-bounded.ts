@@ -33,7 +33,7 @@ export async function* mapBounded<T, R>(
     }
     for (const result of underway) yield await result;
   } finally {
-    if (failure === undefined) await iterator.return?.();
+    await iterator.return?.();
   }
   if (failure !== undefined) throw failure.reason;
 }

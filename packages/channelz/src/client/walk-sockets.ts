@@ -106,8 +106,9 @@ async function* walkOwners(
   }
   for await (const { kind, id, object, unreadable } of walkAllChannels(source, options)) {
     failure ??= unreadable;
-    for (const ref of object?.socketRef ?? []) {
-      yield { ref, owner: { role: "client", kind, id, name: object?.ref?.name ?? "" } };
+    if (object === undefined) continue;
+    for (const ref of object.socketRef) {
+      yield { ref, owner: { role: "client", kind, id, name: object.ref?.name ?? "" } };
     }
   }
   if (failure !== undefined) throw failure;
