@@ -88,7 +88,9 @@ describe("peerError", () => {
   test("reports a call that the caller cancelled as cancelled, whatever the transport said", () => {
     const error = peerError(new ConnectError("reset", Code.Internal), { ...call, abandoned: true });
     expect(error).toMatchObject({ code: "PEER_TIMEOUT" });
-    expect(error.message).toContain("gave up");
+    expect(error.message).toBe(`The caller gave up on ${call.method} before 127.0.0.1:4690 responded.`);
+    const unnamed = peerError(new Error("reset"), { method: "m", abandoned: true });
+    expect(unnamed.message).toBe("The caller gave up on m before the peer responded.");
   });
 
   test("returns a ChannelzError unchanged, even if it is the cause of another error", () => {
@@ -107,6 +109,25 @@ describe("peerError", () => {
     new AggregateError([new Error("a"), new Error("b")]),
   ])("converts anything to a ChannelzError: %s", (reason) => {
     expect(ChannelzError.is(peerError(reason, { method: "m" }))).toBe(true);
+  });
+
+  test("believes the status of a peer whatever its cause is, unless the status says nothing", () => {
+    const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+    const failed = (code: Code, cause: unknown) => new ConnectError("words", code, undefined, undefined, cause);
+    expect(peerError(failed(Code.Internal, reset), call).code).toBe("PEER_UNAVAILABLE");
+    expect(peerError(failed(Code.Unauthenticated, reset), call).code).toBe("PEER_REFUSED");
+    expect(peerError(failed(Code.Internal, { code: "not an error" }), call).code).toBe("PEER_FAILED");
+  });
+
+  test("says why in the words of the innermost error, without the prefix that Connect puts before them", () => {
+    const whyOf = (reason: unknown): string | undefined =>
+      /(?:reached: |says: ")(.*?)"?\.(?: Check|$)/.exec(peerError(reason, call).message)?.[1];
+    expect(whyOf(new ConnectError("no route", Code.Unavailable))).toBe("no route");
+    const tried = new AggregateError([new Error("a"), new Error("b")], "no proxy works");
+    expect(whyOf(Object.assign(tried, { code: "E" }))).toBe("no proxy works");
+    expect(whyOf("a string")).toBe("a string");
+    expect(whyOf(undefined)).toBeUndefined();
+    expect(whyOf({})).toBeUndefined();
   });
 
   test("handles causes that refer to each other", () => {

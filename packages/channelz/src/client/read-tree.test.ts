@@ -272,6 +272,26 @@ describe("readTree", () => {
     ]);
   });
 
+  test("[CZ-D-CLIENT-7] stops at a server whose sockets cannot be read because the peer cannot be reached", async () => {
+    const peer: Source = {
+      ...peerWith({ servers: [{ id: 1n, listen: [2n] }, { id: 3n }] }),
+      getServerSockets: () => Promise.reject(new ChannelzError("PEER_UNAVAILABLE", "gone")),
+    };
+    const tree = await readTree(peer);
+    expect(tree).toMatchObject({ isComplete: false, stoppedBy: { code: "PEER_UNAVAILABLE" } });
+    expect(outline(tree.servers)).toEqual([["server 1", [["socket 2"]]]]);
+    expect(tree.servers[0]).not.toHaveProperty("unreadable");
+  });
+
+  test("returns an empty tree for a process without objects, and the channels of one whose servers cannot be read", async () => {
+    expect(await readTree(peerWith({}))).toEqual({ channels: [], servers: [], isComplete: true, stoppedBy: undefined });
+    const stoppedBy = new ChannelzError("PEER_FAILED", "internal");
+    const peer = { ...peerWith({ top: [channel(1)] }), getServers: () => Promise.reject(stoppedBy) };
+    const tree = await readTree(peer);
+    expect(tree).toMatchObject({ isComplete: false, stoppedBy, servers: [] });
+    expect(outline(tree.channels)).toEqual([["channel 1"]]);
+  });
+
   test("rejects if nothing could be read, and with any failure that is not the peer's", async () => {
     const failing = (reason: Error): Source => ({
       ...peerWith({ servers: [{ id: 1n }] }),

@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ChannelzError } from "../errors.js";
 import {
   GetChannelResponseSchema,
+  GetServerResponseSchema,
+  GetSocketResponseSchema,
   GetSubchannelResponseSchema,
   GetTopChannelsResponseSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
@@ -79,11 +81,16 @@ describe("walking a list", () => {
 
   test("ends a walk at the highest possible id", async () => {
     const top = [{ ref: { channelId: 2n ** 63n - 1n } }];
+    let reads = 0;
     const peer = {
       ...peerWith({}),
-      getTopChannels: async () => create(GetTopChannelsResponseSchema, { channel: top }),
+      getTopChannels: async () => {
+        reads += 1;
+        return create(GetTopChannelsResponseSchema, { channel: top });
+      },
     };
     expect(await collect(walkTopChannels(peer))).toHaveLength(1);
+    expect(reads).toBe(1);
   });
 
   test("uses the given page size and start id", async () => {
@@ -91,6 +98,13 @@ describe("walking a list", () => {
     const servers = await collect(walkServers(peer, { pageSize: 1, startId: 2 }));
     expect(servers.map((server) => server.ref?.serverId)).toEqual([2n, 3n, 4n]);
     expect(peer.reads).toBe(3);
+  });
+
+  test("[CZ-PAGE-2] starts at the given id, and at 0 if that is negative", async () => {
+    const peer = peerOfPages({ ids: [5], end: true });
+    await collect(walkTopChannels(peer, { startId: 5 }));
+    await collect(walkTopChannels(peer, { startId: -5 }));
+    expect(peer.asked).toEqual([5n, 0n]);
   });
 
   test("reports NOT_FOUND if the server is unknown at the first page, and ends the walk if it closes later", async () => {
@@ -221,6 +235,28 @@ describe("walking the graph", () => {
       "client 20 of channel 4",
       "client 21 of subchannel 3",
     ]);
+  });
+
+  test("names the owner of each socket, also if the peer gives it no name", async () => {
+    const peer: Source = {
+      ...peerWith({ top: [channel(1, { channelRef: [{ channelId: 2n }], socketRef: socketRefs(10) })] }),
+      getChannel: async () => create(GetChannelResponseSchema, { channel: { socketRef: socketRefs(11) } }),
+    };
+    expect((await collect(walkSocketRefs(peer))).map(({ owner }) => owner)).toEqual([
+      { role: "client", kind: "channel", id: 1n, name: "channel 1" },
+      { role: "client", kind: "channel", id: 2n, name: "" },
+    ]);
+  });
+
+  test("leaves out a server and a socket that the peer returns without a description", async () => {
+    const peer: Source = {
+      ...peerWith({ servers: [{ id: 1n, sockets: [11n] }] }),
+      getServer: async () => create(GetServerResponseSchema),
+      getSocket: async () => create(GetSocketResponseSchema),
+    };
+    expect(await collect(walkAllSockets(peer, { serverId: 1 }))).toEqual([]);
+    expect(await collect(walkAllSockets(peer))).toEqual([]);
+    expect((await readTree(peer)).servers[0]?.children).toEqual([]);
   });
 
   test("yields only the sockets of the given server, and NOT_FOUND for an unknown server", async () => {
