@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:net";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type ChannelzConnection, connectChannelz } from "../dial/connect.js";
 import { ChannelzError } from "../errors.js";
 import { type ChannelzListener, listenChannelz } from "../listener/index.js";
@@ -7,7 +7,8 @@ import { createRegistry } from "../registry/index.js";
 import type { Source } from "../source.js";
 import { channel, peerWith, socketRefs } from "./fixed-peer.test.helper.js";
 import { gatherOrigins, type OriginSource } from "./gather.js";
-import { mergeSources } from "./merge-sources.js";
+import { isMergedSource, mergeSources } from "./merge-sources.js";
+import { createOriginIds } from "./origin-ids.js";
 import { walkTopChannels } from "./walk.js";
 
 const held: unknown[] = [];
@@ -22,6 +23,10 @@ function connectTo(origin: string, target: string, timeoutMs = 20_000): OriginSo
   connections.push(source);
   return { origin, target, source };
 }
+
+const part = (origin: string, source: Source): OriginSource => ({ origin, target: `${origin}:1`, source });
+const unavailable = (message: string) => () => Promise.reject(new ChannelzError("PEER_UNAVAILABLE", message));
+const failing = (message: string): Source => ({ ...peerWith({}), getTopChannels: unavailable(message) });
 
 beforeAll(async () => {
   const registries = Array.from({ length: 200 }, (_, n) => {
@@ -151,6 +156,183 @@ test("refuses two sources with the same origin", () => {
   const source = peerWith({});
   const same = [1, 2].map(() => ({ origin: "a", target: "a:1", source }));
   expect(() => mergeSources(same)).toThrow(TypeError);
+});
+
+test("recognizes a merged Source, and keeps its processes in the order of their ids", () => {
+  const merged = mergeSources(["c", "a", "b"].map((origin) => part(origin, peerWith({}))));
+  expect(isMergedSource(merged)).toBe(true);
+  expect(isMergedSource(createRegistry())).toBe(false);
+  for (const list of [merged.parts, merged.views]) expect(list.map(({ origin }) => origin)).toEqual(merged.ids.origins);
+});
+
+test("lists nothing without sources", async () => {
+  expect(await mergeSources([]).getTopChannels()).toMatchObject({ channel: [], end: true });
+});
+
+describe("a page", () => {
+  // The order of their ids.
+  const [low = "", high = ""] = createOriginIds(["a", "b"]).origins;
+
+  test("asks each process once, and only those that can have ids at or after its start", async () => {
+    const top = Array.from({ length: 10 }, (_, index) => channel(index + 1));
+    const peers = { low: peerWith({ top }), high: peerWith({ top }) };
+    const merged = mergeSources([part(low, peers.low), part(high, peers.high)]);
+    const first = await merged.getTopChannels({ maxResults: 3 });
+    expect(first.channel.map(({ ref }) => ref?.name)).toEqual([1, 2, 3].map((id) => `[${low}] channel ${id}`));
+    expect(first.end).toBe(false);
+    expect([peers.low.reads, peers.high.reads]).toEqual([1, 1]);
+    await merged.getTopChannels({ startId: merged.ids.encode(high, 1n) ?? 0n });
+    expect([peers.low.reads, peers.high.reads]).toEqual([1, 2]);
+    expect(await merged.getTopChannels({ startId: 2n ** 63n - 1n })).toMatchObject({ channel: [], end: true });
+    expect([peers.low.reads, peers.high.reads]).toEqual([1, 2]);
+  });
+
+  test("contains the object with the highest id that can be merged", async () => {
+    const highest = { ref: { channelId: 10n ** 12n - 1n, name: "highest" } };
+    const merged = mergeSources([part("a", peerWith({ top: [channel(1), highest] }))]);
+    const { channel: channels } = await merged.getTopChannels({
+      startId: merged.ids.encode("a", 10n ** 12n - 1n) ?? 0n,
+    });
+    expect(channels.map(({ ref }) => ref?.name)).toEqual(["[a] highest"]);
+  });
+
+  test("contains at most 1000 objects", async () => {
+    const top = Array.from({ length: 1001 }, (_, index) => channel(index + 1));
+    const merged = mergeSources([part("a", peerWith({ top }))]);
+    for (const maxResults of [0, 1000, 5000, 2n ** 63n - 1n]) {
+      const { channel: channels, end } = await merged.getTopChannels({ maxResults });
+      expect([channels.length, end]).toEqual([1000, false]);
+    }
+    const { channel: channels } = await merged.getTopChannels({ maxResults: 999 });
+    expect(channels).toHaveLength(999);
+  });
+
+  test("rejects a negative size", async () => {
+    const reading = mergeSources([]).getServers({ maxResults: -1 });
+    await expect(reading).rejects.toMatchObject({ name: "ChannelzError", code: "INVALID_ARGUMENT" });
+  });
+
+  test("[CZ-D-CLI-3] keeps the reason why a process is missing if it begins after all ids of that process", async () => {
+    const top = [channel(1), channel(2)];
+    const merged = mergeSources([part(low, failing("down")), part(high, peerWith({ top }))], { retryAfterMs: 0 });
+    const names: (string | undefined)[] = [];
+    for await (const { ref } of walkTopChannels(merged, { pageSize: 1 })) names.push(ref?.name);
+    expect(names).toEqual([`[${high}] channel 1`, `[${high}] channel 2`]);
+    expect(merged.origins()).toEqual([
+      { name: low, target: `${low}:1`, error: "down" },
+      { name: high, target: `${high}:1` },
+    ]);
+  });
+
+  test("[CZ-D-CLI-3] lists nothing if one process fails and the others have no objects", async () => {
+    const merged = mergeSources([part(low, failing("down")), part(high, peerWith({}))]);
+    expect(await merged.getTopChannels()).toMatchObject({ channel: [], end: true });
+  });
+});
+
+describe("a process that fails", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("asks a process that failed again after the retry time, and not before", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: 1_000_000 });
+    const peer = peerWith({ top: [channel(1)] });
+    let reads = 0;
+    const flaky: Source = {
+      ...peer,
+      getTopChannels: async (...args) => {
+        reads += 1;
+        if (reads === 1) throw new ChannelzError("PEER_UNAVAILABLE", "down");
+        return await peer.getTopChannels(...args);
+      },
+    };
+    const merged = mergeSources([part("a", flaky)], { retryAfterMs: 500 });
+    await expect(merged.getTopChannels()).rejects.toThrow("down");
+    vi.setSystemTime(1_000_499);
+    await expect(merged.getTopChannels()).rejects.toThrow("down");
+    expect(reads).toBe(1);
+    vi.setSystemTime(1_000_500);
+    expect((await merged.getTopChannels()).channel).toHaveLength(1);
+  });
+
+  test("rejects with the error of the only process", async () => {
+    const error = new ChannelzError("PEER_REFUSED", "no");
+    const merged = mergeSources([part("a", { ...peerWith({}), getServers: () => Promise.reject(error) })]);
+    await expect(merged.getServers()).rejects.toBe(error);
+  });
+
+  test("names the error of the first process as the cause if all fail", async () => {
+    const merged = mergeSources(["a", "b"].map((origin) => part(origin, failing("down"))));
+    const cause = { code: "PEER_UNAVAILABLE", message: "down" };
+    await expect(merged.getTopChannels()).rejects.toMatchObject({ code: "PEER_UNAVAILABLE", cause });
+  });
+
+  test("leaves a process out of lists for a moment after a read of an object finds it gone, but not if only the object does not exist", async () => {
+    const peer = peerWith({ top: [channel(1)] });
+    const merged = mergeSources([part("a", { ...peer, getSubchannel: unavailable("gone") }), part("b", peer)]);
+    const idOf = (id: bigint): bigint => merged.ids.encode("a", id) ?? 0n;
+    await expect(merged.getChannel(idOf(7n))).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect((await merged.getTopChannels()).channel).toHaveLength(2);
+    await expect(merged.getSubchannel(idOf(7n))).rejects.toThrow("gone");
+    expect((await merged.getTopChannels()).channel.map(({ ref }) => ref?.name)).toEqual(["[b] channel 1"]);
+    expect(merged.origins().find(({ name }) => name === "a")).toEqual({ name: "a", target: "a:1", error: "gone" });
+  });
+
+  test("[CZ-D-CLI-2] gives up a process at the deadline of the merged source", async () => {
+    const silentPeer: Source = { ...peerWith({}), getTopChannels: () => new Promise(() => {}) };
+    const merged = mergeSources([part("a", silentPeer)], { deadlineMs: 10 });
+    await expect(merged.getTopChannels()).rejects.toMatchObject({ code: "PEER_TIMEOUT" });
+  });
+});
+
+describe("a caller that gives up", () => {
+  const peer = peerWith({ top: [channel(1)] });
+
+  /** Rejects as a client does when the caller aborts. */
+  const untilAborted = (signal: AbortSignal | undefined) =>
+    new Promise<never>((_, reject) => {
+      const fail = () => reject(new ChannelzError("PEER_TIMEOUT", "The caller gave up."));
+      if (signal?.aborted) fail();
+      signal?.addEventListener("abort", fail);
+    });
+
+  test("gets the error of its own list, and no process counts as failed", async () => {
+    let reads = 0;
+    const slow: Source = {
+      ...peer,
+      getTopChannels: async (request, options) => {
+        reads += 1;
+        return reads === 1 ? await untilAborted(options?.signal) : await peer.getTopChannels(request, options);
+      },
+    };
+    const merged = mergeSources([part("a", slow), part("b", peer)]);
+    const controller = new AbortController();
+    const reading = merged.getTopChannels({}, { signal: controller.signal });
+    controller.abort();
+    await expect(reading).rejects.toMatchObject({ code: "PEER_TIMEOUT", message: "The caller gave up." });
+    expect(merged.origins().flatMap(({ error }) => error ?? [])).toEqual([]);
+    expect((await merged.getTopChannels()).channel).toHaveLength(2);
+  });
+
+  test("gets the error of its own object, and the process does not count as failed", async () => {
+    const slow: Source = { ...peer, getChannel: (_, options) => untilAborted(options?.signal) };
+    const merged = mergeSources([part("a", slow)]);
+    const reading = merged.getChannel(merged.ids.encode("a", 1n) ?? 0n, { signal: AbortSignal.abort() });
+    await expect(reading).rejects.toThrow("The caller gave up.");
+    expect((await merged.getTopChannels()).channel).toHaveLength(1);
+  });
+
+  test("gets its list if all processes respond nevertheless", async () => {
+    const merged = mergeSources([part("a", peer)]);
+    expect((await merged.getTopChannels({}, { signal: AbortSignal.abort() })).channel).toHaveLength(1);
+  });
+});
+
+test("names the number of targets if none of them can have an object", async () => {
+  const merged = mergeSources(["a", "b"].map((origin) => part(origin, peerWith({}))));
+  const error = { code: "NOT_FOUND", message: "None of the 2 targets has channel 7." };
+  await expect(merged.getChannel(7)).rejects.toMatchObject(error);
 });
 
 describe("gatherOrigins", () => {

@@ -3,7 +3,7 @@ import { ChannelzError } from "../errors.js";
 import { GetServersResponseSchema, GetTopChannelsResponseSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 import { type Gathered, type GatherOptions, gatherOrigins, isOfWholeProcess, type OriginSource } from "./gather.js";
-import { createOriginIds, type OriginIds } from "./origin-ids.js";
+import { createOriginIds, highestOwnId, type OriginIds } from "./origin-ids.js";
 import { createOriginView } from "./origin-view.js";
 import { walkServers, walkTopChannels } from "./walk.js";
 import type { WalkOptions } from "./walk-pages.js";
@@ -46,8 +46,8 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
   const { retryAfterMs = 2000, ...gatherOptions } = options;
   const ids = createOriginIds(sources.map(({ origin }) => origin));
   if (ids.origins.length < sources.length) throw new TypeError("Two sources have the same origin.");
-  const rank = new Map(ids.origins.map((name, index) => [name, index]));
-  const parts = sources.toSorted((a, b) => (rank.get(a.origin) ?? 0) - (rank.get(b.origin) ?? 0));
+  const byOrigin = new Map(sources.map((source) => [source.origin, source]));
+  const parts = ids.origins.flatMap((origin) => byOrigin.get(origin) ?? []);
   const views = parts.map((part) => ({ ...part, source: createOriginView(part, ids) }));
   const failures = new Map<string, { readonly error: ChannelzError; readonly atMs: number }>();
 
@@ -65,23 +65,33 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
     walk: (source: Source, options: WalkOptions) => AsyncIterable<T>,
   ): Promise<{ readonly items: readonly T[]; readonly end: boolean }> {
     const size = pageSize(request);
+    const startId = BigInt(request?.startId ?? 0);
+    const hasLaterIds = ({ origin }: OriginSource): boolean => (ids.encode(origin, highestOwnId) ?? 0n) >= startId;
     const gathered = await gatherOrigins(
-      views.filter((view) => !isPaused(view)),
+      views.filter((view) => hasLaterIds(view) && !isPaused(view)),
       (source, originSignal) =>
         // One more than the page, so that it is known whether more follow.
-        firstOf(walk(source, { startId: request?.startId, pageSize: size + 1, signal: originSignal }), size + 1),
+        firstOf(walk(source, { startId, pageSize: size + 1, signal: originSignal }), size + 1),
       { ...gatherOptions, signal },
     );
+    // What the caller gave up says nothing about a process.
+    const [failure] = gathered.flatMap(({ error }) => error ?? []);
+    if (signal?.aborted && failure !== undefined) throw failure;
     gathered.forEach(note);
+    const errors = parts.flatMap(({ origin }) => failures.get(origin)?.error ?? []);
+    const [first] = errors;
+    if (first !== undefined && errors.length === parts.length) throw noneResponds(parts, first);
     const items = gathered.flatMap(({ value = [] }) => value);
-    if (items.length === 0 && parts.length > 0 && parts.every(({ origin }) => failures.has(origin))) {
-      throw noneResponds(parts, failures.get(parts[0]?.origin ?? "")?.error);
-    }
     return { items: items.slice(0, size), end: items.length <= size };
   }
 
   /** A read of one object, in the process that its id names. */
-  async function readOne<T>(kind: string, id: Int64, read: (source: Source) => Promise<T>): Promise<T> {
+  async function readOne<T>(
+    kind: string,
+    id: Int64,
+    { signal }: ReadOptions = {},
+    read: (source: Source) => Promise<T>,
+  ): Promise<T> {
     const origin = ids.decode(BigInt(id))?.origin;
     const view = views.find((each) => each.origin === origin);
     if (view === undefined) {
@@ -90,7 +100,7 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
     try {
       return await read(view.source);
     } catch (error) {
-      if (ChannelzError.is(error) && isOfWholeProcess(error)) note({ origin: view, error });
+      if (ChannelzError.is(error) && isOfWholeProcess(error) && !signal?.aborted) note({ origin: view, error });
       throw error;
     }
   }
@@ -100,10 +110,7 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
     views,
     ids,
     origins: () =>
-      parts.map(({ origin: name, target }) => {
-        const error = failures.get(name)?.error.message;
-        return error === undefined ? { name, target } : { name, target, error };
-      }),
+      parts.map(({ origin: name, target }) => ({ name, target, error: failures.get(name)?.error.message })),
     async getTopChannels(request, readOptions) {
       const { items: channel, end } = await readPage(request, readOptions, walkTopChannels);
       return create(GetTopChannelsResponseSchema, { channel: [...channel], end });
@@ -113,17 +120,19 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
       return create(GetServersResponseSchema, { server: [...server], end });
     },
     getServerSockets: (id, request, readOptions) =>
-      readOne("server", id, (source) => source.getServerSockets(id, request, readOptions)),
-    getServer: (id, readOptions) => readOne("server", id, (source) => source.getServer(id, readOptions)),
-    getChannel: (id, readOptions) => readOne("channel", id, (source) => source.getChannel(id, readOptions)),
-    getSubchannel: (id, readOptions) => readOne("subchannel", id, (source) => source.getSubchannel(id, readOptions)),
-    getSocket: (id, readOptions) => readOne("socket", id, (source) => source.getSocket(id, readOptions)),
+      readOne("server", id, readOptions, (source) => source.getServerSockets(id, request, readOptions)),
+    getServer: (id, readOptions) => readOne("server", id, readOptions, (source) => source.getServer(id, readOptions)),
+    getChannel: (id, readOptions) =>
+      readOne("channel", id, readOptions, (source) => source.getChannel(id, readOptions)),
+    getSubchannel: (id, readOptions) =>
+      readOne("subchannel", id, readOptions, (source) => source.getSubchannel(id, readOptions)),
+    getSocket: (id, readOptions) => readOne("socket", id, readOptions, (source) => source.getSocket(id, readOptions)),
   };
 }
 
 /** Whether a source shows several processes. */
 export function isMergedSource(source: Source): source is MergedSource {
-  return "views" in source && "origins" in source;
+  return "views" in source;
 }
 
 function pageSize(request: PageRequest | undefined): number {
@@ -131,7 +140,7 @@ function pageSize(request: PageRequest | undefined): number {
   if (maxResults < 0n) {
     throw new ChannelzError("INVALID_ARGUMENT", `A page size of ${maxResults} is negative. Use 0 for the default.`);
   }
-  return maxResults === 0n || maxResults > BigInt(maxPageSize) ? maxPageSize : Number(maxResults);
+  return maxResults === 0n ? maxPageSize : Math.min(Number(maxResults), maxPageSize);
 }
 
 async function firstOf<T>(items: AsyncIterable<T>, count: number): Promise<T[]> {
@@ -143,13 +152,9 @@ async function firstOf<T>(items: AsyncIterable<T>, count: number): Promise<T[]> 
   return first;
 }
 
-/** The error of reading several processes of which none responds. */
-export function noneResponds(parts: readonly OriginSource[], first: ChannelzError | undefined): ChannelzError {
-  return new ChannelzError(
-    first?.code ?? "PEER_UNAVAILABLE",
-    parts.length === 1
-      ? (first?.message ?? "The target does not respond.")
-      : `None of the ${parts.length} targets responds. The first: ${first?.message ?? "unknown"}`,
-    { cause: first },
-  );
+/** The error of reading several processes of which none responds; the error of the first is given. */
+export function noneResponds(parts: readonly OriginSource[], first: ChannelzError): ChannelzError {
+  if (parts.length === 1) return first;
+  const message = `None of the ${parts.length} targets responds. The first: ${first.message}`;
+  return new ChannelzError(first.code, message, { cause: first });
 }

@@ -56,7 +56,8 @@ export async function readSnapshotOfAll(
     { signal, deadlineMs: timeoutMs },
   );
   const snapshots = gathered.flatMap(({ value }) => value ?? []);
-  if (snapshots.length === 0 && parts.length > 0) throw noneResponds(parts, gathered[0]?.error);
+  const [first] = gathered;
+  if (snapshots.length === 0 && first?.error !== undefined) throw noneResponds(parts, first.error);
   const stopped = snapshots.find(({ stoppedBy }) => stoppedBy !== undefined);
   return createSnapshot({
     timeMs: Date.now(),

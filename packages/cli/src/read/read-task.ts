@@ -58,7 +58,9 @@ export async function readTargets<T>(
     return [{ origin: only, value: await read(only.source, signal, only) }];
   }
   const gathered = await gatherOrigins(targets, read, { signal });
-  if (gathered.every(({ error }) => error !== undefined)) throw noneResponds(targets, gathered[0]?.error);
+  const errors = gathered.flatMap(({ error }) => error ?? []);
+  const [first] = errors;
+  if (first !== undefined && errors.length === gathered.length) throw noneResponds(targets, first);
   return gathered;
 }
 
