@@ -10,6 +10,7 @@ import {
   type GetSocketResponse,
   type GetSubchannelResponse,
   type Server,
+  type ServerRef,
   ServerSchema,
   type Socket,
   type SocketRef,
@@ -62,6 +63,13 @@ export function createMergedMessages(ids: OriginIds): MergedMessages {
       (ref) => ref.subchannelId,
       (ref, subchannelId) => ({ ...ref, subchannelId }),
     );
+  const serverRefs = (origin: string, all: ServerRef[]): ServerRef[] =>
+    refs(
+      origin,
+      all,
+      (ref) => ref.serverId,
+      (ref, serverId) => ({ ...ref, serverId }),
+    );
   const socketRefs = (origin: string, all: SocketRef[]): SocketRef[] =>
     refs(
       origin,
@@ -110,9 +118,9 @@ export function createMergedMessages(ids: OriginIds): MergedMessages {
     },
     server(origin: string, original: Server): Server | undefined {
       const server = copyOf(ServerSchema, original);
-      const id = ids.encode(origin, server.ref?.serverId ?? 0n);
-      if (server.ref === undefined || id === undefined) return undefined;
-      server.ref = { ...server.ref, serverId: id, name: named(origin, server.ref.name) };
+      const [ref] = serverRefs(origin, server.ref === undefined ? [] : [server.ref]);
+      if (ref === undefined) return undefined;
+      server.ref = ref;
       server.listenSocket = socketRefs(origin, server.listenSocket);
       mergeTrace(origin, server.data?.trace);
       return server;

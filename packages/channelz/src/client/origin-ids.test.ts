@@ -26,14 +26,32 @@ describe("[CZ-D-CLI-1] merged ids", () => {
     expect(String(createOriginIds(["a:1"]).encode("a:1", 4711n))).toMatch(/^\d{1,7}000000004711$/);
   });
 
-  test("give names with the same number different ids", () => {
-    // Found by search: both names have the same number.
+  test("[CZ-D-CLI-1] give the later of two names with the same number the next free one, whatever their order", () => {
     const [first, second] = collidingNames();
-    const ids = createOriginIds([first, second]);
-    expect(ids.encode(first, 1n)).not.toBe(ids.encode(second, 1n));
-    for (const origin of [first, second]) {
-      expect(ids.decode(ids.encode(origin, 1n) ?? 0n)).toEqual({ origin, id: 1n });
+    for (const given of [
+      [first, second],
+      [second, first],
+    ]) {
+      const ids = createOriginIds(given);
+      expect(ids.encode(first, 1n)).toBe(createOriginIds([first]).encode(first, 1n));
+      expect(ids.encode(second, 1n)).toBe((ids.encode(first, 1n) ?? 0n) + 10n ** 12n);
+      for (const origin of given) expect(ids.decode(ids.encode(origin, 1n) ?? 0n)).toEqual({ origin, id: 1n });
+      expect(ids.origins).toEqual([first, second]);
     }
+  });
+
+  test("[CZ-D-CLI-1] continue with number 1 after 9,000,000", () => {
+    // Found by search: each has the last number.
+    const ids = createOriginIds(["host-23991619", "host-39134069"]);
+    expect(ids.encode("host-23991619", 1n)).toBe(9_000_000n * 10n ** 12n + 1n);
+    expect(ids.encode("host-39134069", 1n)).toBe(10n ** 12n + 1n);
+  });
+
+  test("name the origins in the order of their ids", () => {
+    const { origins, encode } = createOriginIds(names);
+    const firstIds = origins.map((origin) => encode(origin, 1n) ?? 0n);
+    expect(firstIds).toHaveLength(names.length);
+    for (const [index, id] of firstIds.slice(1).entries()) expect(id).toBeGreaterThan(firstIds[index] ?? 0n);
   });
 
   test("leave out ids that are not positive or too large, and know no other origins", () => {
@@ -44,13 +62,14 @@ describe("[CZ-D-CLI-1] merged ids", () => {
   });
 });
 
+/** Two names with the same number, in alphabetical order. */
 function collidingNames(): [string, string] {
   const seen = new Map<bigint, string>();
   for (let n = 0; ; n += 1) {
     const name = `host-${n}`;
     const id = createOriginIds([name]).encode(name, 1n) ?? 0n;
     const earlier = seen.get(id);
-    if (earlier !== undefined) return [earlier, name];
+    if (earlier !== undefined) return earlier < name ? [earlier, name] : [name, earlier];
     seen.set(id, name);
   }
 }

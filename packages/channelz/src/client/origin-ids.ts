@@ -38,7 +38,7 @@ export function createOriginIds(names: Iterable<string>): OriginIds {
     slots.set(name, BigInt(slot + 1));
     taken.set(BigInt(slot + 1), name);
   }
-  const origins = [...slots].sort(([, a], [, b]) => (a < b ? -1 : 1)).map(([name]) => name);
+  const origins = [...slots].sort(([, a], [, b]) => Number(a - b)).map(([name]) => name);
   return {
     origins,
     encode(origin, id) {
