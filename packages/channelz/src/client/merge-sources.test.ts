@@ -187,6 +187,12 @@ describe("a page", () => {
     expect([peers.low.reads, peers.high.reads]).toEqual([1, 2]);
   });
 
+  test("ends the list if it contains exactly the objects that remain", async () => {
+    const merged = mergeSources([part(low, peerWith({ top: [channel(1), channel(2)] })), part(high, peerWith({}))]);
+    expect((await merged.getTopChannels({ maxResults: 1 })).end).toBe(false);
+    expect((await merged.getTopChannels({ maxResults: 2 })).end).toBe(true);
+  });
+
   test("contains the object with the highest id that can be merged", async () => {
     const highest = { ref: { channelId: 10n ** 12n - 1n, name: "highest" } };
     const merged = mergeSources([part("a", peerWith({ top: [channel(1), highest] }))]);
@@ -282,7 +288,8 @@ describe("a process that fails", () => {
   test("[CZ-D-CLI-2] gives up a process at the deadline of the merged source", async () => {
     const silentPeer: Source = { ...peerWith({}), getTopChannels: () => new Promise(() => {}) };
     const merged = mergeSources([part("a", silentPeer)], { deadlineMs: 10 });
-    await expect(merged.getTopChannels()).rejects.toMatchObject({ code: "PEER_TIMEOUT" });
+    const message = "a:1 was given up: reading it took longer than 10 ms.";
+    await expect(merged.getTopChannels()).rejects.toMatchObject({ code: "PEER_TIMEOUT", message });
   });
 });
 
