@@ -1,10 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { connectChannelz } from "../dial/connect.js";
 import {
   GetServerSocketsResponseSchema,
   GetServersResponseSchema,
   GetTopChannelsResponseSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { listenChannelz } from "../listener/index.js";
 import { createRegistry } from "../registry/index.js";
 import type { PageRequest, Source } from "../source.js";
 import { channel, peerWith } from "./fixed-peer.test.helper.js";
@@ -49,6 +51,26 @@ describe("a page of one process among several", () => {
     expect(await read({ startId: merged(5n) })).toEqual({ ids: [merged(5n), merged(6n)], end: true });
     expect(await read({ maxResults: 1 })).toEqual({ ids: [merged(4n)], end: false });
     expect(await read({ startId: 2n ** 63n - 1n })).toEqual({ ids: [], end: true });
+  });
+
+  test("accepts the lowest start id, although the id there does not fit into 64 bits", async () => {
+    const registry = createRegistry();
+    const server = registry.addServer();
+    const socket = registry.addSocket({ server });
+    const listener = await listenChannelz(registry);
+    const connection = connectChannelz(listener.address);
+    onTestFinished(async () => {
+      await connection.close();
+      await listener.close();
+    });
+    // This name has the highest number of all.
+    const origin = "host-23991619";
+    const highest = createOriginIds([origin]);
+    const { getServerSockets } = createOriginView({ origin, target: "a:1", source: connection }, highest);
+    const { socketRef } = await getServerSockets(highest.encode(origin, BigInt(server.id)) ?? 0n, {
+      startId: -(2n ** 63n),
+    });
+    expect(socketRef.map(({ socketId }) => socketId)).toEqual([highest.encode(origin, BigInt(socket.id))]);
   });
 
   test("ends the list if none of its objects has an id that can be merged, and only then", async () => {
