@@ -2,6 +2,7 @@ import {
   Call,
   type CallRequest,
   type Era,
+  type InFlightSet,
   type LogLevel,
   type RequestId,
   type RpcObject,
@@ -14,7 +15,7 @@ export interface ClientAccount {
   readonly principal: string;
   /** Its name and version, as it states them. */
   readonly label: string;
-  readonly calls: Iterable<ClientCall> & { readonly size: number };
+  readonly calls: Iterable<ClientCall> & Pick<InFlightSet<ClientCall>, "size" | "find">;
   /** Adds a call, or returns the limit that it would exceed. Each added call must be removed. */
   add(call: ClientCall): "concurrency" | "rate" | undefined;
   remove(call: ClientCall): void;

@@ -62,6 +62,7 @@ export { readBoundedFile } from "./files/bounded-file.js";
 export { withFileLock } from "./files/file-lock.js";
 export { createHttpClient } from "./http/create-http-client.js";
 export type { HttpClient } from "./http/http-client.js";
+export { InFlightMap, InFlightSet } from "./in-flight.js";
 export { type LoadedToolServers, loadToolServers, sandboxSettings } from "./load-tool-servers.js";
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";

@@ -1,4 +1,4 @@
-import type { Implementation } from "@wirescope/tool-server/internal";
+import { type Implementation, InFlightSet } from "@wirescope/tool-server/internal";
 import type { ClientAccount, ClientCall } from "../client-call.js";
 import { createRates, type GatewayLimits, type Rates } from "../limits.js";
 
@@ -30,7 +30,7 @@ export function createAccounts(limits: GatewayLimits): Accounts {
   const shared = new Map<string, ClientAccount>();
   const rates = createRates(limits.clientRate);
   /** The accounts that have calls in flight. */
-  const busy = new Set<ClientAccount>();
+  const busy = new InFlightSet<ClientAccount>();
   let onIdle = (): void => {};
   const create = ({ principal, rateKey }: Requester, client: Implementation | undefined): ClientAccount => {
     const label = client === undefined ? "unnamed" : labelOf(client);
@@ -77,7 +77,7 @@ interface AccountOptions extends Pick<ClientAccount, "principal" | "label"> {
 class CountedAccount implements ClientAccount {
   readonly principal: string;
   readonly label: string;
-  readonly calls = new Set<ClientCall>();
+  readonly calls = new InFlightSet<ClientCall>();
   readonly #options: AccountOptions;
   readonly #onBusy: (isBusy: boolean) => void;
 

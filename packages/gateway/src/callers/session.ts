@@ -109,8 +109,7 @@ export function createSession(init: SessionInit): Session {
 
   /** The call in flight with this id. */
   const find = (requestId: RequestId): ClientCall | undefined => {
-    for (const call of account.calls) if (call.id === requestId) return call;
-    return undefined;
+    return account.calls.find(({ id }) => id === requestId);
   };
   const isAwaited = (): boolean => {
     for (const call of account.calls) if (call instanceof SessionCall && call.outlet.isOpen) return true;

@@ -1,5 +1,5 @@
 import { type Clock, ToolServerError } from "@wirescope/tool-server";
-import { describeDuration, noResponse, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
+import { describeDuration, InFlightSet, noResponse, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 import { createRates, type GatewayLimits } from "../limits.js";
 
@@ -27,7 +27,7 @@ export interface ServerCallsOptions {
 }
 
 export function createServerCalls({ server, limits, clock }: ServerCallsOptions): ServerCalls {
-  const all = new Set<ClientCall>();
+  const all = new InFlightSet<ClientCall>();
   const rates = createRates(limits.serverRate, () => clock.now());
   let departure: Departure | undefined;
   let onDrained = (): void => {};

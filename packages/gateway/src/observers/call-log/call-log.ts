@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { PhaseSubject } from "@wirescope/tool-server";
-import { isObject, type RpcFault } from "@wirescope/tool-server/internal";
+import { InFlightMap, isObject, type RpcFault } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../../call-observer.js";
 import type { ClientCall } from "../../client-call.js";
 import { CallRecord } from "./call-record.js";
@@ -51,7 +51,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
   };
   const capture = createCapture({ ...options, onChange: changed });
   const prefix = `${randomBytes(3).toString("hex")}-`;
-  const running = new Map<ClientCall, CallRecord>();
+  const running = new InFlightMap<ClientCall, CallRecord>();
   const kept: (CallRecord | undefined)[] = new Array(maxCalls);
   let startedCount = 0;
   let endedCount = 0;
@@ -110,7 +110,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
       call.phases = phases;
       startedCount += 1;
       const record = new CallRecord(startedCount, now(), call, phases);
-      running.set(call, record);
+      running.add(call, record);
       if (capture.isOn) capture.request(record, call);
       if (listeners.size > 0) changed();
     },
@@ -133,7 +133,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
       if (listeners.size > 0) changed();
     },
     *running() {
-      for (const [call, record] of running) {
+      for (const [call, record] of running.entries()) {
         record.route(call);
         yield record;
       }
@@ -143,7 +143,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
     find(id) {
       if (!id.startsWith(prefix)) return undefined;
       const number = Number(id.slice(prefix.length));
-      for (const [call, record] of running) {
+      for (const [call, record] of running.entries()) {
         if (record.number !== number) continue;
         record.route(call);
         return record;

@@ -1,5 +1,6 @@
 import type { CallPhases } from "../../call-phases.js";
 import type { Cancellation } from "../../cancellation.js";
+import { InFlightMap } from "../../in-flight.js";
 import type { Call } from "./call.js";
 import type { RequestId, RpcMessage, RpcNotification, RpcObject, RpcRequest, RpcResponse } from "./json-rpc.js";
 import { RpcError, rpcCodes } from "./json-rpc.js";
@@ -47,7 +48,7 @@ interface Pending {
  */
 export class Peer<Transport extends MessageTransport> {
   readonly #transport: Transport;
-  readonly #pending = new Map<RequestId, Pending>();
+  readonly #pending = new InFlightMap<RequestId, Pending>();
   /** Progress of tasks, by the id of the request that created each of them. */
   readonly #taskProgress = new Map<RequestId, (progress: RpcObject) => void>();
   /** The ids of requests of the SDK's client here, by the ids that it gave them. */
@@ -97,7 +98,7 @@ export class Peer<Transport extends MessageTransport> {
         this.notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: cancelled }).catch(() => {});
         reject(call.reason);
       });
-      this.#pending.set(id, request);
+      this.#pending.add(id, request);
       const message: RpcRequest = { jsonrpc: "2.0", id, method, params };
       const { phases } = call;
       const options = headers === undefined && phases === undefined ? undefined : { headers, phases };
@@ -114,9 +115,9 @@ export class Peer<Transport extends MessageTransport> {
 
   /** No more responses arrive: requests that wait reject with this error. */
   end(error: Error): void {
-    const left = [...this.#pending.values()];
+    const left = this.#pending.entries();
     this.#pending.clear();
-    for (const request of left) request.onEnd(error);
+    for (const [, request] of left) request.onEnd(error);
   }
 
   #fail(id: RequestId, error: Error): void {
@@ -177,7 +178,7 @@ export class Peer<Transport extends MessageTransport> {
     if (typeof clientId === "string") return this.#transport.send(message, options);
     this.#lastId += 1;
     const id = this.#lastId;
-    this.#pending.set(id, {
+    this.#pending.add(id, {
       call: undefined,
       onResponse: (response) => {
         this.#clientIds.delete(clientId);

@@ -1,5 +1,6 @@
 import type { SocketInfo } from "../../connection-info.js";
 import { publisherOf } from "../../diagnostics.js";
+import { InFlightSet } from "../../in-flight.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
 
 /**
@@ -27,7 +28,7 @@ const [streamStarted, streamSucceeded, streamFailed, messageSent, messageReceive
 ];
 
 export function createJsonRpcStreams(socketInfo: SocketInfo): JsonRpcStreams {
-  const open = new Set<RequestId>();
+  const open = new InFlightSet<RequestId>();
   return {
     get open() {
       return open.size;

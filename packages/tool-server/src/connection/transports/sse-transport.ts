@@ -4,6 +4,7 @@ import { ToolServerError } from "../../errors.js";
 import { createEventStreamParser, type StreamEvent } from "../../http/event-stream.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { sendWithinOrigin } from "../../http/redirects.js";
+import { InFlightSet } from "../../in-flight.js";
 import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
@@ -46,7 +47,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const life = createTransportLife(server);
   const cancelled = new AbortController();
   /** The messages that are being posted. */
-  const posts = new Set<SentMessage>();
+  const posts = new InFlightSet<SentMessage>();
   const strays = createJsonRpcStrays(context, "its event stream", "A tool server sends JSON-RPC there.");
   const replies = createReplyQueue({
     clock,

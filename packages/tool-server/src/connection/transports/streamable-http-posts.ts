@@ -1,5 +1,6 @@
 import { type Cancellation, Canceller } from "../../cancellation.js";
 import { ToolServerError } from "../../errors.js";
+import { InFlightSet } from "../../in-flight.js";
 import type { RequestId } from "../rpc/json-rpc.js";
 import { connectionOver } from "./transport-life.js";
 
@@ -52,7 +53,7 @@ export interface Posts {
 const cancelled = "It was cancelled.";
 
 export function createPosts(server: string): Posts {
-  const posts = new Set<Post>();
+  const posts = new InFlightSet<Post>();
   const waiting = new Set<() => void>();
 
   return {

@@ -1,4 +1,5 @@
 import { describeProblem, ToolServerError } from "../../errors.js";
+import { InFlightSet } from "../../in-flight.js";
 import type { RpcMessage } from "../rpc/json-rpc.js";
 import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 
@@ -21,7 +22,7 @@ export interface TransportLife {
 
 /** Creates the lifecycle of a transport to the named server. */
 export function createTransportLife(server: string): TransportLife {
-  const waiting = new Set<(error: ToolServerError) => void>();
+  const waiting = new InFlightSet<(error: ToolServerError) => void>();
   let hasBegun = false;
   let isOver = false;
   let failure: ToolServerError | undefined;
