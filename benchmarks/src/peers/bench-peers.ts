@@ -12,8 +12,8 @@ import { type Topology, topologiesOf } from "./topologies.js";
 
 const starts = 3;
 const rounds = 5;
-// What is measured is a program that has run for a while, and not the compiler.
-const warmUpCalls = 6000;
+// What is measured is a program that has run for a while, and not the compiler. A single call may take another path than one of many.
+const warmUpCalls = 3000;
 const loads = [
   { inFlight: 1, calls: 300 },
   { inFlight: 16, calls: 600 },
@@ -71,7 +71,9 @@ async function compareIn({ name, ours, peers, leastRate }: Topology, url: string
       }
     }
     const callers = [direct, ...running.map(({ caller }) => caller)];
-    for (const caller of callers) await rateOf(caller.call, 16, warmUpCalls);
+    for (const caller of callers) {
+      for (const { inFlight } of loads) await rateOf(caller.call, inFlight, warmUpCalls);
+    }
     const before = new Map(running.map((program) => [program, program.usage()]));
     const measured = await measureAll(callers);
     const figuresOf = (program: RunningProgram): Figures => {
