@@ -30,11 +30,14 @@ export interface SocketCorrector {
 const maxStreamChecks = 256;
 const maxParents = 100_000;
 const maxChannels = 1000;
+/** How long a reader waits for what proves a deviation, in milliseconds: a peer may take long for each of many reads. */
+const maxProofMs = 5000;
 
 /** A corrector for the sockets of one peer. */
 export function createSocketCorrector(
   source: Source,
   ownConnection: (() => OwnConnection | undefined) | undefined,
+  proofMs: number = maxProofMs,
 ): SocketCorrector {
   const parents = new Map<bigint, SocketParent>();
   let windowOrder: Promise<WindowOrder> | undefined;
@@ -46,7 +49,7 @@ export function createSocketCorrector(
     if (data === undefined || data.localFlowControlWindow === data.remoteFlowControlWindow) return false;
     const own = ownConnection?.();
     if (windowOrder === undefined && own !== undefined) {
-      windowOrder = findOwnSocket(source, own).then(
+      windowOrder = findOwnSocket(source, own, { signal: AbortSignal.timeout(proofMs) }).then(
         (socket) => (socket === undefined ? "unknown" : windowOrderOf(socket)),
         () => "unknown",
       );
@@ -61,14 +64,15 @@ export function createSocketCorrector(
   /** A socket that is read only by its id has a parent too; all channels are read once to find it. */
   async function findParent(socketId: bigint): Promise<SocketParent | undefined> {
     if (!parents.has(socketId)) {
-      channelsRead ??= readChannels();
+      channelsRead ??= readChannels().catch(() => {});
       await channelsRead;
     }
     return parents.get(socketId);
   }
 
   async function readChannels(): Promise<void> {
-    for await (const { kind, id, object } of walkAllChannels(source, { maxObjects: maxChannels })) {
+    const signal = AbortSignal.timeout(proofMs);
+    for await (const { kind, id, object } of walkAllChannels(source, { maxObjects: maxChannels, signal })) {
       if (object !== undefined) remember({ kind, id }, object);
     }
   }

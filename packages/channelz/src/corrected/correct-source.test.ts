@@ -14,11 +14,13 @@ import {
   GetSubchannelResponseSchema,
   GetTopChannelsResponseSchema,
   type SocketDataSchema,
+  SocketSchema,
   ChannelConnectivityState_State as State,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import { grantedWindow } from "../own-connection.js";
 import { createRegistry } from "../registry/registry.js";
-import type { Source } from "../source.js";
+import type { ReadOptions, Source } from "../source.js";
+import { createSocketCorrector } from "./correct-socket.js";
 import { correctSource } from "./correct-source.js";
 import { corrections } from "./correction-table.js";
 
@@ -81,6 +83,22 @@ describe("times that were never set", () => {
     expect(found[3]?.data).toMatchObject({ lastMessageReceivedTimestamp: { seconds: now.seconds } });
     expect(server.server[0]?.data?.lastCallStartedTimestamp).toBeDefined();
   });
+});
+
+test("returns a socket as it is if the peer takes too long for what would prove a deviation", async () => {
+  const silent = (_: unknown, { signal }: ReadOptions = {}) =>
+    new Promise<never>((_resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason));
+    });
+  const data = {
+    streamsStarted: 5n,
+    lastLocalStreamCreatedTimestamp: now,
+    localFlowControlWindow: 10n,
+    remoteFlowControlWindow: 20n,
+  };
+  const peer: Source = { ...peerWithSockets(() => data), getServers: silent, getTopChannels: silent };
+  const socket = create(SocketSchema, { ref: { socketId: 2n }, data });
+  expect(await createSocketCorrector(peer, own, 10).correct(socket, {})).toEqual({ socket, applied: [] });
 });
 
 describe("flow-control windows", () => {
