@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ChannelzError } from "../errors.js";
 import type { Source } from "../source.js";
 import { channel, peerWith, subchannel } from "./fixed-peer.test.helper.js";
-import { gatherOrigins, isOfWholeProcess, type OriginSource } from "./gather.js";
+import { gatherOrigins, type OriginSource } from "./gather.js";
 
 type Read = (source: Source, signal: AbortSignal) => Promise<unknown>;
 
@@ -131,15 +131,4 @@ describe("gatherOrigins", () => {
     await gatherOrigins(origins, () => new Promise((resolve) => setImmediate(resolve)), { signal });
     expect(warnings).not.toContain("MaxListenersExceededWarning");
   });
-});
-
-test.each([
-  ["PEER_UNAVAILABLE", true],
-  ["PEER_TIMEOUT", true],
-  ["PEER_REFUSED", true],
-  ["PEER_WITHOUT_CHANNELZ", true],
-  ["PEER_FAILED", false],
-  ["NOT_FOUND", false],
-] as const)("says whether %s concerns the whole process: %s", (code, expected) => {
-  expect(isOfWholeProcess(new ChannelzError(code, "failed"))).toBe(expected);
 });

@@ -1,4 +1,4 @@
-import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
+import { ChannelzError } from "../errors.js";
 import { allowManyListeners } from "../many-listeners.js";
 import type { Source } from "../source.js";
 
@@ -148,17 +148,4 @@ function createOriginRead(origin: OriginSource, outer: AbortSignal | undefined) 
       }
     },
   };
-}
-
-// These concern the whole process, not one object of it.
-const processCodes: readonly ChannelzErrorCode[] = [
-  "PEER_UNAVAILABLE",
-  "PEER_TIMEOUT",
-  "PEER_REFUSED",
-  "PEER_WITHOUT_CHANNELZ",
-];
-
-/** Whether a read failed because of the process, so that other reads from it would fail as well. */
-export function isOfWholeProcess(error: ChannelzError): boolean {
-  return processCodes.includes(error.code);
 }

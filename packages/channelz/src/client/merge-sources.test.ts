@@ -41,8 +41,11 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   const address = silent.address();
   const silentPort = typeof address === "object" ? address?.port : 0;
-  await Promise.all([...dead].map((name) => listeners[Number(name.slice(1))]?.close()));
-  parts = listeners.map((listener, n) => connectTo(`p${n}`, n === 99 ? `127.0.0.1:${silentPort}` : listener.address));
+  parts = listeners.map(({ address: live }, n) => {
+    // Nothing listens on port 1. The port of a closed listener may get another owner meanwhile.
+    const target = dead.has(`p${n}`) ? "127.0.0.1:1" : n === 99 ? `127.0.0.1:${silentPort}` : live;
+    return connectTo(`p${n}`, target);
+  });
 });
 
 afterAll(async () => {
@@ -273,6 +276,16 @@ describe("a process that fails", () => {
     const cause = { code: "PEER_UNAVAILABLE", message: "down" };
     await expect(merged.getTopChannels()).rejects.toMatchObject({ code: "PEER_UNAVAILABLE", cause });
   });
+
+  test.each(["PEER_TIMEOUT", "PEER_REFUSED", "PEER_WITHOUT_CHANNELZ", "PEER_FAILED"] as const)(
+    "remains in lists after a read of one object failed with %s",
+    async (code) => {
+      const getSocket = () => Promise.reject(new ChannelzError(code, "failed"));
+      const merged = mergeSources([part("a", { ...peerWith({ top: [channel(1)] }), getSocket })]);
+      await expect(merged.getSocket(merged.ids.encode("a", 7n) ?? 0n)).rejects.toMatchObject({ code });
+      expect((await merged.getTopChannels()).channel).toHaveLength(1);
+    },
+  );
 
   test("leaves a process out of lists for a moment after a read of an object finds it gone, but not if only the object does not exist", async () => {
     const peer = peerWith({ top: [channel(1)] });

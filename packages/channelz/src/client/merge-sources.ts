@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { ChannelzError } from "../errors.js";
 import { GetServersResponseSchema, GetTopChannelsResponseSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
-import { type Gathered, type GatherOptions, gatherOrigins, isOfWholeProcess, type OriginSource } from "./gather.js";
+import { type Gathered, type GatherOptions, gatherOrigins, type OriginSource } from "./gather.js";
 import { createOriginIds, highestOwnId, type OriginIds } from "./origin-ids.js";
 import { createOriginView } from "./origin-view.js";
 import { walkServers, walkTopChannels } from "./walk.js";
@@ -86,12 +86,7 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
   }
 
   /** A read of one object, in the process that its id names. */
-  async function readOne<T>(
-    kind: string,
-    id: Int64,
-    { signal }: ReadOptions = {},
-    read: (source: Source) => Promise<T>,
-  ): Promise<T> {
+  async function readOne<T>(kind: string, id: Int64, read: (source: Source) => Promise<T>): Promise<T> {
     const origin = ids.decode(BigInt(id))?.origin;
     const view = views.find((each) => each.origin === origin);
     if (view === undefined) {
@@ -100,7 +95,8 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
     try {
       return await read(view.source);
     } catch (error) {
-      if (ChannelzError.is(error) && isOfWholeProcess(error) && !signal?.aborted) note({ origin: view, error });
+      // Other errors may concern this object or this method only.
+      if (ChannelzError.is(error, "PEER_UNAVAILABLE")) note({ origin: view, error });
       throw error;
     }
   }
@@ -120,13 +116,11 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
       return create(GetServersResponseSchema, { server: [...server], end });
     },
     getServerSockets: (id, request, readOptions) =>
-      readOne("server", id, readOptions, (source) => source.getServerSockets(id, request, readOptions)),
-    getServer: (id, readOptions) => readOne("server", id, readOptions, (source) => source.getServer(id, readOptions)),
-    getChannel: (id, readOptions) =>
-      readOne("channel", id, readOptions, (source) => source.getChannel(id, readOptions)),
-    getSubchannel: (id, readOptions) =>
-      readOne("subchannel", id, readOptions, (source) => source.getSubchannel(id, readOptions)),
-    getSocket: (id, readOptions) => readOne("socket", id, readOptions, (source) => source.getSocket(id, readOptions)),
+      readOne("server", id, (source) => source.getServerSockets(id, request, readOptions)),
+    getServer: (id, readOptions) => readOne("server", id, (source) => source.getServer(id, readOptions)),
+    getChannel: (id, readOptions) => readOne("channel", id, (source) => source.getChannel(id, readOptions)),
+    getSubchannel: (id, readOptions) => readOne("subchannel", id, (source) => source.getSubchannel(id, readOptions)),
+    getSocket: (id, readOptions) => readOne("socket", id, (source) => source.getSocket(id, readOptions)),
   };
 }
 
