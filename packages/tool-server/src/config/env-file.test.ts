@@ -64,6 +64,11 @@ test.each([
   ["A='b", "The value of A has no closing '.", "End the value with '."],
   ['A="b\\"', 'The value of A has no closing ".', 'End the value with ".'],
   ["A='b' c", "Text follows the value of A.", "End the line after the value."],
+  [
+    'A="b\nB="c"',
+    'The value of A has no closing " on its line, and text follows the next ".',
+    'End the value with ", and the line after it.',
+  ],
 ])("says what is wrong with the line %s", (line, message, fix) => {
   const position = { path: [], line: 2, column: 1, file: ".env" };
   expect(parseEnvFile(`\n${line}\nB=1`, ".env")).toEqual({

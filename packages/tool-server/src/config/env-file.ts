@@ -88,9 +88,13 @@ export function parseEnvFile(source: string, file: string): EnvFile {
     const close = closing(text, open, quote);
     // The lines after a missing quote are parsed as separate lines.
     if (close === -1) report(`The value of ${name} has no closing ${quote}.`, `End the value with ${quote}.`);
-    else if (!/^\s*(?:#.*)?$/.test(text.slice(close + 1, endOfLine(close))))
-      report(`Text follows the value of ${name}.`, "End the line after the value.");
-    else {
+    else if (!/^\s*(?:#.*)?$/.test(text.slice(close + 1, endOfLine(close)))) {
+      if (close < end) report(`Text follows the value of ${name}.`, "End the line after the value.");
+      else {
+        const problem = `The value of ${name} has no closing ${quote} on its line, and text follows the next ${quote}.`;
+        report(problem, `End the value with ${quote}, and the line after it.`);
+      }
+    } else {
       const value = text.slice(open, close);
       variables[name] = quote === "'" ? value : readEscapes(value);
       next = endOfLine(close) + 1;
