@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createSecretRegistry } from "../../secrets/redactor.js";
+import { statusText } from "./credential.js";
 import { describeCredentialContract } from "./credential-contract.test.helper.js";
 import { createEnvironmentCredential, createHeaderCredential, createNoCredential } from "./fixed-credential.js";
 import type { HeaderSource } from "./header-fields.js";
@@ -140,4 +141,49 @@ test("the summary of a credential names its headers and variables, or says that 
     environment: [{ name: "LEVEL", variables: [] }],
   });
   expect(createEnvironmentCredential({ server, secrets, env: [] }).describe().summary).toBe("none");
+});
+
+test("adds the variables of commands to those of the entry, and describes both without values", async () => {
+  const secrets = createSecretRegistry();
+  const options = { server, secrets, env: [{ name: "REGION", value: "eu" }] };
+  const credential = createEnvironmentCredential({
+    ...options,
+    commands: [{ name: "API_TOKEN" }],
+    runCommands: async () => ({ API_TOKEN: "tok-51aGbq8" }),
+  });
+  const { signal } = new AbortController();
+  expect(await credential.prepareEnvironment?.(signal)).toEqual({ REGION: "eu", API_TOKEN: "tok-51aGbq8" });
+  expect(credential.describe()).toEqual({
+    kind: "environment",
+    summary: "environment variables (REGION, API_TOKEN)",
+    headers: [],
+    environment: [
+      { name: "REGION", variables: [] },
+      { name: "API_TOKEN", variables: [] },
+    ],
+  });
+  expect(createEnvironmentCredential(options).prepareEnvironment).toBeUndefined();
+});
+
+test("describes no credential as none", () => {
+  expect(createNoCredential({ server }).describe()).toEqual({
+    kind: "none",
+    summary: "none",
+    headers: [],
+    environment: [],
+  });
+});
+
+test.each([
+  [401, "401 Unauthorized: the server rejected the configured headers."],
+  [403, "403 Forbidden: the server rejected the configured headers."],
+  [500, "HTTP 500 does not concern the credential."],
+])("says why a request with headers was refused with %d", async (status, reason) => {
+  const credential = createHeaderCredential({ server, secrets: createSecretRegistry(), headers: [bearer] });
+  const refusal = { status, sent: {}, challenge: undefined, date: undefined };
+  expect(await credential.refused(refusal as never)).toEqual({ action: "give-up", reason, advice: "" });
+});
+
+test("writes a status as in a status line, and an unknown one as its number", () => {
+  expect([statusText(401), statusText(599)]).toEqual(["401 Unauthorized", "599"]);
 });

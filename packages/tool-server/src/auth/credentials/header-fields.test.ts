@@ -10,6 +10,9 @@ test.each([
   ["Authorization", "Basic not-base64", ["not-base64"]],
   ["Authorization", "abc.def", ["abc.def"]],
   ["Authorization", "Custom abc def", ["Custom abc def", "abc def"]],
+  ["Authorization", "Custom  abc", ["Custom  abc", "abc"]],
+  ["X-Id-Token", "abc", ["abc"]],
+  ["X-User-Secret", "abc", ["abc"]],
   ["X-Api-Key", "abc", ["abc"]],
   ["Cookie", "session=abc", ["session=abc"]],
   ["X-Anything", "abc", ["abc"]],
@@ -31,6 +34,7 @@ test.each([
   ["X-Account-Id", "abc"],
   ["X-Session-Timeout", "300"],
   ["User-Agent", "wirescope"],
+  ["Date", "abc"],
   ["X-Api-Version", "2026-01-01"],
   ["X-Signed-At", "1700000000000"],
 ])("shows the header %s with the value %s", (name, value) => {

@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { CredentialDescription, HeaderDescription } from "../../connection-info.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import type { Refusal } from "./credential.js";
-import { collectRefusalEvidence, credentialHeaders, readTokenTimes, tokenTimesOfHeader } from "./refusal-evidence.js";
+import {
+  carriesCredential,
+  collectRefusalEvidence,
+  credentialHeaders,
+  readTokenTimes,
+  tokenTimesOfHeader,
+} from "./refusal-evidence.js";
 
 const now = Date.UTC(2030, 5, 1, 12);
 const url = new URL("https://api.example.com/mcp");
@@ -246,4 +252,16 @@ test("finds the token after the scheme in Authorization, and as the value of any
   expect(tokenTimesOfHeader("authorization", `Bearer ${token}`)?.expiresAt).toBe(3000);
   expect(tokenTimesOfHeader("X-Token", token)?.expiresAt).toBe(3000);
   expect(tokenTimesOfHeader("X-Token", `Bearer ${token}`)).toBeUndefined();
+});
+
+test("recognizes a credential by any of the variables in a header, unless the header names a tenant", () => {
+  expect(carriesCredential({ name: "X-Custom", variables: ["REGION", "API_TOKEN"] })).toBe(true);
+  expect(carriesCredential({ name: "X-Custom", variables: ["REGION"] })).toBe(false);
+  expect(carriesCredential({ name: "X-Tenant-ID", variables: ["API_TOKEN"] })).toBe(false);
+});
+
+test("ignores headers whose name only contains that of a credential", () => {
+  expect(credentialHeaders({ "x-authorization": "a", "authorization-info": "b", "x-dpop": "c" }, described)).toEqual(
+    [],
+  );
 });

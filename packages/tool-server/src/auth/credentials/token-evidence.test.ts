@@ -8,6 +8,7 @@ test("matches an audience with this server by its origin, and concludes nothing 
   expect(isMeantFor(["https://other.example"], server)).toBe(false);
   expect(isMeantFor(["https://other.example", "a-name"], server)).toBeUndefined();
   expect(isMeantFor([], server)).toBeUndefined();
+  for (const scheme of ["http", "ws", "wss"]) expect(isMeantFor([`${scheme}://other.example`], server)).toBe(false);
   expect(isMeantFor(["https://api.example.com"], new URL("wss://api.example.com/"))).toBe(true);
 });
 
