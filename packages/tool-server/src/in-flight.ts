@@ -1,4 +1,4 @@
-// For what comes and goes with every call, some hundreds at a time. A Map or a Set is not: V8 replaces its table whenever it becomes
+// For what comes and goes with every call, some hundreds at a time, instead of a Map or a Set: V8 replaces their table whenever it becomes
 // empty or is full of deleted entries, and the old table refers to the new one. Once one of them is in the old generation, only a
 // collection of the whole heap frees those after it, with the calls in them.
 

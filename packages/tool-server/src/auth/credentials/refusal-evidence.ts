@@ -125,16 +125,15 @@ export function readTokenEvidence(
   say: (text: string) => string,
 ): TokenEvidence | undefined {
   const token = isAuthorizationName(header.name) ? parseAuthorization(value).credentials : value;
-  const times = readTokenTimes(token);
-  const claims = times === undefined ? undefined : readClaims(token);
-  if (times === undefined || claims === undefined) return undefined;
+  const claims = readClaims(token);
+  if (claims === undefined) return undefined;
   const audience = stringsOf(claims.aud);
   const scopes = claims.scope ?? claims.scp;
   return {
     header: header.name,
     from: header.from,
     variables: header.variables,
-    ...times,
+    ...timesOf(claims),
     audience: audience.map((text) => say(text)),
     isForServer: isMeantFor(audience, server),
     scopes:
@@ -162,15 +161,6 @@ export function isMeantFor(audience: readonly string[], server: URL): boolean | 
   return audience.length > 0 && urls.length === audience.length ? false : undefined;
 }
 
-function readClaims(token: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));
-    return typeof value === "object" && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 function stringsOf(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list.filter((item): item is string => typeof item === "string" && item !== "").slice(0, maxValues);
@@ -193,14 +183,23 @@ export function tokenTimesOfHeader(name: string, value: string): TokenTimes | un
 
 /** The times of a JSON Web Token; undefined if the text is not one. The signature is not verified. */
 export function readTokenTimes(text: string): TokenTimes | undefined {
-  const [, head = "", body = ""] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(text) ?? [];
-  if (typeof readPart(head)?.alg !== "string") return undefined;
-  const claims = readPart(body);
-  if (claims === undefined) return undefined;
-  return { issuedAt: timeOf(claims.iat), notBefore: timeOf(claims.nbf), expiresAt: timeOf(claims.exp) };
+  const claims = readClaims(text);
+  return claims && timesOf(claims);
 }
 
-function readPart(part: string): Record<string, unknown> | undefined {
+type Claims = Readonly<Record<string, unknown>>;
+
+function timesOf({ iat, nbf, exp }: Claims): TokenTimes {
+  return { issuedAt: timeOf(iat), notBefore: timeOf(nbf), expiresAt: timeOf(exp) };
+}
+
+/** The claims of a JSON Web Token; undefined if the text is not one. */
+function readClaims(text: string): Claims | undefined {
+  const [, head = "", body = ""] = /^([\w-]+)\.([\w-]+)\.[\w-]*$/.exec(text) ?? [];
+  return typeof readPart(head)?.alg === "string" ? readPart(body) : undefined;
+}
+
+function readPart(part: string): Claims | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
     return typeof value === "object" && value !== null ? { ...value } : undefined;
