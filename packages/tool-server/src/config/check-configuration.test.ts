@@ -167,6 +167,31 @@ describe("an environment file", () => {
     expect(await codesOf(text)).toEqual([]);
   });
 
+  test("reports an envFile that cannot be read or has wrong lines, until the advice is followed", async () => {
+    const text = withEntry({ command: process.execPath, envFile: "my.env" });
+    const file = join(root, "my.env");
+    const check = () => checkConfiguration(text, { pluginRoot: root, variables: {} });
+    expect((await check()).findings).toMatchObject([
+      {
+        code: "env-file-unreadable",
+        severity: "error",
+        server: "s",
+        path: ["mcpServers", "s", "envFile"],
+        message: `${file} cannot be read: the file does not exist.`,
+        fix: "Make the file available and readable, or correct envFile in the entry.",
+      },
+    ]);
+    await writeFile(file, Buffer.from("A=1\n", "utf16le"));
+    expect((await check()).findings).toMatchObject([{ fix: expect.stringMatching(/^Save it as UTF-8/) }]);
+    await writeFile(file, "A=1\nhunter2\n");
+    expect((await check()).findings).toMatchObject([{ code: "env-file-syntax", file, line: 2 }]);
+    // The lines of a file that is given with --env-file are reported where that is read.
+    expect(await codesOf(text, { envFiles: [file] })).toEqual([]);
+    expect(await codesOf(text, { variables: undefined })).toEqual([]);
+    await writeFile(file, "A=1\n");
+    expect((await check()).findings).toEqual([]);
+  });
+
   test("[TS-D-SUB-8] does not load an environment file just because it exists", async () => {
     await writeFile(join(root, ".env"), "API_TOKEN=abc\n");
     expect(await codesOf(example("bearer"))).toEqual(["error variable-unset"]);

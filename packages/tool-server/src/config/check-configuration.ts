@@ -9,6 +9,7 @@ import {
 } from "./check-credentials.js";
 import { checkDocumentation, type NeededPermissions, neededPermissions, readDocuments } from "./documentation.js";
 import type { Entry } from "./entry.js";
+import { checkEnvFile } from "./env-file.js";
 import { parseText } from "./find-servers.js";
 import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
 import { parseConfiguration } from "./parse-configuration.js";
@@ -55,6 +56,10 @@ export async function checkConfiguration(text: string, options: CheckOptions): P
   for (const entry of entries) {
     const values = variables && substituteEntry(entry, { variables, pluginRoot, secrets });
     if (values !== undefined) more.push(...values.findings);
+    if (entry.type === "stdio" && entry.envFile !== undefined && values?.entry?.type === "stdio") {
+      const { envFile = "" } = values.entry;
+      if (!envFiles.includes(envFile)) more.push(...(await checkEnvFile(entry.envFile, envFile, report)));
+    }
     const workingDirectory = values?.entry?.type === "stdio" ? values.entry.cwd : pluginRoot;
     const program = programOf(entry, variables ?? {}, pluginRoot);
     if (program === undefined) continue;

@@ -3,7 +3,7 @@ import { findSecretShapes, isSecretName } from "../secrets/recognize-secrets.js"
 import type { SecretRegistry } from "../secrets/redactor.js";
 import { isReserved } from "./check-variables.js";
 import { readConfigurationFile } from "./configuration-file.js";
-import type { Finding } from "./finding.js";
+import type { Finding, Report, SourcePosition } from "./finding.js";
 import type { ResolvedEntry, Variables } from "./substitute-entry.js";
 
 /** A shorter value, such as "test", is an ordinary word too often. */
@@ -19,13 +19,9 @@ export async function withEnvFile<Resolved extends ResolvedEntry>(
 ): Promise<Resolved> {
   if (resolved.type !== "stdio" || resolved.envFile === undefined) return resolved;
   const subject = `Cannot use server ${JSON.stringify(resolved.name)}.`;
-  const { variables, findings } = await readConfigurationFile(resolved.envFile).then(
-    (text) => parseEnvFile(text, resolved.envFile ?? ""),
-    (error: unknown) => {
-      const problem = error instanceof Error ? error.message : String(error);
-      throw new ToolServerError("VARIABLE_UNUSABLE", { subject, problem, advice: "Correct envFile in its entry." });
-    },
-  );
+  const { variables, findings } = await readEnvFile(resolved.envFile, (problem, advice) => {
+    throw new ToolServerError("VARIABLE_UNUSABLE", { subject, problem, advice });
+  });
   const [wrong] = findings;
   if (wrong !== undefined) {
     const problem = `${resolved.envFile}:${wrong.line}: ${wrong.message}`;
@@ -37,6 +33,28 @@ export async function withEnvFile<Resolved extends ResolvedEntry>(
     if (isSecretName(name) || findSecretShapes(value).length > 0) secrets.add(value);
   }
   return { ...resolved, env: { ...Object.fromEntries(given), ...resolved.env } };
+}
+
+/** Checks the file of an entry's `envFile`: reports one that cannot be read, and returns the findings about its lines. */
+export async function checkEnvFile(field: SourcePosition, file: string, report: Report): Promise<readonly Finding[]> {
+  const { findings } = await readEnvFile(file, (problem, advice) => {
+    report("env-file-unreadable", "error", field, problem, advice);
+    return { variables: {}, findings: [] };
+  });
+  return findings;
+}
+
+/** Reads an environment file, or returns what `onUnreadable` returns. */
+async function readEnvFile(file: string, onUnreadable: (problem: string, advice: string) => EnvFile): Promise<EnvFile> {
+  try {
+    return parseEnvFile(await readConfigurationFile(file), file);
+  } catch (error) {
+    if (!ToolServerError.is(error)) throw error;
+    return onUnreadable(
+      error.problem,
+      error.advice || "Make the file available and readable, or correct envFile in the entry.",
+    );
+  }
 }
 
 /** The content of an environment file. */

@@ -57,6 +57,7 @@ export const rules = {
   "helper-and-authorization": "Authorization has one source: the helper's header replaces the static one.",
   "command-not-found": "The command of a stdio entry exists and is executable.",
   "sandbox-off": "Stdio servers and helpers run in the sandbox unless they cannot work in it.",
+  "env-file-unreadable": "The envFile of an entry exists and can be read.",
   "env-file-syntax": "Every line of an environment file is NAME=value.",
   "env-file-not-ignored": "An environment file in a git repository is listed in a .gitignore.",
   "env-file-tracked": "An environment file is not tracked by git.",
