@@ -10,6 +10,7 @@ import {
 import { grantedWindow, type OwnConnection } from "../own-connection.js";
 import { createRegistry, type Registry, type SocketAddress } from "../registry/index.js";
 import type { Source } from "../source.js";
+import { readsOf } from "../source.test.helper.js";
 import { peerWith } from "./fixed-peer.test.helper.js";
 import { findOwnSocket, windowOrderOf } from "./own-socket.js";
 
@@ -31,16 +32,7 @@ const foundIn = async (source: Source): Promise<bigint | undefined> =>
   (await findOwnSocket(source, own))?.ref?.socketId;
 
 /** The registry, with some reads replaced. */
-const change = (registry: Registry, reads: Partial<Source>): Source => ({
-  getTopChannels: (...args) => registry.getTopChannels(...args),
-  getServers: (...args) => registry.getServers(...args),
-  getServer: (...args) => registry.getServer(...args),
-  getServerSockets: (...args) => registry.getServerSockets(...args),
-  getChannel: (...args) => registry.getChannel(...args),
-  getSubchannel: (...args) => registry.getSubchannel(...args),
-  getSocket: (...args) => registry.getSocket(...args),
-  ...reads,
-});
+const change = (registry: Registry, reads: Partial<Source>): Source => ({ ...readsOf(registry), ...reads });
 
 describe("the peer's end of our own connection", () => {
   test("[CZ-D-CORRECT-2] finds the newest connection from our local port", async () => {

@@ -3,6 +3,7 @@ import { SocketOptionTimeoutSchema } from "../gen/rpc/channelz/v1/channelz_pb.js
 import { grantedWindow } from "../own-connection.js";
 import { createRegistry, type Registry } from "../registry/index.js";
 import type { Source } from "../source.js";
+import { readsOf } from "../source.test.helper.js";
 import type { Endpoint } from "./observe.js";
 
 const ownPort = 6000;
@@ -91,15 +92,7 @@ export function createModelEndpoint(change: (source: Source) => Partial<Source> 
       countRequest();
       return await read(...args);
     };
-  const right: Source = {
-    getTopChannels: (...args) => registry.getTopChannels(...args),
-    getServers: (...args) => registry.getServers(...args),
-    getServer: (...args) => registry.getServer(...args),
-    getServerSockets: (...args) => registry.getServerSockets(...args),
-    getChannel: (...args) => registry.getChannel(...args),
-    getSubchannel: (...args) => registry.getSubchannel(...args),
-    getSocket: (...args) => registry.getSocket(...args),
-  };
+  const right = readsOf(registry);
   const source: Source = { ...right, ...change(right) };
   return {
     getTopChannels: counted(source.getTopChannels),

@@ -20,6 +20,7 @@ import { redactSource } from "../redact.js";
 import { createRegistry } from "../registry/registry.js";
 import { channelzService } from "../schema.js";
 import type { Source } from "../source.js";
+import { readsOf } from "../source.test.helper.js";
 import { type ChannelzListener, type ListenOptions, listenChannelz } from "./listen.js";
 import {
   eventually,
@@ -379,18 +380,13 @@ describe("close", () => {
     const registry = createRegistry();
     let release: (() => void) | undefined;
     const source: Source = {
-      getTopChannels: (...args) => registry.getTopChannels(...args),
+      ...readsOf(registry),
       getServers: async () => {
         await new Promise<void>((resolve) => {
           release = resolve;
         });
         return registry.getServers();
       },
-      getServer: (...args) => registry.getServer(...args),
-      getServerSockets: (...args) => registry.getServerSockets(...args),
-      getChannel: (...args) => registry.getChannel(...args),
-      getSubchannel: (...args) => registry.getSubchannel(...args),
-      getSocket: (...args) => registry.getSocket(...args),
     };
     return { source, asked: () => release !== undefined, reply: () => release?.() };
   }

@@ -11,25 +11,13 @@ import {
   GetTopChannelsResponseSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import { eventually, grpcFrame, openSession, rawGrpc } from "../listener/raw-caller.test.helper.js";
-import { createRegistry, type Registry } from "../registry/registry.js";
+import { createRegistry } from "../registry/registry.js";
 import { lingerOption } from "../registry/socket-options.js";
 import type { Source } from "../source.js";
+import { readsOf } from "../source.test.helper.js";
 import { createGrpcUnary, type GrpcUnaryOptions } from "./grpc-unary.js";
 
 const path = (method: string, channelzPackage = "rpc.channelz.v1"): string => `/${channelzPackage}.Channelz/${method}`;
-
-/** The same responses without the fast path in bytes. */
-function messagesOnly(registry: Registry): Source {
-  return {
-    getTopChannels: (...args) => registry.getTopChannels(...args),
-    getServers: (...args) => registry.getServers(...args),
-    getServer: (...args) => registry.getServer(...args),
-    getServerSockets: (...args) => registry.getServerSockets(...args),
-    getChannel: (...args) => registry.getChannel(...args),
-    getSubchannel: (...args) => registry.getSubchannel(...args),
-    getSocket: (...args) => registry.getSocket(...args),
-  };
-}
 
 const stops: (() => void)[] = [];
 /** The registry removes what the application drops, so the tests hold on to it. */
@@ -61,7 +49,8 @@ test.each(channelzPackages)(
     const registry = createRegistry();
     const channel = registry.addChannel({ target: "dns:///a" });
     held.push(channel);
-    for (const source of [registry, messagesOnly(registry)]) {
+    // The registry responds in bytes, its reads with messages.
+    for (const source of [registry, readsOf(registry)]) {
       const session = await serve(source);
       const request = toBinary(GetTopChannelsRequestSchema, {
         $typeName: "rpc.channelz.v1.GetTopChannelsRequest",
@@ -87,7 +76,7 @@ test.each(channelzPackages)(
     const subject = {};
     const socket = registry.addSocket({ subject, describe: () => ({ options: [lingerOption(true, 10)] }) });
     held.push(socket, subject);
-    for (const source of [registry, messagesOnly(registry)]) {
+    for (const source of [registry, readsOf(registry)]) {
       const response = await rawGrpc(
         await serve(source),
         path("GetSocket", channelzPackage),
@@ -103,7 +92,7 @@ test.each(channelzPackages)(
 
 test("[CZ-ERR-1] returns an error without a message frame: only status and reason", async () => {
   const registry = createRegistry();
-  for (const source of [registry, messagesOnly(registry)]) {
+  for (const source of [registry, readsOf(registry)]) {
     const response = await rawGrpc(await serve(source), path("GetServer"), grpcFrame([0x08, 7]));
     expect(response.grpcStatus).toBe(Code.NotFound);
     expect(response.grpcMessage).toContain("7");
@@ -163,7 +152,7 @@ test.each([
 test("ends a read at the caller's deadline, and aborts the signal of the source", async () => {
   let signal: AbortSignal | undefined;
   const source: Source = {
-    ...messagesOnly(createRegistry()),
+    ...readsOf(createRegistry()),
     getServers: (_, options) => {
       signal = options?.signal;
       return new Promise(() => {});
@@ -179,7 +168,7 @@ test("aborts the signal of the source when the caller disconnects, and ignores t
   let finish = (): void => {};
   const registry = createRegistry();
   const source: Source = {
-    ...messagesOnly(registry),
+    ...readsOf(registry),
     getServers: async (_, options) => {
       signal = options?.signal;
       await new Promise<void>((resolve) => {
@@ -224,7 +213,7 @@ test("returns INTERNAL without details if a source throws another error", async 
     },
   });
   const rejecting: Source = {
-    ...messagesOnly(registry),
+    ...readsOf(registry),
     getServers: () => Promise.reject(new Error("password is hunter2")),
   };
   for (const source of [failing, rejecting]) {
