@@ -178,7 +178,7 @@ describe("an environment file", () => {
         server: "s",
         path: ["mcpServers", "s", "envFile"],
         message: `${file} cannot be read: the file does not exist.`,
-        fix: "Make the file available and readable, or correct envFile in the entry.",
+        fix: "Create the file or make it readable, or correct envFile in the entry.",
       },
     ]);
     await writeFile(file, Buffer.from("A=1\n", "utf16le"));

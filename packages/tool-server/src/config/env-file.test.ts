@@ -157,7 +157,7 @@ describe("files", () => {
         code: "VARIABLE_UNUSABLE",
         subject: 'Cannot use server "s".',
         problem: `${missing} cannot be read: the file does not exist.`,
-        advice: "Make the file available and readable, or correct envFile in the entry.",
+        advice: "Create the file or make it readable, or correct envFile in the entry.",
       }),
     );
   });

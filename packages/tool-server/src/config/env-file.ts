@@ -52,7 +52,7 @@ async function readEnvFile(file: string, onUnreadable: (problem: string, advice:
     if (!ToolServerError.is(error)) throw error;
     return onUnreadable(
       error.problem,
-      error.advice || "Make the file available and readable, or correct envFile in the entry.",
+      error.advice || "Create the file or make it readable, or correct envFile in the entry.",
     );
   }
 }
