@@ -102,10 +102,20 @@ describe("the compile cache", () => {
     expect(run()).toBe("good");
   });
 
-  test("accepts the cache in the next run of a command that changes a V8 flag after it starts", () => {
+  test.each([
+    ["one", ["--wasm-tiering-budget=1000000000"]],
+    [
+      "all",
+      [
+        "--wasm-tiering-budget=1000000000",
+        "--max-inlined-bytecode-size-cumulative=3000",
+        "--max-inlined-bytecode-size-small=100",
+      ],
+    ],
+  ])("accepts the cache in the next run of a command that changes %s of the V8 flags after it starts", (_, flags) => {
     const source = `(function (exports, require) {
       exports.runProcess = async () => {
-        require("node:v8").setFlagsFromString("--wasm-tiering-budget=1000000000");
+        for (const flag of ${JSON.stringify(flags)}) require("node:v8").setFlagsFromString(flag);
       };
     })`;
     writeFileSync(join(folder, "bundle", "wirescope.cjs"), source);

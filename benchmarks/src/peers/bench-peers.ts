@@ -10,10 +10,11 @@ import { installPeers } from "./install-peers.js";
 import { type Program, type RunningProgram, startProgram } from "./program.js";
 import { type Topology, topologiesOf } from "./topologies.js";
 
+/** How often each program is started and measured: two starts of the same program differ by up to 15 %. */
 const starts = 3;
 const rounds = 5;
 // What is measured is a program that has run for a while, and not the compiler. A single call may take another path than one of many.
-const warmUpCalls = 3000;
+const warmUpCalls = 2000;
 const loads = [
   { inFlight: 1, calls: 300 },
   { inFlight: 16, calls: 600 },
@@ -53,72 +54,90 @@ export async function benchPeers(): Promise<Row[]> {
 }
 
 async function compareIn({ name, ours, peers, leastRate }: Topology, url: string, folder: string): Promise<Row[]> {
-  const missing: Row[] = [];
-  const startTimes = new Map<Program, number[]>();
+  const runs: Run[] = [];
+  const absent = new Set<Program>();
+  for (let start = 0; start < starts; start += 1) {
+    const programs = [...ours, ...peers].filter((program) => !absent.has(program));
+    const run = await measureOnce(programs, url, folder);
+    for (const [program, error] of run.failed) {
+      if (ours.includes(program)) throw error;
+      absent.add(program);
+      console.error(`${program.name} is left out: ${error.message}`);
+    }
+    runs.push(run);
+  }
+  const direct = medianOf(runs.map((run) => run.direct));
+  const measured = [...ours, ...peers].filter((program) => !absent.has(program));
+  const figures = measured.map((program) => ({
+    program,
+    figures: medianOf(runs.map((run) => run.figures.get(program)!)),
+  }));
+  const our = figures.filter(({ program }) => ours.includes(program));
+  const their = figures.filter(({ program }) => !ours.includes(program));
+  return [
+    ...[...absent].map(({ name: peer }) => ({
+      work: `${name}: ${peer}`,
+      ours: "",
+      theirs: "does not run here",
+      goal: "",
+    })),
+    ...our.flatMap((one) => {
+      const title = ours.length === 1 ? name : `${name}: ${one.program.name.replace("wirescope ", "")}`;
+      if (their.length === 0) return rowsAlone(title, one.figures, direct);
+      return their.flatMap((peer) =>
+        rowsBeside(`${title}, ${peer.program.name}`, one.figures, peer.figures, direct, leastRate),
+      );
+    }),
+  ];
+}
+
+/** What was measured of programs that ran together, and why the others did not start. */
+interface Run {
+  readonly direct: Figures;
+  readonly figures: ReadonlyMap<Program, Figures>;
+  readonly failed: ReadonlyMap<Program, Error>;
+}
+
+/** Starts all programs, measures them, and stops them. */
+async function measureOnce(programs: readonly Program[], url: string, folder: string): Promise<Run> {
   const running: RunningProgram[] = [];
+  const failed = new Map<Program, Error>();
   const direct = httpCaller(url, "echo");
   try {
     await direct.begin();
-    for (const program of [...ours, ...peers]) {
+    for (const program of programs) {
       try {
-        const started = await startOften(program, folder);
-        startTimes.set(program, started.startTimes);
-        running.push(started.last);
+        running.push(await startProgram(program, folder));
       } catch (error) {
-        if (ours.includes(program)) throw error;
-        missing.push({ work: `${name}: ${program.name}`, ours: "", theirs: "does not run here", goal: "" });
-        console.error(`${program.name} is left out: ${(error as Error).message}`);
+        failed.set(program, error as Error);
       }
     }
     const callers = [direct, ...running.map(({ caller }) => caller)];
     for (const caller of callers) {
       for (const { inFlight } of loads) await rateOf(caller.call, inFlight, warmUpCalls);
     }
-    const before = new Map(running.map((program) => [program, program.usage()]));
+    const before = running.map((program) => program.usage());
     const measured = await measureAll(callers);
-    const figuresOf = (program: RunningProgram): Figures => {
-      const [then, now] = [before.get(program), program.usage()];
-      return {
-        ...measured.get(program.caller)!,
-        startMs: median(startTimes.get(program.program)!),
+    const figures = running.map((program, index): [Program, Figures] => {
+      const [then, now] = [before[index], program.usage()];
+      const own = {
+        startMs: program.startMs,
         residentMb: now?.residentMb,
         cpuMicros: then && now && (now.cpuMicros - then.cpuMicros) / measuredCalls,
       };
-    };
-    const base = measured.get(direct)!;
-    const figures = running.map((program) => ({ program: program.program, figures: figuresOf(program) }));
-    const our = figures.filter(({ program }) => ours.includes(program));
-    const their = figures.filter(({ program }) => !ours.includes(program));
-    return [
-      ...missing,
-      ...our.flatMap((one) => {
-        const title = ours.length === 1 ? name : `${name}: ${one.program.name.replace("wirescope ", "")}`;
-        if (their.length === 0) return rowsAlone(title, one.figures, base);
-        return their.flatMap((peer) =>
-          rowsBeside(`${title}, ${peer.program.name}`, one.figures, peer.figures, base, leastRate),
-        );
-      }),
-    ];
+      return [program.program, { ...measured.get(program.caller)!, ...own }];
+    });
+    const ofDirect = { ...measured.get(direct)!, startMs: 0, residentMb: undefined, cpuMicros: undefined };
+    return { direct: ofDirect, figures: new Map(figures), failed };
   } finally {
     direct.close();
     await Promise.all(running.map((program) => program.stop()));
   }
 }
 
-/** Starts a program some times, and leaves the last running. */
-async function startOften(program: Program, folder: string): Promise<{ startTimes: number[]; last: RunningProgram }> {
-  const startTimes: number[] = [];
-  for (;;) {
-    const last = await startProgram(program, folder);
-    startTimes.push(last.startMs);
-    if (startTimes.length === starts) return { startTimes, last };
-    await last.stop();
-  }
-}
-
 type Measured = Pick<Figures, "callMicros" | "rates">;
 
-/** Measures all turn by turn, so that the machine's moods meet them alike. */
+/** Measures all of them in turn, so that other work on the machine affects them alike. */
 async function measureAll(callers: readonly Caller[]): Promise<ReadonlyMap<Caller, Measured>> {
   const rates = new Map(
     callers.map((caller) => [caller, new Map(loads.map(({ inFlight }) => [inFlight, [] as number[]]))]),
@@ -139,6 +158,22 @@ async function measureAll(callers: readonly Caller[]): Promise<ReadonlyMap<Calle
       return [caller, { rates: medians, callMicros: 1e6 / medians.get(1)! }];
     }),
   );
+}
+
+/** The median of each figure over several starts. */
+function medianOf(all: readonly Figures[]): Figures {
+  const over = (read: (figures: Figures) => number): number => median(all.map(read));
+  const overIfKnown = (read: (figures: Figures) => number | undefined): number | undefined => {
+    const known = all.flatMap((figures) => read(figures) ?? []);
+    return known.length === 0 ? undefined : median(known);
+  };
+  return {
+    startMs: over(({ startMs }) => startMs),
+    residentMb: overIfKnown(({ residentMb }) => residentMb),
+    cpuMicros: overIfKnown(({ cpuMicros }) => cpuMicros),
+    callMicros: over(({ callMicros }) => callMicros),
+    rates: new Map(loads.map(({ inFlight }) => [inFlight, over(({ rates }) => rates.get(inFlight)!)])),
+  };
 }
 
 function rowsBeside(

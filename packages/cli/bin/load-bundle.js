@@ -5,7 +5,9 @@ import { cachedDataVersionTag, setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { openCompileCache } from "./compile-cache.js";
 
-/** V8's defaults of the flag that the command changes while it runs: of Node 20, and of Node 22 and later. */
+/** V8's defaults of the flags that the command changes while it runs (src/v8-flags.ts). */
+const defaults = ["--max-inlined-bytecode-size-cumulative=920", "--max-inlined-bytecode-size-small=27"];
+/** The same of one flag, on Node 20, and on Node 22 and later. */
 const defaultTieringBudgets = [1_800_000, 13_000_000];
 const bundle = fileURLToPath(new URL("../bundle/wirescope.cjs", import.meta.url));
 
@@ -44,18 +46,17 @@ export function loadBundle(purpose) {
 }
 
 /**
- * Sets the flag of V8 that the command changes back to its default: V8 accepts compiled code only under the flags under which it
- * was saved.
+ * Sets the flags of V8 that the command changes back to their defaults: V8 accepts compiled code only under the flags under which
+ * it was saved.
  *
  * @param {number} tag Of the flags at the start.
  * @returns {boolean} Whether the flags are those of the start.
  */
 function restoreFlags(tag) {
-  return (
-    cachedDataVersionTag() === tag ||
-    defaultTieringBudgets.some((budget) => {
-      setFlagsFromString(`--wasm-tiering-budget=${budget}`);
-      return cachedDataVersionTag() === tag;
-    })
-  );
+  if (cachedDataVersionTag() === tag) return true;
+  for (const flag of defaults) setFlagsFromString(flag);
+  return defaultTieringBudgets.some((budget) => {
+    setFlagsFromString(`--wasm-tiering-budget=${budget}`);
+    return cachedDataVersionTag() === tag;
+  });
 }

@@ -18,7 +18,7 @@ import type { KeyCreation } from "../tool-server/open-vault.js";
 import { redactingIo } from "../tool-server/redaction.js";
 import type { ServerValues } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
-import { postponeWasmTierUp } from "../wasm-tier-up.js";
+import { postponeWasmTierUp } from "../v8-flags.js";
 import { openExplainableServers } from "../why/explain-configured.js";
 import { type OAuthFlowOptions, type OAuthFlowResult, runOAuthFlow } from "../why/oauth-flow.js";
 import type { PendingApproval, ServerAdmin, TrustRow } from "./server-admin.js";

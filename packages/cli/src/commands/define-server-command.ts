@@ -6,7 +6,7 @@ import { createScreen, type Screen } from "../output/screen.js";
 import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
 import type { ConfiguredServers } from "../tool-server/configured-servers.js";
 import { sameServers, sameSignIns, serverOptions, withAdHocServer } from "../tool-server/server-options.js";
-import { postponeWasmTierUp } from "../wasm-tier-up.js";
+import { postponeWasmTierUp } from "../v8-flags.js";
 import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
 /** What a command that uses tool servers works with. */

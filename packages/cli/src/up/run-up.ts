@@ -20,8 +20,8 @@ import { pageFolder } from "../page-folder.js";
 import { startTelemetry } from "../telemetry/telemetry.js";
 import { approvalsOf } from "../tool-server/ask-for-trust.js";
 import { UsageError } from "../usage-error.js";
+import { inlineMore, postponeWasmTierUp } from "../v8-flags.js";
 import { version } from "../version.js";
-import { postponeWasmTierUp } from "../wasm-tier-up.js";
 import { openAuditLog } from "./audit-log.js";
 import { createConfigurationReader } from "./configuration-reader.js";
 import { createDebugSwitch } from "./debug-switch.js";
@@ -207,6 +207,7 @@ async function serve(
   });
   started = gateway;
   postponeWasmTierUp();
+  inlineMore();
   const logConfigurationProblems = (): void => {
     for (const { server, problem } of reader.toDo(commands)) logDefect(`${server}: ${problem}`);
   };

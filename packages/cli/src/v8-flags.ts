@@ -1,0 +1,28 @@
+import { setFlagsFromString } from "node:v8";
+
+// Change a flag only once Node's own modules are loaded: what is loaded afterwards is compiled without Node's code cache.
+// bin/load-bundle.js sets the flags back before it saves what V8 compiled.
+
+/** About 500 times the default. */
+const tieringBudget = 1_000_000_000;
+
+/**
+ * Delays V8's optimisation of WebAssembly until it is really busy. The HTTP parser of undici is one huge function: by default
+ * V8 optimises it after the first response, which costs 180 ms of CPU and 8 MB of resident memory, and does not pay off within
+ * 20,000 responses.
+ */
+export function postponeWasmTierUp(): void {
+  setFlagsFromString(`--wasm-tiering-budget=${tieringBudget}`);
+}
+
+/** About three times the default, in bytes of bytecode: what is inlined into one function, and which functions are always inlined. */
+const [maxInlined, alwaysInlined] = [3000, 100];
+
+/**
+ * Lets V8 inline more of the functions that are busy. A call passes many small ones: with 16 in flight it takes 6 % less CPU, and the
+ * gateway 3 to 9 MB more memory.
+ */
+export function inlineMore(): void {
+  setFlagsFromString(`--max-inlined-bytecode-size-cumulative=${maxInlined}`);
+  setFlagsFromString(`--max-inlined-bytecode-size-small=${alwaysInlined}`);
+}
