@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ChannelSchema } from "@wirescope/channelz/client";
 import { createSnapshot, noCounters, objectKey, type SnapshotObject } from "@wirescope/channelz/timeline";
 import { createRecording } from "@wirescope/channelz/timeline/node";
@@ -269,7 +270,11 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     for (const [timeMs, state] of [[1_700_000_000_000, 3] as const, [1_700_000_060_000, 4] as const]) {
       const message = create(ChannelSchema, {
         ref: { channelId: 1n, name: "orders" },
-        data: { target: "orders:443", state: { state } },
+        data: {
+          target: "orders:443",
+          state: { state },
+          lastCallStartedTimestamp: timestampFromMs(1_699_999_990_000),
+        },
       });
       const channel: SnapshotObject = {
         key: objectKey("", "channel", 1n),
@@ -290,8 +295,16 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     const page = await gateway.open("/history");
     await page.locator("input[type=file]").setInputFiles(file);
     await page.getByText("recording night.wsr").waitFor();
-    await page.getByRole("table", { name: "changes" }).getByText("READY → TRANSIENT_FAILURE").waitFor();
+    const change = page.getByRole("table", { name: "changes" }).getByRole("row", { name: /READY → TRANSIENT_FAILURE/ });
+    await change.getByText("at this moment", { exact: true }).waitFor();
     await checkAccessibility(page);
+    // Times of a recording are relative to the moment that is shown, however long ago that is.
+    await change.getByRole("link", { name: "channel 1" }).click();
+    await page.getByText("1 min earlier", { exact: true }).waitFor();
+    await page.getByRole("slider").focus();
+    await page.keyboard.press("Home");
+    await page.getByText("10 s earlier", { exact: true }).waitFor();
+    await page.keyboard.press("End");
     await page.getByRole("link", { name: "Overview" }).click();
     await page.getByRole("table", { name: "problems" }).getByText("orders:443").waitFor();
     await page.getByRole("slider").focus();

@@ -11,4 +11,4 @@ export { Sparkline } from "./sparkline.js";
 export { StateMark, type Tone, ToneShape, toneOfState, wordOfState } from "./state-mark.js";
 export { type Column, Table } from "./table.js";
 export { Tabs } from "./tabs.js";
-export { Time } from "./time.js";
+export { ShownMoment, Time } from "./time.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { duration, relativeTime } from "./relative-time.js";
+import { duration, relativeTime, relativeToMoment } from "./relative-time.js";
 
 test("names a length of time in its largest unit", () => {
   const lengths = [0, 0.25, 4, 4.25, 41.4, 999, 1500, 12_300, 59_999, 60_000, 3_600_000, 200_000_000];
@@ -27,5 +27,17 @@ test("names a moment relative to now, in the past and in the future", () => {
     "3 s ago",
     "1 min ago",
     "in 4 min",
+  ]);
+});
+
+test("names a moment relative to another one", () => {
+  const moment = 1_000_000;
+  const times = [moment, moment + 999, moment - 3_400, moment - 65_000, moment + 240_000];
+  expect(times.map((each) => relativeToMoment(each, moment))).toEqual([
+    "at this moment",
+    "at this moment",
+    "3 s earlier",
+    "1 min earlier",
+    "4 min later",
   ]);
 });

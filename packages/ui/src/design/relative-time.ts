@@ -17,8 +17,20 @@ export function duration(ms: number): string {
 
 /** "now", "12 s ago", "in 4 min". */
 export function relativeTime(ms: number, nowMs: number): string {
-  const difference = nowMs - ms;
-  if (Math.abs(difference) < 1000) return "now";
-  const length = duration(Math.floor(Math.abs(difference) / 1000) * 1000);
-  return difference > 0 ? `${length} ago` : `in ${length}`;
+  const length = wholeSeconds(nowMs - ms);
+  if (length === undefined) return "now";
+  return nowMs > ms ? `${length} ago` : `in ${length}`;
+}
+
+/** "at this moment", "12 s earlier", "4 min later". */
+export function relativeToMoment(ms: number, momentMs: number): string {
+  const length = wholeSeconds(momentMs - ms);
+  if (length === undefined) return "at this moment";
+  return `${length} ${momentMs > ms ? "earlier" : "later"}`;
+}
+
+/** Undefined for less than a second. */
+function wholeSeconds(ms: number): string | undefined {
+  const seconds = Math.floor(Math.abs(ms) / 1000);
+  return seconds === 0 ? undefined : duration(seconds * 1000);
 }

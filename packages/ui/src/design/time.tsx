@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
-import type { VNode } from "preact";
-import { relativeTime } from "./relative-time.js";
+import { type Context, createContext, type VNode } from "preact";
+import { useContext } from "preact/hooks";
+import { relativeTime, relativeToMoment } from "./relative-time.js";
 
 /** The current time, for everything that is shown relative to now. It moves once a second while the page is visible. */
 const nowMs = signal(Date.now());
@@ -8,12 +9,16 @@ setInterval(() => {
   if (document.visibilityState === "visible") nowMs.value = Date.now();
 }, 1000);
 
-/** A time relative to now, such as "3 min ago"; the exact time on hover. */
+/** The moment of the past that the elements below show; undefined for now. */
+export const ShownMoment: Context<number | undefined> = createContext<number | undefined>(undefined);
+
+/** A time relative to now ("3 min ago") or to the moment that is shown ("3 min earlier"); the exact time on hover. */
 export function Time({ ms }: { readonly ms: number }): VNode {
+  const momentMs = useContext(ShownMoment);
   const date = new Date(ms);
   return (
     <time dateTime={date.toISOString()} title={`${date.toLocaleString()} (${date.toISOString()})`}>
-      {relativeTime(ms, nowMs.value)}
+      {momentMs === undefined ? relativeTime(ms, nowMs.value) : relativeToMoment(ms, momentMs)}
     </time>
   );
 }

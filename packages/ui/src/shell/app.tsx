@@ -1,6 +1,6 @@
 import "./app.css";
 import type { VNode } from "preact";
-import { Copy, Empty, Loading } from "../design/index.js";
+import { Copy, Empty, Loading, ShownMoment } from "../design/index.js";
 import { DetailPanel } from "./detail-panel.js";
 import { DropTarget } from "./drop-target.js";
 import { Header } from "./header.js";
@@ -31,11 +31,13 @@ export function App(): VNode {
       </a>
       <Header />
       <SideBar />
-      <main id="view" class="view" tabIndex={-1}>
-        <ConnectionNote />
-        <ViewHost key={path} url={formatAddress({ path, query, panel: undefined })} isPanel={false} />
-      </main>
-      <DetailPanel />
+      <ShownMoment.Provider value={chosenTime.value}>
+        <main id="view" class="view" tabIndex={-1}>
+          <ConnectionNote />
+          <ViewHost key={path} url={formatAddress({ path, query, panel: undefined })} isPanel={false} />
+        </main>
+        <DetailPanel />
+      </ShownMoment.Provider>
       <TimeBar />
       <Palette />
       <ServerDialogs />

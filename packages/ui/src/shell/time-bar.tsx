@@ -24,7 +24,9 @@ export function TimeBar(): VNode | null {
   };
   return (
     <section class={isPast ? "time-bar time-bar-past" : "time-bar"} aria-label="Time">
-      <span class="time-bar-start soft">{duration(lastMs - firstMs)} ago</span>
+      <span class="time-bar-start soft">
+        {duration(lastMs - firstMs)} {recording.value === undefined ? "ago" : "before the end"}
+      </span>
       <div
         class="time-bar-track"
         onPointerMove={(event) => setHovered(timeAt(event, range))}
