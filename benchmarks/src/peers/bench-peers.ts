@@ -14,7 +14,7 @@ import { type Topology, topologiesOf } from "./topologies.js";
 const starts = 3;
 const rounds = 5;
 // What is measured is a program that has run for a while, and not the compiler. A single call may take another path than one of many.
-const warmUpCalls = 2000;
+const warmUpCalls = 3000;
 const loads = [
   { inFlight: 1, calls: 300 },
   { inFlight: 16, calls: 600 },
