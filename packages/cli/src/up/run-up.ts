@@ -5,7 +5,7 @@ import { printableText } from "@wirescope/channelz/internal";
 import type { GatewayListener } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
 import { runGateway } from "@wirescope/gateway/internal/gateway";
-import { createPageAccess, type PageAccess } from "@wirescope/gateway/internal/page";
+import { createPageAccess } from "@wirescope/gateway/internal/page";
 import { createSecretRegistry, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { configurationFileAt } from "@wirescope/tool-server/internal";
@@ -15,7 +15,6 @@ import { announceGateway, gatewayFile, realPathOf } from "../gateway-file.js";
 import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
-import { createScreen } from "../output/screen.js";
 import { pageFolder } from "../page-folder.js";
 import { startTelemetry } from "../telemetry/telemetry.js";
 import { approvalsOf } from "../tool-server/ask-for-trust.js";
@@ -28,15 +27,15 @@ import { createDebugSwitch } from "./debug-switch.js";
 import { createEventLog, logCertificateChanges } from "./event-log.js";
 import { createSettingsReader } from "./gateway-settings.js";
 import { assertNoListenOptions, listenHint, listenOptionsOf } from "./listen-options.js";
-import { createLinkPage, printedLinks } from "./pages/link-page.js";
+import { createLinkPage } from "./pages/link-page.js";
 import { linkPath } from "./pages/request-link.js";
 import { createSessionStore } from "./pages/session-file.js";
 import { createSignInLinks, signInForCalls } from "./pages/sign-in-links.js";
 import { createPlainPages } from "./pages/status-page.js";
 import type { StdioLog } from "./stdio/run-stdio.js";
-import { createServerCommands, type ServerCommands, type ToDo } from "./to-do.js";
+import { createServerCommands, type ServerCommands } from "./to-do.js";
 import { toolListsToDo } from "./tool-lists.js";
-import { upNotice } from "./up-notice.js";
+import { printUpNotice } from "./up-notice.js";
 import type { upOptions } from "./up-options.js";
 import { watchFiles } from "./watch-files.js";
 
@@ -259,7 +258,12 @@ async function serve(
       await Promise.race([settled(gateway, settleMs), ended]);
       const more = [...reader.toDo(commands), ...toolListsToDo(tools, gateway.servers(), commands)];
       if (!stop.aborted) {
-        report(gateway, demo !== undefined, values, io, { commands, access, more, gatewayFile: announced?.file });
+        printUpNotice(gateway, demo !== undefined, values, io, {
+          commands,
+          access,
+          more,
+          gatewayFile: announced?.file,
+        });
       }
     } else logConfigurationProblems();
     const traffic = demo === undefined ? undefined : (await import("../demo/traffic.js")).keepCalling(gateway, stop);
@@ -348,49 +352,6 @@ function announce(
 /** The default profile. */
 function profileOf({ env }: Io): string {
   return env.WIRESCOPE_PROFILE || "default";
-}
-
-interface NoticeParts {
-  readonly commands: ServerCommands;
-  readonly access: PageAccess;
-  readonly more: readonly ToDo[];
-  /** The file that announces the gateway, and holds its tokens. */
-  readonly gatewayFile: string | undefined;
-}
-
-function report(
-  gateway: Gateway,
-  isDemo: boolean,
-  values: OptionValues<typeof upOptions>,
-  io: Io,
-  { commands, access, more, gatewayFile }: NoticeParts,
-): void {
-  const screen = createScreen(io, values["no-color"]);
-  if (values.json) {
-    const { endpoint, address: channelz, token, adminToken } = gateway;
-    const servers = Object.fromEntries(gateway.servers().map(({ name, state }) => [name, state]));
-    const tokens = values["print-token"] ? { token, adminToken } : {};
-    screen.print(JSON.stringify({ channelz, endpoint, ...tokens, gatewayFile, servers }));
-    return;
-  }
-  const links = printedLinks(io, access, gateway.url ?? "", commands);
-  const title = isDemo ? "The gateway is running with demonstration servers." : "The gateway is running.";
-  const token = tokenText(gateway, values, io, gatewayFile);
-  screen.printAll(upNotice(gateway, { commands, title, ...links, more, token, isCapturing: values.capture }, screen));
-}
-
-/** Others may read a pipe, a journal or the log of a build, so without a terminal the token is printed only if it was asked for. */
-function tokenText(
-  { token }: Gateway,
-  values: OptionValues<typeof upOptions>,
-  { stdout }: Io,
-  gatewayFile: string | undefined,
-): string {
-  const tokenFile = values["token-file"];
-  if (tokenFile !== undefined) return `(from file ${tokenFile})`;
-  if (token === undefined) return "none: any program on this machine can call";
-  if (stdout.isTTY || values["print-token"]) return token;
-  return gatewayFile === undefined ? "(printed with --print-token)" : `(in ${gatewayFile}, or with --print-token)`;
 }
 
 /** Resolves once every server has listed its tools or has failed, or after `maxMs`. */

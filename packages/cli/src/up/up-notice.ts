@@ -1,11 +1,16 @@
 import { printableText } from "@wirescope/channelz/internal";
 import type { ServerStatus } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
-import type { Screen } from "../output/screen.js";
+import type { PageAccess } from "@wirescope/gateway/internal/page";
+import type { Io } from "../io.js";
+import type { OptionValues } from "../options.js";
+import { createScreen, type Screen } from "../output/screen.js";
 import { statusPaint, statusText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
 import { wrap } from "../output/text-layout.js";
+import { printedLinks } from "./pages/link-page.js";
 import { type ServerCommands, type ToDo, toDoOf } from "./to-do.js";
+import type { upOptions } from "./up-options.js";
 
 /** The width of sentences without a terminal; tables are not wrapped then. */
 const proseWidth = 80;
@@ -24,6 +29,51 @@ export interface NoticeContent {
   readonly isCapturing: boolean;
   /** To-do entries in addition to those of the servers. */
   readonly more: readonly ToDo[];
+}
+
+/** What the notice is made of, in addition to the gateway and the options. */
+export interface NoticeParts {
+  readonly commands: ServerCommands;
+  readonly access: PageAccess;
+  readonly more: readonly ToDo[];
+  /** The file that announces the gateway, and holds its tokens. */
+  readonly gatewayFile: string | undefined;
+}
+
+/** Prints the notice, or with --json an object with the addresses and the state of each server. */
+export function printUpNotice(
+  gateway: Gateway,
+  isDemo: boolean,
+  values: OptionValues<typeof upOptions>,
+  io: Io,
+  { commands, access, more, gatewayFile }: NoticeParts,
+): void {
+  const screen = createScreen(io, values["no-color"]);
+  if (values.json) {
+    const { endpoint, address: channelz, token, adminToken } = gateway;
+    const servers = Object.fromEntries(gateway.servers().map(({ name, state }) => [name, state]));
+    const tokens = values["print-token"] ? { token, adminToken } : {};
+    screen.print(JSON.stringify({ channelz, endpoint, ...tokens, gatewayFile, servers }));
+    return;
+  }
+  const links = printedLinks(io, access, gateway.url ?? "", commands);
+  const title = isDemo ? "The gateway is running with demonstration servers." : "The gateway is running.";
+  const token = tokenText(gateway, values, io, gatewayFile);
+  screen.printAll(upNotice(gateway, { commands, title, ...links, more, token, isCapturing: values.capture }, screen));
+}
+
+/** Others may read a pipe, a journal or the log of a build, so without a terminal the token is printed only if it was asked for. */
+function tokenText(
+  { token }: Gateway,
+  values: OptionValues<typeof upOptions>,
+  { stdout }: Io,
+  gatewayFile: string | undefined,
+): string {
+  const tokenFile = values["token-file"];
+  if (tokenFile !== undefined) return `(from file ${tokenFile})`;
+  if (token === undefined) return "none: any program on this machine can call";
+  if (stdout.isTTY || values["print-token"]) return token;
+  return gatewayFile === undefined ? "(printed with --print-token)" : `(in ${gatewayFile}, or with --print-token)`;
 }
 
 /** What `wirescope up` prints when the gateway is ready: addresses, servers, the to-do list, and the next commands. */
