@@ -57,16 +57,10 @@ async function compareIn({ name, ours, peers, leastRate }: Topology, url: string
   const runs: Run[] = [];
   const absent = new Set<Program>();
   for (let start = 0; start < starts; start += 1) {
-    const programs = [...ours, ...peers].filter((program) => !absent.has(program));
-    const run = await measureOnce(programs, url, folder);
-    for (const [program, error] of run.failed) {
-      if (ours.includes(program)) throw error;
-      absent.add(program);
-      console.error(`${program.name} is left out: ${error.message}`);
-    }
-    runs.push(run);
+    const present = peers.filter((peer) => !absent.has(peer));
+    runs.push(await measureOnce(ours, present, url, folder, (peer) => absent.add(peer)));
   }
-  const direct = medianOf(runs.map((run) => run.direct));
+  const direct = medianOfMeasured(runs.map((run) => run.direct));
   const measured = [...ours, ...peers].filter((program) => !absent.has(program));
   const figures = measured.map((program) => ({
     program,
@@ -91,25 +85,31 @@ async function compareIn({ name, ours, peers, leastRate }: Topology, url: string
   ];
 }
 
-/** What was measured of programs that ran together, and why the others did not start. */
+/** What was measured of programs that ran together. */
 interface Run {
-  readonly direct: Figures;
+  readonly direct: Measured;
   readonly figures: ReadonlyMap<Program, Figures>;
-  readonly failed: ReadonlyMap<Program, Error>;
 }
 
-/** Starts all programs, measures them, and stops them. */
-async function measureOnce(programs: readonly Program[], url: string, folder: string): Promise<Run> {
+/** Starts all programs, measures them, and stops them. `onAbsent` is called with a peer that does not start. */
+async function measureOnce(
+  ours: readonly Program[],
+  peers: readonly Program[],
+  url: string,
+  folder: string,
+  onAbsent: (peer: Program) => void,
+): Promise<Run> {
   const running: RunningProgram[] = [];
-  const failed = new Map<Program, Error>();
   const direct = httpCaller(url, "echo");
   try {
     await direct.begin();
-    for (const program of programs) {
+    for (const program of [...ours, ...peers]) {
       try {
         running.push(await startProgram(program, folder));
       } catch (error) {
-        failed.set(program, error as Error);
+        if (ours.includes(program)) throw error;
+        onAbsent(program);
+        console.error(`${program.name} is left out: ${(error as Error).message}`);
       }
     }
     const callers = [direct, ...running.map(({ caller }) => caller)];
@@ -127,8 +127,7 @@ async function measureOnce(programs: readonly Program[], url: string, folder: st
       };
       return [program.program, { ...measured.get(program.caller)!, ...own }];
     });
-    const ofDirect = { ...measured.get(direct)!, startMs: 0, residentMb: undefined, cpuMicros: undefined };
-    return { direct: ofDirect, figures: new Map(figures), failed };
+    return { direct: measured.get(direct)!, figures: new Map(figures) };
   } finally {
     direct.close();
     await Promise.all(running.map((program) => program.stop()));
@@ -162,17 +161,22 @@ async function measureAll(callers: readonly Caller[]): Promise<ReadonlyMap<Calle
 
 /** The median of each figure over several starts. */
 function medianOf(all: readonly Figures[]): Figures {
-  const over = (read: (figures: Figures) => number): number => median(all.map(read));
   const overIfKnown = (read: (figures: Figures) => number | undefined): number | undefined => {
     const known = all.flatMap((figures) => read(figures) ?? []);
     return known.length === 0 ? undefined : median(known);
   };
   return {
-    startMs: over(({ startMs }) => startMs),
+    ...medianOfMeasured(all),
+    startMs: median(all.map(({ startMs }) => startMs)),
     residentMb: overIfKnown(({ residentMb }) => residentMb),
     cpuMicros: overIfKnown(({ cpuMicros }) => cpuMicros),
-    callMicros: over(({ callMicros }) => callMicros),
-    rates: new Map(loads.map(({ inFlight }) => [inFlight, over(({ rates }) => rates.get(inFlight)!)])),
+  };
+}
+
+function medianOfMeasured(all: readonly Measured[]): Measured {
+  return {
+    callMicros: median(all.map(({ callMicros }) => callMicros)),
+    rates: new Map(loads.map(({ inFlight }) => [inFlight, median(all.map(({ rates }) => rates.get(inFlight)!))])),
   };
 }
 

@@ -7,7 +7,7 @@ import { openCompileCache } from "./compile-cache.js";
 
 /** V8's defaults of the flags that the command changes while it runs (src/v8-flags.ts). */
 const defaults = ["--max-inlined-bytecode-size-cumulative=920", "--max-inlined-bytecode-size-small=27"];
-/** The same of one flag, on Node 20, and on Node 22 and later. */
+/** The default of --wasm-tiering-budget: on Node 20, and on Node 22 and later. */
 const defaultTieringBudgets = [1_800_000, 13_000_000];
 const bundle = fileURLToPath(new URL("../bundle/wirescope.cjs", import.meta.url));
 

@@ -2,7 +2,6 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { PropertyList, StateMark, Time } from "../design/index.js";
 import { type Certificate, readCertificate, validityOf } from "../object-words/index.js";
-import { chosenTime } from "../shell/store/index.js";
 
 /** The details of a certificate, and how long it is still valid. */
 export function CertificateDetails({
@@ -33,7 +32,7 @@ export function CertificateDetails({
     );
   }
   const { subject, issuer, names, serial, notBeforeMs, notAfterMs } = certificate;
-  const [tone, word] = validityOf(certificate, chosenTime.value ?? Date.now());
+  const [tone, word] = validityOf(certificate, Date.now());
   return (
     <div class="certificate">
       <h3>{title}</h3>
