@@ -9,9 +9,11 @@ import { type ChannelzListener, type ListenOptions, listenChannelz } from "./lis
 import { openSession, rawGrpc } from "./raw-caller.test.helper.js";
 
 const listeners: ChannelzListener[] = [];
+/** Starts a listener whose services are not loaded without a call, however slow the machine is. */
 const start = async (options: ListenOptions): Promise<ChannelzListener> => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
   const fallback: ListenOptions["fallback"] = (_, response) => void response.end("hello");
-  const listener = await listenChannelz(createRegistry(), { fallback, ...options });
+  const listener = await listenChannelz(createRegistry(), { fallback, ...options }).finally(() => vi.useRealTimers());
   listeners.push(listener);
   return listener;
 };
@@ -43,6 +45,18 @@ test("loads the services once, at the first call over either version of HTTP", a
   const [first, second, third] = await Promise.all([callByHttp1(url), callByHttp2(), callByHttp1(url)]);
   expect([first.status, second, third.status]).toEqual([200, 0, 200]);
   expect(services).toHaveBeenCalledTimes(1);
+});
+
+test("loads the services soon after the start if nobody calls", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const services = vi.fn(() => none);
+  listeners.push(await listenChannelz(createRegistry(), { services }));
+  vi.advanceTimersByTime(1999);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(services).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  await expect.poll(() => services.mock.calls.length).toBe(1);
 });
 
 test.each(["1.1", "2"] as const)(
