@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
@@ -5,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { ChannelSchema } from "@wirescope/channelz/client";
+import { ChannelSchema, SocketSchema } from "@wirescope/channelz/client";
 import { createSnapshot, noCounters, objectKey, type SnapshotObject } from "@wirescope/channelz/timeline";
 import { createRecording } from "@wirescope/channelz/timeline/node";
 import type { Page } from "playwright-core";
@@ -317,6 +318,39 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     await page.getByRole("link", { name: "History" }).click();
     await page.locator("input[type=file]").setInputFiles(file);
     await page.getByRole("alert").getByText("night.wsr cannot be opened.").waitFor();
+  });
+
+  test("[TS-D-PAGE-12] judges the certificate of a recorded socket by the moment that is shown, and does not call an unknown security none", async () => {
+    const pem = readFileSync(new URL("../certificates/server.pem", import.meta.url));
+    const { raw, validFrom, validTo } = new X509Certificate(pem);
+    const file = join(gateway.folder, "certificate.wsr");
+    const writer = createRecording(file);
+    const tls = { model: { case: "tls", value: { remoteCertificate: new Uint8Array(raw) } } } as const;
+    const objects = [{ security: tls }, {}].map((fields, index): SnapshotObject => {
+      const id = BigInt(index + 1);
+      const message = create(SocketSchema, { ref: { socketId: id }, ...fields });
+      const facts = { key: objectKey("", "socket", id), origin: "", id, name: "", isTop: false };
+      return { ...facts, kind: "socket", counters: noCounters, children: [], message };
+    });
+    for (const timeMs of [Date.parse(validFrom) - 60_000, Date.parse(validTo) + 60_000]) {
+      writer.append(createSnapshot({ timeMs, origins: [{ name: "", target: "" }], objects }));
+    }
+    writer.close();
+    const page = await gateway.open("/history");
+    await page.locator("input[type=file]").setInputFiles(file);
+    await page.getByText("recording certificate.wsr").waitFor();
+    const show = (id: number): Promise<void> =>
+      page.evaluate((address) => {
+        history.pushState(null, "", address);
+        dispatchEvent(new PopStateEvent("popstate"));
+      }, `/object/socket/${id}`);
+    await show(1);
+    await page.getByText("expired", { exact: true }).waitFor();
+    await page.getByRole("slider").focus();
+    await page.keyboard.press("Home");
+    await page.getByText("not valid yet", { exact: true }).waitFor();
+    await show(2);
+    await page.getByText("Security is read from open sockets only, not for the past.").waitFor();
   });
 });
 

@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { PropertyList, StateMark, Time } from "../design/index.js";
 import { type Certificate, readCertificate, validityOf } from "../object-words/index.js";
+import { shownTimeMs } from "../shell/store/index.js";
 
 /** The details of a certificate, and how long it is still valid. */
 export function CertificateDetails({
@@ -32,7 +33,7 @@ export function CertificateDetails({
     );
   }
   const { subject, issuer, names, serial, notBeforeMs, notAfterMs } = certificate;
-  const [tone, word] = validityOf(certificate, Date.now());
+  const [tone, word] = validityOf(certificate, shownTimeMs());
   return (
     <div class="certificate">
       <h3>{title}</h3>

@@ -20,7 +20,7 @@ export function SocketSections({ object, isClosed }: SocketSectionsProps): VNode
   const { options, tcpInfo } = describeOptions(socket?.data?.option ?? []);
   return (
     <>
-      <SecuritySection security={socket?.security} />
+      <SecuritySection security={socket?.security} isPast={isPast} isLoading={isLoading} />
       <FlowControlSection socket={socket} />
       {tcpInfo.length > 0 && <TcpSection rows={tcpInfo} />}
       <Section title="Socket options" isFlush={options.length > 0}>
@@ -41,11 +41,25 @@ export function SocketSections({ object, isClosed }: SocketSectionsProps): VNode
   );
 }
 
-function SecuritySection({ security }: { readonly security: Security | undefined }): VNode {
+interface SecuritySectionProps {
+  readonly security: Security | undefined;
+  readonly isPast: boolean;
+  readonly isLoading: boolean;
+}
+
+function SecuritySection({ security, isPast, isLoading }: SecuritySectionProps): VNode {
   if (security?.model.case === undefined) {
     return (
       <Section title="Security">
-        <p>Not encrypted, or the process does not report it.</p>
+        {isLoading ? (
+          <Loading what="security" />
+        ) : (
+          <p>
+            {isPast
+              ? "Security is read from open sockets only, not for the past."
+              : "Not encrypted, or the process does not report it."}
+          </p>
+        )}
       </Section>
     );
   }

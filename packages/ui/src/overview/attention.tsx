@@ -3,6 +3,7 @@ import type { VNode } from "preact";
 import { Section, StateMark, Time } from "../design/index.js";
 import { Link } from "../shell/routing/index.js";
 import { finalExpiryMs, ServerActions, serverState } from "../shell/server-actions/index.js";
+import { shownTimeMs } from "../shell/store/index.js";
 
 /** A token that nothing renews is reported this long before it expires. */
 const expiryNoticeMs = 10 * 60_000;
@@ -76,5 +77,5 @@ function ServerName({ server }: { readonly server: Server }): VNode {
 
 function isExpiring(server: Server): boolean {
   const expiry = finalExpiryMs(server);
-  return expiry !== undefined && expiry - Date.now() < expiryNoticeMs;
+  return expiry !== undefined && expiry - shownTimeMs() < expiryNoticeMs;
 }

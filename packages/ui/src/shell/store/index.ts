@@ -33,6 +33,7 @@ export {
   readMoment,
   recordingError,
   samplingCost,
+  shownTimeMs,
   snapshot,
   timeRange,
   watchTimeline,

@@ -50,6 +50,11 @@ export const chosenTime: ReadonlySignal<number | undefined> = computed(() => {
   return recording.value === undefined ? time.value : (time.value ?? recording.value.range.lastMs);
 });
 
+/** The moment that the page shows, which may be now, in milliseconds since 1970. What expires is judged by it. */
+export function shownTimeMs(): number {
+  return chosenTime.value ?? Date.now();
+}
+
 /** All objects at the moment that the page shows. */
 export const snapshot: ReadonlySignal<Snapshot | undefined> = computed(() => {
   if (chosenTime.value === undefined) return live.value;
