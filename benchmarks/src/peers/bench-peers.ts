@@ -17,14 +17,13 @@ const rounds = 5;
 // Twice, because some programs load more a few seconds after their start, and are compiled again.
 const warmUps = 2;
 const warmUpCalls = 2000;
-/** Not measured: a program that waited while others were measured is slower at first, because its code and data have left the caches. */
-const firstCalls = 100;
+// Many, because a program that waited while others were measured is slower at first.
 const loads = [
-  { inFlight: 1, calls: 300 },
-  { inFlight: 16, calls: 600 },
-  { inFlight: 64, calls: 600 },
+  { inFlight: 1, calls: 1000 },
+  { inFlight: 16, calls: 2000 },
+  { inFlight: 64, calls: 2000 },
 ] as const;
-const countedCalls = rounds * loads.reduce((sum, { calls }) => sum + firstCalls + calls, 0);
+const measuredCalls = rounds * loads.reduce((sum, { calls }) => sum + calls, 0);
 const mostAdded = 1 / 3;
 
 /** What was measured of one program. */
@@ -129,7 +128,7 @@ async function measureOnce(
       const own = {
         startMs: program.startMs,
         residentMb: now?.residentMb,
-        cpuMicros: then && now && (now.cpuMicros - then.cpuMicros) / countedCalls,
+        cpuMicros: then && now && (now.cpuMicros - then.cpuMicros) / measuredCalls,
       };
       return [program.program, { ...measured.get(program.caller)!, ...own }];
     });
@@ -150,7 +149,6 @@ async function measureAll(callers: readonly Caller[]): Promise<ReadonlyMap<Calle
   for (let round = 0; round < rounds; round += 1) {
     for (const { inFlight, calls } of loads) {
       for (const caller of round % 2 === 0 ? callers : [...callers].reverse()) {
-        await callInFlight(caller.call, inFlight, firstCalls);
         rates
           .get(caller)!
           .get(inFlight)!
