@@ -320,7 +320,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     await page.getByRole("alert").getByText("night.wsr cannot be opened.").waitFor();
   });
 
-  test("[TS-D-PAGE-12] judges the certificate of a recorded socket by the moment that is shown, and does not call an unknown security none", async () => {
+  test("[TS-D-PAGE-12] judges the certificate of a recorded socket by the moment that is shown, and does not show unknown security as none", async () => {
     const pem = readFileSync(new URL("../certificates/server.pem", import.meta.url));
     const { raw, validFrom, validTo } = new X509Certificate(pem);
     const file = join(gateway.folder, "certificate.wsr");
