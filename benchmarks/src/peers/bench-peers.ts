@@ -17,13 +17,14 @@ const rounds = 5;
 // Twice, because some programs load more a few seconds after their start, and are compiled again.
 const warmUps = 2;
 const warmUpCalls = 2000;
-// Many, because a program that waited while others were measured is slower at first.
+// After a pause, calls are slower for about 100 ms, through whatever program: these are not measured.
+const settlingCalls = 300;
 const loads = [
   { inFlight: 1, calls: 1000 },
   { inFlight: 16, calls: 2000 },
   { inFlight: 64, calls: 2000 },
 ] as const;
-const measuredCalls = rounds * loads.reduce((sum, { calls }) => sum + calls, 0);
+const callsOfAll = rounds * loads.reduce((sum, { calls }) => sum + settlingCalls + calls, 0);
 const mostAdded = 1 / 3;
 
 /** What was measured of one program. */
@@ -56,36 +57,29 @@ export async function benchPeers(): Promise<Row[]> {
   return rows;
 }
 
-async function compareIn({ name, ours, peers, leastRate }: Topology, url: string, folder: string): Promise<Row[]> {
-  const runs: Run[] = [];
-  const absent = new Set<Program>();
-  for (let start = 0; start < starts; start += 1) {
-    const present = peers.filter((peer) => !absent.has(peer));
-    runs.push(await measureOnce(ours, present, url, folder, (peer) => absent.add(peer)));
+async function compareIn(topology: Topology, url: string, folder: string): Promise<Row[]> {
+  const { name, ours, peers, leastRate } = topology;
+  const titleOf = (our: Program): string =>
+    ours.length === 1 ? name : `${name}: ${our.name.replace("wirescope ", "")}`;
+  const rows: Row[] = [];
+  // Each peer by itself: what else is measured in a run moves its figures.
+  for (const peer of peers.length === 0 ? [undefined] : peers) {
+    const measured = await measure(ours, peer, url, folder);
+    if (measured === undefined) {
+      rows.push({ work: `${name}: ${peer?.name}`, ours: "", theirs: "does not run here", goal: "" });
+      continue;
+    }
+    const { direct, figures } = measured;
+    for (const our of ours) {
+      const [title, one] = [titleOf(our), figures.get(our)!];
+      if (peer === undefined) rows.push(...rowsAlone(title, one, direct));
+      else {
+        const goals = peer.isReference ? {} : { mostAdded, leastRate };
+        rows.push(...rowsBeside(`${title}, ${peer.name}`, one, figures.get(peer)!, direct, goals));
+      }
+    }
   }
-  const direct = medianOfMeasured(runs.map((run) => run.direct));
-  const measured = [...ours, ...peers].filter((program) => !absent.has(program));
-  const figures = measured.map((program) => ({
-    program,
-    figures: medianOf(runs.map((run) => run.figures.get(program)!)),
-  }));
-  const our = figures.filter(({ program }) => ours.includes(program));
-  const their = figures.filter(({ program }) => !ours.includes(program));
-  return [
-    ...[...absent].map(({ name: peer }) => ({
-      work: `${name}: ${peer}`,
-      ours: "",
-      theirs: "does not run here",
-      goal: "",
-    })),
-    ...our.flatMap((one) => {
-      const title = ours.length === 1 ? name : `${name}: ${one.program.name.replace("wirescope ", "")}`;
-      if (their.length === 0) return rowsAlone(title, one.figures, direct);
-      return their.flatMap((peer) =>
-        rowsBeside(`${title}, ${peer.program.name}`, one.figures, peer.figures, direct, leastRate),
-      );
-    }),
-  ];
+  return rows;
 }
 
 /** What was measured of programs that ran together. */
@@ -94,25 +88,44 @@ interface Run {
   readonly figures: ReadonlyMap<Program, Figures>;
 }
 
-/** Starts all programs, measures them, and stops them. `onAbsent` is called with a peer that does not start. */
-async function measureOnce(
+/** The median of several starts; undefined if the peer does not start. */
+async function measure(
   ours: readonly Program[],
-  peers: readonly Program[],
+  peer: Program | undefined,
   url: string,
   folder: string,
-  onAbsent: (peer: Program) => void,
-): Promise<Run> {
+): Promise<Run | undefined> {
+  const runs: Run[] = [];
+  for (let start = 0; start < starts; start += 1) {
+    const run = await measureOnce(ours, peer, url, folder);
+    if (run === undefined) return undefined;
+    runs.push(run);
+  }
+  const programs = [...runs[0]!.figures.keys()];
+  return {
+    direct: medianOfMeasured(runs.map((run) => run.direct)),
+    figures: new Map(programs.map((program) => [program, medianOf(runs.map((run) => run.figures.get(program)!))])),
+  };
+}
+
+/** Starts the programs, measures them, and stops them; undefined if the peer does not start. */
+async function measureOnce(
+  ours: readonly Program[],
+  peer: Program | undefined,
+  url: string,
+  folder: string,
+): Promise<Run | undefined> {
   const running: RunningProgram[] = [];
   const direct = httpCaller(url, "echo");
   try {
     await direct.begin();
-    for (const program of [...ours, ...peers]) {
+    for (const program of ours) running.push(await startProgram(program, folder));
+    if (peer !== undefined) {
       try {
-        running.push(await startProgram(program, folder));
+        running.push(await startProgram(peer, folder));
       } catch (error) {
-        if (ours.includes(program)) throw error;
-        onAbsent(program);
-        console.error(`${program.name} is left out: ${(error as Error).message}`);
+        console.error(`${peer.name} is left out: ${(error as Error).message}`);
+        return undefined;
       }
     }
     const callers = [direct, ...running.map(({ caller }) => caller)];
@@ -128,7 +141,7 @@ async function measureOnce(
       const own = {
         startMs: program.startMs,
         residentMb: now?.residentMb,
-        cpuMicros: then && now && (now.cpuMicros - then.cpuMicros) / measuredCalls,
+        cpuMicros: then && now && (now.cpuMicros - then.cpuMicros) / callsOfAll,
       };
       return [program.program, { ...measured.get(program.caller)!, ...own }];
     });
@@ -149,6 +162,7 @@ async function measureAll(callers: readonly Caller[]): Promise<ReadonlyMap<Calle
   for (let round = 0; round < rounds; round += 1) {
     for (const { inFlight, calls } of loads) {
       for (const caller of round % 2 === 0 ? callers : [...callers].reverse()) {
+        await callInFlight(caller.call, inFlight, settlingCalls);
         rates
           .get(caller)!
           .get(inFlight)!
@@ -185,21 +199,28 @@ function medianOfMeasured(all: readonly Measured[]): Measured {
   };
 }
 
-function rowsBeside(
-  name: string,
-  ours: Figures,
-  theirs: Figures,
-  direct: Measured,
-  leastRate: number | undefined,
-): Row[] {
+interface Goals {
+  /** What we may add to a single call, in what the peer adds. Default: no goal. */
+  readonly mostAdded?: number | undefined;
+  /** Calls in a second with 16 in flight, in those of the peer. Default: no goal. */
+  readonly leastRate?: number | undefined;
+}
+
+function rowsBeside(name: string, ours: Figures, theirs: Figures, direct: Measured, goals: Goals): Row[] {
   const added = [ours, theirs].map(({ callMicros }) => Math.max(1, callMicros - direct.callMicros)) as [number, number];
   const cost = (work: string, unit: string, our: number | undefined, their: number | undefined): readonly Row[] =>
     our === undefined || their === undefined ? [] : [costRow(`${name}: ${work}`, unit, our, their, our / their)];
   return [
-    costRow(`${name}: added to a call, 1 in flight`, "µs", ...added, added[0] / added[1], mostAdded),
+    costRow(`${name}: added to a call, 1 in flight`, "µs", ...added, added[0] / added[1], goals.mostAdded),
     ...[16, 64].map((inFlight) => {
       const [our, their] = [ours.rates.get(inFlight)!, theirs.rates.get(inFlight)!];
-      return rateRow(`${name}: ${inFlight} in flight`, "calls/s", our, their, inFlight === 16 ? leastRate : undefined);
+      return rateRow(
+        `${name}: ${inFlight} in flight`,
+        "calls/s",
+        our,
+        their,
+        inFlight === 16 ? goals.leastRate : undefined,
+      );
     }),
     ...cost("CPU of a call", "µs", ours.cpuMicros, theirs.cpuMicros),
     ...cost("start to the first tool list", "ms", ours.startMs, theirs.startMs),

@@ -14,6 +14,8 @@ export interface Program {
   readonly tool: string;
   /** The arguments of Node, for a port. */
   readonly args: (port: number) => readonly string[];
+  /** Whether it only shows what is possible, and has no goals. Default false. */
+  readonly isReference?: boolean;
 }
 
 export interface RunningProgram {

@@ -15,6 +15,7 @@ export interface Topology {
 
 const wirescope = fileURLToPath(new URL("../../../packages/cli/bin/wirescope.js", import.meta.url));
 const server = fileURLToPath(new URL("../raw-tool-server.js", import.meta.url));
+const bareProxy = fileURLToPath(new URL("../bare-proxy.js", import.meta.url));
 
 /**
  * All topologies, to a raw server that listens at `url`, or is a child of the program. `peer` gives a file of a peer;
@@ -76,6 +77,13 @@ export function topologiesOf(
             return [...what, "--stateful", "--port", String(port), "--logLevel", "none"];
           },
         }),
+        {
+          name: "bare proxy",
+          speaks: "http",
+          tool: "echo",
+          args: (port) => [bareProxy, String(port), process.execPath, server, "stdio"],
+          isReference: true,
+        },
       ],
     },
     {
