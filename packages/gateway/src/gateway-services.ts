@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Registry } from "@wirescope/channelz/registry";
 import type { TimelineServiceParts } from "@wirescope/channelz/timeline";
 import type { Admin, AdminOptions } from "./admin/admin.js";
@@ -43,13 +44,13 @@ export function createGatewayServices(options: GatewayServicesOptions): GatewayS
   };
   return {
     async open() {
-      const [{ createAdmin }, { createAdministratorCheck }, { createCallService }, { createTimelineService }] =
-        await Promise.all([
-          import("./admin/admin.js"),
-          import("./admin/admin-request.js"),
-          import("./observers/call-log/call-service.js"),
-          import("@wirescope/channelz/timeline"),
-        ]);
+      const { createAdmin } = await import("./admin/admin.js");
+      const { createAdministratorCheck } = await import("./admin/admin-request.js");
+      // Between the steps, requests are handled that arrived meanwhile.
+      await nextTurn();
+      const { createCallService } = await import("./observers/call-log/call-service.js");
+      const { createTimelineService } = await import("@wirescope/channelz/timeline");
+      await nextTurn();
       const keepsHistory = page !== undefined;
       const assertAdministrator = createAdministratorCheck(adminToken, isAdministratorPage);
       services = [

@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
 import { connect } from "node:http2";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
@@ -139,4 +142,25 @@ test("leaves nothing behind if an HTTP/2 peer disconnects while it waits for the
   arrive(none);
   await expect.poll(() => listener.stats().connectionsOpen).toBe(0);
   expect((await callByHttp1(listener.url)).status).toBe(200);
+});
+
+test("does not make Node load its fetch, which would block the event loop, until a call over Connect", async () => {
+  const code = `
+    import { request } from "node:http";
+    import { createRegistry, listenChannelz } from ${JSON.stringify(fileURLToPath(new URL("../../dist/index.js", import.meta.url)))};
+    const isFetchLoaded = () => process.moduleLoadList.some((name) => name.includes("undici"));
+    let whileLoading;
+    const routes = () => {
+      whileLoading = isFetchLoaded();
+    };
+    const { url } = await listenChannelz(createRegistry(), { services: () => ({ routes }) });
+    const options = { method: "POST", headers: { "content-type": "application/json" } };
+    request(url + ${JSON.stringify(channelz)}, options, ({ statusCode }) => {
+      console.log(JSON.stringify({ statusCode, whileLoading, afterCall: isFetchLoaded() }));
+      process.exit();
+    }).end("{}");
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code]);
+  // The last one shows that the check can fail.
+  expect(JSON.parse(stdout)).toEqual({ statusCode: 200, whileLoading: false, afterCall: true });
 });

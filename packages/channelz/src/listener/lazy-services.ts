@@ -21,7 +21,7 @@ export interface LazyServices {
 
 /**
  * Nobody may have looked by now, but the files that they are loaded from may soon be another version's: a process that runs
- * for weeks outlives what it was installed from. Loading blocks the event loop for about 90 ms, and V8 then discards code that it has
+ * for weeks outlives what it was installed from. Loading blocks the event loop for about 40 ms, and V8 then discards code that it has
  * optimized, so it happens soon after the start, when little is optimized and few requests wait.
  */
 const loadAfterMs = 2000;

@@ -1,5 +1,6 @@
 import { channel } from "node:diagnostics_channel";
 import { createServer, type Server } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { channelzPackages } from "../channelz-package.js";
 import { ChannelzError } from "../errors.js";
 import { createHealth, type Health } from "../service/health.js";
@@ -133,7 +134,11 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   const health = options.health ?? createHealth();
   const connections = createConnections(limits);
   const services = createLazyServices(async () => {
-    const [{ createServices }, more] = await Promise.all([import("./create-services.js"), options.services?.()]);
+    const { createServices } = await import("./create-services.js");
+    // Between the steps, requests are handled that arrived meanwhile.
+    await nextTurn();
+    const more = await options.services?.();
+    await nextTurn();
     return createServices({
       source,
       health,
