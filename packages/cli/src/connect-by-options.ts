@@ -53,9 +53,10 @@ export async function connectByOptions(
   const written = values.target.length > 0 ? values.target : env.WIRESCOPE_TARGET ? [env.WIRESCOPE_TARGET] : [];
   const named = await expandTargets(written);
   const targets: readonly (NamedTarget | undefined)[] = named.length > 0 ? named : [undefined];
-  const running = await findGateway(env, ({ channelz }) =>
-    targets.some((each) => each === undefined || (!isRecording(each) && isAddressOf(channelz, each.target))),
-  );
+  const running = await findGateway(env, {
+    isMeant: ({ channelz }) =>
+      targets.some((each) => each === undefined || (!isRecording(each) && isAddressOf(channelz, each.target))),
+  });
   // Loaded with the first recording only, for the start of all other commands.
   const recorded = targets.some((each) => each !== undefined && isRecording(each))
     ? await import("./recorded-target.js")

@@ -10,17 +10,23 @@ export interface ProvingGateway extends AsyncDisposable {
   readonly seen: readonly string[];
 }
 
-/** Listens as a gateway does. With `isThief` it does not have the key, as a program that took the port of another. */
+/**
+ * Listens as a gateway does. With `isThief` it does not have the key, as a program that took the port of another. With `isSilent` it never
+ * responds, as a process that is stopped.
+ */
 export async function serveProvingGateway({
   isThief = false,
+  isSilent = false,
 }: {
   readonly isThief?: boolean;
+  readonly isSilent?: boolean;
 } = {}): Promise<ProvingGateway> {
   const proofKey = newProofKey();
   const page = createProofPage(isThief ? newProofKey() : proofKey);
   const seen: string[] = [];
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);
+    if (isSilent) return;
     if (request.url?.startsWith(`${proofPath}?`)) page(request, response);
     else response.writeHead(404).end();
   });

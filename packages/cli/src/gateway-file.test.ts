@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ChannelzError } from "@wirescope/channelz/internal";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { connectByOptions } from "./connect-by-options.js";
 import { connectionOptions } from "./connection-options.js";
-import { announceGateway, findGateway, gatewayFile } from "./gateway-file.js";
+import { announceGateway, continueWithout, findGateway, gatewayFile } from "./gateway-file.js";
 import { serveProvingGateway } from "./gateway-file.test.helper.js";
 import { parseOptions } from "./options.js";
 
@@ -84,4 +85,34 @@ test("ignores a gateway file without a proof key", async () => {
   const env = { HOME: home };
   announceGateway(env, { ...running, proofKey: undefined });
   expect(await findGateway(env)).toBeUndefined();
+});
+
+test("says that a gateway does not respond, instead of that none is running", async () => {
+  await using stopped = await serveProvingGateway({ isSilent: true });
+  const env = { HOME: home };
+  announceGateway(env, { ...running, ...stopped.running });
+  const finding = findGateway(env, { responseMs: 50 });
+  await expect(finding).rejects.toMatchObject({
+    code: "PEER_UNAVAILABLE",
+    message:
+      `The gateway at http://${stopped.running.channelz} (process ${process.pid}) has not responded for 0.05 s: it is suspended (Ctrl-Z), or too busy. ` +
+      `Continue it with fg in its terminal, or end it (kill -9 ${process.pid}) and start it again: wirescope up.`,
+  });
+  expect(stopped.seen).toHaveLength(1);
+});
+
+test("does not wait for a gateway that the caller does not mean", async () => {
+  await using stopped = await serveProvingGateway({ isSilent: true });
+  const env = { HOME: home };
+  announceGateway(env, { ...running, ...stopped.running });
+  expect(await findGateway(env, { isMeant: async () => false })).toBeUndefined();
+  expect(stopped.seen).toEqual([]);
+});
+
+test("lets a command continue without a gateway that does not respond, and with no other failure", () => {
+  let written = "";
+  const stderr = { write: (text: string) => (written += text) };
+  expect(continueWithout(new ChannelzError("PEER_UNAVAILABLE", "It does not respond."), { stderr })).toBeUndefined();
+  expect(written).toBe("wirescope: It does not respond. Continuing without it.\n");
+  expect(() => continueWithout(new TypeError("A defect."), { stderr })).toThrow("A defect.");
 });

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
+import { ChannelzError } from "@wirescope/channelz/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
-import { hasProofKey } from "./gateway-proof.js";
+import { checkProof } from "./gateway-proof.js";
 import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";
 
@@ -78,22 +79,47 @@ function textOf(path: string): string | undefined {
   }
 }
 
+export interface FindGatewayOptions {
+  /** Whether the caller means this gateway. Default: yes. */
+  readonly isMeant?: ((gateway: RunningGateway) => boolean | Promise<boolean>) | undefined;
+  /** How long it may take to respond, in milliseconds. Default 10,000: on a busy machine it may take several seconds. */
+  readonly responseMs?: number | undefined;
+}
+
 /**
  * The running gateway of this user; undefined if none is running. A process with its id is not enough: both the id and the
  * port may belong to another program by now. Over http the gateway has to prove itself; over https its certificate does, when
- * a token is sent. One that the caller does not mean is not asked.
+ * a token is sent. One that the caller does not mean is not asked. Rejects with PEER_UNAVAILABLE if it does not respond.
  */
 export async function findGateway(
   env: Io["env"],
-  isMeant: (gateway: RunningGateway) => boolean = () => true,
+  { isMeant = () => true, responseMs = 10_000 }: FindGatewayOptions = {},
 ): Promise<RunningGateway | undefined> {
   const found = readGatewayFile(env);
-  if (found === undefined || !isAlive(found.pid) || !isMeant(found)) return undefined;
-  if (found.endpoint.startsWith("https:")) return found;
-  return found.proofKey !== undefined && (await hasProofKey(found.endpoint, found.proofKey)) ? found : undefined;
+  if (found === undefined || !isAlive(found.pid) || !(await isMeant(found))) return undefined;
+  const { endpoint, proofKey } = found;
+  if (endpoint.startsWith("https:")) return found;
+  const isProven = proofKey !== undefined && (await checkProof(endpoint, proofKey, responseMs));
+  if (isProven === "silent") throw silent(found, responseMs);
+  return isProven ? found : undefined;
 }
 
-/** The running gateway of this user. Throws a UsageError if none is running. */
+/** Its process is there and its port is open, so another cannot simply be started. */
+function silent({ pid, endpoint }: RunningGateway, responseMs: number): ChannelzError {
+  const what = `The gateway at ${new URL(endpoint).origin} (process ${pid}) has not responded for ${responseMs / 1000} s: it is suspended (Ctrl-Z), or too busy.`;
+  return new ChannelzError(
+    "PEER_UNAVAILABLE",
+    `${what} Continue it with fg in its terminal, or end it (kill -9 ${pid}) and start it again: ${commandLine("up")}.`,
+  );
+}
+
+/** For commands that can do without a gateway that does not respond: says so. Rethrows any other failure. */
+export function continueWithout(failure: unknown, { stderr }: Pick<Io, "stderr">): undefined {
+  if (!ChannelzError.is(failure, "PEER_UNAVAILABLE")) throw failure;
+  stderr.write(`wirescope: ${failure.message} Continuing without it.\n`);
+}
+
+/** The running gateway of this user. Rejects with a UsageError if none is running, and as `findGateway` does. */
 export async function requireGateway(env: Io["env"]): Promise<RunningGateway> {
   const running = await findGateway(env);
   if (running !== undefined) return running;

@@ -6,8 +6,6 @@ import type { HttpHandler } from "@wirescope/gateway";
 export const proofPath = "/.well-known/wirescope";
 
 const maxLength = 128;
-/** On a busy machine a gateway that runs may take several seconds; a command must not report it as missing. */
-const proofMs = 20_000;
 
 /** A key for one run of a gateway. It is in the gateway file, and never sent. */
 export function newProofKey(): string {
@@ -27,13 +25,15 @@ export function createProofPage(key: string): HttpHandler {
 }
 
 /**
- * Whether the process that listens at a URL has the key. Without this, tokens would go to any program that took the port of a
- * gateway that ended without removing its file.
+ * Whether the process that listens at a URL has the key; "silent" if it does not respond in time. Without this, tokens would go to any
+ * program that took the port of a gateway that ended without removing its file.
  */
-export async function hasProofKey(url: string, key: string): Promise<boolean> {
+export async function checkProof(url: string, key: string, responseMs: number): Promise<boolean | "silent"> {
   const challenge = randomBytes(32).toString("base64url");
-  const proof = await textAt(new URL(`${proofPath}?challenge=${challenge}`, url));
-  return proof !== undefined && timingSafeEqual(digest(proof), digest(proofOf(key, challenge)));
+  const signal = AbortSignal.timeout(responseMs);
+  const proof = await textAt(new URL(`${proofPath}?challenge=${challenge}`, url), signal);
+  if (proof === undefined) return signal.aborted ? "silent" : false;
+  return timingSafeEqual(digest(proof), digest(proofOf(key, challenge)));
 }
 
 function proofOf(key: string, challenge: string): string {
@@ -44,10 +44,10 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** A short response body, or undefined if none arrives in time. */
-function textAt(url: URL): Promise<string | undefined> {
+/** A short response body, or undefined if none arrives until the signal aborts. */
+function textAt(url: URL, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const request = get(url, { agent: false, signal: AbortSignal.timeout(proofMs) }, (response) => {
+    const request = get(url, { agent: false, signal }, (response) => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {

@@ -1,5 +1,5 @@
 import { realpath } from "node:fs/promises";
-import { findGateway, type RunningGateway, requireGateway } from "../gateway-file.js";
+import { continueWithout, findGateway, type RunningGateway, requireGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
@@ -26,7 +26,11 @@ export async function openAdmin(
   io: Io,
   { isChange, keyCreation }: OpenAdminOptions,
 ): Promise<ServerAdmin> {
-  const running = values.endpoint ? await requireGateway(io.env) : await findGateway(io.env);
+  const running = values.endpoint
+    ? await requireGateway(io.env)
+    : await findGateway(io.env, { isMeant: (gateway) => isMeant(gateway, values, io, isChange) }).catch((error) =>
+        continueWithout(error, io),
+      );
   if (values.endpoint) {
     const given = ownOptions(values)[0];
     if (given !== undefined) {
@@ -35,7 +39,7 @@ export async function openAdmin(
       );
     }
   }
-  if (running !== undefined && (values.endpoint || (await isMeant(running, values, io, isChange)))) {
+  if (running !== undefined) {
     const { connectToGateway } = await import("./connect-to-gateway.js");
     const gateway = await connectToGateway(running, values, io);
     if (gateway !== undefined) {

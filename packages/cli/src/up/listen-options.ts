@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { ChannelzError, type ChannelzErrorCode, parseUrl } from "@wirescope/channelz/internal";
 import type { GatewayListenOptions } from "@wirescope/gateway";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
-import { findGateway } from "../gateway-file.js";
+import { findGateway, type RunningGateway } from "../gateway-file.js";
 import type { Io } from "../io.js";
 import { parsePort } from "../option-values.js";
 import type { OptionValues } from "../options.js";
@@ -78,9 +78,14 @@ export async function listenHint(error: unknown, { env }: Io): Promise<string | 
   const { cause } = error;
   const isPort = cause instanceof Error && "code" in cause && ["EADDRINUSE", "EACCES"].includes(String(cause.code));
   if (!isPort) return "";
-  const running = await findGateway(env);
-  const isOurs = running !== undefined && "port" in cause && running.channelz.endsWith(`:${String(cause.port)}`);
-  return isOurs
-    ? `Your gateway is already running there as process ${running.pid}; ${commandLine("tree")} shows its connections. ${hint}`
-    : hint;
+  const isMeant = ({ channelz }: RunningGateway): boolean =>
+    "port" in cause && channelz.endsWith(`:${String(cause.port)}`);
+  try {
+    const running = await findGateway(env, { isMeant });
+    if (running === undefined) return hint;
+    return `Your gateway is already running there as process ${running.pid}; ${commandLine("tree")} shows its connections. ${hint}`;
+  } catch (silence) {
+    if (!ChannelzError.is(silence)) throw silence;
+    return `${silence.message} ${hint}`;
+  }
 }

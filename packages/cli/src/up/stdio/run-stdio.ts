@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { forwardStdio } from "@wirescope/tool-server/internal";
-import { findGateway, gatewayFile, type RunningGateway, realPathOf } from "../../gateway-file.js";
+import { continueWithout, findGateway, gatewayFile, type RunningGateway, realPathOf } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
 import type { upOptions } from "../up-options.js";
@@ -129,11 +129,16 @@ async function findAttachable(
     const value = values[name];
     return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
   });
-  const running = isOwn ? undefined : await findGateway(io.env);
-  if (running === undefined) return undefined;
+  if (isOwn) return undefined;
   const { profile = io.env.WIRESCOPE_PROFILE || "default" } = values;
-  if (profile !== (running.profile ?? "default")) return undefined;
-  const served = new Set(running.configurations);
   const asked = new Set(files.map(realPathOf));
-  return served.size === asked.size && [...asked].every((file) => served.has(file)) ? running : undefined;
+  const isMeant = (running: RunningGateway): boolean => {
+    const served = new Set(running.configurations);
+    return (
+      profile === (running.profile ?? "default") &&
+      served.size === asked.size &&
+      [...asked].every((file) => served.has(file))
+    );
+  };
+  return findGateway(io.env, { isMeant }).catch((error: unknown) => continueWithout(error, io));
 }
