@@ -96,7 +96,7 @@ test("says that a gateway does not respond, instead of that none is running", as
     code: "PEER_UNAVAILABLE",
     message:
       `The gateway at http://${stopped.running.channelz} (process ${process.pid}) has not responded for 0.05 s: it is suspended (Ctrl-Z), or too busy. ` +
-      `Continue it with fg in its terminal, or end it (kill -9 ${process.pid}) and start it again: wirescope up.`,
+      `Continue it with fg in its terminal, or end process ${process.pid} if that is the gateway (kill -9 ${process.pid}), and start it again: wirescope up.`,
   });
   expect(stopped.seen).toHaveLength(1);
 });

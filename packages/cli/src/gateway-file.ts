@@ -104,12 +104,12 @@ export async function findGateway(
   return isProven ? found : undefined;
 }
 
-/** Its process is there and its port is open, so another cannot simply be started. */
+/** Its process is there and its port is open. Both may belong to other programs by now, though that is unlikely. */
 function silent({ pid, endpoint }: RunningGateway, responseMs: number): ChannelzError {
   const what = `The gateway at ${new URL(endpoint).origin} (process ${pid}) has not responded for ${responseMs / 1000} s: it is suspended (Ctrl-Z), or too busy.`;
   return new ChannelzError(
     "PEER_UNAVAILABLE",
-    `${what} Continue it with fg in its terminal, or end it (kill -9 ${pid}) and start it again: ${commandLine("up")}.`,
+    `${what} Continue it with fg in its terminal, or end process ${pid} if that is the gateway (kill -9 ${pid}), and start it again: ${commandLine("up")}.`,
   );
 }
 
