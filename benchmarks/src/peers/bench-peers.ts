@@ -24,7 +24,7 @@ const loads = [
   { inFlight: 16, calls: 2000 },
   { inFlight: 64, calls: 2000 },
 ] as const;
-const callsOfAll = rounds * loads.reduce((sum, { calls }) => sum + settlingCalls + calls, 0);
+const callsPerProgram = rounds * loads.reduce((sum, { calls }) => sum + settlingCalls + calls, 0);
 const mostAdded = 1 / 3;
 
 /** What was measured of one program. */
@@ -141,7 +141,7 @@ async function measureOnce(
       const own = {
         startMs: program.startMs,
         residentMb: now?.residentMb,
-        cpuMicros: then && now && (now.cpuMicros - then.cpuMicros) / callsOfAll,
+        cpuMicros: then && now && (now.cpuMicros - then.cpuMicros) / callsPerProgram,
       };
       return [program.program, { ...measured.get(program.caller)!, ...own }];
     });

@@ -82,7 +82,7 @@ function textOf(path: string): string | undefined {
 export interface FindGatewayOptions {
   /** Whether the caller means this gateway. Default: yes. */
   readonly isMeant?: ((gateway: RunningGateway) => boolean | Promise<boolean>) | undefined;
-  /** How long it may take to respond, in milliseconds. Default 10,000: on a busy machine it may take several seconds. */
+  /** How long it may take to respond, in milliseconds. Default 20,000: on a busy machine it may take several seconds. */
   readonly responseMs?: number | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface FindGatewayOptions {
  */
 export async function findGateway(
   env: Io["env"],
-  { isMeant = () => true, responseMs = 10_000 }: FindGatewayOptions = {},
+  { isMeant = () => true, responseMs = 20_000 }: FindGatewayOptions = {},
 ): Promise<RunningGateway | undefined> {
   const found = readGatewayFile(env);
   if (found === undefined || !isAlive(found.pid) || !(await isMeant(found))) return undefined;

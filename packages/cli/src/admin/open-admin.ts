@@ -18,8 +18,8 @@ export interface OpenAdminOptions {
  * The servers that a command is about. Those of the gateway that runs, with `--endpoint`, if it serves the configuration that is
  * meant, or if there is no configuration here; else those of the configuration, in this process.
  *
- * Rejects with a UsageError if the gateway that was asked for does not run, and with SERVER_UNREACHABLE or UNAUTHORIZED if it does
- * not respond or does not accept its token.
+ * Rejects with a UsageError if the gateway that was asked for does not run, with PEER_UNAVAILABLE or SERVER_UNREACHABLE if it does not
+ * respond, and with UNAUTHORIZED if it does not accept its token.
  */
 export async function openAdmin(
   values: OptionValues<typeof serverOptions>,
