@@ -41,7 +41,7 @@ test("suggests to start a gateway or to name a process if nothing responds at th
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const { values } = parseOptions(connectionOptions, ["--server-name", "localhost"]);
   // Nothing speaks TLS on that port, even if a process listens there.
-  await using connections = await connectByOptions(values, { XDG_RUNTIME_DIR: folder });
+  await using connections = await connectByOptions(values, { env: { XDG_RUNTIME_DIR: folder } });
   await expect(connections.source.getServers()).rejects.toMatchObject({
     code: "PEER_UNAVAILABLE",
     message: expect.stringMatching(/ start one with wirescope up, or name a process with --target\.$/),

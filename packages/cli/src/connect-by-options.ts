@@ -14,7 +14,7 @@ import { ChannelzError, parseTarget, type Target } from "@wirescope/channelz/int
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { connectionOptions } from "./connection-options.js";
 import { unreadable } from "./file-failure.js";
-import { findGateway } from "./gateway-file.js";
+import { findGateway, type GatewaySearch } from "./gateway-file.js";
 import type { Io } from "./io.js";
 import { parseDuration } from "./option-values.js";
 import type { OptionValues } from "./options.js";
@@ -48,12 +48,15 @@ export interface TargetConnections extends AsyncDisposable {
  */
 export async function connectByOptions(
   values: OptionValues<typeof connectionOptions>,
-  env: Io["env"],
+  search: GatewaySearch,
 ): Promise<TargetConnections> {
+  const { env } = search;
+  const timeoutMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
   const written = values.target.length > 0 ? values.target : env.WIRESCOPE_TARGET ? [env.WIRESCOPE_TARGET] : [];
   const named = await expandTargets(written);
   const targets: readonly (NamedTarget | undefined)[] = named.length > 0 ? named : [undefined];
-  const running = await findGateway(env, {
+  const running = await findGateway(search, {
+    responseMs: timeoutMs,
     isMeant: ({ channelz }) =>
       targets.some((each) => each === undefined || (!isRecording(each) && isAddressOf(channelz, each.target))),
   });
@@ -69,7 +72,7 @@ export async function connectByOptions(
     allowInsecureToken: values["allow-insecure-token"],
     headers,
     package: packageOf(values.package),
-    timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout"),
+    timeoutMs,
   };
   const corrections = new Map<CorrectionId, number>();
   const notes: string[] = [];

@@ -84,7 +84,12 @@ export interface FindGatewayOptions {
   readonly isMeant?: ((gateway: RunningGateway) => boolean | Promise<boolean>) | undefined;
   /** How long it may take to respond, in milliseconds. Default 20,000: on a busy machine it may take several seconds. */
   readonly responseMs?: number | undefined;
+  /** After how many milliseconds the user learns what the command waits for. Default 2000. */
+  readonly noticeMs?: number | undefined;
 }
+
+/** Where a gateway is looked for, and where to say that it takes long; default: nowhere. */
+export type GatewaySearch = Pick<Io, "env"> & Partial<Pick<Io, "stderr">>;
 
 /**
  * The running gateway of this user; undefined if none is running. A process with its id is not enough: both the id and the
@@ -92,14 +97,18 @@ export interface FindGatewayOptions {
  * a token is sent. One that the caller does not mean is not asked. Rejects with PEER_UNAVAILABLE if it does not respond.
  */
 export async function findGateway(
-  env: Io["env"],
-  { isMeant = () => true, responseMs = 20_000 }: FindGatewayOptions = {},
+  { env, stderr }: GatewaySearch,
+  { isMeant = () => true, responseMs = 20_000, noticeMs = 2000 }: FindGatewayOptions = {},
 ): Promise<RunningGateway | undefined> {
   const found = readGatewayFile(env);
   if (found === undefined || !isAlive(found.pid) || !(await isMeant(found))) return undefined;
-  const { endpoint, proofKey } = found;
+  const { pid, endpoint, proofKey } = found;
   if (endpoint.startsWith("https:")) return found;
-  const isProven = proofKey !== undefined && (await checkProof(endpoint, proofKey, responseMs));
+  if (proofKey === undefined) return undefined;
+  const notice = setTimeout(() => {
+    stderr?.write(`wirescope: Waiting for the gateway (process ${pid}) to respond.\n`);
+  }, noticeMs);
+  const isProven = await checkProof(endpoint, proofKey, responseMs).finally(() => clearTimeout(notice));
   if (isProven === "silent") throw silent(found, responseMs);
   return isProven ? found : undefined;
 }
@@ -120,8 +129,8 @@ export function continueWithout(failure: unknown, { stderr }: Pick<Io, "stderr">
 }
 
 /** The running gateway of this user. Rejects with a UsageError if none is running, and as `findGateway` does. */
-export async function requireGateway(env: Io["env"]): Promise<RunningGateway> {
-  const running = await findGateway(env);
+export async function requireGateway(search: GatewaySearch): Promise<RunningGateway> {
+  const running = await findGateway(search);
   if (running !== undefined) return running;
   throw new UsageError(`No gateway is running. Start one: ${commandLine("up")}.`);
 }

@@ -10,6 +10,8 @@ import type { ServerAdmin } from "./server-admin.js";
 export interface OpenAdminOptions {
   /** Whether the command changes something: for that, a gateway that lets every program in is not used. */
   readonly isChange: boolean;
+  /** Whether it is about the running gateway, and has nothing to do without one. Default false. */
+  readonly needsGateway?: boolean | undefined;
   /** Whether a key for the encrypted file may be generated, if the configuration is used in this process. */
   readonly keyCreation?: KeyCreation | undefined;
 }
@@ -24,13 +26,13 @@ export interface OpenAdminOptions {
 export async function openAdmin(
   values: OptionValues<typeof serverOptions>,
   io: Io,
-  { isChange, keyCreation }: OpenAdminOptions,
+  { isChange, needsGateway = false, keyCreation }: OpenAdminOptions,
 ): Promise<ServerAdmin> {
+  const find = (): Promise<RunningGateway | undefined> =>
+    findGateway(io, { isMeant: (gateway) => isMeant(gateway, values, io, isChange) });
   const running = values.endpoint
-    ? await requireGateway(io.env)
-    : await findGateway(io.env, { isMeant: (gateway) => isMeant(gateway, values, io, isChange) }).catch((error) =>
-        continueWithout(error, io),
-      );
+    ? await requireGateway(io)
+    : await (needsGateway ? find() : find().catch((error) => continueWithout(error, io)));
   if (values.endpoint) {
     const given = ownOptions(values)[0];
     if (given !== undefined) {

@@ -30,7 +30,7 @@ export const conformCommand: Command = defineCommand(
     const screen = createScreen(io, values["no-color"]);
     const { connectByOptions } = await import("../connect-by-options.js");
     const { examineTargets } = await import("../conform/examine-targets.js");
-    await using connections = await connectByOptions({ ...values, "no-corrections": true }, io.env);
+    await using connections = await connectByOptions({ ...values, "no-corrections": true }, io);
     const interruption = new AbortController();
     const onInterrupt = (): void => interruption.abort();
     process.once("SIGINT", onInterrupt);

@@ -29,6 +29,8 @@ interface AdminCommandSpec<T extends OptionTable> extends CommandSpec<T> {
   isChange(positionals: readonly string[], values: OptionValues<T>): boolean;
   /** Whether it uses the configuration even if a gateway serves that. Default: never. */
   isLocal?(values: OptionValues<T>): boolean;
+  /** Whether it is about the running gateway, and has nothing to do without one. Default false. */
+  readonly needsGateway?: boolean;
   /** Whether a key for the encrypted file may be generated. Default: never. */
   keyCreation?(values: OptionValues<T>): KeyCreation;
   /** Throws a UsageError if the command line makes no sense; before anything is opened. */
@@ -51,7 +53,8 @@ export function defineAdminCommand<T extends OptionTable>({ use, check, ...spec 
       };
       const open = async (): Promise<ServerAdmin> => {
         const { openAdmin } = await import("../admin/open-admin.js");
-        return openAdmin(common, io, { isChange: spec.isChange(positionals, values), keyCreation });
+        const isChange = spec.isChange(positionals, values);
+        return openAdmin(common, io, { isChange, needsGateway: spec.needsGateway, keyCreation });
       };
       await using admin = await (adHoc !== undefined || spec.isLocal?.(values) ? local() : open());
       const screen = createScreen(admin.io, common["no-color"]);

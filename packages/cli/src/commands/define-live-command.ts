@@ -32,7 +32,7 @@ export function defineLiveCommand<T extends OptionTable>(command: LiveCommandSpe
     const common: OptionValues<LiveOptions> = values;
     const { connectByOptions, printNotes } = await import("../connect-by-options.js");
     const { openHistory, startSampling } = await import("../live/live-task.js");
-    await using connections = await connectByOptions(common, io.env);
+    await using connections = await connectByOptions(common, io);
     printNotes(connections, io);
     const stop = new AbortController();
     // One listener per read in progress, and there are many at a time.

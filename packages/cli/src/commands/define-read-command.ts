@@ -37,7 +37,7 @@ export function defineReadCommand<T extends OptionTable>({ read, ...spec }: Read
     const { watch, interval } = values as { readonly watch?: boolean; readonly interval?: string | undefined };
     const { connectByOptions, printNotes } = await import("../connect-by-options.js");
     const { watchReads } = await import("../read/read-task.js");
-    await using connections = await connectByOptions(common, io.env);
+    await using connections = await connectByOptions(common, io);
     const reads = watchReads(io);
     const interruption = new AbortController();
     const { signal } = interruption;

@@ -22,6 +22,7 @@ export const reconnectCommand: Command = defineAdminCommand({
     "The exit code is 0 if all these servers are connected, else 1.",
   ],
   isChange: () => true,
+  needsGateway: true,
   async use({ admin, screen, values, positionals }) {
     const servers = await admin.reconnect(positionals[0]);
     if (values.json) {
@@ -50,6 +51,7 @@ export const reloadCommand: Command = defineAdminCommand({
     "It waits until the new configuration is in use. If that is invalid, the exit code is 1 or 2 and nothing changes.",
   ],
   isChange: () => true,
+  needsGateway: true,
   async use({ admin, screen, values }) {
     const servers = await admin.reload();
     if (values.json) screen.print(formatJson(jsonOf({ gateway: admin.gateway, servers })));
@@ -72,6 +74,7 @@ export const debugCommand: Command = defineAdminCommand({
     "token refreshes, sockets and errors. The log contains no secrets. To enable it from the start: wirescope up --debug.",
   ],
   isChange: () => true,
+  needsGateway: true,
   check(_, [given]) {
     if (given !== "on" && given !== "off") throw new UsageError("debug requires on or off.");
   },

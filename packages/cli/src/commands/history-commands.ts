@@ -31,7 +31,7 @@ export const recordCommand: Command = defineCommand(
   async ({ values, positionals: [file = ""], io }) => {
     const { connectByOptions } = await import("../connect-by-options.js");
     const { record } = await import("../history/record.js");
-    await using connections = await connectByOptions(values, io.env);
+    await using connections = await connectByOptions(values, io);
     return await untilSignal((signal) => record(file, connections, values, io, signal));
   },
 );

@@ -41,7 +41,7 @@ export const pageCommand: Command = defineCommand(
     }
     if (values.port !== undefined) throw new UsageError("--port requires --target.");
     const { requireGateway } = await import("../gateway-file.js");
-    const running = await requireGateway(io.env);
+    const running = await requireGateway(io);
     const { readPem } = await import("../tool-server/read-pem.js");
     const { requestLink } = await import("../up/pages/request-link.js");
     const ca = readPem(values.ca, "--ca");
@@ -58,7 +58,7 @@ export const pageCommand: Command = defineCommand(
 async function servePage(values: OptionValues<typeof options>, io: Io): Promise<number> {
   const { connectByOptions, printNotes } = await import("../connect-by-options.js");
   const { serveTargetPage } = await import("../page/serve-target-page.js");
-  await using connections = await connectByOptions(values, io.env);
+  await using connections = await connectByOptions(values, io);
   printNotes(connections, io);
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();

@@ -28,7 +28,7 @@ export async function completeObjects(
   const found: Candidate[] = [];
   const signal = AbortSignal.timeout(deadlineMs);
   try {
-    const connections = await connectByOptions({ ...connectionValues(words), timeout: `${deadlineMs}ms` }, env);
+    const connections = await connectByOptions({ ...connectionValues(words), timeout: `${deadlineMs}ms` }, { env });
     const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     const reading = Promise.all(connections.parts.map(({ source }) => collect(source, found, signal).catch(() => {})));
     await Promise.race([reading, stopped]);

@@ -88,7 +88,7 @@ async function readSide(
       recording.close();
     }
   }
-  await using connections = await connectByOptions({ ...options, target: [text] }, io.env);
+  await using connections = await connectByOptions({ ...options, target: [text] }, io);
   const target = connections.parts[0]?.target ?? text;
   const read = { signal, target, maxObjects: parseCount(options["max-objects"], "--max-objects") };
   const earlier = await readSnapshot(connections.source, read);

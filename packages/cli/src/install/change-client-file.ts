@@ -132,7 +132,7 @@ async function changeOf(
       `${client.title} has no known way to send headers to a URL. Remove --http, so that it starts the gateway itself.`,
     );
   }
-  const running = await requireGateway(io.env);
+  const running = await requireGateway(io);
   const { token } = running;
   if (token !== undefined && scope === "project") {
     throw new UsageError("A project file is shared and must not contain a token. Use --scope user, or remove --http.");

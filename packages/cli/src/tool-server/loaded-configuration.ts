@@ -58,10 +58,8 @@ function adHocConfiguration({ name, entry }: AdHocServer): LoadedConfiguration {
 }
 
 /** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError if none runs. */
-export async function gatewayConfiguration({
-  env,
-}: Io): Promise<LoadedConfiguration & { readonly variables: Variables }> {
-  const running = await requireGateway(env);
+export async function gatewayConfiguration(io: Io): Promise<LoadedConfiguration & { readonly variables: Variables }> {
+  const running = await requireGateway(io);
   const secrets = createSecretRegistry();
   const headers: Record<string, string> =
     running.token === undefined ? {} : { Authorization: `Bearer ${running.token}` };
@@ -70,7 +68,7 @@ export async function gatewayConfiguration({
     pluginRoot: process.cwd(),
     configuration: createConfiguration({ gateway: { url: running.endpoint, headers } }, { secrets }),
     secrets,
-    variables: env,
+    variables: io.env,
   };
 }
 

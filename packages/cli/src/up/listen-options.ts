@@ -71,7 +71,7 @@ const hints: Partial<Record<ChannelzErrorCode, string>> = {
  * What to do if the gateway cannot listen, which may be empty; undefined for any other failure. Another port helps if this
  * one is in use, but not if a certificate is wrong.
  */
-export async function listenHint(error: unknown, { env }: Io): Promise<string | undefined> {
+export async function listenHint(error: unknown, io: Io): Promise<string | undefined> {
   if (!ChannelzError.is(error)) return undefined;
   const hint = hints[error.code];
   if (error.code !== "LISTEN_FAILED") return hint;
@@ -81,7 +81,7 @@ export async function listenHint(error: unknown, { env }: Io): Promise<string | 
   const isMeant = ({ channelz }: RunningGateway): boolean =>
     "port" in cause && channelz.endsWith(`:${String(cause.port)}`);
   try {
-    const running = await findGateway(env, { isMeant });
+    const running = await findGateway(io, { isMeant });
     if (running === undefined) return hint;
     return `Your gateway is already running there as process ${running.pid}; ${commandLine("tree")} shows its connections. ${hint}`;
   } catch (silence) {

@@ -140,5 +140,5 @@ async function findAttachable(
       [...asked].every((file) => served.has(file))
     );
   };
-  return findGateway(io.env, { isMeant }).catch((error: unknown) => continueWithout(error, io));
+  return findGateway(io, { isMeant }).catch((error: unknown) => continueWithout(error, io));
 }
