@@ -92,7 +92,7 @@ const folderDirections = {
     auth: ["causes", "auth/vault", "auth/credentials", "auth/oauth"],
     "connection/rpc": ["errors.ts"],
     "connection/transports": below,
-    connection: ["process", "errors.ts", "diagnostics.ts", "connection/rpc", "connection/transports"],
+    connection: ["secrets", "process", "errors.ts", "diagnostics.ts", "connection/rpc", "connection/transports"],
     "connection/servers": below,
     "connection/bridge": below,
     "stored-inputs.ts": below,

@@ -1,4 +1,4 @@
-import type { LogLevel, RequestId, RpcObject } from "@wirescope/tool-server/internal";
+import { type LogLevel, type RequestId, type RpcObject, redactStart } from "@wirescope/tool-server/internal";
 
 /** The client that made a call or has a session. */
 export interface CallerFacts {
@@ -122,6 +122,9 @@ const logKinds: Readonly<Record<GatewayEvent["kind"], true>> = {
   defect: true,
 };
 
+/** The maximum length of the description of a defect, in characters: it may contain text of a client or a server. */
+const maxDefectLength = 16_384;
+
 export function createEvents({ onEvent, redact = (text) => text }: GatewayEventsOptions = {}): GatewayEvents {
   const handlers = new Map<Kind, Set<(event: never) => void>>();
 
@@ -137,7 +140,7 @@ export function createEvents({ onEvent, redact = (text) => text }: GatewayEvents
   };
   const reportDefect = (error: unknown): void => {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    deliver({ kind: "defect", reason: redact(reason) });
+    deliver({ kind: "defect", reason: redactStart(reason, maxDefectLength, redact) });
   };
   const subscribe = (given: EventHandlers): (() => void) => {
     const entries = Object.entries(given) as [Kind, ((event: never) => void) | undefined][];

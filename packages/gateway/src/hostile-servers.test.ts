@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { channels, createSecretRegistry, type SecretRegistry, type TraceEvent } from "@wirescope/tool-server";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { connect, type Mode, patience, post, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { abyss, eventOf, type RawMethod, serveRaw } from "./raw-server.test.helper.js";
 
@@ -163,7 +164,7 @@ test.each<Mode>(["legacy", "modern"])(
   },
 );
 
-test("does not keep a URI of a server that is too long", async () => {
+test("neither keeps nor forwards a URI that is too long", async () => {
   const uriOf = (length: number): string => `x:${"y".repeat(length)}`;
   const content = [100, 10_000].map((length) => ({ type: "resource_link", uri: uriOf(length), name: "a" }));
   const speaking = await serveRaw({ "tools/call": () => JSON.stringify({ content }) });
@@ -173,7 +174,7 @@ test("does not keep a URI of a server that is too long", async () => {
   await client.callTool({ name: "speaking__echo", arguments: {} });
   await client.readResource({ uri: uriOf(100) }).catch(() => {});
   expect(speaking.seen.at(-1)).toMatchObject({ method: "resources/read", params: { uri: uriOf(100) } });
-  await expect(client.readResource({ uri: uriOf(10_000) })).rejects.toThrow(/No server has the resource "x:y{198}…"/);
+  await expect(client.readResource({ uri: uriOf(10_000) })).rejects.toThrow("A URI can have at most 8192 characters.");
 });
 
 test("truncates long instructions of a server", async () => {
@@ -272,4 +273,49 @@ test("truncates a page with more tools than a function takes arguments, and repo
   await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(0);
   const reasons = gateway.events.flatMap((event) => (event.kind === "omitted" ? [event.reason] : []));
   expect(reasons).toEqual([expect.stringMatching(/^tools "t0", "t1", .* and 19990 more have no input schema/)]);
+});
+
+/** A registry that reports the length of each text that is redacted. */
+function measured(registry: SecretRegistry, onText: (length: number) => void): SecretRegistry {
+  return {
+    ...registry,
+    scope: () => measured(registry.scope(), onText),
+    redact(text) {
+      onText(text.length);
+      return registry.redact(text);
+    },
+  };
+}
+
+// Redacting a MiB takes half a second, in which the gateway does nothing else.
+test("redacts no more of a long text than it shows, whether a server or a client sends it", async () => {
+  let longest = 0;
+  const secrets = measured(createSecretRegistry(), (length) => {
+    longest = Math.max(longest, length);
+  });
+  const traced: string[] = [];
+  const onTrace = (event: unknown): void => void traced.push((event as TraceEvent).text);
+  channels.trace.subscribe(onTrace);
+  onTestFinished(() => void channels.trace.unsubscribe(onTrace));
+  const long = "A long text. ".repeat(100_000);
+  const error = JSON.stringify({ code: -32000, message: long, data: { text: long } });
+  const hostile = await serveRaw({
+    "tools/call"({ id }, response) {
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(`{"jsonrpc":"2.0","id":${id},"error":${error}}`);
+      return undefined;
+    },
+  });
+  const gateway = await startTestGateway({ hostile: hostile.entry }, { secrets });
+  const client = await connect(gateway, "legacy");
+  await expect(client.callTool({ name: "hostile__echo", arguments: {} })).rejects.toMatchObject({
+    message: expect.stringMatching(/refused tools\/call: "A long text/),
+    data: "[omitted: too large]",
+  });
+  await expect(client.readResource({ uri: `file:///${long}` })).rejects.toThrow("at most 8192 characters");
+  await expect.poll(hostile.listening, patience).toBe(1);
+  hostile.say(`{"jsonrpc":"2.0","id":null,"error":${error}}`);
+  await expect.poll(() => traced.find((text) => text.includes("A long text")), patience).toHaveLength(4097);
+  expect(longest).toBeLessThan(100_000);
 });

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { CallPhase } from "./call-phases.js";
 import type { ConnectionInfo, ConnectivityState, SocketInfo, TransportInfo } from "./connection-info.js";
 import { ToolServerError, type ToolServerErrorCode } from "./errors.js";
-import type { SecretRegistry } from "./secrets/redactor.js";
+import { redactStart, type SecretRegistry } from "./secrets/redactor.js";
 
 /** A connection or a transport changed its state. */
 export interface StateChange<Subject> {
@@ -170,10 +170,14 @@ export function publisherOf<Name extends ToolServerChannelName>(
 /** Publishes a trace event, redacted. */
 export type Reporter = (subject: TraceEvent["subject"], severity: TraceEvent["severity"], text: string) => void;
 
+/** The maximum length of a trace event, in characters: its text may be that of a server. */
+const maxTraceLength = 4096;
+
 /** Creates a `Reporter` that redacts the secrets of this registry. */
-export function createReporter(secrets: Pick<SecretRegistry, "redact">): Reporter {
+export function createReporter({ redact }: Pick<SecretRegistry, "redact">): Reporter {
   return (subject, severity, text) => {
-    if (channels.trace.hasSubscribers) channels.trace.publish({ subject, severity, text: secrets.redact(text) });
+    if (!channels.trace.hasSubscribers) return;
+    channels.trace.publish({ subject, severity, text: redactStart(text, maxTraceLength, redact) });
   };
 }
 

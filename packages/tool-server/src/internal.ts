@@ -57,6 +57,7 @@ export { readOAuthFile } from "./connection/servers/oauth-file.js";
 export { openEntry } from "./connection/servers/tool-servers.js";
 export { createStreamableHttpTransport } from "./connection/transports/streamable-http-transport.js";
 export { defaultLimits } from "./connection/transports/transport.js";
+export { createReporter } from "./diagnostics.js";
 export { describeDuration } from "./duration.js";
 export { readBoundedFile } from "./files/bounded-file.js";
 export { withFileLock } from "./files/file-lock.js";
@@ -67,6 +68,7 @@ export { type LoadedToolServers, loadToolServers, sandboxSettings } from "./load
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";
 export { findSecretShapes, isSecretName } from "./secrets/recognize-secrets.js";
+export { redactStart } from "./secrets/redactor.js";
 export {
   inputsOf,
   openStoredInputs,

@@ -23,12 +23,6 @@ export async function readResource(routes: ResourceRoutes, call: ClientCall): Pr
 /** Subscribes a session to a resource. */
 export async function subscribeResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
   const asked = uriOf(call);
-  if (asked.length > maxUriLength) {
-    throw new RpcError(
-      rpcCodes.invalidParams,
-      `resources/subscribe accepts a URI of at most ${maxUriLength} characters.`,
-    );
-  }
   const route = await routes.find(asked);
   call.setRoute(route.server.name, route.uri);
   await call.session?.watch(asked, watchedResource(route));
@@ -78,7 +72,7 @@ export interface ResourceRoutes {
 }
 
 const maxLearned = 10_000;
-/** The maximum length of a URI that is kept after a request, in characters. */
+/** The maximum length of a URI, in characters: it is kept, logged and redacted. */
 export const maxUriLength = 8192;
 
 export function createResourceRoutes(servers: () => readonly GatewayServer[]): ResourceRoutes {
@@ -118,6 +112,9 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
 
   return {
     async find(text) {
+      if (text.length > maxUriLength) {
+        throw new RpcError(rpcCodes.invalidParams, `A URI can have at most ${maxUriLength} characters.`);
+      }
       const prefixed = parsePrefixedUri(text);
       const named = prefixed && servers().find(({ name }) => name === prefixed.server);
       if (prefixed !== undefined && named !== undefined) return { server: named, uri: prefixed.uri };

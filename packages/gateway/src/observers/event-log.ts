@@ -1,3 +1,4 @@
+import { redactStart } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { GatewayEvents } from "../events.js";
 
@@ -22,11 +23,11 @@ export function createEventLog({ events, redact, logsArguments }: EventLogOption
         id: typeof id === "string" ? cut(id) : id,
         method: cut(method),
         server: route?.server,
-        name: route?.name === undefined ? undefined : cut(redact(route.name)),
+        name: route?.name === undefined ? undefined : redactStart(route.name, maxLength, redact),
         client: account.label,
         session: session?.shortId,
         outcome: how,
-        reason: fault === undefined ? undefined : cut(redact(fault.message)),
+        reason: fault === undefined ? undefined : redactStart(fault.message, maxLength, redact),
         durationMs,
         ...(logsArguments ? { arguments: params.arguments } : {}),
       });

@@ -2,7 +2,6 @@ import {
   type Clock,
   type Connection,
   type ConnectionInfo,
-  channels,
   type OpenedToolServer,
   type SecretRegistry,
   ToolServerError,
@@ -10,6 +9,7 @@ import {
 import type { CredentialDescription, OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import type { Entry } from "@wirescope/tool-server/config";
 import {
+  createReporter,
   describeDuration,
   faultOf,
   type Implementation,
@@ -238,8 +238,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 
   /** Adds an event to the trace of the connection in Channelz. */
   const trace = (severity: "info" | "warning", text: string): void => {
-    if (connection === undefined || !channels.trace.hasSubscribers) return;
-    channels.trace.publish({ subject: connection.info, severity, text: connection.redact(text) });
+    if (connection !== undefined) createReporter(connection)(connection.info, severity, text);
   };
 
   const close = async (): Promise<void> => {

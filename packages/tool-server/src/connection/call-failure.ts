@@ -3,8 +3,10 @@ import type { Cancellation } from "../cancellation.js";
 import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
 import { quotedWords } from "../printable-text.js";
+import { redactStart } from "../secrets/redactor.js";
 import { redactFailure, redactValue } from "./connection-failures.js";
 import { RpcError } from "./rpc/json-rpc.js";
+import { jsonLengthOf } from "./rpc/message.js";
 
 /** The context of a failed call. */
 export interface CallCircumstances {
@@ -21,13 +23,15 @@ export interface CallCircumstances {
 }
 
 const maxText = 2000;
+/** The maximum length of the data of an error, in characters of JSON. */
+const maxDataLength = 65_536;
 
 /** Converts the error of a call. Text from the server or a library is truncated, escaped and redacted. */
 export function callFailure(error: unknown, circumstances: CallCircumstances): ToolServerError {
   const { server, method, signal, idleTimeoutMs, transportFailure } = circumstances;
   const who = JSON.stringify(server);
   const { redact } = circumstances;
-  const said = (text: string): string => quotedWords(redact(text), maxText);
+  const said = (text: string): string => quotedWords(redactStart(text, maxText, redact), maxText);
   if (signal?.aborted) {
     // A time limit of ours has its own error.
     if (ToolServerError.is(signal.reason)) return signal.reason;
@@ -44,7 +48,7 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
       "CALL_REFUSED",
       { problem, advice: "" },
       {
-        details: { rpcCode: error.code, rpcData: redactValue(error.data, redact), wasSent: true, said: words },
+        details: { rpcCode: error.code, rpcData: dataOf(error, redact), wasSent: true, said: words },
       },
     );
   }
@@ -74,6 +78,12 @@ export function callFailure(error: unknown, circumstances: CallCircumstances): T
     default:
       return invalid(who, method, said(error.message));
   }
+}
+
+function dataOf({ data }: RpcError | ProtocolError, redact: (text: string) => string): unknown {
+  if (data === undefined) return undefined;
+  const length = jsonLengthOf(data) ?? Number.POSITIVE_INFINITY;
+  return length > maxDataLength ? "[omitted: too large]" : redactValue(data, redact);
 }
 
 /** Creates CALL_TIMEOUT for a call without a response or progress; `strays` describes other text that the server sent. */

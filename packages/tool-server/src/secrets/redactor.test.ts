@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSecretRegistry, type SecretRegistry } from "./redactor.js";
+import { createSecretRegistry, redactStart, type SecretRegistry } from "./redactor.js";
 
 function redacting(...secrets: string[]): (text: string) => string {
   const registry = createSecretRegistry();
@@ -195,5 +195,21 @@ describe("the cost of redaction", () => {
     secrets.add(value);
     expect(secrets.redact(`a ${value} b`)).toBe("a [redacted] b");
     expect(secrets.redact(`a ${value.slice(0, 300)}`)).toBe("a [redacted]");
+  });
+
+  test("redacts the beginning of a long text only, and leaves no part of a secret at its end", () => {
+    const secrets = createSecretRegistry();
+    const value = randomBytes(24).toString("base64url");
+    secrets.add(value);
+    const lengths: number[] = [];
+    const redact = (text: string): string => {
+      lengths.push(text.length);
+      return secrets.redact(text);
+    };
+    expect(redactStart(`${"a ".repeat(45)}${value}${" b".repeat(1_000_000)}`, 100, redact)).toBe(
+      `${"a ".repeat(45)}[redacted]…`,
+    );
+    expect(redactStart(`short ${value}`, 100, redact)).toBe("short [redacted]");
+    expect(Math.max(...lengths)).toBeLessThan(20_000);
   });
 });

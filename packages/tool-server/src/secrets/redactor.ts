@@ -1,4 +1,4 @@
-import { createSecretIndex, foldCase, type SecretIndex, type Span } from "./secret-index.js";
+import { createSecretIndex, foldCase, maxSecretLength, type SecretIndex, type Span } from "./secret-index.js";
 
 /** Knows secrets by their values, and replaces them in text that leaves the process. */
 export interface SecretRegistry {
@@ -32,6 +32,16 @@ const maxEncodings = 2;
 /** An empty registry of secrets. */
 export function createSecretRegistry(): SecretRegistry {
   return createRegistry([]);
+}
+
+/**
+ * The beginning of a text of any length, redacted. A MiB takes about half a second, in which nothing else happens; so of the rest only as
+ * much is redacted as a secret that begins before the end may need.
+ */
+export function redactStart(text: string, maxLength: number, redact: (text: string) => string): string {
+  const start = redact(text.slice(0, maxLength + maxSecretLength));
+  const isWhole = start.length <= maxLength && text.length <= maxLength + maxSecretLength;
+  return isWhole ? start : `${start.slice(0, maxLength)}…`;
 }
 
 function createRegistry(outer: readonly SecretIndex[]): SecretRegistry {

@@ -19,7 +19,7 @@ const minLength = 4;
 /** Shorter values match only as whole words with the same case. */
 const minLengthAnywhere = 8;
 /** Longer values are truncated. */
-const maxLength = 16_384;
+export const maxSecretLength = 16_384;
 /** This much of a value must match; the rest is replaced as far as it matches, so that a truncated value is found as well. */
 const headLength = 256;
 const keyLength = 4;
@@ -103,8 +103,8 @@ export function foldCase(text: string): string {
 }
 
 function needlesOf(value: string): Needle[] {
-  const isCut = value.length > maxLength;
-  const kept = isCut ? value.slice(0, maxLength) : value;
+  const isCut = value.length > maxSecretLength;
+  const kept = isCut ? value.slice(0, maxSecretLength) : value;
   // Percent-encoding, base64 and hex decode to bytes, and a form writes "+" for a space.
   const bytes = Buffer.from(kept, "utf8").toString("latin1");
   const isWord = kept.length < minLengthAnywhere;

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { PhaseSubject } from "@wirescope/tool-server";
-import { InFlightMap, isObject, type RpcFault } from "@wirescope/tool-server/internal";
+import { InFlightMap, isObject, type RpcFault, redactStart } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../../call-observer.js";
 import type { ClientCall } from "../../client-call.js";
-import { CallRecord } from "./call-record.js";
+import { CallRecord, maxTextLength } from "./call-record.js";
 import { type CallStatistics, createCallStatistics } from "./call-statistics.js";
 import { type Capture, type CaptureOptions, createCapture } from "./capture.js";
 import { type ObjectIds, RecordedPhases } from "./recorded-phases.js";
@@ -123,7 +123,8 @@ export function createCallLog(options: CallLogOptions): CallLog {
       const server = call.route?.server ?? unavailableServerOf(fault);
       const durationUs = Math.round(durationMs * 1000);
       record.phases.finish(durationUs, how === "error" || how === "cancelled", idsOf);
-      record.end(call, how, durationUs, fault === undefined ? undefined : redact(fault.message, server), server);
+      const reason = fault && redactStart(fault.message, maxTextLength, (text) => redact(text, server));
+      record.end(call, how, durationUs, reason, server);
       if (record.body !== undefined) capture.response(record, call);
       keep(record);
       // Not the current time: reading the clock costs as much as the rest.

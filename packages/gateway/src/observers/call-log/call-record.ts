@@ -4,7 +4,7 @@ import type { CapturedBody } from "./capture.js";
 import type { RecordedPhases } from "./recorded-phases.js";
 
 /** The maximum length of a string of a client or a server, in characters. */
-const maxLength = 1024;
+export const maxTextLength = 1024;
 
 // A class, because one is created for every call.
 /** One call of the log. */
@@ -68,5 +68,5 @@ export class CallRecord {
 const [recordBytes, phaseBytes] = [320, 104];
 
 function cut(text: string): string {
-  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+  return text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
 }

@@ -1,4 +1,4 @@
-import { findSecretShapes, isSecretName } from "@wirescope/tool-server/internal";
+import { findSecretShapes, isSecretName, redactStart } from "@wirescope/tool-server/internal";
 
 /** JSON for people. */
 export interface JsonText {
@@ -12,8 +12,6 @@ const redacted = "[redacted]";
 const omitted = "[omitted]";
 /** The maximum length of one string, in characters: as far as secrets are found by their shape. */
 const maxString = 16_384;
-/** The maximum length of a secret that is known by its value. */
-const maxSecret = 16_384;
 const maxDepth = 32;
 
 /**
@@ -24,12 +22,10 @@ export function redactedJson(value: unknown, redact: (text: string) => string, l
   let left = limit;
   let isTruncated = false;
   const textOf = (text: string): string => {
-    // A secret that is cut in two would not be found.
-    const known = redact(text.slice(0, maxString + maxSecret));
-    const whole = known.length > maxString ? `${known.slice(0, maxString)}…` : known;
-    if (whole.length !== known.length || text.length > maxString + maxSecret) isTruncated = true;
-    let result = whole;
-    for (const { value: shape, isCertain } of findSecretShapes(whole)) {
+    const start = redactStart(text, maxString, redact);
+    if (start.length > maxString) isTruncated = true;
+    let result = start;
+    for (const { value: shape, isCertain } of findSecretShapes(start)) {
       if (isCertain) result = result.replaceAll(shape, redacted);
     }
     left -= result.length + 8;

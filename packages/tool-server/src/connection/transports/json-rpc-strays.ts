@@ -1,8 +1,7 @@
 import { quotedWords } from "../../printable-text.js";
+import { redactStart } from "../../secrets/redactor.js";
 import type { TransportContext } from "./transport.js";
 
-/** How many characters of a line are redacted: longer than any secret. */
-const maxRedacted = 64 * 1024;
 const maxQuoted = 200;
 
 /** Text from a server that is not a protocol message: a log line on standard output, a banner. */
@@ -34,8 +33,7 @@ export function createJsonRpcStrays(context: TransportContext, place: string, ad
       count += 1;
       length += text.length;
       if (count === 1) {
-        // Truncated after redaction, so that no part of a secret remains.
-        first = quotedWords(secrets.redact(text.slice(0, maxRedacted)).trim(), maxQuoted);
+        first = quotedWords(redactStart(text.trimStart(), maxQuoted, secrets.redact).trimEnd(), maxQuoted);
         if (earliest === undefined) {
           earliest = `${first}. ${advice}`;
           report(info, "warning", `The server wrote text to ${place} that is not a protocol message: ${earliest}`);
