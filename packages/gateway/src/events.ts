@@ -61,7 +61,8 @@ export type InternalEvent =
   | { readonly kind: "resource-updated"; readonly server: string; readonly uri: string }
   /** A log message of a server that relates to no call. */
   | { readonly kind: "server-log"; readonly level: LogLevel; readonly params: RpcObject }
-  | { readonly kind: "elicitation-completed"; readonly elicitationId: string; readonly params: RpcObject }
+  /** Without a server, it is a sign-in of the gateway itself. */
+  | { readonly kind: "elicitation-completed"; readonly server: string | undefined; readonly elicitationId: string }
   /** The state of a task for the legacy session that used it last, with the id that the client uses. */
   | { readonly kind: "task-status"; readonly session: string; readonly params: RpcObject }
   /** The state of a task of a modern server, for the modern clients that subscribe to it. `id` is the one that clients use. */

@@ -193,6 +193,42 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     expect((await client.experimental.tasks.listTasks()).tasks).toMatchObject([{ status: "completed" }]);
   });
 
+  test.each([
+    ["asks without end", "", "asked more than the maximum of 100 questions in one task"],
+    ["uses a long key", "x".repeat(2000), "used a key of more than 1024 characters in one task"],
+  ])("ends the call of a legacy client if the task of a server %s", async (_, key, failure) => {
+    const server = await serveTasks({ nextId: () => "t" });
+    const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
+    await offered(gateway, "one__work");
+    const client = await connectOld(gateway, { elicitation: { form: {} } }, (made) =>
+      made.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept", content: { name: "Ada" } })),
+    );
+    await client.listTools();
+    const question = {
+      method: "elicitation/create",
+      params: { mode: "form", message: "Who?", requestedSchema: form },
+    };
+    let asked = 0;
+    const params = { name: "one__work", arguments: {} };
+    const stream = client.experimental.tasks.callToolStream(params, CallToolResultSchema, { task: {} });
+    let failed: { message: string } | undefined;
+    for await (const message of stream) {
+      if (message.type === "taskCreated") {
+        // A new question in each state, whatever the client responds.
+        const inputRequests = (): object => {
+          asked += 1;
+          return { [`${key}${asked}`]: question };
+        };
+        Object.defineProperties(server.tasks.get("t"), {
+          status: { enumerable: true, get: () => "input_required", set() {} },
+          inputRequests: { enumerable: true, get: inputRequests, set() {} },
+        });
+      }
+      if (message.type === "error") failed = message.error;
+    }
+    expect(failed?.message).toContain(failure);
+  });
+
   test("a legacy client that asks for a task gets one even if the server responds at once", async () => {
     const server = await serveTasks({ nextId: () => "t" });
     const gateway = await startTestGateway({ one: { type: "http", url: server.url } });

@@ -21,6 +21,7 @@ import { hasExtensions, isExtensionNotification } from "../extension-messages.js
 import type { Outlet } from "./outlet.js";
 import { createQuestions } from "./questions.js";
 import { type CallHost, SessionCall } from "./session-call.js";
+import { createUrlElicitations } from "./url-elicitations.js";
 
 /** What a session is created with. */
 export interface SessionInit {
@@ -64,8 +65,6 @@ export interface Session extends CallSession {
   close(reason: string): void;
 }
 
-/** URL elicitations whose completion is reported to the client. */
-const maxElicitations = 100;
 /** How many resources one session may watch. */
 const maxWatched = 1000;
 /** The maximum length of what `initialize` states, in characters: it is kept for the lifetime of the session. */
@@ -81,7 +80,7 @@ export function createSession(init: SessionInit): Session {
   const { id, account, capabilities, dispatch, inputMs } = init;
   const questions = createQuestions(inputMs);
   const watched = new Map<string, Watched>();
-  const elicitations = new Set<string>();
+  const elicitations = createUrlElicitations();
   let stream: Outlet | undefined;
   let logLevel: LogLevel | undefined;
   let usedAt = Date.now();
@@ -94,17 +93,22 @@ export function createSession(init: SessionInit): Session {
   /** The stream of the request, or the one for everything else if that is closed. */
   const reach = (outlet: Outlet): Outlet | undefined => (outlet.isOpen ? outlet : stream?.isOpen ? stream : undefined);
 
-  const ask: CallHost["ask"] = (call, method, params, signal) => {
-    if (params?.mode === "url" && typeof params.elicitationId === "string") {
-      elicitations.add(params.elicitationId);
-      const [oldest] = elicitations;
-      if (elicitations.size > maxElicitations && oldest !== undefined) elicitations.delete(oldest);
+  const ask: CallHost["ask"] = async (call, method, params, signal) => {
+    const { elicitationId } = params?.mode === "url" ? params : {};
+    const elicitation = typeof elicitationId === "string" ? elicitationId : undefined;
+    if (elicitation !== undefined) elicitations.add(elicitation, call.route?.server ?? "");
+    let isAccepted = false;
+    try {
+      const reply = await questions.ask(method, params, call, signal, (message) => {
+        const open = reach(call.outlet);
+        if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call has disconnected.");
+        open.send(message);
+      });
+      isAccepted = reply.action === "accept";
+      return reply;
+    } finally {
+      if (elicitation !== undefined && !isAccepted) elicitations.remove(elicitation);
     }
-    return questions.ask(method, params, call, signal, (message) => {
-      const open = reach(call.outlet);
-      if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call has disconnected.");
-      open.send(message);
-    });
   };
 
   /** The call in flight with this id. */
@@ -213,8 +217,9 @@ export function createSession(init: SessionInit): Session {
       "extension-notification"({ session: owner, method, params }) {
         if (owner === undefined ? hasExtensions(capabilities) : owner === id) notify(method, params);
       },
-      "elicitation-completed"({ elicitationId, params }) {
-        if (elicitations.delete(elicitationId)) notify("notifications/elicitation/complete", params);
+      "elicitation-completed"({ server, elicitationId }) {
+        if (elicitations.complete(elicitationId, server))
+          notify("notifications/elicitation/complete", { elicitationId });
       },
     },
     close(reason) {

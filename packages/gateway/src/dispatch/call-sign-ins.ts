@@ -112,8 +112,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
         const reason = `${how} at ${issuer}, because a call of ${account.label} needs a sign-in.`;
         events.emit({ kind: "sign-in", server: name, reason });
       },
-      onCompleted: (elicitationId) =>
-        events.emit({ kind: "elicitation-completed", elicitationId, params: { elicitationId } }),
+      onCompleted: (elicitationId) => events.emit({ kind: "elicitation-completed", server: undefined, elicitationId }),
     });
     inProgress.set(name, shared);
     return shared;

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { ToolServerError } from "@wirescope/tool-server";
 import { faultOf, isObject, jsonLengthOf, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
-import { askClient } from "../servers/forward.js";
 import type { OfferedTool } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
 import type { KnownTask, TaskTable } from "../servers/task-table.js";
@@ -17,6 +16,7 @@ import {
   withRelatedTask,
 } from "../task-states.js";
 import { createLegacyTaskInput } from "./legacy-task-input.js";
+import { awaitModernTask } from "./modern-task-result.js";
 
 /** Tasks of servers of either era, for clients of either era. */
 export interface Tasks {
@@ -56,8 +56,6 @@ const pageSize = 20;
 const maxKeptLength = 64 * 1024 * 1024;
 /** What a kept result counts in addition to its own length: many short ones need memory too. */
 const keptOverhead = 1024;
-/** The bounds of the time between two requests for the state of a task, in milliseconds. */
-const pollMs = { min: 250, usual: 1000, max: 5000 };
 
 export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOptions): Tasks {
   const input = createLegacyTaskInput({ max: maxWaiting, timeoutMs: inputMs });
@@ -205,38 +203,11 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     },
   };
 
-  /** The result of a task of a modern server for a legacy client, which responds to its questions meanwhile. */
-  const awaitModern = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> => {
-    const asked = new Set<string>();
-    for (;;) {
-      const state = await stateOf(server, call, task);
-      if (state.status === "completed") return isObject(state.result) ? withoutType(state.result) : {};
-      if (state.status === "failed") {
-        const { code, message, data } = isObject(state.error) ? state.error : {};
-        throw new RpcError(typeof code === "number" ? code : rpcCodes.failed, String(message ?? "The task failed."), {
-          data,
-        });
-      }
-      if (state.status === "cancelled") throw new RpcError(rpcCodes.failed, "The task was cancelled.");
-      const questions = isObject(state.inputRequests)
-        ? Object.entries(state.inputRequests).filter(([key]) => !asked.has(key))
-        : [];
-      if (questions.length === 0) {
-        const { pollIntervalMs } = state;
-        const wanted = typeof pollIntervalMs === "number" ? pollIntervalMs : pollMs.usual;
-        await pause(Math.min(Math.max(wanted, pollMs.min), pollMs.max), call);
-        continue;
-      }
-      const responses = await Promise.all(
-        questions.map(async ([key, question]) => {
-          asked.add(key);
-          return [key, await askClient(question, call)] as const;
-        }),
-      );
-      const params = { ...metaParams(call), inputResponses: Object.fromEntries(responses) };
-      await send(server, call, task, "tasks/update", params);
-    }
-  };
+  const awaitModern = (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> =>
+    awaitModernTask(call, {
+      state: () => stateOf(server, call, task),
+      respond: (inputResponses) => send(server, call, task, "tasks/update", { ...metaParams(call), inputResponses }),
+    });
 
   /** A task that has ended, for a legacy client that asked for one and whose server responded at once. */
   const finish = (server: GatewayServer, call: ClientCall, result: RpcObject): RpcObject => {
@@ -338,23 +309,4 @@ export function taskSupportOf(
 /** The `_meta` of a call, for another request that is sent for it. */
 function metaParams({ params: { _meta } }: ClientCall): RpcObject {
   return _meta === undefined ? {} : { _meta };
-}
-
-function withoutType({ resultType, ...result }: RpcObject): RpcObject {
-  return result;
-}
-
-function pause(ms: number, call: ClientCall): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(call.reason ?? new RpcError(rpcCodes.failed, "The call was cancelled."));
-    };
-    const timer = setTimeout(() => {
-      call.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    if (call.aborted) onAbort();
-    else call.addEventListener("abort", onAbort);
-  });
 }

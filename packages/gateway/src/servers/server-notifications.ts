@@ -118,7 +118,7 @@ export function createServerNotifications(
     else if (method === "notifications/resources/updated" && typeof params.uri === "string") {
       events.emit({ kind: "resource-updated", server, uri: params.uri });
     } else if (method === "notifications/elicitation/complete" && typeof params.elicitationId === "string") {
-      events.emit({ kind: "elicitation-completed", elicitationId: params.elicitationId, params });
+      events.emit({ kind: "elicitation-completed", server, elicitationId: params.elicitationId });
     } else if (isExtensionNotification(method)) forwardExtension(method, params, origin);
   };
 }

@@ -35,7 +35,7 @@ export function createSecretRegistry(): SecretRegistry {
 }
 
 /**
- * The beginning of a text of any length, redacted. A MiB takes about half a second, in which nothing else happens; so of the rest only as
+ * The beginning of a string of any length, redacted. A MiB takes about half a second, in which nothing else happens; so of the rest only as
  * much is redacted as a secret that begins before the end may need.
  */
 export function redactStart(text: string, maxLength: number, redact: (text: string) => string): string {
