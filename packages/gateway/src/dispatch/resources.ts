@@ -1,10 +1,9 @@
 import { isObject, quoted, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall, WatchedResource } from "../client-call.js";
 import type { GatewayServer } from "../servers/server.js";
-import { literalFit } from "../servers/tool-filter.js";
-import { hasApp } from "./app-resources.js";
 import { showsOrigins, withOrigin } from "./origins.js";
-import { parsePrefixedUri, prefixedSkill, prefixedUri, skillFolder } from "./prefixed-uri.js";
+import { parsePrefixedUri, prefixedSkill, prefixedUri } from "./prefixed-uri.js";
+import { createResourceOwners, mapLinks } from "./resource-owners.js";
 
 /** Reads a resource from the server that has it. */
 export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
@@ -58,10 +57,13 @@ export function watchedResource({ server: { name, subscriptions }, uri }: Resour
 
 /** Finds the server that has a resource. */
 export interface ResourceRoutes {
-  /** Rejects with an RpcError if no server has it. */
+  /** Rejects with an RpcError if no server has it, or if several may have it. */
   find(uri: string): Promise<ResourceRoute>;
-  /** Remembers which server mentioned resources in a result: they may be in no list. */
-  learn(server: GatewayServer, content: unknown): void;
+  /**
+   * The content of a result, with links that identify the server if another may have the same resource. Remembers the server of the
+   * other links: they may be in no list.
+   */
+  ownLinks(server: GatewayServer, content: readonly unknown[]): readonly unknown[];
   /** The resources of all servers, each with a URI that identifies its server. */
   list(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
   listTemplates(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
@@ -76,17 +78,15 @@ const maxLearned = 10_000;
 export const maxUriLength = 8192;
 
 export function createResourceRoutes(servers: () => readonly GatewayServer[]): ResourceRoutes {
-  /** The server that mentioned a URI, the latest last. */
+  /** The server that mentioned a URI first. */
   const learned = new Map<string, string>();
+  const owners = createResourceOwners(servers);
 
   const lookUp = (uri: string): GatewayServer | undefined => {
-    const all = servers();
-    const listed = all.find(({ resources }) => resources.known?.some((resource) => resource.uri === uri));
-    if (listed !== undefined) return listed;
-    const shown = all.find((server) => hasApp(server, uri));
-    if (shown !== undefined) return shown;
+    const found = owners.of(uri);
+    if (found.length > 1) throw severalHave(uri, found);
     const source = learned.get(uri);
-    return all.find(({ name }) => name === source) ?? skillOwner(all, uri) ?? bestFit(all, uri);
+    return found[0] ?? servers().find(({ name }) => name === source);
   };
 
   const distinguish = (
@@ -96,16 +96,13 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
     { capabilities }: Pick<ClientCall, "capabilities">,
   ): RpcObject[] => {
     const showsOrigin = showsOrigins(capabilities);
-    const counts = new Map<unknown, number>();
-    // A duplicate within one server counts once.
-    const distinct = lists.map((list) => [...new Map(list?.map((item) => [item[field], item])).values()]);
-    for (const item of distinct.flat()) counts.set(item[field], (counts.get(item[field]) ?? 0) + 1);
-    return distinct.flatMap((list, index) =>
-      list.map((item) => {
+    return all.flatMap((server, index) =>
+      // A duplicate within one server is listed once.
+      [...new Map(lists[index]?.map((item) => [item[field], item])).values()].map((item) => {
         const uri = String(item[field]);
-        const server = all[index]?.name ?? "";
-        const own = (counts.get(item[field]) ?? 0) > 1 ? { ...item, [field]: prefixedUri(server, uri) } : item;
-        return showsOrigin ? withOrigin(own, server, uri) : own;
+        const shown = field === "uri" ? owners.uriFor(server, uri) : owners.templateFor(server, uri);
+        const own = shown === uri ? item : { ...item, [field]: shown };
+        return showsOrigin ? withOrigin(own, server.name, uri) : own;
       }),
     );
   };
@@ -118,12 +115,11 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       const prefixed = parsePrefixedUri(text);
       const named = prefixed && servers().find(({ name }) => name === prefixed.server);
       if (prefixed !== undefined && named !== undefined) return { server: named, uri: prefixed.uri };
-      const known = lookUp(text);
-      if (known !== undefined) return { server: known, uri: text };
       const all = servers();
-      await Promise.all(
-        all.flatMap(({ resources, templates, skills }) => [resources.get(), templates.get(), skills.get()]),
-      );
+      // A server whose lists are not known yet may have it too.
+      const known = all.some(isUnlisted) ? undefined : lookUp(text);
+      if (known !== undefined) return { server: known, uri: text };
+      await loadLists(all);
       const late = lookUp(text);
       if (late !== undefined) return { server: late, uri: text };
       const able = all.filter(({ description }) => description?.capabilities.resources !== undefined);
@@ -134,84 +130,57 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
         data: { uri: text },
       });
     },
-    learn({ name }, content) {
-      if (!Array.isArray(content)) return;
-      for (const block of content) {
-        if (!isObject(block) || (block.type !== "resource_link" && block.type !== "resource")) continue;
-        const uri = isObject(block.resource) ? block.resource.uri : block.uri;
-        if (typeof uri !== "string" || uri.length > maxUriLength) continue;
+    ownLinks(server, content) {
+      return mapLinks(content, (uri) => {
+        if (uri.length > maxUriLength) return uri;
+        const first = learned.get(uri);
+        const isOfOther = first !== server.name && servers().some(({ name }) => name === first);
+        if (isOfOther || owners.isShared(server, uri)) return prefixedUri(server.name, uri);
         learned.delete(uri);
-        learned.set(uri, name);
+        learned.set(uri, server.name);
         const [oldest] = learned.keys();
         if (learned.size > maxLearned && oldest !== undefined) learned.delete(oldest);
-      }
+        return uri;
+      });
     },
     async list(call) {
       const all = servers();
+      await loadLists(all);
       return distinguish(await Promise.all(all.map(({ resources }) => resources.get())), all, "uri", call);
     },
     async listSkills() {
       const all = servers();
       const lists = await Promise.all(all.map(({ skills }) => skills.get()));
-      const owners = ownersOf(lists.map((list) => list?.map(({ uri }) => uri)));
-      return lists.flatMap((list, index) =>
-        (list ?? []).map((skill) =>
-          (owners.get(skill.uri) ?? 0) > 1 ? prefixedSkill(all[index]?.name ?? "", skill) : skill,
+      return all.flatMap((server, index) =>
+        (lists[index] ?? []).map((skill) =>
+          owners.isShared(server, String(skill.uri)) ? prefixedSkill(server.name, skill) : skill,
         ),
       );
     },
-    appUri(server, uri) {
-      const isShared = servers().some(
-        (other) =>
-          other !== server && (hasApp(other, uri) || other.resources.known?.some((resource) => resource.uri === uri)),
-      );
-      return isShared ? prefixedUri(server.name, uri) : uri;
-    },
+    appUri: owners.uriFor,
     async listTemplates(call) {
       const all = servers();
+      await loadLists(all);
       return distinguish(await Promise.all(all.map(({ templates }) => templates.get())), all, "uriTemplate", call);
     },
   };
 }
 
-/** The server with the template that fits a URI best. A template also fits itself, because completions name it. */
-function bestFit(all: readonly GatewayServer[], uri: string): GatewayServer | undefined {
-  let best: GatewayServer | undefined;
-  let bestScore = -1;
-  for (const server of all) {
-    for (const { uriTemplate } of server.templates.known ?? []) {
-      const template = String(uriTemplate);
-      const score = template === uri ? Number.POSITIVE_INFINITY : (templateFit(template, uri) ?? -1);
-      if (score <= bestScore) continue;
-      best = server;
-      bestScore = score;
-    }
-  }
-  return best;
+/** Whether a server has resources that it has not been asked to list yet. */
+function isUnlisted({ description, resources, templates }: GatewayServer): boolean {
+  if (description?.capabilities.resources === undefined) return false;
+  return resources.known === undefined || templates.known === undefined;
 }
 
-/** The server with the skill that a URI names, or else the one with the innermost folder of a skill around it. */
-function skillOwner(all: readonly GatewayServer[], uri: string): GatewayServer | undefined {
-  let [owner, longest]: [GatewayServer | undefined, number] = [undefined, 0];
-  for (const server of all) {
-    for (const skill of server.skills.known ?? []) {
-      if (skill.uri === uri) return server;
-      const folder = skillFolder(skill);
-      if (folder.length <= longest || !uri.startsWith(folder)) continue;
-      [owner, longest] = [server, folder.length];
-    }
-  }
-  return owner;
+/** Loads the lists by which the server of a resource is found, as far as the servers respond in time. */
+async function loadLists(servers: readonly GatewayServer[]): Promise<void> {
+  await Promise.all(
+    servers.flatMap(({ resources, templates, skills }) => [resources.get(), templates.get(), skills.get()]),
+  );
 }
 
-/** How many lists contain each value. */
-function ownersOf(lists: readonly (readonly unknown[] | undefined)[]): ReadonlyMap<unknown, number> {
-  const counts = new Map<unknown, number>();
-  for (const value of lists.flatMap((list) => [...new Set(list)])) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return counts;
-}
-
-/** How well a URI fits a template (RFC 6570): the number of literal characters; undefined if it does not fit. */
-export function templateFit(template: string, uri: string): number | undefined {
-  return literalFit(template.split(/\{[^{}]*\}/), uri);
+function severalHave(uri: string, found: readonly GatewayServer[]): RpcError {
+  const uris = found.slice(0, 5).map(({ name }) => prefixedUri(name, uri));
+  const message = `Several servers may have the resource ${quoted(uri)}. Use a URI that identifies its server: ${uris.join(" or ")}.`;
+  return new RpcError(rpcCodes.invalidParams, message, { data: { uri, uris } });
 }

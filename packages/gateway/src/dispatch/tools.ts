@@ -53,9 +53,16 @@ export async function callTool(
   const mayBeTask = call.params.task !== undefined || call.capabilities.extensions !== undefined || item.taskSupport;
   const params = mayBeTask ? tasks.paramsFor(server, item, call, plain) : plain;
   const result = await server.forward(call, { method: "tools/call", params, headers });
-  routes.learn(server, result.content);
-  const own = mayBeTask || result.resultType === "task" ? tasks.resultOf(server, call, result) : result;
+  const linked = withOwnLinks(result, server, routes);
+  const own = mayBeTask || result.resultType === "task" ? tasks.resultOf(server, call, linked) : linked;
   return call.era === "legacy" ? asLegacyResult(own) : own;
+}
+
+/** A result whose links identify the server, if another may have the same resources. */
+function withOwnLinks(result: RpcObject, server: GatewayServer, routes: ResourceRoutes): RpcObject {
+  if (!Array.isArray(result.content)) return result;
+  const content = routes.ownLinks(server, result.content);
+  return content === result.content ? result : { ...result, content };
 }
 
 /**

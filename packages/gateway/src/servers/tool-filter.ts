@@ -26,26 +26,21 @@ export function idlePatternsOf({ allow = [], deny = [] }: ToolFilter = {}, names
 // Not a regular expression: with two stars, a long tool name could take hours to match.
 export function patternOf(text: string): (name: string) => boolean {
   const literals = text.split("*");
-  return (name) => literalFit(literals, name) !== undefined;
+  return (name) => fitsLiterals(literals, name);
 }
 
-/**
- * Matches a string that starts with the first literal, ends with the last, and contains the others in order. Returns the number of
- * matched characters; undefined if it does not match. Runs in linear time.
- */
-export function literalFit(literals: readonly string[], text: string): number | undefined {
+/** Whether a string starts with the first literal, ends with the last, and contains the others in order. Runs in linear time. */
+export function fitsLiterals(literals: readonly string[], text: string): boolean {
   const first = literals[0] ?? "";
   const last = literals.at(-1) ?? "";
-  if (literals.length <= 1) return first === text ? text.length : undefined;
-  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return undefined;
+  if (literals.length <= 1) return first === text;
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
   const end = text.length - last.length;
   let at = first.length;
-  let fit = first.length + last.length;
   for (const literal of literals.slice(1, -1)) {
     const found = text.indexOf(literal, at);
-    if (found < 0 || found + literal.length > end) return undefined;
+    if (found < 0 || found + literal.length > end) return false;
     at = found + literal.length;
-    fit += literal.length;
   }
-  return fit;
+  return true;
 }
