@@ -197,7 +197,8 @@ test("[TS-D-ADMIN-9] reports that the gateway stopped or rejects the token", asy
     stderr: expect.stringContaining("No gateway is running. Start one: wirescope up."),
   });
   const up = await startUp(world, "--trust");
-  const file = join(world.home, ".local/state/wirescope/gateway.json");
+  const fileOf = (pid = 0): string => join(world.home, `.local/state/wirescope/gateways/${pid}.json`);
+  const file = fileOf(up.process.pid);
   const word = JSON.parse(readFileSync(file, "utf8"));
   writeFileSync(file, JSON.stringify({ ...word, token: "another" }));
   for (const verb of [["auth"], ["login", "notes"], ["why", "notes"], ["trust"]]) {
@@ -209,8 +210,7 @@ test("[TS-D-ADMIN-9] reports that the gateway stopped or rejects the token", asy
   up.process.kill();
   await up.ended;
   // The file of a gateway that was killed, and whose process id is in use again.
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, JSON.stringify({ ...word, pid: process.pid }));
+  writeFileSync(fileOf(process.pid), JSON.stringify({ ...word, pid: process.pid }));
   const alone = await world.run(["trust"]);
   expect(alone.stdout).toMatch(/^notes +http +new/m);
   expect(alone.stderr).not.toContain("gateway");

@@ -14,7 +14,7 @@ import { ChannelzError, parseTarget, type Target } from "@wirescope/channelz/int
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { connectionOptions } from "./connection-options.js";
 import { unreadable } from "./file-failure.js";
-import { findGateway, type GatewaySearch } from "./gateway-file.js";
+import { findGateway, type GatewaySearch, type RunningGateway } from "./gateway-file.js";
 import type { Io } from "./io.js";
 import { parseDuration } from "./option-values.js";
 import type { OptionValues } from "./options.js";
@@ -43,7 +43,7 @@ export interface TargetConnections extends AsyncDisposable {
 }
 
 /**
- * Connects to the processes that the options and the environment name, else to the running gateway of this user. The gateway gets its
+ * Connects to the processes that the options and the environment name, else to the running gateway of this user. A gateway gets its
  * token also if they name its address on this machine. Throws a UsageError, or what connectChannelz throws.
  */
 export async function connectByOptions(
@@ -55,11 +55,15 @@ export async function connectByOptions(
   const written = values.target.length > 0 ? values.target : env.WIRESCOPE_TARGET ? [env.WIRESCOPE_TARGET] : [];
   const named = await expandTargets(written);
   const targets: readonly (NamedTarget | undefined)[] = named.length > 0 ? named : [undefined];
-  const running = await findGateway(search, {
-    responseMs: timeoutMs,
-    isMeant: ({ channelz }) =>
-      targets.some((each) => each === undefined || (!isRecording(each) && isAddressOf(channelz, each.target))),
-  });
+  // One for each target, because several gateways of this user may be named.
+  const gateways = await Promise.all(
+    targets.map(async (each) => {
+      if (each !== undefined && isRecording(each)) return undefined;
+      const isMeant = ({ channelz }: RunningGateway): boolean =>
+        each === undefined || isAddressOf(channelz, each.target);
+      return findGateway(search, { responseMs: timeoutMs, isMeant });
+    }),
+  );
   // Loaded with the first recording only, for the start of all other commands.
   const recorded = targets.some((each) => each !== undefined && isRecording(each))
     ? await import("./recorded-target.js")
@@ -84,20 +88,19 @@ export async function connectByOptions(
     });
     return { ...connection, ...source };
   };
-  const connect = (target: NamedTarget | undefined): ChannelzConnection => {
-    const isGateway = running !== undefined && (target === undefined || isAddressOf(running.channelz, target.target));
-    const token = common.token ?? (isGateway && !isAuthorized ? running.token : undefined);
+  const connect = (target: NamedTarget | undefined, gateway: RunningGateway | undefined): ChannelzConnection => {
+    const token = common.token ?? (isAuthorized ? undefined : gateway?.token);
     // The gateway's own address, not the name by which the user calls it: another process may listen on ::1.
-    const address = isGateway ? running.channelz : (target?.target ?? defaultTarget);
+    const address = gateway?.channelz ?? target?.target ?? defaultTarget;
     const connection = connectChannelz(address, { ...common, token, tls: tlsFor(common.tls, target) });
-    return isGateway || target !== undefined ? connection : adviseToStart(connection);
+    return gateway !== undefined || target !== undefined ? connection : adviseToStart(connection);
   };
   try {
-    const parts = targets.map((target) => {
+    const parts = targets.map((target, index) => {
       const source =
         target !== undefined && isRecording(target)
-          ? (recorded?.connectRecording(target.target, (note) => notes.push(note)) ?? connect(target))
-          : corrected(connect(target));
+          ? (recorded?.connectRecording(target.target, (note) => notes.push(note)) ?? connect(target, undefined))
+          : corrected(connect(target, gateways[index]));
       const name = target?.name ?? source.target;
       return { origin: targets.length === 1 ? "" : name, name, target: source.target, source };
     });

@@ -37,7 +37,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   { name: "XDG_CONFIG_HOME", help: "configuration folder; default ~/.config", isOnlyInReference: true },
   {
     name: "XDG_RUNTIME_DIR",
-    help: "folder of the file that announces a running gateway; default ~/.local/state",
+    help: "folder of the files that announce running gateways; default ~/.local/state",
     isOnlyInReference: true,
   },
   { name: "XDG_CACHE_HOME", help: "folder of the compile cache; default ~/.cache", isOnlyInReference: true },

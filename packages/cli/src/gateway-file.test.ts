@@ -1,13 +1,26 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { ChannelzError } from "@wirescope/channelz/internal";
-import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { completeObjects } from "./completion/complete-objects.js";
 import { connectByOptions } from "./connect-by-options.js";
 import { connectionOptions } from "./connection-options.js";
-import { announceGateway, continueWithout, findGateway, gatewayFile } from "./gateway-file.js";
+import { announceGateway, continueWithout, findGateway, gatewayFile, gatewayFolder } from "./gateway-file.js";
 import { serveProvingGateway } from "./gateway-file.test.helper.js";
 import { parseOptions } from "./options.js";
 
@@ -27,23 +40,42 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 afterAll(() => gateway[Symbol.asyncDispose]());
 
+/** The process of a gateway, as far as its file goes. */
+function startIdleProcess(): { readonly pid: number; kill(): Promise<void> } {
+  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+  const ended = once(child, "exit");
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  onTestFinished(kill);
+  return { pid: child.pid ?? 0, kill };
+}
+
 test("finds a gateway while it runs, for its own user only", async () => {
   const env = { HOME: home };
   expect(await findGateway({ env })).toBeUndefined();
   const withdraw = announceGateway(env, running);
   expect(await findGateway({ env })).toEqual(running);
-  expect(statSync(gatewayFile(env)).mode & 0o777).toBe(0o600);
+  expect(statSync(gatewayFile(env, running.pid)).mode & 0o777).toBe(0o600);
+  expect(statSync(gatewayFolder(env)).mode & 0o777).toBe(0o700);
   withdraw?.();
   expect(await findGateway({ env })).toBeUndefined();
 });
 
-test("ignores the file of a gateway that has ended, and does not remove that of a newer gateway", async () => {
+test("ignores the file of a gateway that has ended, and removes it when another starts or ends", async () => {
   const env = { HOME: home };
-  const withdraw = announceGateway(env, { ...running, pid: 2 ** 22 + 1 });
+  const ended = { ...running, pid: 2 ** 22 + 1 };
+  const left = gatewayFile(env, ended.pid);
+  announceGateway(env, ended);
   expect(await findGateway({ env })).toBeUndefined();
-  announceGateway(env, running);
-  withdraw?.();
+  expect(existsSync(left)).toBe(true);
+  const withdraw = announceGateway(env, running);
   expect(await findGateway({ env })).toEqual(running);
+  expect(existsSync(left)).toBe(false);
+  writeFileSync(left, "{}");
+  withdraw?.();
+  expect(readdirSync(gatewayFolder(env))).toEqual([]);
 });
 
 test("finds the last of two gateways, and the first again after the last has ended", async () => {
@@ -54,19 +86,89 @@ test("finds the last of two gateways, and the first again after the last has end
   expect(await findGateway({ env })).toEqual(running);
   withdraw?.();
   expect(await findGateway({ env })).toEqual(first);
-  expect(statSync(gatewayFile(env)).mode & 0o777).toBe(0o600);
   takeFirstBack?.();
   expect(await findGateway({ env })).toBeUndefined();
+});
+
+test("finds the first of three gateways after the second has stopped and the last was killed", async () => {
+  const env = { HOME: home };
+  const [first, second, third] = [startIdleProcess(), startIdleProcess(), startIdleProcess()];
+  announceGateway(env, { ...running, pid: first.pid });
+  const withdrawSecond = announceGateway(env, { ...running, pid: second.pid });
+  announceGateway(env, { ...running, pid: third.pid });
+  withdrawSecond?.();
+  expect(await findGateway({ env })).toMatchObject({ pid: third.pid });
+  await third.kill();
+  expect(await findGateway({ env })).toEqual({ ...running, pid: first.pid });
+});
+
+test("finds each of several running gateways by what the caller means", async () => {
+  const env = { HOME: home };
+  announceGateway(env, { ...running, pid: process.ppid, token: "first-token", configurations: ["/first/.mcp.json"] });
+  announceGateway(env, running);
+  const serves = (file: string) =>
+    findGateway({ env }, { isMeant: async ({ configurations }) => configurations?.includes(file) === true });
+  expect(await serves("/first/.mcp.json")).toMatchObject({ pid: process.ppid, token: "first-token" });
+  expect(await serves("/project/.mcp.json")).toEqual(running);
+  expect(await serves("/another/.mcp.json")).toBeUndefined();
+});
+
+test("does not let a program that took the port of a killed gateway hide another gateway", async () => {
+  await using thief = await serveProvingGateway({ isThief: true });
+  const env = { HOME: home };
+  const older = { ...running, pid: process.ppid };
+  announceGateway(env, older);
+  announceGateway(env, { ...running, ...thief.running });
+  expect(await findGateway({ env })).toEqual(older);
+  expect(thief.seen).toHaveLength(1);
+});
+
+test("uses another gateway that is meant if the last does not respond, and says so", async () => {
+  await using stopped = await serveProvingGateway({ isSilent: true });
+  const env = { HOME: home };
+  const older = { ...running, pid: process.ppid };
+  announceGateway(env, older);
+  announceGateway(env, { ...running, ...stopped.running });
+  let written = "";
+  const stderr = { write: (text: string) => (written += text) };
+  expect(await findGateway({ env, stderr }, { responseMs: 300 })).toEqual(older);
+  expect(written).toBe(
+    `wirescope: The gateway that was started last (process ${process.pid}) has not responded for 0.3 s. ` +
+      `Using the one at http://${gateway.running.channelz} (process ${process.ppid}).\n`,
+  );
 });
 
 test("ignores a file that does not describe a gateway", async () => {
   const env = { XDG_RUNTIME_DIR: home };
   announceGateway(env, running);
-  for (const text of ["", "{", "[]", '{"pid": "1"}']) {
-    writeFileSync(gatewayFile(env), text);
+  const file = gatewayFile(env, running.pid);
+  const description = JSON.parse(readFileSync(file, "utf8"));
+  const ofAnother = JSON.stringify({ ...description, pid: process.ppid });
+  for (const text of ["", "{", "[]", ofAnother, '{"pid": "1"}']) {
+    writeFileSync(file, text);
     expect(await findGateway({ env })).toBeUndefined();
   }
-  expect(readFileSync(gatewayFile(env), "utf8")).toBe('{"pid": "1"}');
+  expect(readFileSync(file, "utf8")).toBe('{"pid": "1"}');
+});
+
+test("neither reads nor writes through a symbolic link", async () => {
+  const env = { HOME: home };
+  announceGateway(env, running);
+  const [file, elsewhere] = [gatewayFile(env, running.pid), join(home, "elsewhere.json")];
+  renameSync(file, elsewhere);
+  symlinkSync(elsewhere, file);
+  expect(await findGateway({ env })).toBeUndefined();
+  const before = readFileSync(elsewhere, "utf8");
+  announceGateway(env, { ...running, token: "a-new-token" });
+  expect(await findGateway({ env })).toMatchObject({ token: "a-new-token" });
+  expect(readFileSync(elsewhere, "utf8")).toBe(before);
+});
+
+test.runIf(process.getuid?.() === 0)("ignores the file of another user", async () => {
+  const env = { HOME: home };
+  announceGateway(env, running);
+  chownSync(gatewayFile(env, running.pid), 12_345, 12_345);
+  expect(await findGateway({ env })).toBeUndefined();
 });
 
 test("sends no token to a program that reuses the port of a stopped gateway", async () => {

@@ -1,6 +1,17 @@
-import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { ChannelzError } from "@wirescope/channelz/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { checkProof } from "./gateway-proof.js";
@@ -35,47 +46,58 @@ export function realPathOf(file: string): string {
   }
 }
 
-/** The file in which a running gateway announces itself to other commands of this user. */
-export function gatewayFile(env: Io["env"]): string {
+/** The folder of files that are about running gateways of this user. */
+export function runtimeFolder(env: Io["env"]): string {
   const runtime = env.XDG_RUNTIME_DIR ?? "";
   const base = isAbsolute(runtime) ? runtime : join(env.HOME || homedir(), ".local", "state");
-  return join(base, "wirescope", "gateway.json");
+  return join(base, "wirescope");
+}
+
+/** The folder in which running gateways announce themselves to other commands of this user, each in a file of its own. */
+export function gatewayFolder(env: Io["env"]): string {
+  return join(runtimeFolder(env), "gateways");
+}
+
+/** The file in which the gateway of a process announces itself. */
+export function gatewayFile(env: Io["env"], pid: number): string {
+  return join(gatewayFolder(env), `${pid}.json`);
 }
 
 /**
- * Writes the gateway file; returns how to remove it. Only this user can read it. The last of several gateways is used, and the one before it again
- * once the last has ended. Returns undefined if it cannot be written: then other commands need options.
+ * Writes the gateway file; returns how to remove it. Only this user can read it. Files of processes that have ended are removed with
+ * it. Returns undefined if it cannot be written: then other commands need options.
  */
 export function announceGateway(env: Io["env"], gateway: RunningGateway): (() => void) | undefined {
-  const path = gatewayFile(env);
-  const earlier = readGatewayFile(env);
-  const before = earlier !== undefined && isAlive(earlier.pid) ? textOf(path) : undefined;
-  const write = (text: string): void => {
-    rmSync(path, { force: true });
-    writeFileSync(path, text, { mode: 0o600, flag: "wx" });
-  };
+  const path = gatewayFile(env, gateway.pid);
+  // More precise than the time of a file, which is the same for two that are written within a few milliseconds.
+  const announcedAt = performance.timeOrigin + performance.now();
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    write(`${JSON.stringify(gateway)}\n`);
+    mkdirSync(gatewayFolder(env), { recursive: true, mode: 0o700 });
+    removeEnded(env);
+    rmSync(path, { force: true });
+    writeFileSync(path, `${JSON.stringify({ ...gateway, announcedAt })}\n`, { mode: 0o600, flag: "wx" });
   } catch {
     return undefined;
   }
   return () => {
-    if (readGatewayFile(env)?.pid !== gateway.pid) return;
     try {
-      if (before !== undefined && isAlive(JSON.parse(before).pid)) write(before);
-      else rmSync(path, { force: true });
+      rmSync(path, { force: true });
     } catch {
       // A command that reads it notices that the process has ended.
     }
+    removeEnded(env);
   };
 }
 
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
+/** A gateway that is killed cannot remove its file. */
+function removeEnded(env: Io["env"]): void {
+  for (const pid of announcedPids(env)) {
+    if (isAlive(pid)) continue;
+    try {
+      rmSync(gatewayFile(env, pid), { force: true });
+    } catch {
+      // It is ignored anyway.
+    }
   }
 }
 
@@ -92,25 +114,52 @@ export interface FindGatewayOptions {
 export type GatewaySearch = Pick<Io, "env"> & Partial<Pick<Io, "stderr">>;
 
 /**
- * The running gateway of this user; undefined if none is running. A process with its id is not enough: both the id and the
- * port may belong to another program by now. Over http the gateway has to prove itself; over https its certificate does, when
- * a token is sent. One that the caller does not mean is not asked. Rejects with PEER_UNAVAILABLE if it does not respond.
+ * The running gateway of this user that the caller means; the one that was started last if there are several. Undefined if none is
+ * running. A process with its id is not enough: both the id and the port may belong to another program by now. Over http the gateway
+ * has to prove itself; over https its certificate does, when a token is sent. One that the caller does not mean is not asked. One that
+ * does not respond is used by nobody, but is waited for, so that a busy one is not taken for another. Rejects with
+ * PEER_UNAVAILABLE if none of those that are meant responds.
  */
 export async function findGateway(
   { env, stderr }: GatewaySearch,
   { isMeant = () => true, responseMs = 20_000, noticeMs = 2000 }: FindGatewayOptions = {},
 ): Promise<RunningGateway | undefined> {
-  const found = readGatewayFile(env);
-  if (found === undefined || !isAlive(found.pid) || !(await isMeant(found))) return undefined;
-  const { pid, endpoint, proofKey } = found;
-  if (endpoint.startsWith("https:")) return found;
-  if (proofKey === undefined) return undefined;
-  const notice = setTimeout(() => {
-    stderr?.write(`wirescope: Waiting for the gateway (process ${pid}) to respond.\n`);
-  }, noticeMs);
-  const isProven = await checkProof(endpoint, proofKey, responseMs).finally(() => clearTimeout(notice));
-  if (isProven === "silent") throw silent(found, responseMs);
-  return isProven ? found : undefined;
+  const meant: RunningGateway[] = [];
+  for (const gateway of readGatewayFiles(env)) if (await isMeant(gateway)) meant.push(gateway);
+  const found = new AbortController();
+  const timeout = AbortSignal.timeout(responseMs);
+  // All at once, so that several that do not respond take no longer than one.
+  const checks = meant.map((gateway) => ({
+    gateway,
+    proof: checkGateway(gateway, AbortSignal.any([timeout, found.signal])),
+  }));
+  let silentOne: RunningGateway | undefined;
+  try {
+    for (const { gateway, proof } of checks) {
+      const notice = setTimeout(() => {
+        stderr?.write(`wirescope: Waiting for the gateway (process ${gateway.pid}) to respond.\n`);
+      }, noticeMs);
+      const isProven = await proof.finally(() => clearTimeout(notice));
+      if (isProven === "silent") silentOne ??= gateway;
+      else if (isProven) {
+        if (silentOne !== undefined) stderr?.write(`wirescope: ${insteadOf(silentOne, gateway, responseMs)}\n`);
+        return gateway;
+      }
+    }
+  } finally {
+    found.abort();
+  }
+  if (silentOne !== undefined) throw silent(silentOne, responseMs);
+  return undefined;
+}
+
+async function checkGateway({ endpoint, proofKey }: RunningGateway, signal: AbortSignal): Promise<boolean | "silent"> {
+  if (endpoint.startsWith("https:")) return true;
+  return proofKey !== undefined && checkProof(endpoint, proofKey, signal);
+}
+
+function insteadOf(silentOne: RunningGateway, { pid, endpoint }: RunningGateway, responseMs: number): string {
+  return `The gateway that was started last (process ${silentOne.pid}) has not responded for ${responseMs / 1000} s. Using the one at ${new URL(endpoint).origin} (process ${pid}).`;
 }
 
 /** Its process is there and its port is open. Both may belong to other programs by now, though that is unlikely. */
@@ -135,18 +184,57 @@ export async function requireGateway(search: GatewaySearch): Promise<RunningGate
   throw new UsageError(`No gateway is running. Start one: ${commandLine("up")}.`);
 }
 
-function readGatewayFile(env: Io["env"]): RunningGateway | undefined {
+/** The gateways whose processes run, the one that was started last first. */
+function readGatewayFiles(env: Io["env"]): RunningGateway[] {
+  const read = announcedPids(env).flatMap((pid) => (isAlive(pid) ? (readGatewayFile(env, pid) ?? []) : []));
+  return read.sort((one, other) => other.announcedAt - one.announcedAt).map(({ gateway }) => gateway);
+}
+
+/** The processes that have a file. */
+function announcedPids(env: Io["env"]): number[] {
   try {
-    const read = JSON.parse(readFileSync(gatewayFile(env), "utf8"));
-    const { pid, endpoint, channelz, token, tokenFile } = read;
-    if (!Number.isSafeInteger(pid) || typeof endpoint !== "string" || typeof channelz !== "string") return undefined;
+    return readdirSync(gatewayFolder(env)).flatMap((name) => {
+      const pid = /^([1-9]\d{0,9})\.json$/.exec(name)?.[1];
+      return pid === undefined ? [] : [Number(pid)];
+    });
+  } catch {
+    return [];
+  }
+}
+
+interface Announcement {
+  readonly gateway: RunningGateway;
+  readonly announcedAt: number;
+}
+
+function readGatewayFile(env: Io["env"], pid: number): Announcement | undefined {
+  try {
+    const read = JSON.parse(readOwnFile(gatewayFile(env, pid)));
+    const { endpoint, channelz, token, tokenFile, announcedAt } = read;
+    if (read.pid !== pid || typeof endpoint !== "string" || typeof channelz !== "string") return undefined;
+    if (typeof announcedAt !== "number") return undefined;
     if (typeof tokenFile === "string") {
       const token = readFileSync(tokenFile, "utf8").trim();
-      return { pid, endpoint, channelz, tokenFile, token, ...servedBy(read) };
+      return { gateway: { pid, endpoint, channelz, tokenFile, token, ...servedBy(read) }, announcedAt };
     }
-    return { pid, endpoint, channelz, ...(typeof token === "string" ? { token } : {}), ...servedBy(read) };
+    const credential = typeof token === "string" ? { token } : {};
+    return { gateway: { pid, endpoint, channelz, ...credential, ...servedBy(read) }, announcedAt };
   } catch {
     return undefined;
+  }
+}
+
+/** Throws if it is a link, or if it belongs to another user, who can write to the folder if that is in a shared one such as /tmp. */
+function readOwnFile(path: string): string {
+  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const uid = process.getuid?.();
+    const stats = fstatSync(file);
+    if (!stats.isFile() || (uid !== undefined && stats.uid !== uid)) throw new TypeError("It is no file of this user.");
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -25,12 +25,11 @@ export function createProofPage(key: string): HttpHandler {
 }
 
 /**
- * Whether the process that listens at a URL has the key; "silent" if it does not respond in time. Without this, tokens would go to any
+ * Whether the process that listens at a URL has the key; "silent" if it does not respond before the signal aborts. Without this, tokens would go to any
  * program that took the port of a gateway that ended without removing its file.
  */
-export async function checkProof(url: string, key: string, responseMs: number): Promise<boolean | "silent"> {
+export async function checkProof(url: string, key: string, signal: AbortSignal): Promise<boolean | "silent"> {
   const challenge = randomBytes(32).toString("base64url");
-  const signal = AbortSignal.timeout(responseMs);
   const proof = await textAt(new URL(`${proofPath}?challenge=${challenge}`, url), signal);
   if (proof === undefined) return signal.aborted ? "silent" : false;
   return timingSafeEqual(digest(proof), digest(proofOf(key, challenge)));

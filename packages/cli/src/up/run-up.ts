@@ -346,7 +346,7 @@ function announce(
     configurations,
     profile,
   });
-  return withdraw && { file: gatewayFile(io.env), withdraw };
+  return withdraw && { file: gatewayFile(io.env, process.pid), withdraw };
 }
 
 /** The default profile. */

@@ -13,11 +13,21 @@ export function watchFiles(files: readonly string[], onChange: () => void): () =
     const folder = dirname(file);
     folders.set(folder, (folders.get(folder) ?? new Set()).add(basename(file)));
   }
+  return watchFolders(folders, onChange);
+}
+
+/** Calls `onChange` after a file in the folder was added, changed or removed. Returns how to stop. */
+export function watchFolder(folder: string, onChange: () => void): () => void {
+  return watchFolders(new Map([[folder, undefined]]), onChange);
+}
+
+/** Watches the named files of each folder, or all of them. */
+function watchFolders(folders: ReadonlyMap<string, Set<string> | undefined>, onChange: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   const watchers = [...folders].flatMap(([folder, names]): FSWatcher[] => {
     try {
       const watcher = watch(folder, (_, name) => {
-        if (name !== null && !names.has(name)) return;
+        if (name !== null && names?.has(name) === false) return;
         clearTimeout(timer);
         timer = setTimeout(onChange, settleMs);
       });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SessionStore, StoredSession } from "@wirescope/gateway/internal/page";
-import { gatewayFile } from "../../gateway-file.js";
+import { runtimeFolder } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 
 /** Identifies a gateway before and after a restart. */
@@ -24,7 +24,7 @@ const maxBytes = 64 * 1024;
  */
 export function createSessionStore(env: Io["env"], { port, ...rest }: SessionScope): SessionStore | undefined {
   if (port === 0) return undefined;
-  const path = join(dirname(gatewayFile(env)), `page-${port}.json`);
+  const path = join(runtimeFolder(env), `page-${port}.json`);
   const scope = createHash("sha256").update(JSON.stringify(rest)).digest("base64");
   return {
     read() {

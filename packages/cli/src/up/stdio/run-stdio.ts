@@ -1,12 +1,11 @@
 import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { forwardStdio } from "@wirescope/tool-server/internal";
-import { continueWithout, findGateway, gatewayFile, type RunningGateway, realPathOf } from "../../gateway-file.js";
+import { continueWithout, findGateway, gatewayFolder, type RunningGateway, realPathOf } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
 import type { upOptions } from "../up-options.js";
-import { watchFiles } from "../watch-files.js";
+import { watchFolder } from "../watch-files.js";
 import { createGatewayTransport, type GatewayLink, linkToOwn, linkToRunning, type RunGateway } from "./gateway-link.js";
 
 /** Logs events that do not belong to a server or a call. */
@@ -72,12 +71,12 @@ export async function runStdio(options: StdioOptions): Promise<void> {
     hasWorked = true;
   };
 
-  makeWatchable(gatewayFile(io.env));
+  makeWatchable(gatewayFolder(io.env));
   const follow = async (): Promise<void> => {
     const running = await findAttachable(files, values, io);
     if (link !== undefined && running?.pid !== link.pid) reopen();
   };
-  const stopWatching = watchFiles([gatewayFile(io.env)], () => void follow());
+  const stopWatching = watchFolder(gatewayFolder(io.env), () => void follow());
   const onStop = (): void => void (link?.stop() ?? Promise.resolve()).then(() => input.destroy());
   if (stop.aborted) onStop();
   else stop.addEventListener("abort", onStop, { once: true });
@@ -105,9 +104,9 @@ export async function runStdio(options: StdioOptions): Promise<void> {
 }
 
 /** A folder that does not exist cannot be watched. */
-function makeWatchable(file: string): void {
+function makeWatchable(folder: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch {
     // Then no gateway can write its file there either.
   }
