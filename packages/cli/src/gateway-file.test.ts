@@ -59,7 +59,7 @@ test("finds a gateway while it runs, for its own user only", async () => {
   expect(await findGateway({ env })).toEqual(running);
   expect(statSync(gatewayFile(env, running.pid)).mode & 0o777).toBe(0o600);
   expect(statSync(gatewayFolder(env)).mode & 0o777).toBe(0o700);
-  withdraw?.();
+  withdraw();
   expect(await findGateway({ env })).toBeUndefined();
 });
 
@@ -74,7 +74,7 @@ test("ignores the file of a gateway that has ended, and removes it when another 
   expect(await findGateway({ env })).toEqual(running);
   expect(existsSync(left)).toBe(false);
   writeFileSync(left, "{}");
-  withdraw?.();
+  withdraw();
   expect(readdirSync(gatewayFolder(env))).toEqual([]);
 });
 
@@ -84,9 +84,9 @@ test("finds the last of two gateways, and the first again after the last has end
   const takeFirstBack = announceGateway(env, first);
   const withdraw = announceGateway(env, running);
   expect(await findGateway({ env })).toEqual(running);
-  withdraw?.();
+  withdraw();
   expect(await findGateway({ env })).toEqual(first);
-  takeFirstBack?.();
+  takeFirstBack();
   expect(await findGateway({ env })).toBeUndefined();
 });
 
@@ -96,7 +96,7 @@ test("finds the first of three gateways after the second has stopped and the las
   announceGateway(env, { ...running, pid: first.pid });
   const withdrawSecond = announceGateway(env, { ...running, pid: second.pid });
   announceGateway(env, { ...running, pid: third.pid });
-  withdrawSecond?.();
+  withdrawSecond();
   expect(await findGateway({ env })).toMatchObject({ pid: third.pid });
   await third.kill();
   expect(await findGateway({ env })).toEqual({ ...running, pid: first.pid });

@@ -65,26 +65,24 @@ export function gatewayFile(env: Io["env"], pid: number): string {
 
 /**
  * Writes the gateway file; returns how to remove it. Only this user can read it. Files of processes that have ended are removed with
- * it. Returns undefined if it cannot be written: then other commands need options.
+ * it. Throws the error of the file system if it cannot be written: then other commands need options.
  */
-export function announceGateway(env: Io["env"], gateway: RunningGateway): (() => void) | undefined {
+export function announceGateway(env: Io["env"], gateway: RunningGateway): () => void {
   const path = gatewayFile(env, gateway.pid);
   // More precise than the time of a file, which is the same for two that are written within a few milliseconds.
   const announcedAt = performance.timeOrigin + performance.now();
+  mkdirSync(gatewayFolder(env), { recursive: true, mode: 0o700 });
+  removeEnded(env);
+  rmSync(path, { force: true });
   try {
-    mkdirSync(gatewayFolder(env), { recursive: true, mode: 0o700 });
-    removeEnded(env);
-    rmSync(path, { force: true });
     writeFileSync(path, `${JSON.stringify({ ...gateway, announcedAt })}\n`, { mode: 0o600, flag: "wx" });
-  } catch {
-    return undefined;
+  } catch (error) {
+    // On a full disk an empty file stays.
+    removeIfPossible(path);
+    throw error;
   }
   return () => {
-    try {
-      rmSync(path, { force: true });
-    } catch {
-      // A command that reads it notices that the process has ended.
-    }
+    removeIfPossible(path);
     removeEnded(env);
   };
 }
@@ -92,13 +90,15 @@ export function announceGateway(env: Io["env"], gateway: RunningGateway): (() =>
 /** A gateway that is killed cannot remove its file. */
 function removeEnded(env: Io["env"]): void {
   for (const pid of announcedPids(env)) {
-    if (isAlive(pid)) continue;
-    try {
-      rmSync(gatewayFile(env, pid), { force: true });
-    } catch {
-      // It is ignored anyway.
-    }
+    if (!isAlive(pid)) removeIfPossible(gatewayFile(env, pid));
   }
+}
+
+/** A file that stays is ignored once its process has ended. */
+function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {}
 }
 
 export interface FindGatewayOptions {

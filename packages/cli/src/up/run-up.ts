@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { printableText } from "@wirescope/channelz/internal";
 import type { GatewayListener } from "@wirescope/gateway";
@@ -11,7 +10,7 @@ import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Demo } from "../demo/demo.js";
-import { announceGateway, gatewayFile, realPathOf } from "../gateway-file.js";
+import { realPathOf } from "../gateway-file.js";
 import { createProofPage, newProofKey, proofPath } from "../gateway-proof.js";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
@@ -21,6 +20,7 @@ import { approvalsOf } from "../tool-server/ask-for-trust.js";
 import { UsageError } from "../usage-error.js";
 import { inlineMore, postponeWasmTierUp } from "../v8-flags.js";
 import { version } from "../version.js";
+import { announce } from "./announce.js";
 import { openAuditLog } from "./audit-log.js";
 import { createConfigurationReader } from "./configuration-reader.js";
 import { createDebugSwitch } from "./debug-switch.js";
@@ -248,7 +248,14 @@ async function serve(
     const exposure = io.protect?.();
     if (exposure !== undefined) logDefect(exposure);
   }, protectMs);
-  const announced = announce(gateway, files, values, io, proofKey);
+  const announced = announce(gateway, {
+    env: io.env,
+    files,
+    tokenFile: values["token-file"],
+    profile: values.profile ?? profileOf(io),
+    proofKey,
+    onProblem: logDefect,
+  });
   try {
     const ended = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
     // The instructions are sent once, at the handshake, and name the servers that failed by then.
@@ -315,38 +322,6 @@ function createStdioLog(values: OptionValues<typeof upOptions>, io: Io): StdioLo
   }
   const say = (text: string): void => void io.stderr.write(`wirescope: ${text}\n`);
   return { note: say, problem: say };
-}
-
-/** The file that other commands find the gateway by. */
-interface Announced {
-  readonly file: string;
-  withdraw(): void;
-}
-
-function announce(
-  gateway: Gateway,
-  files: readonly string[],
-  values: OptionValues<typeof upOptions>,
-  io: Io,
-  proofKey: string,
-): Announced | undefined {
-  const { url, endpoint, address, token, adminToken } = gateway;
-  const { "token-file": tokenFile, profile = profileOf(io) } = values;
-  if (endpoint === undefined || address === undefined) return undefined;
-  const credential = tokenFile === undefined ? { token } : { tokenFile: resolve(tokenFile) };
-  const configurations = files.map(realPathOf);
-  const withdraw = announceGateway(io.env, {
-    pid: process.pid,
-    endpoint,
-    // The target says whether there is TLS.
-    channelz: url?.startsWith("https:") ? url : address,
-    ...credential,
-    proofKey,
-    adminToken,
-    configurations,
-    profile,
-  });
-  return withdraw && { file: gatewayFile(io.env, process.pid), withdraw };
 }
 
 /** The default profile. */

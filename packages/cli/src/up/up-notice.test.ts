@@ -39,7 +39,10 @@ function noticeOf(gateway: Gateway, isCapturing = false): string {
     isDemo: false,
     fileOf: () => undefined,
   });
-  const words = { title: "Up.", page: "http://page", commands, signInOf: () => "", token: "", isCapturing, more: [] };
+  const words = {
+    ...{ title: "Up.", page: "http://page", commands, signInOf: () => "", token: "", isCapturing, more: [] },
+    next: ["wirescope tree"],
+  };
   return upNotice(gateway, words, screen).join("\n");
 }
 

@@ -8,6 +8,7 @@ import { createScreen, type Screen } from "../output/screen.js";
 import { statusPaint, statusText } from "../output/server-status.js";
 import { type Column, renderTable } from "../output/table.js";
 import { wrap } from "../output/text-layout.js";
+import { commandsWithoutFile } from "./announce.js";
 import { printedLinks } from "./pages/link-page.js";
 import { type ServerCommands, type ToDo, toDoOf } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
@@ -29,6 +30,8 @@ export interface NoticeContent {
   readonly isCapturing: boolean;
   /** To-do entries in addition to those of the servers. */
   readonly more: readonly ToDo[];
+  /** Commands to try. */
+  readonly next: readonly string[];
 }
 
 /** What the notice is made of, in addition to the gateway and the options. */
@@ -36,7 +39,7 @@ export interface NoticeParts {
   readonly commands: ServerCommands;
   readonly access: PageAccess;
   readonly more: readonly ToDo[];
-  /** The file that announces the gateway, and holds its tokens. */
+  /** The file that announces the gateway, and holds its tokens; undefined if it could not be written. */
   readonly gatewayFile: string | undefined;
 }
 
@@ -59,7 +62,24 @@ export function printUpNotice(
   const links = printedLinks(io, access, gateway.url ?? "", commands);
   const title = isDemo ? "The gateway is running with demonstration servers." : "The gateway is running.";
   const token = tokenText(gateway, values, io, gatewayFile);
-  screen.printAll(upNotice(gateway, { commands, title, ...links, more, token, isCapturing: values.capture }, screen));
+  const content = { commands, title, ...links, more, token, isCapturing: values.capture };
+  const { program } = commands;
+  const next = [`${program} tree`, `${program} tools --endpoint`, `${program} channels`];
+  screen.printAll(upNotice(gateway, { ...content, next, ...withoutFile(gateway, values, io, gatewayFile) }, screen));
+}
+
+/** What the notice says otherwise if other commands cannot find the gateway. */
+function withoutFile(
+  gateway: Gateway,
+  values: OptionValues<typeof upOptions>,
+  { stdout }: Io,
+  gatewayFile: string | undefined,
+): Partial<NoticeContent> {
+  if (gatewayFile !== undefined) return {};
+  const token = stdout.isTTY || values["print-token"] ? gateway.token : undefined;
+  const { page, next } = commandsWithoutFile(gateway, { token, tokenFile: values["token-file"] });
+  // At a terminal the page has a link, which works.
+  return stdout.isTTY ? { next } : { next, page };
 }
 
 /** Others may read a pipe, a journal or the log of a build, so without a terminal the token is printed only if it was asked for. */
@@ -78,8 +98,7 @@ function tokenText(
 
 /** What `wirescope up` prints when the gateway is ready: addresses, servers, the to-do list, and the next commands. */
 export function upNotice(gateway: Gateway, words: NoticeContent, screen: Screen): string[] {
-  const { commands, title, page, signInOf, token, isCapturing, more } = words;
-  const { program } = commands;
+  const { commands, title, page, signInOf, token, isCapturing, more, next } = words;
   const { palette, width = proseWidth } = screen;
   const servers = gateway.servers();
   const rows: [string, string][] = [
@@ -112,9 +131,7 @@ export function upNotice(gateway: Gateway, words: NoticeContent, screen: Screen)
   lines.push(
     "Try from another terminal:",
     "",
-    `  ${program} tree`,
-    `  ${program} tools --endpoint`,
-    `  ${program} channels`,
+    ...next.map((command) => `  ${printableText(command)}`),
     "",
     "Press Ctrl-C to stop.",
   );

@@ -1,0 +1,87 @@
+import { resolve } from "node:path";
+import { printableText } from "@wirescope/channelz/internal";
+import type { Gateway } from "@wirescope/gateway/internal";
+import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
+import { announceGateway, gatewayFile, realPathOf } from "../gateway-file.js";
+import type { Io } from "../io.js";
+
+/** The file that other commands find the gateway by. */
+export interface Announced {
+  readonly file: string;
+  withdraw(): void;
+}
+
+interface AnnounceOptions {
+  readonly env: Io["env"];
+  /** The configurations that the gateway serves. */
+  readonly files: readonly string[];
+  readonly tokenFile: string | undefined;
+  readonly profile: string;
+  readonly proofKey: string;
+  readonly onProblem: (text: string) => void;
+}
+
+/** Announces a gateway that listens to other commands of its user. If that fails, reports why, and returns undefined. */
+export function announce(gateway: Gateway, options: AnnounceOptions): Announced | undefined {
+  const { env, files, tokenFile, profile, proofKey, onProblem } = options;
+  const { endpoint, token, adminToken } = gateway;
+  const channelz = channelzTarget(gateway);
+  if (endpoint === undefined || channelz === undefined) return undefined;
+  const credential = tokenFile === undefined ? { token } : { tokenFile: resolve(tokenFile) };
+  const configurations = files.map(realPathOf);
+  const file = gatewayFile(env, process.pid);
+  try {
+    const running = {
+      pid: process.pid,
+      endpoint,
+      channelz,
+      ...credential,
+      proofKey,
+      adminToken,
+      configurations,
+      profile,
+    };
+    return { file, withdraw: announceGateway(env, running) };
+  } catch (error) {
+    onProblem(
+      `Other commands cannot find this gateway, because its file cannot be written (${failureOf(error, file)}). ` +
+        "They need --target and the token. Set XDG_RUNTIME_DIR to a folder that can be written, for the gateway and for the commands, or free some space.",
+    );
+    return undefined;
+  }
+}
+
+/** What failed, and with which file or folder. */
+function failureOf(error: unknown, file: string): string {
+  if (!(error instanceof Error) || !("code" in error)) return `${String(error)}: ${printableText(file)}`;
+  return `${String(error.code)}: ${printableText("path" in error ? String(error.path) : file)}`;
+}
+
+/** The target for clients of Channelz, which says whether there is TLS; undefined if the gateway does not listen. */
+function channelzTarget({ url, address }: Gateway): string | undefined {
+  return url?.startsWith("https:") ? url : address;
+}
+
+/** Commands that work without the file of the gateway. `token` is undefined if it must not be printed. */
+export function commandsWithoutFile(
+  gateway: Gateway,
+  { token, tokenFile }: { readonly token: string | undefined; readonly tokenFile: string | undefined },
+): { readonly page: string; readonly next: readonly string[] } {
+  const target = ["--target", channelzTarget(gateway) ?? ""];
+  const isOpen = gateway.token === undefined && tokenFile === undefined;
+  const value = tokenFile === undefined ? shellWord(token ?? "…") : `"$(cat ${shellWord(resolve(tokenFile))})"`;
+  const endpoint = gateway.endpoint ?? "";
+  // A variable keeps the token out of the list of processes. Headers cannot use those whose names begin with WIRESCOPE_.
+  const tools = isOpen
+    ? commandLine("tools", endpoint)
+    : `GATEWAY_TOKEN="$WIRESCOPE_TOKEN" ${commandLine("tools", endpoint, "--header", "Authorization: Bearer ${GATEWAY_TOKEN}")}`;
+  return {
+    page: commandLine("page", ...target),
+    next: [
+      ...(isOpen ? [] : [`export WIRESCOPE_TOKEN=${value}`]),
+      commandLine("tree", ...target),
+      tools,
+      commandLine("channels", ...target),
+    ],
+  };
+}
