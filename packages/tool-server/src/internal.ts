@@ -1,6 +1,13 @@
 export { parseResourceChallenge } from "./auth/oauth/discovery/resource-challenge.js";
 export { oauthSummary } from "./auth/oauth/session/oauth-credential.js";
-export { openUserVault, userVaultKey, vaultKeyPath, vaultKinds } from "./auth/vault/choose-vault.js";
+export {
+  openUserVault,
+  userVaultKey,
+  userVaultKeyMissing,
+  vaultKeyPath,
+  vaultKinds,
+} from "./auth/vault/choose-vault.js";
+export { createUnavailableVault } from "./auth/vault/unavailable-vault.js";
 export { createBackOff } from "./back-off.js";
 export type { Cancellation } from "./cancellation.js";
 export { defaultClientInfo } from "./client-info.js";

@@ -172,13 +172,19 @@ async function reportOf(servers: ConfiguredServers, name: string): Promise<Serve
 /** Connects to a server and lists its tools. */
 async function statusOf(servers: ConfiguredServers, name: string): Promise<ServerReport> {
   let report: ServerReport = { ...unconnected(servers, name), credential: undefined };
+  const look = (): Promise<ServerReport> =>
+    reportOf(servers, name).catch((error: unknown) => {
+      // A server without a sign-in works without the vault; any other fails when it is connected to.
+      if (ToolServerError.is(error, "VAULT_KEY_WRONG")) return report;
+      throw error;
+    });
   try {
     const connection = await servers.open(name);
-    report = await reportOf(servers, name);
+    report = await look();
     const { name: called = "", version = "", protocolVersion } = await connection.connect();
     const { tools } = await connection.listTools();
     const description = { name: called, version, protocolVersion };
-    report = await reportOf(servers, name);
+    report = await look();
     return { ...report, state: "READY", isConnected: true, tools: tools.length, description };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;

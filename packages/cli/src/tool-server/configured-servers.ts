@@ -19,7 +19,7 @@ import {
   reportEnvFindings,
 } from "./loaded-configuration.js";
 import { readOAuthFile } from "./oauth-file.js";
-import { type KeyCreation, openVault } from "./open-vault.js";
+import { type KeyCreation, openVault, openVaultForServers } from "./open-vault.js";
 import { personAtTerminal } from "./person-at-terminal.js";
 import { readPem } from "./read-pem.js";
 import { redactingConnection, redactingIo } from "./redaction.js";
@@ -78,7 +78,9 @@ export async function openConfiguredServers(
   const needsInputs = configuration.entries.some(usesInputs);
   const needsVault = needsInputs || configuration.entries.some(usesOAuth);
   const creation = needsInputs && asksPerson && keyCreation === "never" ? "ask" : keyCreation;
-  const vault = needsVault ? await openVault(values.vault, io, secrets, creation) : unneededVault();
+  // A command that may generate a key stores something, so it needs a vault that works.
+  const open = keyCreation === "never" ? openVaultForServers : openVault;
+  const vault = needsVault ? await open(values.vault, io, secrets, creation) : unneededVault();
   const profile = values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined);
   const inputs = openInputValues({
     configuration,

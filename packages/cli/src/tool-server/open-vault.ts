@@ -1,9 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { SecretRegistry } from "@wirescope/tool-server";
+import { printableText } from "@wirescope/channelz/internal";
+import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { Vault } from "@wirescope/tool-server/auth";
-import { openUserVault, userVaultKey, vaultKeyPath, vaultKinds } from "@wirescope/tool-server/internal";
+import {
+  createUnavailableVault,
+  openUserVault,
+  userVaultKey,
+  userVaultKeyMissing,
+  vaultKeyPath,
+  vaultKinds,
+} from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 
@@ -12,7 +20,8 @@ export type KeyCreation = "never" | "ask" | "always";
 
 /**
  * The vault that the option or the environment names, else the best that is available. If that would be in memory because there is no key, a
- * key is generated as `creation` says. Throws a UsageError for an unknown kind.
+ * key is generated as `creation` says, unless an encrypted file exists: it needs the key that it was created with. Throws a UsageError for
+ * an unknown kind.
  */
 export async function openVault(
   option: string | undefined,
@@ -41,7 +50,23 @@ export async function openVault(
   return open();
 }
 
+/** The vault as above; one that fails when it is used, if it cannot be opened, so that servers that do not use it work. */
+export async function openVaultForServers(...args: Parameters<typeof openVault>): Promise<Vault> {
+  try {
+    return await openVault(...args);
+  } catch (error) {
+    if (ToolServerError.is(error)) return createUnavailableVault(error);
+    throw error;
+  }
+}
+
 async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {
+  const missing = await userVaultKeyMissing(io.env);
+  if (missing !== undefined) {
+    if (creation === "always") throw missing;
+    io.stderr.write(`wirescope: ${printableText(missing.message)}\n`);
+    return false;
+  }
   if (creation === "always") return true;
   const path = vaultKeyPath(io.env);
   if (io.ask === undefined) {

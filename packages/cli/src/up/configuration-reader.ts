@@ -1,6 +1,12 @@
 import { resolve } from "node:path";
 import type { GatewayConfiguration } from "@wirescope/gateway/internal";
-import type { OAuthSettings, SandboxSettings, SecretRegistry, TrustDecision } from "@wirescope/tool-server";
+import {
+  type OAuthSettings,
+  type SandboxSettings,
+  type SecretRegistry,
+  ToolServerError,
+  type TrustDecision,
+} from "@wirescope/tool-server";
 import { createMemoryVault } from "@wirescope/tool-server/auth";
 import {
   type Entry,
@@ -18,7 +24,7 @@ import { isGatewayEntry } from "../tool-server/gateway-entry.js";
 import { openInputValues } from "../tool-server/input-values.js";
 import { assertReadable, lostEntries, readable } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
-import { openVault } from "../tool-server/open-vault.js";
+import { openVaultForServers } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
 import type { ServerCommands, ToDo } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
@@ -100,21 +106,34 @@ export function createConfigurationReader(
           const withInputs = configuration.entries.filter((entry) => !entry.isDisabled && usesInputs(entry));
           const { vault, profile } = await oauthOf(withInputs.length > 0, variables);
           const inputs = openInputValues({ configuration, file, variables: all, profile, vault, secrets, io });
-          for (const entry of withInputs) {
+          const unreadInputs = new Map<string, ToolServerError>();
+          const readInputs = async (entry: Entry): Promise<void> => {
             Object.assign(all, await inputs.variablesOf([entry]));
             // A file that nobody approved asks for nothing.
-            if (!isFirst || io.ask === undefined || (await evaluate(entry, all)).state !== "trusted") continue;
+            if (!isFirst || io.ask === undefined || (await evaluate(entry, all)).state !== "trusted") return;
             await inputs.askFor(entry);
             Object.assign(all, await inputs.variablesOf([entry]));
+          };
+          for (const entry of withInputs) {
+            await readInputs(entry).catch((error: unknown) => {
+              if (!ToolServerError.is(error)) throw error;
+              unreadInputs.set(entry.name, error);
+            });
           }
+          // Nobody is asked here: servers that are not trusted are in the to-do list.
+          const assertTrusted = createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust });
           return {
             configuration,
             configurationPath: file,
             variables: all,
             pluginRoot,
             setVariable: variableAdvice(envFiles, io.env),
-            // Nobody is asked here: servers that are not trusted are in the to-do list.
-            assertTrusted: createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust }),
+            async assertTrusted(entry, known) {
+              // Otherwise the server would say that nobody entered its inputs.
+              const failure = unreadInputs.get(entry.name);
+              if (failure !== undefined) throw failure;
+              await assertTrusted(entry, known);
+            },
             trust: {
               evaluate: (entry) => evaluate(entry, all),
               approve: (subject) => trust.approve(subject),
@@ -180,7 +199,7 @@ async function openOAuth(
   variables: Variables,
 ): Promise<OAuthSettings> {
   return {
-    vault: await openVault(values.vault, io, secrets),
+    vault: await openVaultForServers(values.vault, io, secrets),
     profile: values.profile ?? (io.env.WIRESCOPE_PROFILE || undefined),
     allowInsecureLoopback: values["allow-insecure-loopback"],
     overrides: readOAuthFile(io, variables),

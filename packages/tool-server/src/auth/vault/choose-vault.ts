@@ -16,7 +16,7 @@ import {
 import { type Keychain, keyFromKeychain } from "./keychain.js";
 import { createMemoryVault } from "./memory-vault.js";
 import type { Vault, VaultKind } from "./vault.js";
-import { headerPath } from "./vault-header.js";
+import { headerPath, keyMissing } from "./vault-header.js";
 
 /** Which vault is opened, and with which key. */
 export interface ChooseVaultOptions {
@@ -45,7 +45,7 @@ export async function chooseVault(options: ChooseVaultOptions = {}): Promise<Vau
     return await openFileVault({ directory: join(directory, "keychain"), key: keyFromKeychain(options) });
   } catch (error) {
     if (kind === "keychain" || !ToolServerError.is(error, "KEYCHAIN_UNAVAILABLE")) throw error;
-    if (key === undefined) return createMemoryVault({ because: reasonsForMemory(directory, error) });
+    if (key === undefined) return createMemoryVault({ because: await reasonsForMemory(directory, error) });
     const vault = await openFile(directory, key);
     const describe: Vault["describe"] = () => {
       const description = vault.describe();
@@ -66,6 +66,8 @@ export function defaultVaultDirectory(environment: Environment = process.env): s
 async function openFile(directory: string, key: KeySource | undefined): Promise<Vault> {
   const folder = join(directory, "file");
   if (key !== undefined) return openFileVault({ directory: folder, key });
+  const missing = await keyMissing(folder);
+  if (missing !== undefined) throw missing;
   throw keyWrong(
     `The encrypted token file (${folder}) needs a key, and none is set.`,
     "Set one of WIRESCOPE_VAULT_KEY_FILE, WIRESCOPE_VAULT_KEY_FD, WIRESCOPE_VAULT_KEY and WIRESCOPE_VAULT_PASSPHRASE.",
@@ -73,11 +75,12 @@ async function openFile(directory: string, key: KeySource | undefined): Promise<
 }
 
 /** Also names vaults that exist and cannot be opened, so that their tokens are not considered lost. */
-function reasonsForMemory(directory: string, error: ToolServerError): string {
-  const has = (name: string): boolean => existsSync(headerPath(join(directory, name)));
+async function reasonsForMemory(directory: string, error: ToolServerError): Promise<string> {
+  const keychain = join(directory, "keychain");
   const reasons = [error.message];
-  if (has("keychain")) reasons.push(`Tokens that were stored with the keychain are in ${join(directory, "keychain")}.`);
-  if (has("file")) reasons.push(`Encrypted tokens are in ${join(directory, "file")}, but their key is not set.`);
+  if (existsSync(headerPath(keychain))) reasons.push(`Tokens that were stored with the keychain are in ${keychain}.`);
+  const missing = await keyMissing(join(directory, "file"));
+  if (missing !== undefined) reasons.push(missing.message);
   return reasons.join(" ");
 }
 
@@ -128,6 +131,11 @@ export function userVaultKey(environment: Environment, secrets: SecretRegistry):
   if (given !== undefined) return given;
   const path = vaultKeyPath(environment);
   return existsSync(path) ? keyFromFile(path, { secrets }) : undefined;
+}
+
+/** The error for an encrypted file of the user whose key is not given; undefined if there is none. */
+export function userVaultKeyMissing(environment: Environment): Promise<ToolServerError | undefined> {
+  return keyMissing(join(defaultVaultDirectory(environment), "file"));
 }
 
 /** The names of the vaults that a user can choose. */

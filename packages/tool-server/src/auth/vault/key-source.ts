@@ -49,8 +49,20 @@ export function otherSource(recipe: KeyRecipe, given: string): ToolServerError {
   const names = { passphrase: "a passphrase", key: "a key of 32 bytes", keychain: "a key in the keychain" };
   return keyWrong(
     `The vault was created with ${names[recipe.from]}, but ${given} was given.`,
-    `Nothing was changed. Use ${names[recipe.from]}, or choose another folder.`,
+    `Nothing was changed. ${rightKey(recipe)}, or choose another folder.`,
   );
+}
+
+/** How to give the key that a vault was created with, as the beginning of a sentence. */
+export function rightKey({ from }: KeyRecipe): string {
+  switch (from) {
+    case "passphrase":
+      return "Set WIRESCOPE_VAULT_PASSPHRASE to the passphrase that the vault was created with";
+    case "key":
+      return "Set WIRESCOPE_VAULT_KEY to the key that the vault was created with";
+    case "keychain":
+      return "Use the keychain that has the key of the vault";
+  }
 }
 
 /** How a key is derived from a passphrase. */

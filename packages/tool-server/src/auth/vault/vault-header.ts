@@ -1,9 +1,10 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { ToolServerError } from "../../errors.js";
 import { writeDurably } from "../../files/durable-file.js";
 import { isJsonObject, parseJsonObject } from "../../json-object.js";
-import { type KeyRecipe, type KeySource, keyBytes, keyWrong, parsePassphraseRecipe } from "./key-source.js";
+import { type KeyRecipe, type KeySource, keyBytes, keyWrong, parsePassphraseRecipe, rightKey } from "./key-source.js";
 import { asVaultFailure, readPrivateFile, vaultUnreadable, type Warn } from "./private-folder.js";
 
 /** A vault that was opened with its key. */
@@ -53,10 +54,26 @@ export async function unlockHeader(folder: string, source: KeySource, warn: Warn
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
     throw keyWrong(
       `The vault ${folder} was not created with this key, which ${source.summary}.`,
-      "Nothing was changed. Use the right key; if it is lost, move the folder away and sign in again.",
+      `Nothing was changed. ${startAgain(folder, header.recipe)}`,
     );
   }
   return { vaultId: header.vaultId, entryKey: keys.entryKey, text };
+}
+
+/**
+ * The error for a vault that exists while no key is given; undefined if it does not exist. Rejects with VAULT_UNREADABLE if the header
+ * is damaged.
+ */
+export async function keyMissing(folder: string): Promise<ToolServerError | undefined> {
+  const path = headerPath(folder);
+  const text = await readPrivateFile(path, () => {});
+  if (text === undefined) return undefined;
+  const advice = startAgain(folder, parseHeader(path, text).recipe);
+  return keyWrong(`Encrypted tokens are in ${folder}, but their key is not set.`, advice);
+}
+
+function startAgain(folder: string, recipe: KeyRecipe): string {
+  return `${rightKey(recipe)}. If that is lost, move ${folder} away and sign in again.`;
 }
 
 /**

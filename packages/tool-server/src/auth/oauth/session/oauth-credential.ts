@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { CredentialDescription, OAuthDescription } from "../../../connection-info.js";
+import { ToolServerError } from "../../../errors.js";
 import {
   type Credential,
   credentialClosed,
@@ -123,7 +124,12 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     kind: "oauth",
     headers: (request) =>
       during(request?.signal, async (signal) => {
-        const token = await (await session.tokens())?.current(signal);
+        const tokens = await session.tokens().catch((error: unknown) => {
+          // A server without a sign-in works without the vault; any other refuses the request, and then this error is reported.
+          if (ToolServerError.is(error, "VAULT_KEY_WRONG")) return undefined;
+          throw error;
+        });
+        const token = await tokens?.current(signal);
         if (token === undefined) return fixed;
         if (token.record.tokenType === "DPoP") {
           return boundFields(token, request?.method ?? "POST", request?.url ?? context.url);

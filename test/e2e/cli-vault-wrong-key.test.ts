@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { startGateway } from "./command.test.helper.js";
+import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
+import { everything, startEverything } from "./real-servers.test.helper.js";
+
+const withoutKey = { WIRESCOPE_VAULT_KEY: undefined };
+const login = ["login", "notes", "--trust"];
+const vaultOf = ({ home }: LoginWorld): string => join(home, ".local", "share", "wirescope", "tokens", "file");
+const keyFile = ({ home }: LoginWorld): string => join(home, ".config", "wirescope", "vault.key");
+
+/** A user who signed in with a key that is in a variable. */
+async function createSignedIn(): Promise<LoginWorld> {
+  const world = await createLoginWorld();
+  expect(await world.run(login, { person: browsingPerson() })).toMatchObject({ code: 0 });
+  return world;
+}
+
+function writeKeyFile(world: LoginWorld): void {
+  mkdirSync(dirname(keyFile(world)), { recursive: true });
+  writeFileSync(keyFile(world), randomBytes(32).toString("base64"), { mode: 0o600 });
+}
+
+test("login neither offers nor generates a key while there are tokens that need another one", async () => {
+  const world = await createSignedIn();
+  const questions: string[] = [];
+  const person = async (question: string): Promise<string> => {
+    questions.push(question);
+    return "y";
+  };
+  for (const [argv, setting] of [
+    [login, { env: withoutKey }],
+    [login, { env: withoutKey, person }],
+    [[...login, "--create-vault-key"], { env: withoutKey }],
+  ] as const) {
+    const { code, stderr } = await world.run(argv, setting);
+    expect(code).toBe(1);
+    expect(stderr).toContain("Set WIRESCOPE_VAULT_KEY to the key that the vault was created with.");
+    expect(stderr).toContain(`move ${vaultOf(world)} away`);
+    expect(stderr).not.toContain("--create-vault-key");
+  }
+  expect(questions).toEqual([]);
+  expect(existsSync(keyFile(world))).toBe(false);
+  // What it says works: the right key, or no vault.
+  expect(await world.run(["call", "notes", "read", "--trust"])).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
+  renameSync(vaultOf(world), `${vaultOf(world)}.old`);
+  const again = await world.run([...login, "--create-vault-key"], { env: withoutKey, person: browsingPerson() });
+  expect(again).toMatchObject({ code: 0 });
+});
+
+test("servers that need no tokens work although the key is wrong, and the others say what is wrong", async () => {
+  const world = await createSignedIn();
+  const open = await startEverything("streamableHttp");
+  onTestFinished(() => open.stop());
+  const child = { command: process.execPath, args: [everything] };
+  world.configure({
+    notes: { type: "http", url: world.tool.url },
+    open: { type: "http", url: `http://127.0.0.1:${open.port}/mcp` },
+    child,
+    keyed: { ...child, env: { KEY: "${input:key}" } },
+  });
+  writeKeyFile(world);
+  const reason = `The vault ${vaultOf(world)} was not created with this key, which is read from the file ${keyFile(world)}.`;
+  const expectStatus = (text: string): void => {
+    expect(text).toMatch(/^notes +vault unusable /m);
+    expect(text).toMatch(/^keyed +vault unusable /m);
+    expect(text).toMatch(/^open +connected /m);
+    expect(text).toMatch(/^child +connected /m);
+    expect(text).toContain(`notes: The server "notes" refused the request. ${reason}`);
+    expect(text).toContain(`keyed: ${reason}`);
+  };
+
+  const tools = await world.run(["tools", "--trust"], { env: withoutKey });
+  expect(tools).toMatchObject({ code: 1, stderr: expect.stringContaining(reason) });
+  expect(tools.stdout).toMatch(/^open +echo /m);
+  expect(tools.stdout).toMatch(/^child +echo /m);
+  expectStatus((await world.run(["status", "--trust"], { env: withoutKey })).stdout);
+
+  const { WIRESCOPE_VAULT_KEY: _, ...env } = world.env;
+  await startGateway(["--trust", "--port", "0", ...world.shared], { env });
+  const isConnected = async (server: string): Promise<boolean> =>
+    new RegExp(`^${server} +connected `, "m").test((await world.run(["status"], { env: withoutKey })).stdout);
+  await expect
+    .poll(async () => (await isConnected("open")) && (await isConnected("child")), { timeout: 20_000 })
+    .toBe(true);
+  expectStatus((await world.run(["status"], { env: withoutKey })).stdout);
+});
