@@ -31,6 +31,8 @@ export type GatewayEvent =
       readonly server: string;
       readonly state: string;
       readonly reason: string | undefined;
+      /** Equal for reasons that differ only in what differs each time, such as the id of a process. Default: the reason. */
+      readonly repeatKey?: string | undefined;
     }
   /** A server, or some of its tools, are missing from a list. Emitted when the reason changes, not for each list request. */
   | { readonly kind: "omitted"; readonly server: string; readonly list: string; readonly reason: string }

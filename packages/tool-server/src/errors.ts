@@ -115,6 +115,8 @@ export interface ToolServerErrorDetails {
   /** The exit of a child and the last lines of its standard error. */
   readonly exit?: ProcessExit | undefined;
   readonly stderr?: readonly string[] | undefined;
+  /** Equal for failures that differ only in what differs each time, such as the id of a process. Default: the message. */
+  readonly repeatKey?: string | undefined;
   /** The variables that are not set. */
   readonly unsetVariables?: readonly string[] | undefined;
   /** The authorization server that was used before, and the one that the server names now. */

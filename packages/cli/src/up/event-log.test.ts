@@ -104,6 +104,38 @@ test("[TS-D-LOG-1] logs a server that cannot be started once, however often its 
   await expect.poll(reported).toEqual([expect.stringContaining('"state":"TRANSIENT_FAILURE"')]);
 });
 
+test("[TS-D-LOG-1] logs a server that ends at each start once, although its process and its output are others each time", async () => {
+  const { log, lines } = createLog("json");
+  const program = 'console.error(new Date().toISOString(), process.pid, "no database"); process.exit(3)';
+  const servers = { crashing: { command: process.execPath, args: ["-e", program] } };
+  const reasons: string[] = [];
+  const gateway = await runGateway({
+    configurations: [
+      {
+        configuration: parseConfiguration(JSON.stringify({ mcpServers: servers })),
+        variables: {},
+        pluginRoot: process.cwd(),
+        assertTrusted: async () => {},
+      },
+    ],
+    secrets: createSecretRegistry(),
+    onEvent(event) {
+      if (event.kind === "server-state" && event.state === "TRANSIENT_FAILURE") reasons.push(event.reason ?? "");
+      log(event);
+    },
+  });
+  onTestFinished(() => gateway.close({ graceMs: 0 }));
+  await expect.poll(() => new Set(reasons).size, { timeout: 30_000 }).toBeGreaterThan(2);
+  log(ready("other"));
+  await expect.poll(() => lines().some((line) => line.includes('"other"'))).toBe(true);
+  const [line = "{}", ...more] = lines().filter((each) => each.includes("no database"));
+  expect(more).toEqual([]);
+  expect(Object.keys(JSON.parse(line))).toEqual(["time", "kind", "server", "state", "reason"]);
+  // Another end is another reason.
+  log(failed("crashing", "It was killed."));
+  await expect.poll(() => lines().at(-1)).toContain("It was killed.");
+});
+
 const tls = { cert: { file: "/cert" }, key: { file: "/key" } };
 
 /** What is logged, and written to standard error, of a change for the better, one for the worse, and an end. */

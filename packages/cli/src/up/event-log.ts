@@ -27,8 +27,8 @@ export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEven
   const timeStart = io.stderr.isTTY ? 11 : 0;
   return (whole) => {
     if (isRepeated(whole)) return;
-    // Arguments are for the audit alone.
-    const { arguments: _, ...event } = { arguments: undefined, ...whole };
+    // Arguments are for the audit alone, and the key only compares.
+    const { arguments: _a, repeatKey: _k, ...event } = { arguments: undefined, repeatKey: undefined, ...whole };
     const time = io.now().toISOString();
     if (form === "json") write(JSON.stringify({ time, ...event }));
     else write(`${time.slice(timeStart, 23)}${timeStart === 0 ? "Z" : ""} ${printableText(describe(event))}`);
@@ -40,7 +40,7 @@ export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEven
  * again if its reason changes, or after the server was connected.
  */
 function createRepeatFilter(): (event: LogEvent) => boolean {
-  /** The last reason of each server that fails. */
+  /** The last reason of each server that fails, without what differs each time. */
   const failing = new Map<string, string>();
   return (event) => {
     switch (event.kind) {
@@ -49,9 +49,10 @@ function createRepeatFilter(): (event: LogEvent) => boolean {
       case "server-state": {
         if (event.state === "CONNECTING") return failing.has(event.server);
         const before = failing.get(event.server);
+        const reason = event.repeatKey ?? event.reason ?? "";
         if (event.state !== "TRANSIENT_FAILURE") failing.delete(event.server);
-        else failing.set(event.server, event.reason ?? "");
-        return event.state === "TRANSIENT_FAILURE" && before === (event.reason ?? "");
+        else failing.set(event.server, reason);
+        return event.state === "TRANSIENT_FAILURE" && before === reason;
       }
       case "reloaded":
         for (const server of [...event.changed, ...event.removed]) failing.delete(server);

@@ -177,7 +177,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         if (isDraining) return opened;
         connection.onState(({ state, reason, failure: error }) => {
           if (isDraining) return;
-          events.emit({ kind: "server-state", server: name, state, reason });
+          events.emit({ kind: "server-state", server: name, state, reason, repeatKey: error?.details.repeatKey });
           onState(state, reason, error);
         });
         onState(connection.state, undefined);

@@ -73,7 +73,8 @@ export function childExited({
         ? `Run the command in a terminal to see why.${isSandboxed && !hasSpoken ? ` ${sandboxAdvice.failed}` : ""}`
         : "A server runs until its standard input ends: check that command and args start one.",
   };
-  return new ToolServerError("CHILD_EXITED", parts, { details: { exit, stderr } });
+  const repeatKey = repeatKeyOf([describeOutcome(exit), when], stderr);
+  return new ToolServerError("CHILD_EXITED", parts, { details: { exit, stderr, repeatKey } });
 }
 
 /** The defects of a child process that is still running. */
@@ -88,7 +89,16 @@ export function childUnusable(
 ): ToolServerError {
   const subject = `The server ${JSON.stringify(server)} (${child})`;
   const problem = joined([`${subject} ${what}, and was terminated.`, lastWords(stderr), strays]);
-  return new ToolServerError(code, { problem, advice }, { details: { stderr } });
+  return new ToolServerError(
+    code,
+    { problem, advice },
+    { details: { stderr, repeatKey: repeatKeyOf([what], stderr) } },
+  );
+}
+
+/** Leaves out each word of the output with a digit, because it may be a time, a process id or an address. */
+function repeatKeyOf(what: readonly string[], stderr: readonly string[]): string {
+  return JSON.stringify([what, significantLines(stderr, maxLines).map((line) => line.replace(/\w*\d\w*/g, "#"))]);
 }
 
 function lastWords(stderr: readonly string[]): string {
