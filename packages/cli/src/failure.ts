@@ -5,7 +5,7 @@ import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";
 
 /** The exit codes of the command. */
-export const exitCode = { ok: 0, failure: 1, usage: 2, notExamined: 3, interrupted: 130 } as const;
+export const exitCode = { ok: 0, failure: 1, usage: 2, notExamined: 3, interrupted: 130, outputClosed: 141 } as const;
 
 type Code = ChannelzErrorCode | ToolServerErrorCode;
 

@@ -10,6 +10,7 @@ const exitCodes: readonly Meaning[] = [
   ["2", "invalid usage or configuration"],
   ["3", "conform or diff could not read an endpoint"],
   ["130", "interrupted before there was a result"],
+  ["141", "standard output was closed, as head does, before everything was written"],
 ];
 
 /** Words that may be used instead of a command. */

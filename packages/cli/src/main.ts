@@ -35,15 +35,20 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
 
 /** Runs the command line on the arguments of this process and sets its exit code. */
 export async function runProcess(): Promise<void> {
-  // A reader of our output may stop early, as `head` does. That is not a failure, but nothing more can be written.
+  let result: number | undefined;
+  // A reader of our output may stop early, as `head` does. Nothing more can be written, so the command ends, as others do by SIGPIPE. But a
+  // failure stays one: a command that was printing its last lines has returned its result a turn later.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(exitCode.ok);
-    process.stderr.write(`wirescope: Cannot write to standard output (${error.code}).\n`);
-    process.exit(exitCode.failure);
+    if (error.code === "EPIPE") setImmediate(() => process.exit(result || exitCode.outputClosed));
+    else {
+      process.stderr.write(`wirescope: Cannot write to standard output (${error.code}).\n`);
+      process.exit(exitCode.failure);
+    }
   });
   // A closed standard error is no reason to stop: a gateway continues without its log.
   process.stderr.on("error", () => {});
-  process.exitCode = await main(process.argv.slice(2));
+  result = await main(process.argv.slice(2));
+  process.exitCode = result;
 }
 
 /**

@@ -1,0 +1,22 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createUserFolder, startCommand } from "./command.test.helper.js";
+
+/** Runs the command with a standard output that nobody reads any more. */
+async function runClosed(argv: readonly string[]): Promise<{ readonly code: number | null; readonly stderr: string }> {
+  const run = startCommand(argv, { env: { PATH: process.env.PATH ?? "" } });
+  run.process.stdout.destroy();
+  await once(run.process, "close");
+  return { code: await run.ended, stderr: run.stderr };
+}
+
+test("a command whose output nobody reads any more ends as if by SIGPIPE, without a stack trace", async () => {
+  expect(await runClosed(["--help"])).toEqual({ code: 141, stderr: "" });
+});
+
+test("a check that finds an error fails although nobody reads its output any more", async () => {
+  const { file } = createUserFolder();
+  writeFileSync(file, '{ "mcpServers": { "broken": { "command": 1 } } }');
+  expect(await runClosed(["check", file])).toEqual({ code: 1, stderr: "" });
+});
