@@ -46,6 +46,8 @@ export interface TenantVariable {
   /** Whether it is part of the host or the value of a header. */
   readonly via: "host" | "header";
   readonly field: string;
+  /** The value to use if the variable is unset or empty. */
+  readonly fallback?: string | undefined;
 }
 
 /** The tools of a server that clients see and can call. */

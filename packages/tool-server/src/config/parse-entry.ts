@@ -286,14 +286,14 @@ function sandboxOf(reader: EntryReader, program: "server" | "helper"): boolean {
 function tenantsOf(url: TemplateField, headers: readonly NamedField[]): NetworkEntry["tenants"] {
   const tenants: TenantVariable[] = [];
   const { regions = [], host = "" } = parseUrlTemplate(url.template) ?? {};
-  variablesOf(url.template).forEach(({ name }, index) => {
+  variablesOf(url.template).forEach(({ name, fallback }, index) => {
     // A variable at the end of the host sets the domain, not a tenant.
     if (regions[index] === "host" && !host.endsWith(variableMark))
-      tenants.push({ variable: name, via: "host", field: url.field });
+      tenants.push({ variable: name, via: "host", field: url.field, fallback });
   });
   for (const header of headers.filter((each) => isTenantHeader(each.name))) {
-    for (const { name } of variablesOf(header.template)) {
-      tenants.push({ variable: name, via: "header", field: header.field });
+    for (const { name, fallback } of variablesOf(header.template)) {
+      tenants.push({ variable: name, via: "header", field: header.field, fallback });
     }
   }
   return tenants;

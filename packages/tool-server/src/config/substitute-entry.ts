@@ -321,6 +321,16 @@ export function variableValue(name: string, variables: Variables): string | unde
   return (name.startsWith(inputPrefix) ? read(inputVariable(name)) : undefined) ?? read(name);
 }
 
+/** The value that a reference is replaced with: that of the variable or, if it is unset or empty, the default. */
+export function referenceValue(
+  { name, fallback }: Pick<VariableReference, "name" | "fallback">,
+  variables: Variables,
+): string | undefined {
+  if (name === notSecretVariable && fallback !== undefined) return fallback;
+  const set = variableValue(name, variables);
+  return set === undefined || set === "" ? (fallback ?? set) : set;
+}
+
 /** The value of a variable; undefined if a finding says why it is missing. */
 function lookUp(
   field: TemplateField,
@@ -335,8 +345,7 @@ function lookUp(
   if (isReserved(name)) return undefined;
   if (name === notSecretVariable && fallback !== undefined) return fallback;
   const isSecret = isSecretPosition(field, name);
-  const set = variableValue(name, variables);
-  const value = set === undefined || set === "" ? (fallback ?? set) : set;
+  const value = referenceValue(variable, variables);
   const who = `${field.field} of server ${JSON.stringify(field.server ?? "")}`;
   if (value === undefined) {
     const message = `${name} is not set, but ${who} needs it.`;

@@ -2,7 +2,7 @@ import type { HelperRunReport } from "../../auth/credentials/helper-credential.j
 import { checkSecrets } from "../../config/check-secrets.js";
 import type { Entry } from "../../config/entry.js";
 import { collectFindings } from "../../config/finding.js";
-import { type ResolvedEntry, type Variables, variableValue } from "../../config/substitute-entry.js";
+import { type ResolvedEntry, referenceValue, type Variables } from "../../config/substitute-entry.js";
 import type { ConnectionInfo } from "../../connection-info.js";
 import type { Reporter } from "../../diagnostics.js";
 import { describeDuration } from "../../duration.js";
@@ -17,15 +17,21 @@ export function targetOf(entry: ResolvedEntry, redact: (text: string) => string)
   return printableText(redact(`stdio:${[entry.command, ...entry.args].join(" ")}`), maxTarget);
 }
 
-/** The values of the variables that select a tenant, by name. */
+/**
+ * The values that select a tenant, by the names of their variables. Tokens are stored by them, so they are what is sent: the default if the
+ * variable is unset or empty.
+ */
 export function tenantOf(entry: Entry, variables: Variables): Readonly<Record<string, string>> {
   if (entry.type === "stdio") return {};
-  return Object.fromEntries(
-    entry.tenants.flatMap(({ variable }) => {
-      const value = variableValue(variable, variables);
-      return value === undefined ? [] : [[variable, value] as const];
-    }),
-  );
+  const tenant = new Map<string, string>();
+  for (const { variable, fallback, field } of entry.tenants) {
+    const value = referenceValue({ name: variable, fallback }, variables);
+    if (value === undefined) continue;
+    // A variable can have another default in each field. A name with a space is no variable.
+    const isOther = (tenant.get(variable) ?? value) !== value;
+    tenant.set(isOther ? `${variable} in ${field}` : variable, value);
+  }
+  return Object.fromEntries(tenant);
 }
 
 /** A shorter value, such as "test", is an ordinary word too often. */

@@ -86,6 +86,48 @@ describe("tenants", () => {
     ]);
   });
 
+  describe("[TS-TENANT-1] [TS-D-TENANT-1] a header with a default selects the tenant that is sent", () => {
+    const tenantFor = async (headers: Record<string, string>, variables: Variables) => {
+      const servers = create({ notes: { type: "http", url: "https://notes.example.com/mcp", headers } }, variables);
+      return (await servers.open("notes")).info.tenant;
+    };
+
+    test.each([
+      ["unset", {}],
+      ["empty", { WORKSPACE_ID: "" }],
+      ["equal to the default", { WORKSPACE_ID: "main" }],
+    ])("uses the default if the variable is %s", async (_, variables) => {
+      expect(await tenantFor({ "X-Workspace-ID": "${WORKSPACE_ID:-main}" }, variables)).toEqual({
+        WORKSPACE_ID: "main",
+      });
+    });
+
+    test("a changed default is another tenant", async () => {
+      expect(await tenantFor({ "X-Workspace-ID": "${WORKSPACE_ID:-other}" }, {})).toEqual({ WORKSPACE_ID: "other" });
+      expect(await tenantFor({ "X-Workspace-ID": "${NOT_SECRET:-main}" }, { NOT_SECRET: "x" })).toEqual({
+        NOT_SECRET: "main",
+      });
+    });
+
+    test("two defaults of one variable are both a part of it", async () => {
+      const headers = { "X-Workspace-ID": "${ID:-main}", "X-Tenant-ID": "${ID:-acme}" };
+      expect(await tenantFor(headers, {})).toEqual({ ID: "main", "ID in headers.X-Tenant-ID": "acme" });
+      expect(await tenantFor(headers, { ID: "both" })).toEqual({ ID: "both" });
+    });
+
+    test("an entry without a default keeps the key of its stored tokens: the variable and its value", async () => {
+      expect(await tenantFor({ "X-Workspace-ID": "${WORKSPACE_ID}" }, { WORKSPACE_ID: "w1" })).toEqual({
+        WORKSPACE_ID: "w1",
+      });
+      expect(await tenantFor({ "X-Workspace-ID": "a${WORKSPACE_ID}" }, { WORKSPACE_ID: "" })).toEqual({
+        WORKSPACE_ID: "",
+      });
+      expect(await tenantFor({ "X-Workspace-ID": "${WORKSPACE_ID:-main}" }, { WORKSPACE_ID: "w1" })).toEqual({
+        WORKSPACE_ID: "w1",
+      });
+    });
+  });
+
   test("refuses a value that would change the structure of the url before anything is opened", async () => {
     const servers = create(tenant, acme);
     const error = await failureOf(servers.open("crm", { TENANT_ID: "evil.example.org/#" }));
