@@ -1,13 +1,26 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { createRegistry } from "@wirescope/channelz";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { EventFolder } from "./event-folder.js";
 
 let reported: string[];
+let times: (number | undefined)[];
 let folder: EventFolder;
 
 beforeEach(() => {
   vi.useFakeTimers();
   reported = [];
-  folder = new EventFolder({ trace: (words, options) => void reported.push(`${options?.severity} ${words}`) }, "Lost");
+  times = [];
+  const tracer: ConstructorParameters<typeof EventFolder>[0] = {
+    trace(words, options) {
+      reported.push(`${options?.severity} ${words}`);
+      times.push(options?.timeMs);
+    },
+    stamp(cells, index) {
+      cells[index] = Date.now();
+    },
+  };
+  folder = new EventFolder(tracer, "Lost");
 });
 
 afterEach(() => void vi.useRealTimers());
@@ -29,4 +42,37 @@ test("reports a storm of events with different causes in a few events", () => {
   vi.advanceTimersByTime(1000);
   expect(reported).toHaveLength(1 + 8 + 1);
   expect(reported.at(-1)).toBe("warning Lost, 991 more within a second: other causes");
+});
+
+test("[CZ-TRACE-3] reports folded events with the time of the last one, by cause", () => {
+  const start = Date.now();
+  folder.add("a");
+  vi.advanceTimersByTime(100);
+  folder.add("a");
+  vi.advanceTimersByTime(200);
+  folder.add("b");
+  vi.advanceTimersByTime(300);
+  folder.add("a");
+  vi.advanceTimersByTime(400);
+  expect(times).toEqual([undefined, start + 600, start + 300]);
+});
+
+test("[CZ-TRACE-3] a folded event is in the trace before what happened after it, with the time of the registry", async () => {
+  let time = 5000;
+  const registry = createRegistry({ clock: { now: () => time } });
+  const channel = registry.addChannel();
+  const resets = new EventFolder(channel, "Stream reset");
+  resets.add("CANCEL");
+  time += 10;
+  resets.add("CANCEL");
+  time += 20;
+  channel.setState("CONNECTING");
+  time += 970;
+  vi.advanceTimersByTime(1000);
+  const { events } = (await registry.getChannel(channel.id)).channel!.data!.trace!;
+  expect(events.map(({ description, timestamp }) => [description, timestampMs(timestamp!)]).slice(1)).toEqual([
+    ["Stream reset: CANCEL", 5000],
+    ["Stream reset, 1 more within a second: CANCEL", 5010],
+    ["IDLE -> CONNECTING", 5030],
+  ]);
 });

@@ -7,19 +7,27 @@ const otherCauses = "other causes";
 
 /** What logs an event: a channel, a subchannel, or a server. */
 interface Tracer {
-  trace(description: string, options?: { readonly severity?: TraceSeverity }): void;
+  trace(description: string, options?: { readonly severity?: TraceSeverity; readonly timeMs?: number }): void;
+  stamp(cells: Float64Array, index: number): void;
+}
+
+/** The events since the first, by cause. */
+interface Window {
+  /** The number of each cause, in the order of their first occurrence. */
+  readonly causes: Map<string, number>;
+  /** For each cause the number of its events and the time of the last, so that counting one allocates nothing. */
+  readonly cells: Float64Array;
 }
 
 /**
  * Reports events of one kind without letting many of them push everything else out of a trace: the first is reported at once,
- * and those of the next second together, by cause and with their number.
+ * and those of the next second together, by cause, with their number and the time of the last.
  */
 export class EventFolder {
   readonly #tracer: Tracer;
   readonly #what: string;
   readonly #severity: TraceSeverity;
-  /** The number of events since the first, by cause; undefined while no window is open. */
-  #more: Map<string, number> | undefined;
+  #window: Window | undefined;
 
   constructor(tracer: Tracer, what: string, severity: TraceSeverity = "warning") {
     this.#tracer = tracer;
@@ -28,21 +36,33 @@ export class EventFolder {
   }
 
   add(cause: string): void {
-    const more = this.#more;
-    if (more !== undefined) {
-      const reported = more.has(cause) || more.size < maxCauses ? cause : otherCauses;
-      more.set(reported, (more.get(reported) ?? 0) + 1);
+    if (this.#window !== undefined) {
+      this.#count(this.#window, cause);
       return;
     }
-    this.#more = new Map();
+    this.#window = { causes: new Map(), cells: new Float64Array(2 * (maxCauses + 1)) };
     setTimeout(() => this.#closeWindow(), windowMs).unref();
     this.#tracer.trace(`${this.#what}: ${cause}`, { severity: this.#severity });
   }
 
-  #closeWindow(): void {
-    for (const [cause, count] of this.#more ?? []) {
-      this.#tracer.trace(`${this.#what}, ${count} more within a second: ${cause}`, { severity: this.#severity });
+  #count({ causes, cells }: Window, cause: string): void {
+    const reported = causes.has(cause) || causes.size < maxCauses ? cause : otherCauses;
+    let number = causes.get(reported);
+    if (number === undefined) {
+      number = causes.size;
+      causes.set(reported, number);
     }
-    this.#more = undefined;
+    cells[2 * number]! += 1;
+    this.#tracer.stamp(cells, 2 * number + 1);
+  }
+
+  #closeWindow(): void {
+    const { causes, cells } = this.#window!;
+    this.#window = undefined;
+    for (const [cause, number] of causes) {
+      const [count, timeMs] = cells.subarray(2 * number);
+      const options = { severity: this.#severity, timeMs: timeMs! };
+      this.#tracer.trace(`${this.#what}, ${count} more within a second: ${cause}`, options);
+    }
   }
 }

@@ -31,6 +31,11 @@ export interface TraceOptions {
   readonly severity?: TraceSeverity;
   /** The child that the event is about. It can be looked up for as long as the event is kept. */
   readonly child?: ChannelHandle | SubchannelHandle;
+  /**
+   * When it happened, in milliseconds since the epoch; now by default, and for a time in the future. An event of the past takes its place
+   * before those that happened later.
+   */
+  readonly timeMs?: number;
 }
 
 // Handles are what the application holds. The registry does not refer to them, so it can detect when one was dropped. What
@@ -83,7 +88,7 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
 
   /** Logs an event. Without effect once closed. */
   trace(description: string, options?: TraceOptions): void {
-    const { severity = "info", child } = options ?? {};
+    const { severity = "info", child, timeMs } = options ?? {};
     if (!Object.hasOwn(severityNumbers, severity)) {
       throw new TypeError(
         `A severity is one of ${Object.keys(severityNumbers).join(", ")}; it is ${String(severity)}.`,
@@ -92,7 +97,13 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
     if (child !== undefined && child.store !== this.store) {
       throw new TypeError(`An event of ${nameRecord(this.record)} cannot refer to a child of another registry.`);
     }
-    this.store.log(this.record, severity, description, child?.record);
+    if (timeMs !== undefined && !Number.isFinite(timeMs)) throw new TypeError(`timeMs is a number; it is ${timeMs}.`);
+    this.store.log(this.record, severity, description, child?.record, description, timeMs);
+  }
+
+  /** Writes the time of the registry's clock into a cell, for the `timeMs` of a later event. Allocates nothing. */
+  stamp(cells: Float64Array, index: number): void {
+    this.store.clock.stamp(cells, index);
   }
 
   /** Takes the object out of all lists; it is found by its id for a while, with the reason as its last event. */

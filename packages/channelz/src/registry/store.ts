@@ -98,17 +98,23 @@ export class Store {
     this.#liveSockets += 1;
   }
 
-  /** Logs an event to an object that lives; a closed one has said its last. Events with the same key repeat each other. */
+  /**
+   * Logs an event to an object that lives; a closed one has said its last. Events with the same key repeat each other. `timeMs` is when it
+   * happened, if not now.
+   */
   log(
     record: ChannelRecord | ServerRecord,
     severity: TraceSeverity,
     description: string,
     child?: ChannelRecord,
     key?: string,
+    timeMs?: number,
   ): void {
     if (record.lifecycle !== "live") return;
     const owner = record instanceof ChannelRecord ? record : undefined;
-    this.#traces.add(owner, record.trace, this.clock.now(), severity, description, child, key);
+    const now = this.clock.now();
+    const isPast = timeMs !== undefined && timeMs < now;
+    this.#traces.add(owner, record.trace, isPast ? timeMs : now, severity, description, child, key, isPast);
   }
 
   /** Logs to its parent what happened to a child. The same for a later child with that target, or a later socket, repeats it. */

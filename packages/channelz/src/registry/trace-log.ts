@@ -51,6 +51,7 @@ export class TraceLog {
     description: string,
     child?: ChannelRecord,
     same: string = description,
+    isPast = false,
   ): void {
     trace.logged += 1;
     if (this.#bounds.maxEventsPerObject === 0) return;
@@ -78,7 +79,9 @@ export class TraceLog {
     this.#newest = event;
     this.#events += 1;
     this.#bytes += bytesOf(event);
-    trace.events.push(event);
+    // Only then: a system clock that is set back must not make new events the first that are dropped.
+    if (isPast) insertByTime(trace.events, event);
+    else trace.events.push(event);
     if (repetitions > 1) this.#drop(earlier!);
     if (trace.events.length > this.#bounds.maxEventsPerObject) this.#drop(trace.events[0]!);
     while (this.#bytes > this.#bounds.maxBytes && this.#oldest !== undefined) this.#drop(this.#oldest);
@@ -105,6 +108,12 @@ export class TraceLog {
       if (child.retainedBy === 0) this.#onRelease(child);
     }
   }
+}
+
+/** Readers take the order of a trace for that of time. */
+function insertByTime(events: TraceEvent[], event: TraceEvent): void {
+  const before = events.findLastIndex(({ time }) => time <= event.time);
+  events.splice(before + 1, 0, event);
 }
 
 /** The latest event that another with this key repeats. That of a living child is not repeated: it has a name of its own. */

@@ -46,6 +46,33 @@ describe("traces", () => {
     ]);
   });
 
+  test("[CZ-TRACE-3] an event of the past has its own time and place, and none is in the future", async () => {
+    let time = 1_700_000_000_000;
+    const registry = createRegistry({ maxTraceEvents: 3, clock: { now: () => time } });
+    const channel = registry.addChannel();
+    time += 100;
+    channel.trace("last");
+    channel.trace("past", { timeMs: time - 50, severity: "warning" });
+    channel.trace("future", { timeMs: time + 50 });
+    const events = await eventsOf(registry, channel.id);
+    expect(events.map(({ description, timestamp }) => [description, timestampMs(timestamp!) - time])).toEqual([
+      ["past", -50],
+      ["last", 0],
+      ["future", 0],
+    ]);
+    expect(() => channel.trace("no time", { timeMs: Number.NaN })).toThrow(TypeError);
+  });
+
+  test("[CZ-TRACE-3] an event after the clock was set back is the last of its trace", async () => {
+    let time = 1_700_000_000_000;
+    const registry = createRegistry({ maxTraceEvents: 2, clock: { now: () => time } });
+    const channel = registry.addChannel();
+    channel.trace("before");
+    time -= 3_600_000;
+    channel.trace("after");
+    expect((await eventsOf(registry, channel.id)).map(({ description }) => description)).toEqual(["before", "after"]);
+  });
+
   test("[CZ-TRACE-4] [CZ-TRACE-5] refers to a child by its kind in an event about it, and otherwise to nothing", async () => {
     const registry = createRegistry();
     const channel = registry.addChannel();
