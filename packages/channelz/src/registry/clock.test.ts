@@ -18,7 +18,7 @@ const reads = {
   },
 };
 
-test.each(Object.entries(reads))("reads the system's time once a turn of the event loop, by %s", async (_, read) => {
+test.each(Object.entries(reads))("[CZ-D-TIME-2] reads the system's time once a turn of the event loop, by %s", async (_, read) => {
   const clock = createTurnClock();
   for (const turn of [0, 1000, 2000]) {
     vi.setSystemTime(start + turn);

@@ -12,8 +12,8 @@ export interface StampClock extends Clock {
 /**
  * A clock that is read once a turn of the event loop and remembered until the turn ends.
  *
- * Reading the time costs more than all the rest of counting a call, and no reader of a diagnostic can distinguish two moments
- * of one turn. The reset must not be unreferenced: only a referenced immediate keeps the loop from blocking in
+ * Reading the time costs more than all the rest of counting a call. In a process that blocks the event loop, what happens late in a turn has the
+ * time of its beginning. The reset must not be unreferenced: only a referenced immediate keeps the loop from blocking in
  * its poll phase with a stale time remembered.
  */
 export function createTurnClock(): StampClock {
