@@ -17,4 +17,7 @@ test("names the same servers and the same sign-ins in a command, each once, and 
   // It uses no tokens.
   expect(commandLine("trust", "notes")).toBe("wirescope trust notes --config team.json");
   expect(commandLine("up")).toBe("wirescope up");
+  setServerOptions(["--endpoint"]);
+  expect(commandLine("why", "notes")).toBe("wirescope why notes --endpoint");
+  expect(commandLine("why", "notes", "--endpoint")).toBe("wirescope why notes --endpoint");
 });

@@ -35,7 +35,8 @@ export function setServerOptions(servers: readonly string[], signIns: readonly s
 export function commandLine(...words: readonly string[]): string {
   const [command = ""] = words;
   const isAboutServers = serverCommands.includes(command) && !words.includes("--help");
-  const servers = isAboutServers && !words.includes("--config") ? serverOptions : [];
+  const isFound = ["--config", "--endpoint"].some((each) => words.includes(each));
+  const servers = isAboutServers && !isFound ? serverOptions : [];
   // `trust` uses no tokens, so it takes no profile.
   const isNamed = signInOptions.some((each) => each.startsWith("--") && words.includes(each));
   const isAboutSignIns = isAboutServers && command !== "trust" && !isNamed;

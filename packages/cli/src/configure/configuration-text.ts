@@ -8,6 +8,7 @@ import {
   parseConfiguration,
 } from "@wirescope/tool-server/config";
 import { configurationFileAt } from "@wirescope/tool-server/internal";
+import { shellWord } from "@wirescope/tool-server/internal/command-line";
 import { type ClientFile, readClientFile } from "../install/client-file.js";
 import { readJsoncMember, setJsoncMember } from "../jsonc/edit-jsonc.js";
 import { UsageError } from "../usage-error.js";
@@ -29,7 +30,7 @@ export async function findFileToWrite(named: string | undefined): Promise<string
  */
 export function readFileToWrite(file: string): Promise<ClientFile> {
   if (/\.toml$/i.test(file)) throw new UsageError(`${file} is TOML. Only JSON files can be changed.`);
-  return readClientFile(file, dirname(file));
+  return readClientFile(file, dirname(file), (real) => `name the file itself: --config ${shellWord(real)}`);
 }
 
 /** The content of a file with entries added, and how it is parsed. */

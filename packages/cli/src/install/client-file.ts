@@ -23,11 +23,16 @@ const maxLinks = 40;
 
 /**
  * Reads the file of a client; a missing file is empty. Rejects with a ClientFileError. A file below `project` belongs to the
- * author of the project: there, a symbolic link on the way to it is refused, because it could point anywhere.
+ * author of the project: there, a symbolic link on the way to it is refused, because it could point anywhere. `insteadOfLink` says what
+ * to do instead, given the file behind the link.
  */
-export async function readClientFile(named: string, project?: string): Promise<ClientFile> {
+export async function readClientFile(
+  named: string,
+  project?: string,
+  insteadOfLink: (file: string) => string = () => "use --scope user",
+): Promise<ClientFile> {
   try {
-    if (project !== undefined) await assertNoLinks(project, named);
+    if (project !== undefined) await assertNoLinks(project, named, insteadOfLink);
     const path = await behindLinks(named);
     const bytes = await readIfThere(path);
     if (bytes === undefined) return { path, text: "", isThere: false };
@@ -111,7 +116,7 @@ async function behindLinks(named: string): Promise<string> {
 }
 
 /** Throws if the file, or a folder between the project and the file, is a symbolic link. */
-async function assertNoLinks(project: string, named: string): Promise<void> {
+async function assertNoLinks(project: string, named: string, insteadOfLink: (file: string) => string): Promise<void> {
   const steps = relative(project, named).split(sep);
   for (const [index] of steps.entries()) {
     const path = join(project, ...steps.slice(0, index + 1));
@@ -119,7 +124,7 @@ async function assertNoLinks(project: string, named: string): Promise<void> {
     if (target === undefined) continue;
     throw new ClientFileError(
       `${path} is a symbolic link to ${target}, so the change would be made there. ` +
-        "Nothing was written. Replace the link with a real file or folder, or use --scope user.",
+        `Nothing was written. Replace the link with a real file or folder, or ${insteadOfLink(await behindLinks(named))}.`,
     );
   }
 }

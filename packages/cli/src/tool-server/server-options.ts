@@ -90,9 +90,11 @@ export function withAdHocServer<T extends ServerValues>(values: T, adHoc: AdHocS
 export function sameServers({
   config,
   "plugin-root": root,
+  endpoint,
   adHoc,
-}: Partial<Pick<ServerValues, "config" | "plugin-root" | "adHoc">>): string[] {
+}: Partial<Pick<ServerValues, "config" | "plugin-root" | "endpoint" | "adHoc">>): string[] {
   if (adHoc !== undefined) return [];
+  if (endpoint) return ["--endpoint"];
   return [
     ...(config === undefined ? [] : ["--config", config]),
     ...(root === undefined ? [] : ["--plugin-root", root]),

@@ -35,6 +35,12 @@ test("[TS-D-WHY-3] a change to the configuration is at its field, else at the en
   expect(fixField({ server: "api", file }, "url", "Change it.").position).toBeUndefined();
 });
 
+test("[TS-D-WHY-3] a command about a server behind a gateway is one that knows the servers of the gateway", () => {
+  const behind = { ...target, isGateway: true, commandArguments: ["--endpoint"] };
+  expect(fixByCommand(behind, ["ping"], "Do it.").command).toBe("wirescope reconnect api --endpoint");
+  expect(fixByCommand(target, ["ping"], "Do it.").command).toBe("wirescope ping api");
+});
+
 test("[TS-D-WHY-3] a command has the arguments that it takes: trust takes no profile", () => {
   const more = { ...target, commandArguments: ["--config", "a b.json"], signInArguments: ["--profile", "work"] };
   expect(fixByCommand(more, ["trust", "login"], "Do it.").command).toBe(

@@ -8,6 +8,8 @@ export interface FixTarget {
   readonly file?: string | undefined;
   /** The positions of the entry's fields, such as `url` or `headers.Authorization`; `entry` is its name. */
   readonly positions?: Readonly<Record<string, { readonly line: number; readonly column: number }>> | undefined;
+  /** Whether a gateway uses the server, so that the commands go through it. Default false. */
+  readonly isGateway?: boolean | undefined;
   /** Additional arguments for `wirescope` commands, such as `--config`. */
   readonly commandArguments?: readonly string[] | undefined;
   /** The same for commands that use tokens, such as `--profile`. */
@@ -33,8 +35,10 @@ export function fixVariable(variable: string, advice: string, value = "…"): Fi
 
 /** One or more `wirescope` commands for the server. */
 export function fixByCommand(target: FixTarget, verbs: readonly string[], advice: string): Fix {
-  const { server, commandArguments = [], signInArguments = [] } = target;
-  const commands = verbs.map((verb) => {
+  const { server, isGateway = false, commandArguments = [], signInArguments = [] } = target;
+  const commands = verbs.map((given) => {
+    // Of the servers behind a gateway, `ping` knows none. What counts is that the gateway connects.
+    const verb = given === "ping" && isGateway ? "reconnect" : given;
     // `trust` uses no tokens, so it takes no profile.
     const more = verb === "trust" ? [] : signInArguments;
     return commandLine(verb, server, ...commandArguments, ...more);

@@ -121,6 +121,10 @@ export interface ChildEvidence {
   readonly command: string;
   /** Its arguments, without secrets. Default none. */
   readonly args?: readonly string[] | undefined;
+  /** The folder that it runs in. */
+  readonly cwd?: string | undefined;
+  /** What the entry passes on in `env`; without the value if that is a secret, or cannot be printed. Default none. */
+  readonly env?: readonly { readonly name: string; readonly value: string | undefined }[] | undefined;
   /** The file that the command resolves to. */
   readonly path: string | undefined;
   /** The folders that were searched. */

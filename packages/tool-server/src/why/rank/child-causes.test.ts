@@ -82,6 +82,19 @@ describe("a process", () => {
         fix: { advice: "Run the command by hand to see why.", command: "/bin/notes --db 'my notes'" },
       },
     ]);
+    const elsewhere = {
+      ...child,
+      cwd: "/srv/my notes",
+      env: [
+        { name: "MODE", value: "read only" },
+        { name: "NOTES_TOKEN", value: undefined },
+      ],
+    };
+    expect(causesOf(elsewhere, {})[0]?.fix.command).toBe(
+      "cd '/srv/my notes' && MODE='read only' NOTES_TOKEN=… /bin/notes --db 'my notes'",
+    );
+    const odd = { ...child, env: [{ name: "A;B", value: "1" }] };
+    expect(causesOf(odd, {})[0]?.fix.command).toBe("env 'A;B=1' /bin/notes --db 'my notes'");
     const killed = causesOf(
       { path: undefined, exit: { kind: "signalled", signal: "SIGKILL" } },
       { code: "CONNECTION_LOST" },

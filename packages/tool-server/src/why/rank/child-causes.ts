@@ -147,6 +147,13 @@ function lastOutput({ stderr, exit, path, command }: ChildEvidence): string[] {
   ];
 }
 
-function runByHand({ path, command, args = [] }: ChildEvidence): string {
-  return [path ?? command, ...args].map(shellWord).join(" ");
+/** A command that does the same in any folder, once the user has filled in the secrets. */
+function runByHand({ cwd, env = [], path, command, args = [] }: ChildEvidence): string {
+  // A shell assigns only to names of this form; `env` takes any.
+  const areNames = env.every(({ name }) => /^[A-Za-z_]\w*$/.test(name));
+  const variables = env.map(({ name, value = "…" }) =>
+    areNames ? `${name}=${shellWord(value)}` : shellWord(`${name}=${value}`),
+  );
+  const run = [...(areNames ? [] : ["env"]), ...variables, ...[path ?? command, ...args].map(shellWord)].join(" ");
+  return cwd === undefined ? run : `cd ${shellWord(cwd)} && ${run}`;
 }

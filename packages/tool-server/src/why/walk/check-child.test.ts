@@ -32,6 +32,8 @@ describe("a process", () => {
     expect(child).toEqual({
       command: process.execPath,
       args: ["-e", expect.stringContaining("readline")],
+      cwd: process.cwd(),
+      env: [],
       path: process.execPath,
       searched: [],
       notStarted: undefined,
@@ -82,6 +84,8 @@ describe("a process", () => {
     expect(child).toEqual({
       command: "no-such-program",
       args: [],
+      cwd: process.cwd(),
+      env: [],
       path: undefined,
       searched: ["/opt/one", "/opt/two"],
       notStarted: "not-found",

@@ -4,6 +4,7 @@ import type { StdioTransport } from "../../connection/transports/stdio-transport
 import { ToolServerError } from "../../errors.js";
 import { childEnvironment, withheldVariables } from "../../process/child-environment.js";
 import { resolveCommand } from "../../process/resolve-command.js";
+import { findSecretShapes, isSecretName } from "../../secrets/recognize-secrets.js";
 import { type AttemptEvidence, type ChildEvidence, failureEvidence } from "../evidence.js";
 import { attempt, describeConnection } from "./attempt.js";
 import type { Walk } from "./walk.js";
@@ -20,6 +21,8 @@ export async function checkChild(
   const base = {
     command: say(command, 200),
     args: args.map((each) => say(each, 500)),
+    cwd: say(resolved.cwd, 500),
+    env: Object.entries(env).map(([name, value]) => ({ name, value: printableValue(name, value, say) })),
     path: found.kind === "found" ? say(found.path, 500) : undefined,
     searched: found.kind === "not-found" ? found.searched.map((folder) => say(folder, 200)) : [],
     stderr: [],
@@ -69,6 +72,12 @@ export async function checkChild(
       failure: failure === undefined ? undefined : failureEvidence(failure, redact),
     },
   };
+}
+
+/** The value of a variable for a command that users copy; undefined if it may be a secret, or if not all of it can be printed. */
+function printableValue(name: string, value: string, say: Walk["say"]): string | undefined {
+  const isSecret = isSecretName(name) || findSecretShapes(value).length > 0;
+  return isSecret || say(value, 500) !== value ? undefined : value;
 }
 
 const complaint =
