@@ -28,16 +28,22 @@ export const callCommand: Command = defineServerCommand({
     const [server = "", name = "", ...words] = positionals;
     const connection = await servers.open(server);
     const { tools } = await connection.listTools();
-    const tool = findTool(tools, name);
+    // A gateway does not list the tools of a server that is down. If one is called, it says why it is not available.
+    const isUnlisted = values.endpoint && !tools.some((tool) => tool.name === name);
+    const schema = isUnlisted ? undefined : findTool(tools, name).inputSchema;
     const progress = createProgressLine(io);
     const interruption = new AbortController();
     const onInterrupt = (): void => interruption.abort();
     process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
     const result = await connection
       .callTool(
-        { name, arguments: parseCallArguments(words, tool.inputSchema) },
+        { name, arguments: parseCallArguments(words, schema) },
         { onProgress: progress.show, signal: interruption.signal },
       )
+      .catch(async (error: unknown) => {
+        if (isUnlisted && (await isUnknownName(error))) findTool(tools, name);
+        throw error;
+      })
       .finally(() => {
         progress.end();
         process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
@@ -54,3 +60,11 @@ export const callCommand: Command = defineServerCommand({
     return result.isError ? 1 : 0;
   },
 });
+
+/** Whether a gateway says that nothing has this name. */
+async function isUnknownName(error: unknown): Promise<boolean> {
+  // Loaded late: the commands that read Channelz start without it.
+  const { ToolServerError } = await import("@wirescope/tool-server");
+  const { rpcCodes } = await import("@wirescope/tool-server/internal");
+  return ToolServerError.is(error, "CALL_REFUSED") && error.details.rpcCode === rpcCodes.invalidParams;
+}
