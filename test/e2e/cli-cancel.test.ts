@@ -159,7 +159,7 @@ describe.each(Object.entries(waitingServers))("a call over %s", (_, start) => {
   test("cancels the call at the server when Ctrl-C ends it", async () => {
     const { server, run } = await call();
     run.process.kill("SIGINT");
-    expect(await endOf(run)).toMatchObject({ code: 1 });
+    expect(await endOf(run)).toMatchObject({ code: 130, stderr: "wirescope: The call of wait was interrupted.\n" });
     await expectCancelled(server);
   });
 });

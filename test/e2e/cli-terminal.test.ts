@@ -40,13 +40,24 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     const world = await createLoginWorld();
     const login = ["login", "notes", "--trust"];
     const first = await runInTerminal(world, login, ({ type }) => type("\x03"));
-    expect(first.code).toBe(1);
+    expect(first.code).toBe(130);
     expect(first.shown).toContain("The sign-in to notes was interrupted.");
     const second = await runInTerminal(world, login, ({ shown }) => createBrowser().signIn(urlPrintedIn(shown)));
     expect(second.code).toBe(0);
     // What the command says begins on a line of its own, though the question got no reply.
     expect(second.shown).toMatch(/^Signed in to notes/m);
     expect(world.authorization.count("/reg")).toBe(1);
+  });
+
+  test("ends a sign-in at the first Ctrl+C, also at the question whether to generate a key", async () => {
+    const { env, ...rest } = await createLoginWorld();
+    const { WIRESCOPE_VAULT_KEY: _, ...withoutKey } = env;
+    const world = { ...rest, env: withoutKey };
+    const { code, shown } = await runInTerminal(world, ["login", "notes", "--trust"], ({ type }) => type("\x03"));
+    expect(shown).toContain("Generate a key and store the tokens?");
+    expect(shown).toContain("The sign-in to notes was interrupted.");
+    expect(shown).not.toContain("Sign in to notes with");
+    expect(code).toBe(130);
   });
 
   test("asks for an approval at the first use, then for a sign-in, and takes the end of the input as no", async () => {

@@ -1,6 +1,7 @@
 import { ChannelzError, type ChannelzErrorCode, printableText } from "@wirescope/channelz/internal";
 import type { ToolServerError, ToolServerErrorCode } from "@wirescope/tool-server";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
+import { Interruption } from "./interruption.js";
 import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";
 
@@ -32,6 +33,10 @@ export function reportFailure(error: unknown, io: Io, verb: string | undefined):
     io.stderr.write(`wirescope: ${printableText(text)}\n`);
   };
   const known = ChannelzError.is(error) || isToolServerError(error) ? error : undefined;
+  if (error instanceof Interruption) {
+    if (error.message !== "") say(error.message);
+    return exitCode.interrupted;
+  }
   if (error instanceof UsageError) {
     say(`${error.message} ${error.next ?? `See ${commandLine(...(verb === undefined ? [] : [verb]), "--help")}.`}`);
   } else if (known !== undefined) {

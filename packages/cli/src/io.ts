@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
+import { Interruption } from "./interruption.js";
 import { programOf } from "./program.js";
 import { protectProcess } from "./protect-process.js";
 
@@ -54,12 +55,19 @@ async function askNow(question: string, signal: AbortSignal | undefined, isHidde
   if (isHidden) process.stderr.write(question);
   const reader = createInterface({ input: process.stdin, output, terminal: true });
   // While a line is read, the terminal sends keys and no signals.
-  reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+  const interrupted = new Promise<never>((_resolve, reject) => {
+    reader.once("SIGINT", () => {
+      process.kill(process.pid, "SIGINT");
+      // A command that handles the signal may not know that it waits for a reply.
+      reject(new Interruption());
+    });
+  });
   let hasReply = false;
   // At the end of the input the reader would wait forever.
   const ended = new Promise<string>((resolve) => reader.once("close", () => resolve("")));
   try {
-    const line = await Promise.race([reader.question(question, signal === undefined ? {} : { signal }), ended]);
+    const reply = reader.question(question, signal === undefined ? {} : { signal });
+    const line = await Promise.race([reply, ended, interrupted]);
     hasReply = line !== "";
     return line;
   } finally {

@@ -1,3 +1,4 @@
+import { interruptible } from "../interruption.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import { createProgressLine } from "../output/progress-line.js";
 import { parseCallArguments } from "../tool-server/call-arguments.js";
@@ -32,22 +33,16 @@ export const callCommand: Command = defineServerCommand({
     const isUnlisted = values.endpoint && !tools.some((tool) => tool.name === name);
     const schema = isUnlisted ? undefined : findTool(tools, name).inputSchema;
     const progress = createProgressLine(io);
-    const interruption = new AbortController();
-    const onInterrupt = (): void => interruption.abort();
-    process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);
-    const result = await connection
-      .callTool(
-        { name, arguments: parseCallArguments(words, schema) },
-        { onProgress: progress.show, signal: interruption.signal },
-      )
-      .catch(async (error: unknown) => {
-        if (isUnlisted && (await isUnknownName(error))) findTool(tools, name);
-        throw error;
-      })
-      .finally(() => {
-        progress.end();
-        process.off("SIGINT", onInterrupt).off("SIGTERM", onInterrupt);
-      });
+    const given = parseCallArguments(words, schema);
+    const result = await interruptible(`The call of ${name} was interrupted.`, (signal) =>
+      connection
+        .callTool({ name, arguments: given }, { onProgress: progress.show, signal })
+        .catch(async (error: unknown) => {
+          if (isUnlisted && (await isUnknownName(error))) findTool(tools, name);
+          throw error;
+        })
+        .finally(() => progress.end()),
+    );
     if (values.json) {
       screen.print(formatJson(jsonOf(result)));
     } else {

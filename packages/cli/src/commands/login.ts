@@ -1,5 +1,6 @@
 import { parseUrl, printableText } from "@wirescope/channelz/internal";
 import type { IdentityStatus, SignOutReport, WipedTokens } from "@wirescope/tool-server/auth";
+import { interruptible } from "../interruption.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import { adminOptions, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
@@ -60,34 +61,28 @@ export const loginCommand: Command = defineAdminCommand({
   async use({ admin, screen, values, positionals }) {
     const [name = values.idp ?? ""] = positionals;
     const confirmedOrigin = readOrigin(values["authorization-origin"]);
-    const { ToolServerError } = await import("@wirescope/tool-server");
     const { personAtTerminal } = await import("../tool-server/person-at-terminal.js");
-    const interruption = new AbortController();
-    const onInterrupt = (): void => {
-      const problem = `The sign-in to ${name} was interrupted.`;
-      interruption.abort(new ToolServerError("SIGN_IN_FAILED", { problem, advice: "" }));
-    };
-    process.once("SIGINT", onInterrupt);
+    const interruption = `The sign-in to ${name} was interrupted.`;
     if (values.idp !== undefined) {
       const { openIdentity } = await import("../tool-server/identity-provider.js");
       const creation = values["create-vault-key"] ? "always" : "ask";
       await using identity = await openIdentity(values.idp, values["client-id"], values, admin.io, creation);
-      const status = await identity.session
-        .signIn(personAtTerminal(admin.io), interruption.signal)
-        .finally(() => process.removeListener("SIGINT", onInterrupt));
+      const status = await interruptible(interruption, (signal) =>
+        identity.session.signIn(personAtTerminal(admin.io), signal),
+      );
       if (values.json) screen.print(formatJson(jsonOf(status)));
       else screen.print(printableText(identityText(status)));
       return 0;
     }
-    const { oauth, connect } = await admin
-      .signIn(name, {
+    const { oauth, connect } = await interruptible(interruption, (signal) =>
+      admin.signIn(name, {
         person: personAtTerminal(admin.io, confirmedOrigin),
         isByDevice: values.device,
         scopes: values.scope,
         confirmedOrigin,
-        signal: interruption.signal,
-      })
-      .finally(() => process.removeListener("SIGINT", onInterrupt));
+        signal,
+      }),
+    );
     const { account, issuer, scopes = [] } = oauth ?? {};
     if (!values.json) {
       const who = account === undefined ? "" : ` as ${account}`;

@@ -84,6 +84,7 @@ async function showOAuthFlow(local: () => Promise<LocalAdmin>, server: string, v
       const { kind, ...rest } = ending;
       screen.print(formatJsonLine(jsonOf({ result: kind, steps: count, ...rest })));
     } else screen.printAll(renderOAuthResult(result, server, count, screen));
+    if (interruption.signal.aborted) return exitCode.interrupted;
     return result.kind === "failed" ? exitCode.failure : exitCode.ok;
   } finally {
     process.removeListener("SIGINT", onInterrupt);
