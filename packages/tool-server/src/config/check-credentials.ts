@@ -51,7 +51,8 @@ export async function checkFiles(
   const realRoot = await realpath(root).catch(() => root);
   const given = new Set(envFiles.map((file) => resolve(file)));
   const own = (await readdir(root).catch(() => [])).filter(isEnvironmentFile).map((name) => join(root, name));
-  const named = entries.flatMap((entry) => filesOf(entry, root)).flatMap(({ path }) => path ?? []);
+  const named: string[] = [];
+  for (const entry of entries) named.push(...(await filesOf(entry, root)).flatMap(({ path }) => path ?? []));
   const findings: Finding[] = [];
   let checked = 0;
   for (const file of [...new Set([...given, ...own, ...named])].slice(0, maxFiles)) {

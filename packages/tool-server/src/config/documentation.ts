@@ -4,7 +4,7 @@ import { commandLine } from "../command-line.js";
 import { readBoundedFile } from "../files/bounded-file.js";
 import type { Entry } from "./entry.js";
 import { quoteName, type Report } from "./finding.js";
-import { pathWithin } from "./plugin-files.js";
+import { pathWithin } from "./named-file.js";
 import { hasHeaderCommands, usesOAuth, type VariableUse, variableUses } from "./variable-uses.js";
 
 /** A documentation file. */

@@ -1,34 +1,23 @@
-import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { commandArgument, type Entry, type TemplateField, templateFieldsOf } from "./entry.js";
+import { defaultText, markedText, type NamedFile, pathWithin, separators, userMark } from "./named-file.js";
+import { packageRunnerFiles } from "./package-runner-files.js";
 import { pluginRootVariable, type Template } from "./template.js";
-
-/** A file that an entry may reference. */
-export interface NamedFile {
-  /** The field that references it, such as `args[0]`. */
-  readonly field: string;
-  /** Absolute; undefined if a user's variable decides which file it is. */
-  readonly path: string | undefined;
-  /** Whether it counts wherever it is, and even if it is missing; otherwise it counts only inside the plugin root. */
-  readonly isCertain: boolean;
-}
-
-// A placeholder for a user's variable. A process argument cannot contain it.
-const userMark = "\0";
-const separators = /[\0\s"'`=,;:|&<>()@]+/;
 
 /**
  * The files that decide what an entry runs. The helper, and a command that is a path inside the plugin root, are certain. Each word of `args`
- * and `env` that could be a path is a candidate, because a program may run it as a script. Reads no variables.
+ * and `env` that could be a path is a candidate, because a program may run it as a script. Reads no variables, and runs nothing.
  */
-export function filesOf(entry: Entry, pluginRoot: string): NamedFile[] {
+export async function filesOf(entry: Entry, pluginRoot: string): Promise<NamedFile[]> {
   const unique = new Map<string, NamedFile>();
   const { folders, isUnknown } = workingDirectoriesOf(entry, pluginRoot);
   // A program can find files from its working directory and from the root that its arguments name.
-  const found = [...new Set([...folders, pluginRoot])].flatMap((base) => filesFrom(entry, pluginRoot, base));
+  const bases = [...new Set([...folders, pluginRoot])];
+  const found = await Promise.all(bases.map((base) => filesFrom(entry, pluginRoot, base)));
   // If a user's variable decides the folder, it decides which program a relative command is.
   const isRelative = entry.type === "stdio" && /^[^/]+\//.test(entry.command.template.text);
   const unknown: NamedFile[] = isUnknown && isRelative ? [{ field: "command", path: undefined, isCertain: true }] : [];
-  for (const file of [...unknown, ...found]) {
+  for (const file of [...unknown, ...found.flat()]) {
     const key = JSON.stringify([file.field, file.path]);
     if (file.isCertain || !unique.has(key)) unique.set(key, file);
   }
@@ -42,13 +31,13 @@ function workingDirectoriesOf(
 ): { readonly folders: readonly string[]; readonly isUnknown: boolean } {
   if (entry.type !== "stdio" || entry.cwd === undefined) return { folders: [pluginRoot], isUnknown: false };
   const { template } = entry.cwd;
-  const text = markedText(template, pluginRoot, (fallback) => fallback ?? userMark);
+  const text = defaultText(template, pluginRoot);
   const known = text.includes(userMark) ? [] : [resolve(pluginRoot, text)];
   return { folders: [...known, ...endsOf(template, pluginRoot)], isUnknown: hasUserVariables(template) };
 }
 
 /** The files that an entry names, if it runs in the folder `base`. */
-function filesFrom(entry: Entry, pluginRoot: string, base: string): NamedFile[] {
+async function filesFrom(entry: Entry, pluginRoot: string, base: string): Promise<NamedFile[]> {
   const files = templateFieldsOf(entry).flatMap((field) => {
     const [group = ""] = field.field.split(".");
     if (group === "url" || group === "headers" || group === "oauth" || group === "cwd") return [];
@@ -60,26 +49,22 @@ function filesFrom(entry: Entry, pluginRoot: string, base: string): NamedFile[] 
     const isProgram = group === "command" || group === "headersHelper";
     return isProgram ? programOf(field, pluginRoot, base) : candidatesOf(field, pluginRoot, base);
   });
-  const launchers = [
-    ...(entry.type === "stdio" ? launcherFiles(entry.command, entry.args, base) : []),
-    ...entry.secretCommands.flatMap(({ command: [program, ...args] }) =>
-      program === undefined ? [] : launcherFiles(program, args, pluginRoot),
-    ),
+  const commands = [
+    ...(entry.type === "stdio" ? [{ command: [entry.command, ...entry.args], folder: base }] : []),
+    ...entry.secretCommands.map(({ command }) => ({ command, folder: pluginRoot })),
   ];
-  return [...files, ...searchedFiles(entry, pluginRoot, base), ...launchers];
-}
-
-/** The path relative to the root, with slashes; undefined if the file is not below the root. */
-export function pathWithin(root: string, path: string): string | undefined {
-  const inner = relative(root, path);
-  const isInside = inner !== "" && inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
-  return isInside ? inner.split(sep).join("/") : undefined;
+  const ofRunners = await Promise.all(
+    commands.map(async ({ command: [program, ...args], folder }) =>
+      program === undefined ? [] : packageRunnerFiles(program, args, folder),
+    ),
+  );
+  return [...files, ...searchedFiles(entry, pluginRoot, base), ...ofRunners.flat()];
 }
 
 function programOf({ field, template }: TemplateField, pluginRoot: string, base: string): NamedFile[] {
   // A name without a slash is a path too.
   const isHelper = field === "headersHelper" || field === "envFile";
-  const text = markedText(template, pluginRoot, (fallback) => fallback ?? userMark);
+  const text = defaultText(template, pluginRoot);
   // If the path is only a variable, the user decides. If the entry adds to it, `${PWD}/x` may be inside the plugin root.
   if (hasUserVariables(template) && template.parts.length > 1) return [{ field, path: undefined, isCertain: true }];
   if (text.includes(userMark)) return [];
@@ -97,7 +82,7 @@ function candidatesOf(
   base: string,
 ): (NamedFile & { readonly path: string })[] {
   const rootMark = unusedMark(template.text);
-  const text = markedText(template, rootMark, (fallback) => fallback ?? userMark);
+  const text = defaultText(template, rootMark);
   const words = new Set([text, text.slice(text.indexOf("=") + 1), ...text.split(separators)]);
   // For example -r./hook.js.
   for (const word of [...words]) if (/^-\w./.test(word)) words.add(word.slice(2));
@@ -126,23 +111,6 @@ function searchedFiles(entry: Entry, pluginRoot: string, base: string): NamedFil
     .map(({ path }) => ({ field: "command", path: join(path, name), isCertain: false }));
 }
 
-/** The files in the plugin root that determine what a package runner downloads and runs; no argument references them. */
-function launcherFiles(program: TemplateField, args: readonly TemplateField[], folder: string): NamedFile[] {
-  const launcher = basename(program.template.text).replace(/\.(?:exe|cmd)$/i, "");
-  const names: string[] = [];
-  if (/^(?:npx|npm|pnpx|pnpm|yarn|bunx|bun)$/.test(launcher)) {
-    names.push(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "bunfig.toml");
-    // A program that is installed in the folder runs instead of the published one.
-    for (const { template } of args) {
-      const [, name] = /^(?:@[^/@]+\/)?([\w.-]+)(?:@.*)?$/.exec(template.text) ?? [];
-      if (name !== undefined) names.push(`node_modules/.bin/${name}`);
-    }
-  }
-  if (/^(?:npm|pnpm|yarn|bun)$/.test(launcher)) names.push("package.json");
-  if (/^(?:uvx|uv|pipx|pip)$/.test(launcher)) names.push("uv.toml", "pyproject.toml");
-  return names.map((name) => ({ field: program.field, path: join(folder, name), isCertain: false }));
-}
-
 /** What `${HOME}/project/server.js` could be inside the plugin root: each suffix of the path, from the root. */
 function endsOf(template: Template, pluginRoot: string): string[] {
   if (!hasUserVariables(template)) return [];
@@ -151,15 +119,6 @@ function endsOf(template: Template, pluginRoot: string): string[] {
     const steps = word.split("/").filter((step) => step !== "");
     return steps.map((_, index) => resolve(pluginRoot, steps.slice(index).join("/")));
   });
-}
-
-/** The string of a template with replacements for HOST_PLUGIN_ROOT and for each user's variable. */
-function markedText({ parts }: Template, root: string, user: (fallback: string | undefined) => string): string {
-  const pieces = parts.map((part) => {
-    if (part.kind === "text") return part.text;
-    return part.name === pluginRootVariable ? root : user(part.fallback);
-  });
-  return pieces.join("");
 }
 
 /** A character that does not occur in the string: the root itself may contain separators. */

@@ -4,14 +4,18 @@ import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { dialectOf } from "../config/dialects.js";
 import type { Entry } from "../config/entry.js";
-import { filesOf, type NamedFile, pathWithin } from "../config/plugin-files.js";
+import { type NamedFile, pathFrom, pathWithin } from "../config/named-file.js";
+import { filesOf } from "../config/plugin-files.js";
 import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
 
 /** A file that decides what an entry runs, and the state of its content. */
 export interface FileFingerprint {
   /** The field that references it, such as `headersHelper`. */
   readonly field: string;
-  /** Relative to the plugin root with slashes, or absolute if it is elsewhere; empty if there is no single file. */
+  /**
+   * Relative to the plugin root with slashes, also for what a package runner finds in the folders above (`../package.json`). Absolute for
+   * other files outside the root. Empty if there is no single file.
+   */
   readonly path: string;
   readonly state: "content" | FileState | "too-many";
   /** In hexadecimal digits; only if the state is `content`. */
@@ -20,7 +24,7 @@ export interface FileFingerprint {
 
 /** What an approval covers: the entry as written, the files that it runs, and the origin of its url. */
 export interface EntryFingerprint {
-  /** A hash over all other fields: `sha256:` and 64 hexadecimal digits. The same in every folder, if all files are below the plugin root. */
+  /** A hash over all other fields: `sha256:` and 64 hexadecimal digits. The same in every folder, if no file has an absolute path. */
   readonly digest: string;
   /** The SHA-256 of the canonical form of the entry. */
   readonly entry: string;
@@ -57,18 +61,22 @@ const unchecked: ReadonlySet<string> = new Set(["unreadable", "too-large", "too-
 export async function fingerprintEntry(entry: Entry, options: FingerprintOptions): Promise<EntryFingerprint> {
   const root = resolve(options.pluginRoot);
   const realRoot = await realpath(root).catch(() => root);
-  const named = filesOf(entry, root);
+  const named = await filesOf(entry, root);
   const contents = new Map<string, FileContent>();
   const budget = { bytes: options.maxBytes ?? 268_435_456 };
   const files: FileFingerprint[] = [];
   for (const file of named.slice(0, maxFiles)) {
     const { field, path } = file;
-    if (path === undefined) files.push({ field, path: "", state: "variable" });
+    if (path === undefined) files.push({ field, path: "", state: file.unknown ?? "variable" });
     else if (path !== root && (await counts(file, path, root, realRoot))) {
       const content = contents.get(path) ?? (await hashContent(path, budget));
       contents.set(path, content);
       if (file.isCertain || content.state !== "directory") {
-        files.push({ field, path: pathWithin(root, path) ?? path, ...content });
+        files.push({
+          field,
+          path: file.isNearby ? pathFrom(realRoot, path) : (pathWithin(root, path) ?? path),
+          ...content,
+        });
       }
     }
   }

@@ -1,8 +1,8 @@
 import { realpath } from "node:fs/promises";
 import { basename, isAbsolute, normalize, resolve } from "node:path";
 import type { Entry, NetworkEntry, StdioEntry } from "../config/entry.js";
+import { pathWithin } from "../config/named-file.js";
 import { weakenedBy } from "../config/oauth-settings.js";
-import { pathWithin } from "../config/plugin-files.js";
 import { pluginRootVariable, type Template } from "../config/template.js";
 import type { EntryFingerprint } from "./fingerprint-entry.js";
 import { matchesOrigin, originOf } from "./origin-pattern.js";

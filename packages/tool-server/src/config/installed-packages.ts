@@ -1,0 +1,175 @@
+import { readdir, realpath } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { readBoundedFile } from "../files/bounded-file.js";
+
+/** A package in a folder that a runner such as npx runs instead of the published one. */
+export interface InstalledPackage {
+  /** The file that describes it. */
+  readonly manifest: string;
+  /** The names of its programs, and the files that they are. */
+  readonly programs: readonly Program[];
+}
+
+type Program = readonly [name: string, path: string];
+
+/** The parts of a `package.json` that decide what a package runner runs. */
+interface Manifest {
+  readonly name?: unknown;
+  readonly bin?: unknown;
+  readonly directories?: { readonly bin?: unknown } | undefined;
+  readonly workspaces?: unknown;
+}
+
+const maxFolders = 8_192;
+const maxPrograms = 64;
+const maxManifestBytes = 16 << 20;
+/** How many folders are read at the same time, which bounds the open files. */
+const batchSize = 16;
+
+/**
+ * Finds the packages with these names that belong to a project: the project itself, and what is in its `node_modules`. npm compares the names in
+ * the manifests, not those of the folders, and includes workspaces and nested packages, so `isDeep` reads all manifests. `isComplete` is false
+ * if there are too many to read.
+ */
+export async function findPackages(
+  project: string,
+  names: ReadonlySet<string>,
+  isDeep: boolean,
+): Promise<{ readonly packages: readonly InstalledPackage[]; readonly isComplete: boolean }> {
+  const packages: InstalledPackage[] = [];
+  const visited = new Set<string>();
+  let isComplete = true;
+
+  const add = async (manifest: string, folder: string, content: Manifest): Promise<void> => {
+    const programs = await programsOf(folder, content);
+    if (programs.length > maxPrograms) isComplete = false;
+    packages.push({ manifest, programs: programs.slice(0, maxPrograms) });
+  };
+
+  /** Adds the package in a folder if its name is meant, and returns the folders to visit next. */
+  const visit = async (folder: string, isNamed: boolean): Promise<string[]> => {
+    const real = await ifReadable(realpath(folder));
+    if (real === undefined || visited.has(real)) return [];
+    visited.add(real);
+    const path = join(folder, "package.json");
+    const content = await readManifest(path);
+    if (content !== undefined) {
+      const isMeant = isNamed || names.has(String(content.name)) || (folder === project && declares(content, names));
+      if (isMeant) await add(path, folder, content);
+    }
+    return isDeep ? [...(await dependenciesIn(folder)), ...(await workspacesOf(folder, content ?? {}))] : [];
+  };
+
+  /** npm believes its own list of what is installed, if that is newer than the folders. */
+  const visitList = async (): Promise<void> => {
+    const path = join(project, "node_modules", ".package-lock.json");
+    const list: Record<string, Manifest> = Object(Object(await readManifest(path)).packages);
+    for (const [location, content] of Object.entries(list)) {
+      const name = location.slice(location.lastIndexOf("node_modules/") + "node_modules/".length);
+      const isMeant = names.has(name) || names.has(String(Object(content).name));
+      if (isMeant) await add(path, join(project, location), { name, ...Object(content) });
+    }
+  };
+
+  try {
+    // First those in their usual folders, because a folder is visited only once.
+    const queue: string[] = [];
+    for (const name of names) queue.push(...(await visit(join(project, "node_modules", name), true)));
+    queue.push(project);
+    while (queue.length > 0) {
+      if (visited.size > maxFolders) return { packages, isComplete: false };
+      const batch = queue.splice(-batchSize);
+      queue.push(...(await Promise.all(batch.map((folder) => visit(folder, false)))).flat());
+    }
+    if (isDeep) await visitList();
+  } catch {
+    // For example too many open files: a package that is not seen now would run unnoticed.
+    isComplete = false;
+  }
+  return { packages, isComplete };
+}
+
+// If a file is missing, closed to this user or malformed, the runner cannot use it either.
+const unusable: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "EACCES", "EPERM", "ELOOP", "ENAMETOOLONG"]);
+
+async function ifReadable<T>(reading: Promise<T>): Promise<T | undefined> {
+  return reading.catch((error: NodeJS.ErrnoException) => {
+    if (unusable.has(error.code) || error.code === "ERR_NOT_A_FILE") return undefined;
+    throw error;
+  });
+}
+
+async function readManifest(path: string): Promise<Manifest | undefined> {
+  const content = await ifReadable(readBoundedFile(path, { maxBytes: maxManifestBytes }));
+  try {
+    return content && (Object(JSON.parse(content.toString("utf8").replace(/^\ufeff/, ""))) as Manifest);
+  } catch {
+    return undefined;
+  }
+}
+
+function declares({ bin }: Manifest, names: ReadonlySet<string>): boolean {
+  return Object.keys(typeof bin === "object" ? Object(bin) : {}).some((name) => names.has(basename(name)));
+}
+
+async function programsOf(folder: string, { name, bin, directories }: Manifest): Promise<Program[]> {
+  if (typeof bin === "string") return [[basename(String(name)), resolve(folder, bin)]];
+  const declared = Object.entries(Object(bin)).map(
+    ([key, file]): Program => [basename(key), resolve(folder, String(file))],
+  );
+  if (typeof directories?.bin !== "string") return declared;
+  const listed = resolve(folder, directories.bin);
+  const files = (await ifReadable(readdir(listed))) ?? [];
+  return [...declared, ...files.map((file): Program => [file, join(listed, file)])];
+}
+
+/** The folders of the packages in `node_modules`. */
+async function dependenciesIn(folder: string): Promise<string[]> {
+  const found = await foldersIn(join(folder, "node_modules"));
+  const isScope = (path: string): boolean => basename(path).startsWith("@");
+  const scoped: string[] = [];
+  for (const scope of found.filter(isScope)) scoped.push(...(await foldersIn(scope)));
+  return [...found.filter((path) => !isScope(path)), ...scoped];
+}
+
+/** The folders in a folder, and links, which may point to folders; like npm, without those that begin with a dot. */
+async function foldersIn(path: string): Promise<string[]> {
+  const found = (await ifReadable(readdir(path, { withFileTypes: true }))) ?? [];
+  return found.filter((each) => !each.isFile() && !each.name.startsWith(".")).map(({ name }) => join(path, name));
+}
+
+/** The folders that the workspaces of a project may be: all that are as deep as a pattern, whatever their names are. */
+async function workspacesOf(folder: string, { workspaces }: Manifest): Promise<string[]> {
+  const list: unknown = Array.isArray(workspaces) ? workspaces : Object(workspaces).packages;
+  const found: string[] = [];
+  for (const pattern of Array.isArray(list) ? list.filter((each) => typeof each === "string") : []) {
+    const steps = pattern.split("/").filter((step) => step !== "" && step !== ".");
+    const fixed = steps.findIndex((step) => /[*?![\]{}()]/.test(step));
+    const depth = /\*\*|[{(]/.test(pattern) ? Number.POSITIVE_INFINITY : steps.length - fixed;
+    if (fixed === -1) found.push(join(folder, ...steps));
+    else if (!pattern.startsWith("!")) {
+      found.push(...(await foldersBelow(join(folder, ...steps.slice(0, fixed)), depth)));
+    }
+    if (found.length > maxFolders) throw new Error("too many workspaces");
+  }
+  return [...new Set(found)];
+}
+
+async function foldersBelow(path: string, depth: number): Promise<string[]> {
+  const folders: string[] = [];
+  const seen = new Set<string>();
+  for (let level = [path], left = depth; left > 0 && folders.length <= maxFolders; left--) {
+    const inner: string[] = [];
+    for (const each of level) {
+      // A link may lead back to a folder above.
+      const real = await ifReadable(realpath(each));
+      if (real === undefined || seen.has(real)) continue;
+      seen.add(real);
+      inner.push(...(await foldersIn(each)).filter((name) => basename(name) !== "node_modules"));
+    }
+    if (inner.length === 0) break;
+    level = inner;
+    folders.push(...level);
+  }
+  return folders;
+}

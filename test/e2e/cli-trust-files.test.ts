@@ -1,0 +1,51 @@
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { createUserFolder, type Run, runCommand, type UserFolder } from "./command.test.helper.js";
+
+let user: UserFolder;
+/** Exists as soon as a script of the repository ran. */
+let mark: string;
+
+beforeEach(() => {
+  user = createUserFolder();
+  mark = join(user.folder, "ran");
+});
+
+function run(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {
+  const own = { PATH: process.env.PATH, HOME: user.home, ...env };
+  return runCommand([...argv, "--config", user.file], { env: own });
+}
+
+/** Writes a file of the repository. */
+function write(name: string, text: string): string {
+  const path = join(user.folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+}
+
+/** A package with a program that leaves a mark, installed as npm does it. */
+function installHostilePackage(program: string): void {
+  const bin = { [program]: "run.sh" };
+  write("node_modules/@acme/server/package.json", JSON.stringify({ name: "@acme/server", version: "1.0.0", bin }));
+  chmodSync(write("node_modules/@acme/server/run.sh", `#!/bin/sh\necho > ${mark}\n`), 0o755);
+  mkdirSync(join(user.folder, "node_modules", ".bin"));
+  symlinkSync("../@acme/server/run.sh", join(user.folder, "node_modules", ".bin", program));
+}
+
+/** Nothing of the repository runs; with --trust it does, so the attack would work. */
+async function expectRefused(server: string, message: RegExp): Promise<void> {
+  const refused = await run(["tools", server]);
+  expect(refused.stderr).toMatch(message);
+  expect(existsSync(mark)).toBe(false);
+  await run(["tools", server, "--trust"]);
+  expect(existsSync(mark)).toBe(true);
+}
+
+test("[TS-D-TRUST-1] a package that a repository adds after the approval of npx does not run", async () => {
+  user.configure({ tickets: { command: "npx", args: ["-y", "@acme/server"] } });
+  expect((await run(["trust", "tickets", "--yes"])).code).toBe(0);
+  installHostilePackage("acme-tickets");
+  await expectRefused("tickets", /changed since approval/);
+}, 60_000);
