@@ -49,3 +49,19 @@ test("[TS-D-TRUST-1] a package that a repository adds after the approval of npx 
   installHostilePackage("acme-tickets");
   await expectRefused("tickets", /changed since approval/);
 }, 60_000);
+
+test.each([
+  ["server.js", "node", ["./server"]],
+  ["server.js", "node", ["${HOST_PLUGIN_ROOT}/server"]],
+  ["index.js", "node", ["."]],
+])(
+  "[TS-D-TRUST-1] %s that changes after the approval of %s %j does not run",
+  async (file, command, args) => {
+    user.configure({ own: { command, args } });
+    write(file, "process.exit(0);");
+    expect((await run(["trust", "own", "--yes"])).code).toBe(0);
+    write(file, `require("node:fs").writeFileSync(${JSON.stringify(mark)}, "");`);
+    await expectRefused("own", /changed since approval/);
+  },
+  60_000,
+);

@@ -28,13 +28,14 @@ const batchSize = 16;
 
 /**
  * Finds the packages with these names that belong to a project: the project itself, and what is in its `node_modules`. npm compares the names in
- * the manifests, not those of the folders, and includes workspaces and nested packages, so `isDeep` reads all manifests. `isComplete` is false
- * if there are too many to read.
+ * the manifests, not those of the folders, and includes workspaces and nested packages, so `isDeep` reads all manifests. `isNamed`: the project is meant,
+ * whatever its name is. `isComplete` is false if there are too many to read.
  */
 export async function findPackages(
   project: string,
   names: ReadonlySet<string>,
   isDeep: boolean,
+  isNamed: boolean,
 ): Promise<{ readonly packages: readonly InstalledPackage[]; readonly isComplete: boolean }> {
   const packages: InstalledPackage[] = [];
   const visited = new Set<string>();
@@ -47,14 +48,14 @@ export async function findPackages(
   };
 
   /** Adds the package in a folder if its name is meant, and returns the folders to visit next. */
-  const visit = async (folder: string, isNamed: boolean): Promise<string[]> => {
+  const visit = async (folder: string, isWanted: boolean): Promise<string[]> => {
     const real = await ifReadable(realpath(folder));
     if (real === undefined || visited.has(real)) return [];
     visited.add(real);
     const path = join(folder, "package.json");
     const content = await readManifest(path);
     if (content !== undefined) {
-      const isMeant = isNamed || names.has(String(content.name)) || (folder === project && declares(content, names));
+      const isMeant = isWanted || names.has(String(content.name)) || (folder === project && declares(content, names));
       if (isMeant) await add(path, folder, content);
     }
     return isDeep ? [...(await dependenciesIn(folder)), ...(await workspacesOf(folder, content ?? {}))] : [];
@@ -75,7 +76,7 @@ export async function findPackages(
     // First those in their usual folders, because a folder is visited only once.
     const queue: string[] = [];
     for (const name of names) queue.push(...(await visit(join(project, "node_modules", name), true)));
-    queue.push(project);
+    queue.push(...(await visit(project, isNamed)));
     while (queue.length > 0) {
       if (visited.size > maxFolders) return { packages, isComplete: false };
       const batch = queue.splice(-batchSize);

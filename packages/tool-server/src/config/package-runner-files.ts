@@ -41,6 +41,7 @@ export async function packageRunnerFiles(
   if (runners.length === 0) return [];
   const words = wordsIn(texts.slice(1));
   const names = new Set(words.slice(0, maxNames).flatMap(packageNamesIn));
+  const packages = packageArguments(texts);
   const { field } = program;
   const paths = new Set<string>();
   // A process sees its working directory without links.
@@ -58,8 +59,12 @@ export async function packageRunnerFiles(
     const isDeep =
       runners.includes("npx") || (runners.includes("npm") && words.some((word) => /^(?:exec|x)$/.test(word)));
     const programs = new Set([...[...names].map((name) => basename(name)), ...words.slice(0, maxNames)]);
-    for (const each of folders) {
-      const found = await findPackages(each, names, isDeep);
+    // A package can be a folder, such as ./tool.
+    const local = wordsIn(packages)
+      .filter((word) => /^(?:file:)?[./~]/.test(word))
+      .map((word) => resolve(start, word.replace(/^file:/, "")));
+    for (const each of [...folders, ...local]) {
+      const found = await findPackages(each, names, isDeep, local.includes(each));
       isComplete &&= found.isComplete;
       for (const { manifest, programs: own } of found.packages) {
         paths.add(manifest);
@@ -76,7 +81,7 @@ export async function packageRunnerFiles(
   for (const path of paths) if (await isThere(path)) files.push(path);
   const unknown = [
     ...(isComplete ? [] : (["too-many"] as const)),
-    ...(dependsOnVariable(texts) ? (["variable"] as const) : []),
+    ...(packages.at(-1)?.includes(userMark) ? (["variable"] as const) : []),
   ];
   return [
     ...files.map((path) => ({ field, path, isCertain: true, isNearby: true })),
@@ -119,9 +124,10 @@ function packageNamesIn(word: string): string[] {
   return [name, ...(version?.startsWith("npm:") ? packageNamesIn(version) : [])];
 }
 
-/** Whether a user's variable decides which package runs. */
-function dependsOnVariable([, ...args]: readonly string[]): boolean {
-  return args.find((text) => !text.startsWith("-") && !subcommands.test(text))?.includes(userMark) ?? false;
+/** The arguments up to the one that names the package. */
+function packageArguments([, ...args]: readonly string[]): string[] {
+  const index = args.findIndex((text) => !text.startsWith("-") && !subcommands.test(text));
+  return index === -1 ? [...args] : args.slice(0, index + 1);
 }
 
 async function settingsIn(folder: string, start: string, runners: readonly string[]): Promise<string[]> {

@@ -1,7 +1,8 @@
 import { isAbsolute, join, resolve } from "node:path";
-import { commandArgument, type Entry, type TemplateField, templateFieldsOf } from "./entry.js";
+import { commandArgument, type Entry, type NamedField, type TemplateField, templateFieldsOf } from "./entry.js";
 import { defaultText, markedText, type NamedFile, pathWithin, separators, userMark } from "./named-file.js";
 import { packageRunnerFiles } from "./package-runner-files.js";
+import { type ScriptArgument, scriptFiles } from "./script-files.js";
 import { pluginRootVariable, type Template } from "./template.js";
 
 /**
@@ -38,7 +39,7 @@ function workingDirectoriesOf(
 
 /** The files that an entry names, if it runs in the folder `base`. */
 async function filesFrom(entry: Entry, pluginRoot: string, base: string): Promise<NamedFile[]> {
-  const files = templateFieldsOf(entry).flatMap((field) => {
+  const files = templateFieldsOf(entry).flatMap((field): NamedFile[] => {
     const [group = ""] = field.field.split(".");
     if (group === "url" || group === "headers" || group === "oauth" || group === "cwd") return [];
     if (group === "envFile") return programOf(field, pluginRoot, pluginRoot);
@@ -53,12 +54,36 @@ async function filesFrom(entry: Entry, pluginRoot: string, base: string): Promis
     ...(entry.type === "stdio" ? [{ command: [entry.command, ...entry.args], folder: base }] : []),
     ...entry.secretCommands.map(({ command }) => ({ command, folder: pluginRoot })),
   ];
-  const ofRunners = await Promise.all(
-    commands.map(async ({ command: [program, ...args], folder }) =>
-      program === undefined ? [] : packageRunnerFiles(program, args, folder),
-    ),
-  );
-  return [...files, ...searchedFiles(entry, pluginRoot, base), ...ofRunners.flat()];
+  for (const { command, folder } of commands) {
+    const [program, ...args] = command;
+    if (program === undefined) continue;
+    files.push(...(await packageRunnerFiles(program, args, folder)));
+    files.push(...(await scriptsOf(program, args, entry.type === "stdio" ? entry.env : [], folder, pluginRoot)));
+  }
+  return [...files, ...searchedFiles(entry, pluginRoot, base)];
+}
+
+async function scriptsOf(
+  program: TemplateField,
+  args: readonly TemplateField[],
+  env: readonly NamedField[],
+  folder: string,
+  pluginRoot: string,
+): Promise<NamedFile[]> {
+  const text = defaultText(program.template, pluginRoot);
+  const argumentsOf = (fields: readonly TemplateField[]): ScriptArgument[] =>
+    fields.map((each) => ({
+      field: each.field,
+      text: defaultText(each.template, pluginRoot),
+      candidates: candidatesOf(each, pluginRoot, folder),
+    }));
+  const variables = (wanted: string): NamedField[] => env.filter(({ name }) => name === wanted);
+  const searched = variables("PYTHONPATH").flatMap((variable) => candidatesOf(variable, pluginRoot, folder));
+  const folders = [folder, ...searched.map(({ path }) => path)];
+  return [
+    ...(await scriptFiles(text, argumentsOf(args), folders, pluginRoot)),
+    ...(await scriptFiles(text, argumentsOf(variables("NODE_OPTIONS")), [], pluginRoot)),
+  ];
 }
 
 function programOf({ field, template }: TemplateField, pluginRoot: string, base: string): NamedFile[] {

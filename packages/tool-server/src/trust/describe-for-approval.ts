@@ -146,6 +146,7 @@ export function describeForApproval(
     files: fingerprint?.files ?? [],
     notices: [
       ...noticesOf(entry),
+      ...(fingerprint === undefined ? [] : codeNotices(entry, fingerprint)),
       ...(problem === undefined
         ? []
         : [`The origin of the url is not known, so approval will be required again. ${problem}`]),
@@ -245,6 +246,16 @@ function runNotices(command: TemplateField | undefined, args: readonly TemplateF
     notices.push("It may download the program that it runs. An approval does not cover downloads.");
   }
   return notices;
+}
+
+/** Warns if it could not be determined which file an interpreter runs, for example a module that is installed elsewhere. */
+function codeNotices(entry: Entry, { files }: EntryFingerprint): string[] {
+  if (entry.type !== "stdio" || entry.args.length === 0) return [];
+  const program = basename(literalOf(entry.command.template));
+  const isInline = entry.args.some(({ template }) => inlineCode.test(template.text));
+  const isFound = files.some(({ field, state }) => state === "content" && field.startsWith("args["));
+  if (!interpreters.test(program) || isInline || isFound) return [];
+  return [`No file of the project was found that ${program} runs. An approval covers the command line, not the code.`];
 }
 
 function stdioNotices(entry: StdioEntry): string[] {

@@ -89,6 +89,21 @@ describe("an approval", () => {
     expect(inShort(await evaluate(entryOf(server.written, "t")))).toBe("new");
   });
 
+  test("[TS-D-TRUST-2] says so if it is not known which file an interpreter runs", async () => {
+    const { evaluate, write } = await createProject();
+    const noticesOf = async (command: string, ...args: string[]): Promise<readonly string[]> => {
+      const decision = await evaluate(entryOf({ command, args }));
+      return decision.state === "new" ? decision.approval.notices : [];
+    };
+    const notice =
+      "No file of the project was found that node runs. An approval covers the command line, not the code.";
+    expect(await noticesOf("node", "server")).toEqual([notice]);
+    expect(await noticesOf("python3", "-m", "app")).toEqual([notice.replace("node", "python3")]);
+    await write("server.js", "serve()");
+    expect(await noticesOf("node", "server")).toEqual([]);
+    expect(await noticesOf("acme-server", "server")).toEqual([]);
+  });
+
   test("[TS-D-TRUST-4] applies an approval to one configuration file, whatever link is used to open it", async () => {
     const { path, evaluate, approve, write } = await createProject();
     await approve(server);
