@@ -35,11 +35,15 @@ function installHostilePackage(program: string): void {
 }
 
 /** Nothing of the repository runs; with --trust it does, so the attack would work. */
-async function expectRefused(server: string, message: RegExp): Promise<void> {
-  const refused = await run(["tools", server]);
+async function expectRefused(
+  server: string,
+  message: RegExp,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const refused = await run(["tools", server], env);
   expect(refused.stderr).toMatch(message);
   expect(existsSync(mark)).toBe(false);
-  await run(["tools", server, "--trust"]);
+  await run(["tools", server, "--trust"], env);
   expect(existsSync(mark)).toBe(true);
 }
 
@@ -65,3 +69,12 @@ test.each([
   },
   60_000,
 );
+
+test("[TS-D-TRUST-7] a rule of a policy for npx does not run the package that a repository contains", async () => {
+  user.configure({ tickets: { command: "npx", args: ["-y", "@acme/server"] } });
+  const allow = [{ command: "npx", args: ["-y", "@acme/server"] }];
+  const env = { WIRESCOPE_POLICY: write("policy.json", JSON.stringify({ version: 1, allow })) };
+  expect((await run(["trust"], env)).stdout).toMatch(/trusted +allowed by the policy/);
+  installHostilePackage("server");
+  await expectRefused("tickets", /files of the project decide what it runs[\s\S]*pending approval/, env);
+}, 60_000);

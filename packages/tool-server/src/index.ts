@@ -99,7 +99,7 @@ export {
   fingerprintEntry,
 } from "./trust/fingerprint-entry.js";
 export type { OriginPattern } from "./trust/origin-pattern.js";
-export type { DenyingRule, PolicyRule, SandboxRule, TrustPolicy } from "./trust/policy.js";
+export type { DenyingRule, PolicyRule, SandboxRule, TrustPolicy, WithheldRule } from "./trust/policy.js";
 export { defaultPolicyPath, readPolicy } from "./trust/read-policy.js";
 export { type ApprovalChange, diffApproval, renderApproval, renderDiff } from "./trust/render-approval.js";
 export { type ApprovalsOptions, approvals, type Trust, trustAll } from "./trust/trust.js";

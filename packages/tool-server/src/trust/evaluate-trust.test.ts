@@ -302,11 +302,12 @@ describe("--trust", () => {
   });
 
   test("[TS-D-TRUST-9] ignores --trust if the policy forbids it, unless the entry is approved or allowed anyway", async () => {
-    const { evaluate, approve } = await createProject();
+    const { path, evaluate, approve } = await createProject();
     const policy = policyOf({ allowTrustFlag: false });
     expect(inShort(await evaluate(server, { mode: "flag", policy }))).toBe("denied by trust-flag");
     expect(inShort(await evaluate(server, { policy }))).toBe("new");
-    const allowing = policyOf({ allowTrustFlag: false, allow: [{ command: "node", env: ["TOKEN"] }] });
+    const { digest } = await fingerprintEntry(server, { pluginRoot: path });
+    const allowing = policyOf({ allowTrustFlag: false, allow: [{ fingerprint: digest }] });
     expect(inShort(await evaluate(server, { mode: "flag", policy: allowing }))).toBe("trusted by policy");
     await approve(server);
     expect(inShort(await evaluate(server, { mode: "flag", policy }))).toBe("trusted by approval");
@@ -347,9 +348,9 @@ describe("a policy", () => {
       { url: "https://*.example.com", helper: true, sandbox: false },
     ],
     [
-      "an entry by its command as it is written",
-      server,
-      { command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: ["TOKEN"] },
+      "a program in PATH with arguments that are no files",
+      entryOf({ command: "acme-server", args: ["--mode", "fast", "."] }),
+      { command: "acme-server", args: ["--mode"] },
     ],
   ])("[TS-D-TRUST-7] allows %s without an approval", async (_, entry, rule) => {
     const { evaluate } = await createProject();
@@ -373,6 +374,7 @@ describe("a policy", () => {
     ["a variable of the process that the rule does not name", npx, { ...npxRule, env: [] }],
     ["a file with variables of the process", entryOf({ ...Object(npx.written), envFile: ".env" }), npxRule],
     ["another working directory", entryOf({ ...Object(npx.written), cwd: "sub" }), npxRule],
+    ["a script that does not exist yet", entryOf({ command: "node", args: ["./x.js"] }), { command: "node" }],
     ["a path that only ends like the command", entryOf({ command: "./npx", args: ["-y", "@acme/server"] }), npxRule],
     ["a command that a variable decides", entryOf({ command: "${A:-npx}", args: ["-y", "@acme/server"] }), npxRule],
     ["all but one of what a rule names", mail, { url: "https://mail.example.com", configuration: "/nowhere" }],
@@ -406,6 +408,42 @@ describe("a policy", () => {
   ])("[TS-D-TRUST-7, TS-D-OAUTH-8] does not allow %s", async (_, entry, rule) => {
     const { evaluate } = await createProject();
     expect(inShort(await evaluate(entry, { policy: policyOf({ allow: [rule] }) }))).toBe("new");
+  });
+
+  test.each([
+    ["a script", { command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"] }, "server.js"],
+    ["a script by a shorter name", { command: "node", args: ["server"] }, "server.js"],
+    ["a program", { command: "./server.sh", args: [] }, "server.sh"],
+    ["a module", { command: "python3", args: ["-m", "app"] }, "app.py"],
+    ["an additional argument", { command: "npx", args: ["-y", "@acme/server", "./hook.js"] }, "hook.js"],
+    [
+      "an installed package",
+      { command: "npx", args: ["-y", "@acme/server"] },
+      "node_modules/@acme/server/package.json",
+    ],
+    ["settings", { command: "npx", args: ["-y", "@acme/server"] }, ".npmrc"],
+  ])("[TS-D-TRUST-7] does not allow a command if %s of the project decides what it runs", async (_, entry, file) => {
+    const { path, evaluate, approve, write } = await createProject();
+    await write(file, "{}");
+    const [subject, rule] = [entryOf(entry), { command: entry.command, args: entry.args.slice(0, 2) }];
+    const { digest } = await fingerprintEntry(subject, { pluginRoot: path });
+    const policy = policyOf({ allow: [rule] });
+    const asked = await evaluate(subject, { policy });
+    if (asked.state !== "new") throw new Error(asked.state);
+    expect(asked.approval.notices[0]).toBe(
+      "The policy /etc/wirescope/policy.json allows this command on line 1, but files of the project decide what it runs, so it needs an " +
+        `approval. A rule that allows it with these files needs the fingerprint ${digest}.`,
+    );
+    const denied = await evaluate(subject, { policy: policyOf({ others: "deny", allow: [rule] }) });
+    if (denied.state !== "denied") throw new Error(denied.state);
+    expect(notTrusted("s", denied).message).toBe(
+      'Server "s" is not allowed: the policy /etc/wirescope/policy.json allows its command on line 1, but files of the project decide what ' +
+        `it runs: "${file}". Remove these files, or ask the owner of the policy for a rule with the fingerprint ${digest}.`,
+    );
+    const exact = policyOf({ others: "deny", allow: [{ ...rule, fingerprint: digest }] });
+    expect(inShort(await evaluate(subject, { policy: exact }))).toBe("trusted by policy");
+    await approve(subject);
+    expect(inShort(await evaluate(subject, { policy }))).toBe("trusted by approval");
   });
 
   test("[TS-D-TRUST-7] allows a helper if the rule says so", async () => {

@@ -7,8 +7,8 @@ import { type ApprovalSubject, approvalSubject } from "./approval.js";
 import type { ApprovalStore } from "./approval-store.js";
 import { type ApprovalDescription, describeForApproval } from "./describe-for-approval.js";
 import { type EntryFingerprint, fingerprintEntry } from "./fingerprint-entry.js";
-import { isAllowedBy, isDeniedBy, type RuleSubject } from "./match-rule.js";
-import type { DenyingRule, TrustPolicy } from "./policy.js";
+import { isDeniedBy, matchAllowRule, type RuleSubject } from "./match-rule.js";
+import type { DenyingRule, TrustPolicy, WithheldRule } from "./policy.js";
 import { quoteText, quoteUnlessPlain } from "./quoted-text.js";
 import { type ApprovalChange, diffApproval, renderApproval, renderDiff } from "./render-approval.js";
 
@@ -57,6 +57,7 @@ export async function evaluateTrust(question: TrustQuestion): Promise<TrustDecis
   const { entry, configurationPath, pluginRoot, variables, store, policy, mode = "approval" } = question;
   const fingerprint = await fingerprintEntry(entry, { pluginRoot, variables });
   const subject = await approvalSubject(entry, fingerprint, configurationPath, pluginRoot);
+  let notices: string[] = [];
   if (policy !== undefined) {
     const verdict = await applyPolicy(policy, {
       entry,
@@ -64,10 +65,11 @@ export async function evaluateTrust(question: TrustQuestion): Promise<TrustDecis
       pluginRoot: resolve(pluginRoot),
       configurations: [resolve(configurationPath), subject.configuration],
     });
-    if (typeof verdict === "object") return { state: "denied", rule: verdict };
-    if (verdict === "allowed" && policy.requireApproval === "unless-allowed") {
+    if (verdict.denial !== undefined) return { state: "denied", rule: verdict.denial };
+    if (verdict.isAllowed && policy.requireApproval === "unless-allowed") {
       return { state: "trusted", by: "policy", fingerprint };
     }
+    notices = withheldNotices(policy.path, verdict.withheld);
   }
   const isFlagRefused = policy?.allowTrustFlag === false;
   if (mode === "flag" && !isFlagRefused) return { state: "trusted", by: "flag", fingerprint };
@@ -77,18 +79,48 @@ export async function evaluateTrust(question: TrustQuestion): Promise<TrustDecis
   if (mode === "flag" && policy !== undefined) {
     return { state: "denied", rule: { kind: "trust-flag", policy: policy.path } };
   }
-  const approval = describeForApproval(entry, fingerprint, variables);
+  const described = describeForApproval(entry, fingerprint, variables);
+  const approval = { ...described, notices: [...notices, ...described.notices] };
   return diff === undefined ? { state: "new", approval, subject } : { state: "changed", approval, diff, subject };
 }
 
-async function applyPolicy(policy: TrustPolicy, subject: RuleSubject): Promise<DenyingRule | "allowed" | "unlisted"> {
+interface PolicyVerdict {
+  readonly isAllowed: boolean;
+  readonly denial?: DenyingRule | undefined;
+  readonly withheld?: WithheldRule | undefined;
+}
+
+async function applyPolicy(policy: TrustPolicy, subject: RuleSubject): Promise<PolicyVerdict> {
   for (const rule of policy.deny) {
-    if (await isDeniedBy(rule, subject)) return { kind: "deny", policy: policy.path, rule };
+    if (await isDeniedBy(rule, subject))
+      return { isAllowed: false, denial: { kind: "deny", policy: policy.path, rule } };
   }
+  const { isComplete, digest } = subject.fingerprint;
+  const files = [...new Set(subject.fingerprint.files.map(({ path }) => path))].filter((path) => path !== "");
+  let withheld: WithheldRule | undefined;
   for (const rule of policy.allow) {
-    if (await isAllowedBy(rule, subject)) return "allowed";
+    const match = await matchAllowRule(rule, subject);
+    if (match === "allowed") return { isAllowed: true };
+    if (match === "has-files") withheld ??= { rule, files, fingerprint: isComplete ? digest : undefined };
   }
-  return policy.others === "deny" ? { kind: "others", policy: policy.path } : "unlisted";
+  if (policy.others === "ask") return { isAllowed: false, withheld };
+  return { isAllowed: false, denial: { kind: "others", policy: policy.path, withheld } };
+}
+
+/** Why a rule that allows the command of an entry does not apply to it, for the user who is asked to approve it. */
+function withheldNotices(policy: string, withheld: WithheldRule | undefined): string[] {
+  if (withheld === undefined) return [];
+  const { rule, fingerprint } = withheld;
+  const advice =
+    fingerprint === undefined ? "" : ` A rule that allows it with these files needs the fingerprint ${fingerprint}.`;
+  const problem = `allows this command on line ${rule.line}, but files of the project decide what it runs, so it needs an approval.`;
+  return [`The policy ${quoteUnlessPlain(policy)} ${problem}${advice}`];
+}
+
+/** The first files, to be appended to a sentence. */
+function listOf(files: readonly string[]): string {
+  const shown = files.slice(0, 3).map(quoteText).join(", ");
+  return shown === "" ? "" : `: ${shown}${files.length > 3 ? ` and ${files.length - 3} more` : ""}`;
 }
 
 /** The decision of an entry that is not trusted. */
@@ -164,11 +196,22 @@ function describeDenial(denial: DenyingRule): { readonly reason: string; readonl
         advice: "Ask the owner of the policy.",
       };
     }
-    case "others":
+    case "others": {
+      const { withheld } = denial;
+      if (withheld === undefined) {
+        return {
+          reason: `${policy} denies every server that it does not allow.`,
+          advice: "Ask the owner of the policy to add it.",
+        };
+      }
       return {
-        reason: `${policy} denies every server that it does not allow.`,
-        advice: "Ask the owner of the policy to add it.",
+        reason: `${policy} allows its command on line ${withheld.rule.line}, but files of the project decide what it runs${listOf(withheld.files)}.`,
+        advice:
+          withheld.fingerprint === undefined
+            ? "Remove these files."
+            : `Remove these files, or ask the owner of the policy for a rule with the fingerprint ${withheld.fingerprint}.`,
       };
+    }
     case "trust-flag":
       return {
         reason: `${policy} does not accept --trust, and this version of the server is not approved.`,

@@ -18,11 +18,22 @@ export interface RuleSubject {
 }
 
 /**
- * Whether a rule allows an entry. Matches narrowly: a value that depends on a variable is not allowed, unless the origin of the url is known,
- * and neither is anything that the rule does not mention and that could run or see more: a helper or secret command, a variable of the process, a file of
- * variables, another working directory, no sandbox, OAuth settings that leave out a protection.
+ * Whether a rule allows an entry; `has-files` if only files of the project prevent that. Matches narrowly: a value that depends on a variable is
+ * not allowed, unless the origin of the url is known, and neither is anything that the rule does not mention and that could run or see more: a
+ * helper or secret command, a variable of the process, a file of variables, another working directory, no sandbox, OAuth settings that leave out
+ * a protection. A rule for a command means the same program everywhere, so without a fingerprint it does not allow an entry with files: npx
+ * prefers a package of the project to the published one.
  */
-export async function isAllowedBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
+export async function matchAllowRule(
+  rule: PolicyRule,
+  subject: RuleSubject,
+): Promise<"allowed" | "has-files" | "no-match"> {
+  if (!(await isMeantBy(rule, subject))) return "no-match";
+  const hasFiles = rule.command !== undefined && subject.fingerprint.files.length > 0;
+  return hasFiles && rule.fingerprint === undefined ? "has-files" : "allowed";
+}
+
+async function isMeantBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
   const { entry, fingerprint, configurations } = subject;
   if (rule.fingerprint !== undefined && !(fingerprint.isComplete && fingerprint.digest === rule.fingerprint))
     return false;

@@ -52,11 +52,20 @@ export interface TrustPolicy {
   readonly deny: readonly PolicyRule[];
 }
 
+/** A rule that allows the command of an entry, but does not apply because files of the project decide what runs. */
+export interface WithheldRule {
+  readonly rule: PolicyRule;
+  /** The paths of the files, relative to the plugin root. */
+  readonly files: readonly string[];
+  /** What a rule that allows the entry with these files has as its fingerprint; undefined if a file cannot be checked. */
+  readonly fingerprint: string | undefined;
+}
+
 /** Why a policy denies an entry. */
 export type DenyingRule =
   | { readonly kind: "deny"; readonly policy: string; readonly rule: PolicyRule }
   /** No rule allows it, and the policy denies all others. */
-  | { readonly kind: "others"; readonly policy: string }
+  | { readonly kind: "others"; readonly policy: string; readonly withheld?: WithheldRule | undefined }
   /** `--trust` was given, which the policy does not accept. */
   | { readonly kind: "trust-flag"; readonly policy: string };
 
