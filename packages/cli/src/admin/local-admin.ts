@@ -100,9 +100,11 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
     },
     async approvals() {
       const { entries, evaluate } = await openEvaluation();
-      const rows: TrustRow[] = [];
-      for (const entry of entries) rows.push({ name: entry.name, type: entry.type, ...trustOf(await evaluate(entry)) });
-      return rows;
+      return Promise.all(
+        entries.map(async (entry): Promise<TrustRow> => {
+          return { name: entry.name, type: entry.type, ...trustOf(await evaluate(entry)) };
+        }),
+      );
     },
     async approval(server): Promise<PendingApproval> {
       const { entries, evaluate } = await openEvaluation();

@@ -38,7 +38,6 @@ export async function findPackages(
   isNamed: boolean,
 ): Promise<{ readonly packages: readonly InstalledPackage[]; readonly isComplete: boolean }> {
   const packages: InstalledPackage[] = [];
-  const visited = new Set<string>();
   let isComplete = true;
 
   const add = async (manifest: string, folder: string, content: Manifest): Promise<void> => {
@@ -46,48 +45,78 @@ export async function findPackages(
     if (programs.length > maxPrograms) isComplete = false;
     packages.push({ manifest, programs: programs.slice(0, maxPrograms) });
   };
-
-  /** Adds the package in a folder if its name is meant, and returns the folders to visit next. */
-  const visit = async (folder: string, isWanted: boolean): Promise<string[]> => {
-    const real = await ifReadable(realpath(folder));
-    if (real === undefined || visited.has(real)) return [];
-    visited.add(real);
+  const addFrom = async (folder: string, isMeant: (content: Manifest) => boolean): Promise<void> => {
     const path = join(folder, "package.json");
     const content = await readManifest(path);
-    if (content !== undefined) {
-      const isMeant = isWanted || names.has(String(content.name)) || (folder === project && declares(content, names));
-      if (isMeant) await add(path, folder, content);
-    }
-    return isDeep ? [...(await dependenciesIn(folder)), ...(await workspacesOf(folder, content ?? {}))] : [];
+    if (content !== undefined && isMeant(content)) await add(path, folder, content);
   };
+  const isMeantName = ({ name }: Manifest): boolean => names.has(String(name));
 
   /** npm believes its own list of what is installed, if that is newer than the folders. */
-  const visitList = async (): Promise<void> => {
+  const addListed = async (): Promise<void> => {
     const path = join(project, "node_modules", ".package-lock.json");
     const list: Record<string, Manifest> = Object(Object(await readManifest(path)).packages);
     for (const [location, content] of Object.entries(list)) {
       const name = location.slice(location.lastIndexOf("node_modules/") + "node_modules/".length);
-      const isMeant = names.has(name) || names.has(String(Object(content).name));
-      if (isMeant) await add(path, join(project, location), { name, ...Object(content) });
+      if (names.has(name) || isMeantName(Object(content)))
+        await add(path, join(project, location), { name, ...Object(content) });
     }
   };
 
   try {
-    // First those in their usual folders, because a folder is visited only once.
-    const queue: string[] = [];
-    for (const name of names) queue.push(...(await visit(join(project, "node_modules", name), true)));
-    queue.push(...(await visit(project, isNamed)));
-    while (queue.length > 0) {
-      if (visited.size > maxFolders) return { packages, isComplete: false };
-      const batch = queue.splice(-batchSize);
-      queue.push(...(await Promise.all(batch.map((folder) => visit(folder, false)))).flat());
+    for (const name of names) await addFrom(join(project, "node_modules", name), () => true);
+    await addFrom(project, (content) => isNamed || isMeantName(content) || declares(content, names));
+    if (isDeep) {
+      const scanned = await scan(project);
+      if (!scanned.isComplete) isComplete = false;
+      for (const { path, folder, content } of scanned.manifests)
+        if (isMeantName(content)) await add(path, folder, content);
+      await addListed();
     }
-    if (isDeep) await visitList();
   } catch {
     // For example too many open files: a package that is not seen now would run unnoticed.
     isComplete = false;
   }
   return { packages, isComplete };
+}
+
+interface Scan {
+  readonly manifests: readonly { readonly path: string; readonly folder: string; readonly content: Manifest }[];
+  readonly isComplete: boolean;
+}
+
+/** Scans in progress, by project: entries that are examined at the same time share one. */
+const scans = new Map<string, Promise<Scan>>();
+
+/** Reads the manifests of all packages in a project. */
+function scan(project: string): Promise<Scan> {
+  let running = scans.get(project);
+  if (running === undefined) {
+    running = readManifests(project).finally(() => scans.delete(project));
+    scans.set(project, running);
+  }
+  return running;
+}
+
+async function readManifests(project: string): Promise<Scan> {
+  const manifests: Scan["manifests"][number][] = [];
+  const visited = new Set<string>();
+  /** Reads the manifest in a folder, and returns the folders to visit next. */
+  const visit = async (folder: string): Promise<string[]> => {
+    const real = await ifReadable(realpath(folder));
+    if (real === undefined || visited.has(real)) return [];
+    visited.add(real);
+    const path = join(folder, "package.json");
+    const content = await readManifest(path);
+    if (content !== undefined) manifests.push({ path, folder, content });
+    return [...(await dependenciesIn(folder)), ...(await workspacesOf(folder, content ?? {}))];
+  };
+  for (const queue = [project]; queue.length > 0; ) {
+    if (visited.size > maxFolders) return { manifests, isComplete: false };
+    const batch = queue.splice(-batchSize);
+    queue.push(...(await Promise.all(batch.map(visit))).flat());
+  }
+  return { manifests, isComplete: true };
 }
 
 // If a file is missing, closed to this user or malformed, the runner cannot use it either.
