@@ -32,6 +32,7 @@ import { linkPath } from "./pages/request-link.js";
 import { createSessionStore } from "./pages/session-file.js";
 import { createSignInLinks, signInForCalls } from "./pages/sign-in-links.js";
 import { createPlainPages } from "./pages/status-page.js";
+import type { RunGateway } from "./stdio/gateway-link.js";
 import type { StdioLog } from "./stdio/run-stdio.js";
 import { createServerCommands, type ServerCommands } from "./to-do.js";
 import { toolListsToDo } from "./tool-lists.js";
@@ -61,26 +62,34 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   };
   // Once: a second signal has its default effect and ends the process.
   process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
-  const files = values.demo ? [] : await filesOf(values, io);
-  const demo = files.length === 0 ? await openDemo() : undefined;
+  const secrets = createSecretRegistry();
+  const pipes = { input: process.stdin, output: process.stdout };
+  const connectClient = async (files: readonly string[], given: typeof values, runOwn: RunGateway): Promise<void> => {
+    const { runStdio } = await import("./stdio/run-stdio.js");
+    const { redact } = secrets;
+    const log = createStdioLog(given, io);
+    await runStdio({ files, values: given, io, ...pipes, stop: stop.signal, runOwn, redact, log });
+  };
+  let demo: Demo | undefined;
   try {
-    const pipes = { input: process.stdin, output: process.stdout };
-    const run = { program, stop: stop.signal, pipes };
+    const read = async (): Promise<readonly string[]> => {
+      const files = values.demo ? [] : await filesOf(values, io);
+      if (values.stdio) assertNoListenOptions(values);
+      return files;
+    };
+    const files = await read().catch(async (error: unknown) => {
+      // The client gets the reason, too.
+      if (values.stdio) await connectClient([], { ...values, standalone: true }, () => Promise.reject(error));
+      throw error;
+    });
+    demo = files.length === 0 ? await openDemo() : undefined;
     if (!values.stdio || demo !== undefined) {
+      const run = { program, stop: stop.signal, pipes, secrets };
       return await serve(demo === undefined ? files : [demo.file], demo, values, io, run);
     }
-    assertNoListenOptions(values);
-    const { runStdio } = await import("./stdio/run-stdio.js");
-    await runStdio({
-      files,
-      values,
-      io,
-      ...pipes,
-      stop: stop.signal,
-      runOwn: (input, output, signal) =>
-        serve(files, undefined, values, io, { program, stop: signal, pipes: { input, output } }),
-      log: createStdioLog(values, io),
-    });
+    await connectClient(files, values, (input, output, signal) =>
+      serve(files, undefined, values, io, { program, stop: signal, pipes: { input, output }, secrets }),
+    );
     return 0;
   } catch (error) {
     const hint = await listenHint(error, io);
@@ -103,6 +112,7 @@ interface Run {
   readonly stop: AbortSignal;
   /** The one client of a gateway that does not listen. */
   readonly pipes: { readonly input: Readable; readonly output: Writable };
+  readonly secrets: SecretRegistry;
 }
 
 async function serve(
@@ -110,12 +120,11 @@ async function serve(
   demo: Demo | undefined,
   given: OptionValues<typeof upOptions>,
   io: Io,
-  { program, stop, pipes }: Run,
+  { program, stop, pipes, secrets }: Run,
 ): Promise<number> {
   // The demonstration is trusted, runs on this machine, and its tokens need not be stored.
   const values =
     demo === undefined ? given : { ...given, trust: true, "allow-insecure-loopback": true, vault: "memory" };
-  const secrets: SecretRegistry = createSecretRegistry();
   const reader = createConfigurationReader(files, values, io, {
     secrets,
     ...(demo && { extra: demo.variables }),

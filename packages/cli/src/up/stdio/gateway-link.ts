@@ -10,6 +10,8 @@ export interface GatewayLink {
   readonly transport: ToolTransport;
   /** The process that runs the gateway; undefined if it is this one. */
   readonly pid: number | undefined;
+  /** Why the gateway in this process could not start, or stopped. */
+  readonly failure: ToolServerError | undefined;
   /** Stops the gateway if it is in this process, which lets calls in flight end. */
   stop(): Promise<void>;
   /** Ends it, and the gateway too if it is in this process. */
@@ -41,6 +43,7 @@ export async function linkToRunning(
   return {
     transport,
     pid,
+    failure: undefined,
     stop: async () => {},
     async close() {
       await transport.close();
@@ -52,17 +55,26 @@ export async function linkToRunning(
 /** Runs a gateway that serves one client over these streams, until the signal aborts or the client has gone. */
 export type RunGateway = (input: Readable, output: Writable, stop: AbortSignal) => Promise<unknown>;
 
-/** A link to a gateway that is started in this process. `onFailed` is called if it cannot start. */
-export function linkToOwn(run: RunGateway, onFailed: (error: unknown) => void): GatewayLink {
+/** A link to a gateway that is started in this process. `onFailed` is called if it cannot start, and returns what its client is to know. */
+export function linkToOwn(run: RunGateway, onFailed: (error: unknown) => ToolServerError): GatewayLink {
+  let failure: ToolServerError | undefined;
   const [toGateway, fromGateway] = [new PassThrough(), new PassThrough()];
   const stop = new AbortController();
   const transport = createPipeTransport("gateway", fromGateway, toGateway);
   const running: Promise<void> = run(toGateway, fromGateway, stop.signal)
-    .then(() => {}, onFailed)
+    .then(
+      () => {},
+      (error: unknown) => {
+        failure = onFailed(error);
+      },
+    )
     .finally(() => fromGateway.destroy());
   return {
     transport,
     pid: undefined,
+    get failure() {
+      return failure;
+    },
     stop() {
       stop.abort();
       return running;
@@ -85,7 +97,7 @@ export function createGatewayTransport(open: () => Promise<GatewayLink>, onMessa
       return link?.transport.hasPerRequestStream === true;
     },
     get failure() {
-      return link?.transport.failure;
+      return link?.failure ?? link?.transport.failure;
     },
     async start() {
       const opened = await open();
@@ -94,6 +106,8 @@ export function createGatewayTransport(open: () => Promise<GatewayLink>, onMessa
         await opened.close();
         throw new ToolServerError("CONNECTION_CLOSED", { problem: "The client disconnected.", advice: "" });
       }
+      // Its pipes have ended already, so nobody would respond.
+      if (opened.failure !== undefined) throw opened.failure;
       opened.transport.onmessage = (message, extra) => {
         onMessage();
         transport.onmessage?.(message, extra);
@@ -107,6 +121,7 @@ export function createGatewayTransport(open: () => Promise<GatewayLink>, onMessa
     },
     async send(message, options) {
       if (link === undefined) throw new TypeError("The transport has not started yet.");
+      if (link.failure !== undefined) throw link.failure;
       return link.transport.send(message, options);
     },
     async close() {

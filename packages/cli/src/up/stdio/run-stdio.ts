@@ -1,9 +1,12 @@
 import { mkdirSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
+import { printableText } from "@wirescope/channelz/internal";
+import { ToolServerError } from "@wirescope/tool-server";
 import { forwardStdio } from "@wirescope/tool-server/internal";
 import { continueWithout, findGateway, gatewayFolder, type RunningGateway, realPathOf } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
+import { UsageError } from "../../usage-error.js";
 import type { upOptions } from "../up-options.js";
 import { watchFolder } from "../watch-files.js";
 import { createGatewayTransport, type GatewayLink, linkToOwn, linkToRunning, type RunGateway } from "./gateway-link.js";
@@ -23,41 +26,61 @@ interface StdioOptions {
   readonly stop: AbortSignal;
   /** Runs a gateway of its own. */
   readonly runOwn: RunGateway;
+  /** Takes secrets out of what the client is to know. */
+  readonly redact: (text: string) => string;
   readonly log: StdioLog;
 }
 
 /** Bounds memory only: the gateway responds with an error to a message that exceeds its own, lower limit. */
 const maxMessageBytes = 64 * 1024 * 1024;
 
+/** How long a gateway that cannot start waits for the first request of its client, which gets the reason. */
+const firstRequestMs = 2000;
+const maxReasonLength = 1000;
+
 /**
  * Connects the client on these streams to the running gateway of the configuration, or to one in this process if none runs. When
  * the gateway stops, or another starts, the session of the client continues there. Resolves when the client has gone or the signal
- * aborts. Rejects if no gateway could be started at all.
+ * aborts. Rejects if no gateway could be started at all, after the first request of the client got an error with the reason.
  */
 export async function runStdio(options: StdioOptions): Promise<void> {
-  const { files, values, io, input, output, stop, runOwn, log } = options;
+  const { files, values, io, input, output, stop, runOwn, redact, log } = options;
   let link: GatewayLink | undefined;
   let hasWorked = false;
+  let startFailure: { readonly error: unknown; readonly shown: ToolServerError } | undefined;
+  let onFirstMessage: (() => void) | undefined;
   let reopen = (): void => {};
   let fail = (_: unknown): void => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
   });
   failed.catch(() => {});
+  let onRefused = (): void => {};
+  const refused = new Promise<void>((resolve) => {
+    onRefused = resolve;
+  });
+  let patience: NodeJS.Timeout | undefined;
 
   const open = async (): Promise<GatewayLink> => {
+    if (startFailure !== undefined) throw startFailure.shown;
     const running = await findAttachable(files, values, io);
     const attached = running && (await linkToRunning(running, values.ca, io));
     link = attached ?? linkToOwn(runOwn, onFailed);
-    const where =
-      attached === undefined ? "a new gateway in this process" : `the running gateway at ${running?.endpoint}`;
-    log.note(`Connected the client to ${where}.`);
+    if (attached !== undefined) log.note(`Connected the client to the running gateway at ${running?.endpoint}.`);
+    else onFirstMessage = () => log.note("Connected the client to a new gateway in this process.");
     return link;
   };
-  const onFailed = (error: unknown): void => {
+  const onFailed = (error: unknown): ToolServerError => {
+    const shown = failureForClient(error, redact);
     // A client that worked before is kept: its gateway is opened again.
-    if (hasWorked) log.problem(`The gateway stopped: ${error instanceof Error ? error.message : String(error)}`);
-    else fail(error);
+    if (hasWorked) log.problem(shown.message);
+    else if (startFailure === undefined) {
+      startFailure = { error, shown };
+      // Nobody at a terminal sends a request.
+      patience = setTimeout(onRefused, "isTTY" in input && input.isTTY ? 0 : firstRequestMs);
+      void refused.then(() => fail(error));
+    }
+    return shown;
   };
   // Opened before the first message, so that problems are reported at once, and servers connect meanwhile.
   let first: Promise<GatewayLink> | undefined = open();
@@ -69,6 +92,8 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   };
   const onMessage = (): void => {
     hasWorked = true;
+    onFirstMessage?.();
+    onFirstMessage = undefined;
   };
 
   makeWatchable(gatewayFolder(io.env));
@@ -86,9 +111,11 @@ export async function runStdio(options: StdioOptions): Promise<void> {
       input,
       output,
       messageBytes: maxMessageBytes,
-      redact: (text) => text,
+      redact,
       hint: "",
-      onProblem: log.problem,
+      // Why no gateway could be started is reported once, at the end.
+      onProblem: (text) => void (startFailure === undefined && log.problem(text)),
+      onRefused: () => void (startFailure !== undefined && onRefused()),
       isReplaceable: true,
       onStarted: (given) => {
         reopen = given;
@@ -100,7 +127,19 @@ export async function runStdio(options: StdioOptions): Promise<void> {
     stopWatching();
     input.destroy();
     await (await first?.catch(() => undefined))?.close();
+    clearTimeout(patience);
   }
+  // The client may have gone before the gateway failed.
+  if (startFailure !== undefined) throw startFailure.error;
+}
+
+/** The reason in one line, without secrets. */
+function failureForClient(error: unknown, redact: (text: string) => string): ToolServerError {
+  const message = error instanceof Error ? error.message : String(error);
+  const next = error instanceof UsageError ? (error.next ?? "") : "";
+  const oneLine = (text: string): string => printableText(redact(text).replace(/\s+/g, " ").trim(), maxReasonLength);
+  const code = ToolServerError.is(error) ? error.code : "CONFIGURATION_UNREADABLE";
+  return new ToolServerError(code, { problem: oneLine(`The gateway cannot start: ${message}`), advice: oneLine(next) });
 }
 
 /** A folder that does not exist cannot be watched. */

@@ -19,6 +19,8 @@ export interface PumpOptions {
   /** A likely reason, as a sentence, for a connection that the server closes before it sent anything. */
   readonly hint: string;
   readonly onProblem: (text: string) => void;
+  /** Called after a request of the client got an error because it could not be forwarded. */
+  readonly onRefused?: (() => void) | undefined;
   /** Whether the server may be replaced: then a new session starts at once, and the client is asked to refresh all lists. */
   readonly isReplaceable?: boolean | undefined;
   /** Called with a function that opens another transport now. */
@@ -62,6 +64,7 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
     const message = redact(isUnheard ? `${messageOf(error)} ${hint}`.trim() : messageOf(error));
     onProblem(message);
     write({ jsonrpc: "2.0", id, error: { code: forwardingFailed, message } });
+    options.onRefused?.();
   };
   const remote = createRemote({
     openTransport() {
