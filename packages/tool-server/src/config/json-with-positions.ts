@@ -65,7 +65,8 @@ export interface ParseJsonOptions {
   readonly maxDepth?: number;
 }
 
-const maxProblems = 100;
+/** The maximum number of problems that are reported. */
+export const maxProblems = 100;
 
 /**
  * Parses JSON (RFC 8259) and records the position of each key and value. Skips a byte-order mark. If a key is repeated, the last one

@@ -108,13 +108,49 @@ describe("the file", () => {
       "3:77 authorization-scheme mcpServers.one.headers.Authorization",
       "3:91 field-unknown mcpServers.one.heders",
       "4:55 field-type mcpServers.two.args",
-      "4:60 json-duplicate-key ",
+      "4:60 json-duplicate-key mcpServers.two.type",
     ]);
     for (const { message, fix } of findings) {
       expect(message).toMatch(/^\S.*\.$/);
       expect(fix).toMatch(/^\S.*[.?]$/);
     }
     expect(findings[2]?.fix).toBe("Did you mean headers?");
+  });
+
+  test.each([
+    [
+      "in a field",
+      '{"mcpServers": {"a": {"command": "x", "env": {"K": "1", "K": "2"}}, "b": {"command": "y"}}}',
+      ["a"],
+    ],
+    ["in an entry at the top level", '{"a": {"command": "x", "command": "z"}, "b": {"command": "y"}}', ["a"]],
+    ["in an entry in mcp.servers", '{"mcp": {"servers": {"a": {"command": "x", "command": "z"}}}}', ["a"]],
+    ["as a name", '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}, "a": {"command": "z"}}}', ["a"]],
+    ["in a replaced entry", '{"mcpServers": {"a": {"url": "", "url": ""}, "a": {"command": "z"}}}', ["a", "a"]],
+    [
+      "as the object of servers",
+      '{"mcpServers": {"a": {"command": "x"}}, "mcpServers": {"b": {"command": "y"}}}',
+      ["-"],
+    ],
+    ["in an input", '{"inputs": [{"id": "i", "id": "j"}], "servers": {"a": {"command": "x"}}}', ["-"]],
+    [
+      "in what another program uses",
+      '{"theme": {"x": 1, "x": 2}, "theme": 1, "mcpServers": {"a": {"command": "x"}}}',
+      [],
+    ],
+  ])("[TS-D-FILE-3] disables only the entry that a key is repeated in: %s", (_, text, disabled) => {
+    const { entries, findings } = parseConfiguration(text);
+    const repeated = findings.filter(({ code }) => code === "json-duplicate-key");
+    expect(repeated.length).toBeGreaterThan(0);
+    const errors = repeated.filter(({ severity }) => severity === "error");
+    expect(errors.map(({ server = "-" }) => server)).toEqual(disabled);
+    expect(entries.map(({ name }) => name)).not.toEqual([]);
+  });
+
+  test("[TS-D-FILE-3] disables the whole file if it has too many repeated keys to report each", () => {
+    const twice = Array.from({ length: 101 }, (_, index) => `"s${index}": {"command": "x", "command": "y"}`);
+    const { findings } = parseConfiguration(`{"mcpServers": {${twice.join(", ")}}}`);
+    expect(findings.every(({ server, severity }) => server === undefined && severity === "error")).toBe(true);
   });
 
   test("never throws, whatever the file contains", () => {

@@ -6,6 +6,7 @@ import { checkHeaders, checkUrl } from "./check-url-and-headers.js";
 import { checkTemplate } from "./check-variables.js";
 import { readConfigurationFile } from "./configuration-file.js";
 import { type DialectName, dialectOfEntry, dialectOfFile } from "./dialects.js";
+import { type PlacedDuplicate, placeDuplicates } from "./duplicate-keys.js";
 import { type Entry, type StdioEntry, templateFieldsOf } from "./entry.js";
 import { findServers, parseText } from "./find-servers.js";
 import { collectFindings, type Finding, type Report, redactFinding, sortFindings } from "./finding.js";
@@ -45,8 +46,11 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
   const { file, allowInsecureLoopback = false, secrets = createSecretRegistry() } = options;
   const { findings, report } = collectFindings();
   const { root, problems } = parseText(text, file);
+  const reportProblem = (problem: JsonProblem, { severity, position }: PlacedDuplicate): void =>
+    report(problemCodes[problem.kind], severity, position, problem.message, problem.fix);
+  const isDuplicate = ({ kind }: JsonProblem): boolean => kind === "duplicate-key" && root?.kind === "object";
   for (const problem of problems) {
-    report(problemCodes[problem.kind], "error", { ...problem, path: [] }, problem.message, problem.fix);
+    if (!isDuplicate(problem)) reportProblem(problem, { severity: "error", position: { ...problem, path: [] } });
   }
   const entries: Entry[] = [];
   let dialect: DialectName = dialectOfFile(file) ?? "claude-code";
@@ -57,6 +61,8 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
   } else if (root !== undefined) {
     const servers = findServers(root, file, report);
     ({ dialect, inputs } = servers);
+    const place = placeDuplicates(root, servers, problems);
+    for (const problem of problems.filter(isDuplicate)) reportProblem(problem, place(problem));
     for (const { member, path } of servers.members) {
       const own = dialectOfFile(file) ?? dialectOfEntry(member.value) ?? servers.entryDialect;
       const context = { dialect: own, inputs, allowsInsecureLoopback: allowInsecureLoopback, report };
