@@ -1,9 +1,16 @@
 import { isSecretName } from "../secrets/recognize-secrets.js";
 import { suggest } from "../suggest.js";
 import type { NamedField, NetworkEntry } from "./entry.js";
-import { quoteName, type Report } from "./finding.js";
-import { authorizationSchemes, isHeaderName, isHeaderValue, isReservedHeader } from "./headers.js";
-import { literalOf, variablesOf } from "./template.js";
+import { quoteName, type Report, type Severity } from "./finding.js";
+import {
+  authorizationSchemes,
+  headerValueDefect,
+  isHeaderName,
+  isHeaderValue,
+  isReservedHeader,
+  writtenValueDefect,
+} from "./headers.js";
+import { literalOf, renderParts, variablesOf } from "./template.js";
 import { decidesOrigin, parseUrlTemplate, variableMark } from "./url-template.js";
 
 /** Checks the url of an entry as far as that does not depend on variables. */
@@ -114,6 +121,7 @@ export function checkHeaders(headers: readonly NamedField[], report: Report): vo
       report("header-duplicate", "error", field, message, "Keep one of the two.");
     }
     seen.set(name, field);
+    const isRefused = name === "authorization" && checkAuthorization(field, report) === "error";
     const fallbacks = variablesOf(field.template).map(({ fallback = "" }) => fallback);
     if (!isHeaderValue([literalOf(field.template), ...fallbacks].join(""))) {
       report(
@@ -123,22 +131,42 @@ export function checkHeaders(headers: readonly NamedField[], report: Report): vo
         `The value of ${field.name} contains a line break or another character that is not allowed in headers.`,
         "Write it on one line with printable characters.",
       );
-    }
-    if (name === "authorization") checkAuthorization(field, report);
+    } else if (!isRefused) checkHeaderValue(field, report);
   }
 }
 
-function checkAuthorization(field: NamedField, report: Report): void {
+/** Reports a value that can never be sent, and a default that cannot. Values of variables are checked after substitution. */
+function checkHeaderValue(field: NamedField, report: Report): void {
+  const defect = writtenValueDefect(field.template);
+  if (defect !== undefined) {
+    const message = `The value of ${field.name} ${defect}, so it cannot be sent.`;
+    const fix =
+      field.template.text === "" ? "Write a value, or remove the header." : "Correct it, or remove the header.";
+    report("header-value", "error", field, message, fix);
+    return;
+  }
+  const variables = variablesOf(field.template);
+  if (variables.length === 0 || variables.some(({ fallback }) => fallback === undefined)) return;
+  const withDefaults = renderParts(field.template, ({ fallback = "" }) => fallback);
+  const defectOfDefault = headerValueDefect(withDefaults);
+  if (defectOfDefault === undefined) return;
+  const names = [...new Set(variables.map(({ name }) => name))].join(" and ");
+  const message = `With the default of ${names}, the value of ${field.name} ${defectOfDefault}, so it cannot be sent.`;
+  report("header-value", "warning", field, message, "Write another default, or none.");
+}
+
+/** Returns the severity of what was reported. */
+function checkAuthorization(field: NamedField, report: Report): Severity | undefined {
   const { text } = field.template;
   const [, word = ""] = /^([A-Za-z][\w!#$&'*+.^`|~-]*) \S/.exec(text) ?? [];
   const known = suggest(word, authorizationSchemes);
   // Servers define their own schemes, so any is accepted unless it looks like a misspelled known one.
-  if (word !== "" && (known === undefined || known === word)) return;
+  if (word !== "" && (known === undefined || known === word)) return undefined;
   if (known !== undefined && !/^(?:bearer|basic)$/i.test(word)) {
-    if (known.toLowerCase() === word.toLowerCase()) return;
+    if (known.toLowerCase() === word.toLowerCase()) return undefined;
     const message = `${quoteName(word)} is not a known Authorization scheme.`;
     report("authorization-scheme", "warning", field, message, `Did you mean ${known}?`);
-    return;
+    return "warning";
   }
   const variable = variablesOf(field.template)[0]?.name;
   const reference = `\${${variable ?? "API_TOKEN"}}`;
@@ -151,7 +179,7 @@ function checkAuthorization(field: NamedField, report: Report): void {
       "Authorization has no scheme; servers reject a bare token.",
       `Write "Bearer ${reference}", "Basic ${reference}" if it is the base64 of user:password, or use the scheme that the server documents.`,
     );
-    return;
+    return "error";
   }
   const proper = scheme.toLowerCase() === "basic" ? "Basic" : "Bearer";
   const message =
@@ -161,5 +189,7 @@ function checkAuthorization(field: NamedField, report: Report): void {
         ? `${proper} must come first and be followed by one space.`
         : `The scheme should be written ${proper}.`;
   const isOnlyCase = rest !== "" && gap === " " && text.startsWith(scheme);
-  report("authorization-scheme", isOnlyCase ? "warning" : "error", field, message, `Write "${proper} ${reference}".`);
+  const severity = isOnlyCase ? "warning" : "error";
+  report("authorization-scheme", severity, field, message, `Write "${proper} ${reference}".`);
+  return severity;
 }

@@ -1,3 +1,5 @@
+import { notSecretVariable, renderParts, type Template } from "./template.js";
+
 const reserved = new Set([
   "accept",
   "connection",
@@ -56,6 +58,15 @@ export function headerValueDefect(value: string): string | undefined {
   if (value !== value.trim()) return "has leading or trailing white space";
   if (value.includes("${")) return "contains a variable reference that was not replaced";
   return undefined;
+}
+
+/** Why a value cannot be sent, whatever its variables are; undefined if that depends on them. */
+export function writtenValueDefect(template: Template): string | undefined {
+  // Reported as such.
+  if (template.malformed.length > 0) return undefined;
+  return headerValueDefect(
+    renderParts(template, ({ name, fallback }) => (name === notSecretVariable ? (fallback ?? "x") : "x")),
+  );
 }
 
 function describeCharacter(character: string): string {

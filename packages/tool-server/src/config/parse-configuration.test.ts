@@ -440,6 +440,42 @@ describe("headers", () => {
     },
   );
 
+  test.each([
+    ["is empty", "", "Write a value, or remove the header."],
+    ["has leading or trailing white space", " x", "Correct it, or remove the header."],
+    ["has leading or trailing white space", "x\t", "Correct it, or remove the header."],
+    ["has leading or trailing white space", "${A} ", "Correct it, or remove the header."],
+    ["is empty", "${NOT_SECRET:-}", "Correct it, or remove the header."],
+    ["has more than 16384 characters", "x".repeat(16_385), "Correct it, or remove the header."],
+  ])("[TS-D-HEADER-1] rejects a header value that can never be sent, because it %s", (defect, value, fix) => {
+    expect(parseConfiguration(withEntry(networkEntry({ headers: { "X-Name": value } }))).findings).toMatchObject([
+      { code: "header-value", severity: "error", message: `The value of X-Name ${defect}, so it cannot be sent.`, fix },
+    ]);
+  });
+
+  test("[TS-D-HEADER-1, TS-ERR-1] rejects white space after the credentials of Authorization", () => {
+    expect(ofHeaders({ Authorization: "Bearer ${API_TOKEN} " })).toEqual(["error header-value"]);
+    expect(ofHeaders({ Authorization: "bearer ${API_TOKEN} " })).toEqual([
+      "error header-value",
+      "warning authorization-scheme",
+    ]);
+  });
+
+  test("[TS-D-HEADER-1, TS-D-SUB-1] warns about a default that cannot be sent, because a value can", () => {
+    const { findings } = parseConfiguration(withEntry(networkEntry({ headers: { "X-Tenant-ID": "${A:-}" } })));
+    expect(findings).toMatchObject([
+      {
+        code: "header-value",
+        severity: "warning",
+        message: "With the default of A, the value of X-Tenant-ID is empty, so it cannot be sent.",
+        fix: "Write another default, or none.",
+      },
+    ]);
+    expect(ofHeaders({ "X-Name": "${A:- x}" })).toEqual(["warning header-value"]);
+    expect(ofHeaders({ "X-Name": "a${A:-}" })).toEqual([]);
+    expect(ofHeaders({ "X-Name": "${A}${B:-}" })).toEqual([]);
+  });
+
   test("[TS-D-HEADER-2] rejects headers that the connection sets, and duplicates", () => {
     for (const name of ["Host", "content-length", "Transfer-Encoding", "Mcp-Session-Id", "Sec-WebSocket-Key"]) {
       expect(ofHeaders({ [name]: "x" })).toContain("error header-reserved");

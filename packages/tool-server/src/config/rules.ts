@@ -24,7 +24,8 @@ export const rules = {
   "url-fragment": "The url has no fragment, because fragments are never sent.",
   "url-secret": "Secrets are sent in headers, not in the url.",
   "header-name": "A header name is a valid HTTP token.",
-  "header-value": "A header value contains only Latin-1 characters, and no line breaks or control characters.",
+  "header-value":
+    "A header value is not empty, has no white space around it, and contains only Latin-1 characters, without line breaks and control characters.",
   "header-duplicate": "Each header is set once; header names are case-insensitive.",
   "header-reserved": "A configuration does not set headers that belong to the connection or the protocol.",
   "authorization-scheme": "Authorization is a scheme such as Bearer, one space, and the credentials.",

@@ -4,6 +4,7 @@ import { ToolServerError } from "../errors.js";
 import { createSecretRegistry } from "../secrets/redactor.js";
 import type { Entry } from "./entry.js";
 import { example, networkEntry, withEntry } from "./examples.test.helper.js";
+import { headerValueDefect } from "./headers.js";
 import { parseConfiguration } from "./parse-configuration.js";
 import {
   resolveEntry,
@@ -62,7 +63,7 @@ describe("values", () => {
   });
 
   test("[TS-D-SUB-1] replaces an empty value by the default, even by an empty one", () => {
-    expect(headersOf({ "X-A": "${A:-d}", "X-B": "${B:-}" }, { A: "" })).toEqual({ "X-A": "d", "X-B": "" });
+    expect(headersOf({ "X-A": "${A:-d}", "X-B": "b${B:-}" }, { A: "" })).toEqual({ "X-A": "d", "X-B": "b" });
   });
 
   test("[TS-D-SUB-1] uses the value of a variable that is set instead of the default", () => {
@@ -301,7 +302,7 @@ describe("unusable values", () => {
   });
 
   test("reports only the errors of an entry that also has warnings", () => {
-    const headers = { "X-A": "${A}", "X-Note": "${NOTE}" };
+    const headers = { "X-A": "${A}", "X-Note": "a${NOTE}" };
     const entry = entryOf(withEntry(networkEntry({ headers })));
     expect(() => resolveEntry(entry, context({ NOTE: "" }))).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining("NOTE is empty") }),
@@ -312,6 +313,65 @@ describe("unusable values", () => {
     for (const value of ["a\u0001b", "snow \u2603", "a\u0000b"]) {
       expect(codesOf(bearer, { API_TOKEN: value })).toEqual(["error header-value"]);
     }
+  });
+
+  describe("[TS-D-HEADER-1, TS-D-SUB-1, TS-ERR-1] a header that cannot be sent", () => {
+    const findingsOf = (value: string, variables: Variables) => {
+      const entry = entryOf(withEntry(networkEntry({ headers: { "X-Tenant-ID": value } })));
+      return substituteEntry(entry, context(variables)).findings;
+    };
+
+    test.each([
+      ["unset", {}],
+      ["empty", { A: "" }],
+    ])("reports an empty value as an error if the variable is %s and the default is empty", (_, variables) => {
+      expect(findingsOf("${A:-}", variables)).toMatchObject([
+        {
+          code: "header-value",
+          severity: "error",
+          message: 'headers.X-Tenant-ID of server "s" cannot be sent, because its value is empty.',
+          fix: expect.stringMatching(/^Export A before .*Or write another default\.$/),
+        },
+      ]);
+      expect(findingsOf("${A:-}", { A: "acme" })).toEqual([]);
+      expect(findingsOf("a${A:-}", variables)).toEqual([]);
+    });
+
+    test("reports an empty variable as an error, and as a warning if the rest can be sent", () => {
+      const empty = { code: "variable-empty", message: 'A is empty, but headers.X-Tenant-ID of server "s" needs it.' };
+      expect(findingsOf("${A}", { A: "" })).toMatchObject([{ ...empty, severity: "error" }]);
+      expect(findingsOf("a ${A}", { A: "" })).toMatchObject([{ ...empty, severity: "error" }]);
+      expect(findingsOf("a${A}", { A: "" })).toMatchObject([{ ...empty, severity: "warning" }]);
+    });
+
+    test("reports a value that is too long as an error", () => {
+      expect(findingsOf("${A}${B}", { A: "a".repeat(16_384), B: "b" })).toMatchObject([
+        { code: "header-value", severity: "error", fix: "Set A and B to a value that can be sent." },
+      ]);
+    });
+
+    test("reports a value once: by its variable, or when the file is parsed", () => {
+      expect(findingsOf("${A}", { A: " a" }).map(({ code }) => code)).toEqual(["variable-white-space"]);
+      expect(findingsOf("${A}", {}).map(({ code }) => code)).toEqual(["variable-unset"]);
+      expect(findingsOf(" ${A}", { A: "a" })).toEqual([]);
+    });
+
+    test("finds every value that cannot be sent", () => {
+      const text = fc.oneof(fc.constantFrom("", " ", "a", "\t", "\u00a0", "\u2003", "$", "{", "}"), fc.string());
+      const part = fc.oneof(text, fc.constantFrom("${A}", "${B}", "${A:-}", "${B:- d}", "${NOT_SECRET:-}"));
+      fc.assert(
+        fc.property(fc.array(part, { maxLength: 4 }), text, text, (parts, A, B) => {
+          const headers = { "X-Note": parts.join("") };
+          const secrets = createSecretRegistry();
+          const { entries, findings } = parseConfiguration(withEntry(networkEntry({ headers })), { secrets });
+          const substituted = substituteEntry(entries[0]!, context({ A, B }));
+          const hasError = [...findings, ...substituted.findings].some(({ severity }) => severity === "error");
+          const { entry } = substituted;
+          const sent = entry?.type === "http" ? (entry.headers["X-Note"] ?? "") : "";
+          expect(hasError || headerValueDefect(sent) === undefined).toBe(true);
+        }),
+      );
+    });
   });
 
   test("reports a scheme in the variable as well as in the file", () => {

@@ -22,6 +22,7 @@ import {
   redactFinding,
   type SourcePosition,
 } from "./finding.js";
+import { headerValueDefect, writtenValueDefect } from "./headers.js";
 import { mapOAuthSettings, type OAuthSettingsOf, type OAuthText, oauthValueProblem } from "./oauth-settings.js";
 import {
   inputPrefix,
@@ -131,9 +132,10 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
   const { variables, pluginRoot } = context;
   const isForeign = entry.dialect !== "claude-code";
   const text = (field: TemplateField): string => renderText(field, context, report, isForeign);
-  const named = (fields: readonly NamedField[]): Record<string, string> => {
+  const header = (field: TemplateField): string => renderHeader(field, context, report, isForeign);
+  const named = (fields: readonly NamedField[], render: (field: TemplateField) => string): Record<string, string> => {
     const given = fields.filter(({ isOptional, template }) => !isOptional || isSet(template, variables));
-    return Object.fromEntries(given.map((field) => [field.name, text(field)]));
+    return Object.fromEntries(given.map((field) => [field.name, render(field)]));
   };
   const { type, name, sandbox } = entry;
   const secretCommands = entry.secretCommands.map(({ target, name, field, prefix, timeoutMs, ttlMs, command }) => {
@@ -145,7 +147,7 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
       name,
       command: text(entry.command),
       args: entry.args.map(text),
-      env: named(entry.env),
+      env: named(entry.env, text),
       secretCommands,
       cwd: entry.cwd === undefined ? pluginRoot : resolvePath(pluginRoot, text(entry.cwd)),
       envFile: entry.envFile && resolvePath(pluginRoot, text(entry.envFile)),
@@ -156,7 +158,7 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
     type,
     name,
     url: renderUrlField(entry, context, report, false),
-    headers: named(entry.headers),
+    headers: named(entry.headers, header),
     secretCommands,
     fallsBackToSse: entry.fallsBackToSse,
     headersHelper: entry.headersHelper && text(entry.headersHelper),
@@ -188,6 +190,35 @@ function renderText(field: TemplateField, context: SubstitutionContext, report: 
     );
   }
   return text;
+}
+
+/** The value of a header; reports one that cannot be sent, by the rule that also holds when it is sent. */
+function renderHeader(field: TemplateField, context: SubstitutionContext, report: Report, isForeign: boolean): string {
+  const { findings, report: collect } = collectFindings();
+  const text = renderText(field, context, collect, isForeign);
+  const defect = headerValueDefect(text);
+  const isUnreported =
+    defect !== undefined &&
+    writtenValueDefect(field.template) === undefined &&
+    !findings.some(({ severity }) => severity === "error");
+  const causes = findings.filter(({ code }) => code === "variable-empty");
+  for (const finding of findings) {
+    const severity = isUnreported && causes.includes(finding) ? "error" : finding.severity;
+    report(finding.code, severity, finding, finding.message, finding.fix);
+  }
+  if (isUnreported && causes.length === 0) {
+    const message = `${describeField(field)} cannot be sent, because its value ${defect}.`;
+    report("header-value", "error", field, message, howToCorrect(field, context.variables));
+  }
+  return text;
+}
+
+/** Advice for a value that its variables make unusable: by their values, or by a default. */
+function howToCorrect({ template }: TemplateField, variables: Variables): string {
+  const all = variablesOf(template);
+  const missing = all.find(({ name, fallback }) => fallback !== undefined && !variableValue(name, variables));
+  if (missing !== undefined) return `${howToSet(missing.name)} Or write another default.`;
+  return `Set ${[...new Set(all.map(({ name }) => name))].join(" and ")} to a value that can be sent.`;
 }
 
 /** A string of the OAuth settings; reports a value that a sign-in cannot use. */
@@ -346,7 +377,7 @@ function lookUp(
   if (name === notSecretVariable && fallback !== undefined) return fallback;
   const isSecret = isSecretPosition(field, name);
   const value = referenceValue(variable, variables);
-  const who = `${field.field} of server ${JSON.stringify(field.server ?? "")}`;
+  const who = describeField(field);
   if (value === undefined) {
     const message = `${name} is not set, but ${who} needs it.`;
     const fix = name.startsWith(inputPrefix) ? howToEnter(name) : howToSet(name);
@@ -368,6 +399,10 @@ function lookUp(
   }
   checkValue(field, variable, value, report);
   return value;
+}
+
+function describeField({ field, server = "" }: TemplateField): string {
+  return `${field} of server ${JSON.stringify(server)}`;
 }
 
 /** Advice for commands and for a running gateway: exporting a variable does not change a process that already runs. */

@@ -102,9 +102,14 @@ export function variablesOf({ parts }: Template): VariableReference[] {
   return parts.filter((part) => part.kind === "variable");
 }
 
+/** The string of a template with a value for each reference. */
+export function renderParts({ parts }: Template, render: (variable: VariableReference) => string): string {
+  return parts.map((part) => (part.kind === "text" ? part.text : render(part))).join("");
+}
+
 /** The string of a template without its references. */
-export function literalOf({ parts }: Template): string {
-  return parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
+export function literalOf(template: Template): string {
+  return renderParts(template, () => "");
 }
 
 function reasonOf(rest: string): string {
