@@ -25,6 +25,17 @@ export async function filesOf(entry: Entry, pluginRoot: string): Promise<NamedFi
   return [...unique.values()];
 }
 
+/** The folder outside the plugin root that an entry runs in, if it names it relative to that; the files that it names there belong to the same project. */
+export function outerFolderOf(entry: Entry, pluginRoot: string): string | undefined {
+  if (entry.type !== "stdio" || entry.cwd === undefined) return undefined;
+  const [first] = entry.cwd.template.parts;
+  if (first?.kind === "text" && isAbsolute(first.text)) return undefined;
+  const [folder] = workingDirectoriesOf(entry, pluginRoot).folders;
+  return folder === pluginRoot || folder === undefined || pathWithin(pluginRoot, folder) !== undefined
+    ? undefined
+    : folder;
+}
+
 /** The folders that a server may run in, as far as they are known. `isUnknown`: a user's variable decides which it is. */
 function workingDirectoriesOf(
   entry: Entry,

@@ -314,6 +314,22 @@ test("[TS-D-TRUST-1] files in a working directory that a variable with a default
   expect(await filesOf(named, path)).toEqual(["args[0] deep/sub/other.js content"]);
 });
 
+test.each(["../server", "${HOST_PLUGIN_ROOT}/../server"])(
+  "[TS-D-TRUST-3] files in the working directory %s, outside the plugin root, are part of the fingerprint",
+  async (cwd) => {
+    const { path, write } = await createFolder();
+    await write("plugin/README.md", "");
+    await write("server/main.js", "1");
+    await write("server/lib/tool.js", "1");
+    const entry = { command: "node", args: ["main.js"], cwd };
+    expect(await filesOf(entry, join(path, "plugin"))).toEqual(["args[0] ../server/main.js content"]);
+    const other = { command: "node", args: ["lib/tool"], cwd };
+    expect(await filesOf(other, join(path, "plugin"))).toEqual(["args[0] ../server/lib/tool.js content"]);
+    // A folder of the user is not one of the project.
+    expect(await filesOf({ ...entry, cwd: join(path, "server") }, join(path, "plugin"))).toEqual([]);
+  },
+);
+
 test("[TS-D-TRUST-3] an entry in which $NAME is a variable has another fingerprint than one in which it is text", async () => {
   const text = JSON.stringify({ mcpServers: { s: { command: "a", args: ["x$TOKEN"] } } });
   const digests = ["/r/mcp.json", "/r/.gemini/settings.json"].map(async (file) => {

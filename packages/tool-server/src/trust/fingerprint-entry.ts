@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { dialectOf } from "../config/dialects.js";
 import type { Entry } from "../config/entry.js";
 import { type NamedFile, pathFrom, pathWithin } from "../config/named-file.js";
-import { filesOf } from "../config/plugin-files.js";
+import { filesOf, outerFolderOf } from "../config/plugin-files.js";
 import { resolveOrigin, type Variables } from "../config/substitute-entry.js";
 
 /** A file that decides what an entry runs, and the state of its content. */
@@ -62,19 +62,22 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
   const root = resolve(options.pluginRoot);
   const realRoot = await realpath(root).catch(() => root);
   const named = await filesOf(entry, root);
+  const outer = outerFolderOf(entry, root);
   const contents = new Map<string, FileContent>();
   const budget = { bytes: options.maxBytes ?? 268_435_456 };
   const files: FileFingerprint[] = [];
+  const isRelative = ({ isNearby = false }: NamedFile, path: string): boolean =>
+    isNearby || (outer !== undefined && pathWithin(root, path) === undefined && pathWithin(outer, path) !== undefined);
   for (const file of named.slice(0, maxFiles)) {
     const { field, path } = file;
     if (path === undefined) files.push({ field, path: "", state: file.unknown ?? "variable" });
-    else if (path !== root && (await counts(file, path, root, realRoot))) {
+    else if (path !== root && (await counts(file, path, [root, realRoot, ...(outer === undefined ? [] : [outer])]))) {
       const content = contents.get(path) ?? (await hashContent(path, budget));
       contents.set(path, content);
       if (file.isCertain || content.state !== "directory") {
         files.push({
           field,
-          path: file.isNearby ? pathFrom(realRoot, path) : (pathWithin(root, path) ?? path),
+          path: isRelative(file, path) ? pathFrom(realRoot, path) : (pathWithin(root, path) ?? path),
           ...content,
         });
       }
@@ -102,12 +105,12 @@ export function isUnchecked({ state }: FileFingerprint): boolean {
   return unchecked.has(state);
 }
 
-async function counts({ isCertain }: NamedFile, path: string, root: string, realRoot: string): Promise<boolean> {
+async function counts({ isCertain }: NamedFile, path: string, folders: readonly string[]): Promise<boolean> {
   if (isCertain) return true;
   const real = await realpath(path).catch((error: NodeJS.ErrnoException) => (isAbsent(error) ? undefined : path));
   if (real === undefined) return false;
-  // Links out of the plugin root count, and so do links into it.
-  return pathWithin(root, path) !== undefined || pathWithin(realRoot, real) !== undefined;
+  // Links out of these folders count, and so do links into them.
+  return folders.some((folder) => pathWithin(folder, path) !== undefined || pathWithin(folder, real) !== undefined);
 }
 
 function isAbsent({ code }: NodeJS.ErrnoException): boolean {
