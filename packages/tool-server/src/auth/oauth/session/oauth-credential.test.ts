@@ -68,6 +68,21 @@ describe("a 401 without an OAuth challenge", () => {
     },
   );
 
+  test("reports why the last sign-in failed, and does not advise to sign in again", async () => {
+    const world = await createOAuthWorld();
+    const url = await startKeyServer({});
+    const { session, credential } = world.credential({ url });
+    await expect(session.signIn(world.person)).rejects.toThrow("404");
+    expect(session.describe().issuer).toBeUndefined();
+    expect(await callTool({ url }, credential)).toMatchObject({
+      code: "UNAUTHORIZED",
+      reason: expect.stringMatching(
+        /^401 Unauthorized: the server does not say how to sign in\. The last sign-in failed: .*404/,
+      ),
+      advice: "If it needs an API key, configure a header for it.",
+    });
+  });
+
   test("reports SIGN_IN_NEEDED if the server asks for a token after all", async () => {
     const world = await createOAuthWorld();
     const url = await startKeyServer({ "www-authenticate": "Bearer" });

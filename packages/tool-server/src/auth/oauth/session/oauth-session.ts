@@ -29,6 +29,8 @@ export interface OAuthSession {
   readonly isMachine: boolean;
   /** Whether a person is being asked to sign in now. */
   readonly isSigningIn: boolean;
+  /** Why the last sign-in of this session failed; undefined if it succeeded. */
+  readonly signInFailure: ToolServerError | undefined;
   /**
    * The tokens of the authorization server in use; undefined before the first sign-in. If tokens are obtained without a person and a
    * challenge is given, the authorization server is discovered first.
@@ -140,6 +142,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
   };
 
   let signingIn: SingleFlight<HeldToken> | undefined;
+  let signInFailure: ToolServerError | undefined;
   let pendingScopes: readonly string[] = [];
 
   const descriptionOf = (held: HeldToken | undefined, pausedUntil: number | undefined): OAuthDescription => ({
@@ -178,6 +181,9 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     get isSigningIn() {
       return signingIn?.isRunning ?? false;
     },
+    get signInFailure() {
+      return signInFailure;
+    },
     tokens,
     cachedToken() {
       if (isClosed || !isPinRead) return undefined;
@@ -198,7 +204,16 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
           await abandoned?.close(credentialClosed(context.server));
           const parts = { context, options, clients, issuers, tokens, tokensOf };
           const scopes = unionOf(signInOptions.scopes ?? [], pendingScopes);
-          const held = await runSignIn(parts, signIn, { ...signInOptions, scopes }, abort);
+          const held = await runSignIn(parts, signIn, { ...signInOptions, scopes }, abort).catch((error: unknown) => {
+            // The authorization server that it tried is not the one of a sign-in.
+            if (active?.tokens.state.held === undefined) {
+              active = undefined;
+              isPinRead = false;
+            }
+            if (ToolServerError.is(error) && !abort.aborted) signInFailure = error;
+            throw error;
+          });
+          signInFailure = undefined;
           // Including scopes that were not granted: the call that needs them reports that, and no later sign-in requests them again.
           pendingScopes = [];
           return held;

@@ -65,7 +65,10 @@ export function createRefusalPolicy(
       // A server that needs an API key responds in the same way, so do not claim that it uses OAuth.
       const key = "If it needs an API key, configure a header for it.";
       const problem = "401 Unauthorized: the server does not say how to sign in.";
-      return giveUp(problem, `${key} If it supports OAuth: ${login}`, "UNAUTHORIZED");
+      const failed = session.signInFailure;
+      if (failed === undefined) return giveUp(problem, `${key} If it supports OAuth: ${login}`, "UNAUTHORIZED");
+      // The same sign-in would fail again.
+      return giveUp(`${problem} The last sign-in failed: ${describeProblem(failed)}`, key, "UNAUTHORIZED");
     }
     if (signIn === undefined) return giveUp(why, advice, "SIGN_IN_NEEDED");
     if (pause !== undefined && clock.now() < pause.until) {
