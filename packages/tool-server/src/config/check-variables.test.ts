@@ -130,6 +130,26 @@ describe("[TS-D-SUB-4] the variables of a field", () => {
     expect(check("headers.X-A", text, { isForeign: true })).toEqual([`warning ${message}`]);
   });
 
+  test("[TS-FIELD-7] warns about $NAME in an argument, which a shell may replace, unless env sets NAME", () => {
+    const passed = (name: string) =>
+      `warning variable-malformed: args[1] contains $${name}, which is passed to the program as it is. ` +
+      `Write \${${name}} to pass its value. ` +
+      `If the program is a shell that replaces it, add "env": {"${name}": "\${${name}}"} to the entry.`;
+    const processVariables = new Set(["SERVER_FILE"]);
+    const of = (text: string): string[] => {
+      const { findings, report } = collectFindings();
+      checkTemplate({ ...fieldOf("args[1]", text), processVariables }, report);
+      return findings.map(({ code, severity, message, fix }) => `${severity} ${code}: ${message} ${fix}`);
+    };
+    expect(of("exec node $SERVER_FILE")).toEqual([]);
+    expect(of("exec node $OTHER")).toEqual([passed("OTHER")]);
+    expect(of("echo %OTHER%")).toEqual([expect.stringMatching(/^warning variable-malformed/)]);
+    expect(check("command[2] of env.A", "exec cat $FILE")).toEqual([
+      "warning variable-malformed: command[2] of env.A contains $FILE, which is passed to the program as it is. " +
+        "Write ${FILE} to pass its value. If the program is a shell that replaces it, keep it.",
+    ]);
+  });
+
   test.each(["a$TOKEN", "$token", "$Token", "$1", "$$", "%AB%", "%20ABC%20", "%ab_c%", "100% OF%"])(
     "accepts %j as text",
     (text) => {

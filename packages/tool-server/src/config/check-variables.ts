@@ -39,12 +39,18 @@ export function checkTemplate(
     );
   }
   const literal = literalOf(field.template);
-  const sentLiterally = isForeign ? "warning" : "error";
+  // The program that gets an argument may be a shell, which replaces its own variables.
+  const sentLiterally = isForeign || isArgument(field.field) ? "warning" : "error";
   const bare = /(?:^|\s)\$([A-Z_][A-Z0-9_]*)\b/.exec(literal)?.[1];
   if (bare !== undefined && bridgeVariables !== undefined && field.field.startsWith("args[")) {
     if (!bridgeVariables.has(bare)) {
       const message = `${field.field} contains $${bare}, which the bridge reads from its environment, but env does not set it.`;
       report("variable-malformed", "error", field, message, `Add "env": {"${bare}": "\${${bare}}"} to the entry.`);
+    }
+  } else if (bare !== undefined && isArgument(field.field)) {
+    if (!field.processVariables?.has(bare)) {
+      const message = `${field.field} contains $${bare}, which is passed to the program as it is.`;
+      report("variable-malformed", sentLiterally, field, message, howToPass(bare, field));
     }
   } else if (bare !== undefined) {
     const message = `${field.field} contains $${bare}, which is sent literally.`;
@@ -74,6 +80,15 @@ export function checkTemplate(
       );
     }
   }
+}
+
+/** Advice for `$NAME` in an argument. The process of an entry gets only the usual variables and those of env. */
+function howToPass(name: string, { processVariables }: TemplateField): string {
+  const isOfEntry = processVariables !== undefined;
+  const kept = isOfEntry
+    ? `If the program is a shell that replaces it, add "env": {"${name}": "\${${name}}"} to the entry.`
+    : "If the program is a shell that replaces it, keep it.";
+  return `Write \${${name}} to pass its value. ${kept}`;
 }
 
 /** Whether HOST_PLUGIN_ROOT is available in a field. */

@@ -11,6 +11,8 @@ export interface TemplateField extends SourcePosition {
   readonly template: Template;
   /** The field within the entry, such as `headers.Authorization` or `args[0]`. */
   readonly field: string;
+  /** The names in `env` of the entry, in an argument of its process: a shell replaces `$NAME` of them. */
+  readonly processVariables?: ReadonlySet<string> | undefined;
 }
 
 /** A header, or a variable of a process. */

@@ -269,7 +269,19 @@ function parseStdio(reader: EntryReader, name: string): ParsedStdio | undefined 
       report("field-missing", "error", entry, "The entry has no command.", 'Add "command".');
     return undefined;
   }
-  return { ...entry, type: "stdio", name, command, args, env, secretCommands, cwd, envFile, sandbox };
+  const processVariables = new Set([...env, ...secretCommands].map((variable) => variable.name));
+  return {
+    ...entry,
+    type: "stdio",
+    name,
+    command,
+    args: args.map((field) => ({ ...field, processVariables })),
+    env,
+    secretCommands,
+    cwd,
+    envFile,
+    sandbox,
+  };
 }
 
 function sandboxOf(reader: EntryReader, program: "server" | "helper"): boolean {

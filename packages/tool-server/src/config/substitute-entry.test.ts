@@ -66,6 +66,15 @@ describe("values", () => {
     expect(headersOf({ "X-A": "${A:-d}", "X-B": "b${B:-}" }, { A: "" })).toEqual({ "X-A": "d", "X-B": "b" });
   });
 
+  test("[TS-FIELD-7] passes $NAME in args on, because a shell replaces it by what env sets", () => {
+    const entry = { command: "sh", args: ["-c", "exec node $SERVER_FILE"], env: { SERVER_FILE: "server.mjs" } };
+    expect(codesOf(entry, {})).toEqual([]);
+    expect(codesOf({ ...entry, env: {} }, {})).toEqual(["warning variable-malformed"]);
+    expect(resolveEntry(entryOf(withEntry(entry)), context())).toMatchObject(entry);
+    const bridge = { command: "wirescope", args: ["bridge", "Bearer $TOKEN"], env: { TOKEN: "${TOKEN}" } };
+    expect(codesOf(bridge, { TOKEN: "a-token-of-mine" })).toEqual([]);
+  });
+
   test("[TS-D-SUB-1] uses the value of a variable that is set instead of the default", () => {
     expect(headersOf({ "X-A": "${A:-d}" }, { A: "a" })).toEqual({ "X-A": "a" });
   });
