@@ -172,6 +172,26 @@ describe("counters of both ends", () => {
     for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([1n, 0n, 1n]);
   });
 
+  test("[CZ-SOCKET-6] [CZ-SOCKET-7] [CZ-SERVER-3] counts a response whose trailers are not sent before the client resets it as failed", async () => {
+    const wantsTrailers = new Promise<void>((resolve) => {
+      respond = (stream) => {
+        stream.respond({ "content-type": "text/plain" }, { waitForTrailers: true });
+        stream.on("wantTrailers", resolve);
+        stream.end("all but the trailers");
+      };
+    });
+    const stream = session.request({ ":path": "/" });
+    stream.on("error", () => {});
+    stream.resume();
+    await wantsTrailers;
+    stream.close(constants.NGHTTP2_CANCEL);
+    await ended(stream);
+    const ends = await settled();
+    expect(streams(ends.client)).toEqual([1n, 0n, 1n]);
+    expect(streams(ends.server)).toEqual([1n, 0n, 1n]);
+    for (const calls of [ends.channelCalls, ends.serverCalls]) expect(calls).toEqual([1n, 0n, 1n]);
+  });
+
   test("[CZ-SOCKET-7] counts a call whose signal was aborted before it started as failed", async () => {
     await ended(call());
     const stream = session.request({ ":path": "/" }, { signal: AbortSignal.abort() });
@@ -241,6 +261,18 @@ describe("counters of both ends", () => {
     await new Promise((resolve) => session.ping(resolve));
     const ends = await settled();
     expect([ends.client.keepAlivesSent, ends.server.keepAlivesSent]).toEqual([2n, 0n]);
+  });
+
+  test("[CZ-SOCKET-9] does not count a keep-alive that Node refuses, because too many are outstanding", async () => {
+    await ended(call());
+    let responses = 0;
+    const onResponse = (error: Error | null): void => {
+      if (!error) responses += 1;
+    };
+    const sent = Array.from({ length: 12 }, () => session.ping(onResponse));
+    expect(sent.filter(Boolean)).toHaveLength(10);
+    await eventually(async () => expect(responses).toBe(10));
+    expect((await settled()).client.keepAlivesSent).toBe(10n);
   });
 
   test("[CZ-SOCKET-10] [CZ-SOCKET-11] records stream times on the right side", async () => {

@@ -306,6 +306,17 @@ describe("the variables of a project", () => {
     ]);
   });
 
+  test("[TS-SEC-4] warns about each variable that is not mentioned, once", async () => {
+    await writeFile(join(root, "README.md"), "It needs the permission to read.\n");
+    const one = { type: "http", url: "https://a.example.com", headers: { "X-A": "${A_ID}", "X-B": "${B_ID}${A_ID}" } };
+    const text = JSON.stringify({ mcpServers: { one, two: one } });
+    const { findings } = await checkConfiguration(text, { pluginRoot: root, variables: undefined });
+    expect(findings.map(({ message }) => message)).toEqual([
+      "Neither the README nor the docs mention A_ID.",
+      "Neither the README nor the docs mention B_ID.",
+    ]);
+  });
+
   test("[TS-SEC-4] formats the variables as a table for the README, by server and field", async () => {
     const { uses } = await checkConfiguration(example("stdio-env"), { pluginRoot: root, variables: undefined });
     expect(variablesToMarkdown(neededVariables(uses))).toEqual([

@@ -285,12 +285,18 @@ describe("the url", () => {
     ["ws://api.example.com", "ws", "url-insecure"],
     ["http://127.0.0.1.evil.example", "http", "url-insecure"],
     ["http://localhost.evil.example", "sse", "url-insecure"],
+    ["http://sub.localhost", "http", "url-insecure"],
+    ["http://evillocalhost", "http", "url-insecure"],
+    ["http://localhost.", "http", "url-insecure"],
     ["wss://api.example.com", "http", "url-scheme"],
     ["https://api.example.com", "ws", "url-scheme"],
     ["ftp://api.example.com", "http", "url-scheme"],
-  ])("[TS-FIELD-2, TS-SEC-3] requires https in the url, or wss for WebSocket: %s of type %s", (url, type, code) => {
-    expect(ofUrl(url, type)).toEqual([`error ${code}`]);
-  });
+  ])(
+    "[TS-FIELD-2, TS-SEC-3, TS-D-URL-3] requires https in the url, or wss for WebSocket: %s of type %s",
+    (url, type, code) => {
+      expect(ofUrl(url, type)).toEqual([`error ${code}`]);
+    },
+  );
 
   test.each([
     ["http", "http://localhost:3000/mcp"],
