@@ -193,7 +193,7 @@ test("[CZ-OP-2] [CZ-PAGE-5] treats a channel as a top channel exactly if the app
   subchannel.close();
 });
 
-test("keeps a page below the size that clients accept, and continues the walk after it", async () => {
+test("[CZ-PAGE-5] [CZ-D-PAGE-3] keeps a page below the size that clients accept, and continues the walk after it", async () => {
   const registry = createRegistry({ maxTraceBytes: 64 * 1024 * 1024 });
   const channels = Array.from({ length: 300 }, () => registry.addChannel());
   for (const channel of channels) for (let i = 0; i < 31; i += 1) channel.trace(`${i} `.padEnd(1000, "x"));

@@ -87,21 +87,27 @@ describe("channels", () => {
     expect(await target()).toBe("dns:///orders");
   });
 
-  test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] [CZ-DATA-6] [CZ-D-TIME-1] counts the calls of a channel and the time of the last start", async () => {
-    const channel = registry.addChannel();
+  test("[CZ-DATA-3] [CZ-DATA-4] [CZ-DATA-5] [CZ-DATA-6] [CZ-SERVER-4] [CZ-D-TIME-1] counts the calls of a channel and a server, and the time of the last start", async () => {
+    const [channel, server] = [registry.addChannel(), registry.addServer()];
     const before = (await registry.getChannel(channel.id)).channel?.data;
     expect(before?.lastCallStartedTimestamp).toBeUndefined();
+    expect((await registry.getServer(server.id)).server?.data?.lastCallStartedTimestamp).toBeUndefined();
     for (let i = 0; i < 5; i += 1) {
       time += 1000;
-      channel.callStarted();
+      for (const counter of [channel, server]) counter.callStarted();
     }
     time += 1000;
-    channel.callSucceeded();
-    channel.callSucceeded();
-    channel.callFailed();
-    const data = (await registry.getChannel(channel.id)).channel?.data;
-    expect([data?.callsStarted, data?.callsSucceeded, data?.callsFailed]).toEqual([5n, 2n, 1n]);
-    expect(timestampMs(data!.lastCallStartedTimestamp!)).toBe(1_700_000_005_000);
+    for (const counter of [channel, server]) {
+      counter.callSucceeded();
+      counter.callSucceeded();
+      counter.callFailed();
+    }
+    const { channel: shownChannel } = await registry.getChannel(channel.id);
+    const { server: shownServer } = await registry.getServer(server.id);
+    for (const data of [shownChannel?.data, shownServer?.data]) {
+      expect([data?.callsStarted, data?.callsSucceeded, data?.callsFailed]).toEqual([5n, 2n, 1n]);
+      expect(timestampMs(data!.lastCallStartedTimestamp!)).toBe(1_700_000_005_000);
+    }
   });
 
   test.each(["callStarted", "callSucceeded", "callFailed"] as const)(

@@ -89,7 +89,7 @@ describe("counters of both ends", () => {
     expectStreams(ends, 1n, 1n, 0n);
   });
 
-  test("[CZ-SOCKET-7] counts cancelled calls as failed streams, next to one that succeeds", async () => {
+  test("[CZ-SOCKET-7] [CZ-DATA-4] [CZ-DATA-5] counts cancelled calls as failed streams, next to one that succeeds", async () => {
     const { client } = await clientAndServer();
     await unary(client);
     const unanswered = new Promise<number | undefined>((resolve) => {

@@ -120,7 +120,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     }
   });
 
-  test("shows linger and timeouts that were set with their durations", async () => {
+  test("[CZ-OPT-3] shows linger and timeouts that were set with their durations", async () => {
     const { client } = await connection();
     const linger = Buffer.alloc(8);
     linger.writeInt32LE(1, 0);

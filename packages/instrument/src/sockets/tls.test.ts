@@ -48,7 +48,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
     expect(tlsOf(accepted)).toMatchObject({ localCertificate: ofServer, remoteCertificate: ofClient });
   });
 
-  test("does not show a client certificate that the server did not request", async () => {
+  test("[CZ-SEC-2] does not show a client certificate that the server did not request", async () => {
     const { client, accepted } = await tlsConnection(serving, clientIdentity);
     expect(client.getCertificate()).toHaveProperty("raw");
     expect(tlsOf(client)).not.toHaveProperty("localCertificate");

@@ -14,7 +14,7 @@ const anyKey: fc.Arbitrary<VaultKey> = fc.record({
   item: text,
 });
 
-test("[TS-D-STORE-2] two keys have the same storage id only if all their parts are the same", () => {
+test("[TS-D-STORE-2] [TS-D-TENANT-1] two keys have the same storage id only if all their parts are the same", () => {
   fc.assert(
     fc.property(anyKey, anyKey, (a, b) => {
       const same = JSON.stringify(parseVaultKey(a)) === JSON.stringify(parseVaultKey(b));

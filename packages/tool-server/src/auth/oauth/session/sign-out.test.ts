@@ -36,7 +36,7 @@ test("tokens that cannot be revoked are deleted, and the report says that the ol
   expect(await currentToken(world.session())).toBeUndefined();
 });
 
-test("tokens are deleted even if the authorization server does not respond", async () => {
+test("[TS-OAUTH-8] tokens are deleted even if the authorization server does not respond", async () => {
   const world = await createOAuthWorld();
   await world.session().signIn(world.person);
   await world.authorization.close();
@@ -46,7 +46,7 @@ test("tokens are deleted even if the authorization server does not respond", asy
   await world.tool.close();
 });
 
-test("tokens of another process are deleted too, but not those of another tenant", async () => {
+test("[TS-OAUTH-8] [TS-D-TENANT-1] tokens of another process are deleted too, but not those of another tenant", async () => {
   const world = await createOAuthWorld();
   const session = world.session();
   await session.signIn(world.person);

@@ -73,7 +73,7 @@ async function createSlowVault(): Promise<SlowVault> {
   return self;
 }
 
-test("a slow read of the vault does not bring back a token that was renewed meanwhile", async () => {
+test("[TS-OAUTH-6] a slow read of the vault does not bring back a token that was renewed meanwhile", async () => {
   const slow = await createSlowVault();
   const { manager } = slow;
   const old = await manager.current();
@@ -92,7 +92,7 @@ test("a slow read of the vault does not bring back a token that was renewed mean
   expect(slow.renewals).toBe(1);
 });
 
-test("a caller that gives up does not interrupt a renewal that started, and the renewed token is saved", async () => {
+test("[TS-OAUTH-6] [TS-ERR-5] a caller that gives up does not interrupt a renewal that started, and the renewed token is saved", async () => {
   const slow = await createSlowVault();
   const { manager, vault } = slow;
   const old = await manager.current();
