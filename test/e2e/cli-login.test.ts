@@ -144,6 +144,16 @@ describe("a sign-in", () => {
       });
     }
   });
+
+  test("refuses to sign in to a stdio server, and does not claim that it has a credential", async () => {
+    const world = await createLoginWorld();
+    world.configure({ files: { command: process.execPath, args: ["-e", "0"] } });
+    for (const verb of ["login", "logout"]) {
+      const { code, stderr } = await world.run([verb, "files", "--trust"]);
+      expect(code).toBe(2);
+      expect(stderr).toContain("files is of type stdio, which does not use OAuth.");
+    }
+  });
 });
 
 test("confirms the sign-in on the last page, which shows no secret that a peer sent", async () => {

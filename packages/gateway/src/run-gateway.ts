@@ -239,9 +239,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     async signIn(server, { confirmedOrigin = "", returnTo, onShown }) {
       const session = await servers.oauth(server);
       if (session === undefined)
-        throw new TypeError(
-          `Server ${JSON.stringify(server)} has its own credential in the configuration, so there is nothing to sign in to.`,
-        );
+        throw new TypeError(`Server ${JSON.stringify(server)} does not use OAuth, so there is nothing to sign in to.`);
       await signIns.run(server, session, {
         way: undefined,
         scopes: [],

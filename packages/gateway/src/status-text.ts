@@ -56,6 +56,31 @@ export function reasonText({ code, details }: StatusFailure): string {
   return reasons[code as ToolServerErrorCode] ?? "failed";
 }
 
+/** The failures of a server that requires a sign-in. */
+const signInCodes: ReadonlySet<string | undefined> = new Set<ToolServerErrorCode>([
+  "SIGN_IN_NEEDED",
+  "SIGN_IN_FAILED",
+  "TOKEN_REFUSED",
+  "REGISTRATION_REFUSED",
+  "ISSUER_CHANGED",
+  "AUTHORIZATION_SERVER_INVALID",
+  "AUTHORIZATION_ORIGIN_UNCONFIRMED",
+]);
+
+/**
+ * How a server is signed in to. Nobody signed in: a server that works did not require it, and of one that never asked for it that is not
+ * known.
+ */
+export function authText(
+  { state, failure }: { readonly state: string; readonly failure?: Pick<StatusFailure, "code"> | undefined },
+  summary: string | undefined,
+  isSignedIn: boolean | undefined,
+): string {
+  if (isSignedIn !== false) return summary ?? "-";
+  if (state === "READY") return "none";
+  return signInCodes.has(failure?.code) ? (summary ?? "-") : "-";
+}
+
 /** How a server is, in two or three words: connected, or why not. */
 export function statusText(state: string, failure: StatusFailure | undefined): string {
   const isFailing = failure !== undefined && (state === "TRANSIENT_FAILURE" || state === "IDLE");

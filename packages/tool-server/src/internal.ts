@@ -18,7 +18,7 @@ export { readVariables } from "./config/env-file.js";
 export { decodeHeaderText, encodeHeaderText } from "./config/headers.js";
 export { variableValue } from "./config/substitute-entry.js";
 export { inputPrefix } from "./config/template.js";
-export { usesOAuth } from "./config/variable-uses.js";
+export { usesOAuth, whyNoOAuth } from "./config/variable-uses.js";
 export { createNetworkLink } from "./connection/bridge/network-link.js";
 export { createPipeTransport } from "./connection/bridge/pipe-transport.js";
 export { pumpMessages as forwardStdio } from "./connection/bridge/pump-messages.js";

@@ -7,7 +7,13 @@ import {
   type TrustDecision,
 } from "@wirescope/tool-server";
 import type { Entry } from "@wirescope/tool-server/config";
-import { oauthSummary, parseResourceChallenge, readVariables, trustReason } from "@wirescope/tool-server/internal";
+import {
+  oauthSummary,
+  parseResourceChallenge,
+  readVariables,
+  trustReason,
+  whyNoOAuth,
+} from "@wirescope/tool-server/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import { approvalsOf, trustFor } from "../tool-server/ask-for-trust.js";
@@ -79,9 +85,7 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       const servers = await open();
       const session = await servers.oauth(server);
       if (session === undefined) {
-        throw new UsageError(
-          `${server} has its own credential in the configuration and does not use OAuth. See ${commandLine("auth")}.`,
-        );
+        throw new UsageError(`${server} ${whyNoOAuth(typeOf(servers, server))}. See ${commandLine("auth")}.`);
       }
       if (session.isMachine) {
         const challenge = parseResourceChallenge(undefined);
@@ -93,9 +97,9 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       };
     },
     async signOut(server) {
-      const session = await (await open()).oauth(server);
-      if (session === undefined)
-        throw new UsageError(`${server} has its own credential in the configuration and does not use OAuth.`);
+      const servers = await open();
+      const session = await servers.oauth(server);
+      if (session === undefined) throw new UsageError(`${server} ${whyNoOAuth(typeOf(servers, server))}.`);
       return session.signOut();
     },
     async approvals() {
@@ -194,10 +198,14 @@ async function statusOf(servers: ConfiguredServers, name: string): Promise<Serve
   }
 }
 
+function typeOf({ entries }: Pick<ConfiguredServers, "entries">, name: string): Entry["type"] | undefined {
+  return entries.find((entry) => entry.name === name)?.type;
+}
+
 function unconnected({ entries }: ConfiguredServers, name: string): Omit<ServerReport, "credential"> {
   return {
     name,
-    type: entries.find((entry) => entry.name === name)?.type,
+    type: typeOf({ entries }, name),
     state: "IDLE",
     isConnected: false,
     tools: undefined,

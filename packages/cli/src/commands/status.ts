@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { printableText } from "@wirescope/channelz/internal";
 import type { ServerReport } from "@wirescope/gateway/internal";
+import { authText } from "@wirescope/gateway/internal/status-text";
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { ServerAdmin, ServerStatuses } from "../admin/server-admin.js";
 import { exitCode } from "../failure.js";
@@ -156,7 +157,7 @@ function columns({ palette }: Screen): Column<ServerReport>[] {
       paint: (server) => statusPaint(asStatus(server), palette),
     },
     { title: "TOOLS", align: "right", text: ({ tools }) => (tools === undefined ? "-" : String(tools)) },
-    { title: "AUTH", minWidth: 12, text: authText },
+    { title: "AUTH", minWidth: 12, text: authOf },
     {
       title: "SOFTWARE",
       minWidth: 10,
@@ -170,8 +171,6 @@ function asStatus({ state, failure }: ServerReport): Parameters<typeof statusTex
   return { state, failure: failure instanceof Error ? { code: failure.code, error: failure } : { code: undefined } };
 }
 
-/** A server that works without a sign-in did not require one. */
-function authText({ credential, state }: ServerReport): string {
-  const isUnasked = state === "READY" && credential?.oauth?.isSignedIn === false;
-  return isUnasked ? "none" : (credential?.summary ?? "-");
+function authOf(server: ServerReport): string {
+  return authText(asStatus(server), server.credential?.summary, server.credential?.oauth?.isSignedIn);
 }

@@ -2,6 +2,7 @@ import { printableText } from "@wirescope/channelz/internal";
 import type { ServerStatus } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
 import type { PageAccess } from "@wirescope/gateway/internal/page";
+import { authText } from "@wirescope/gateway/internal/status-text";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
 import { createScreen, type Screen } from "../output/screen.js";
@@ -153,8 +154,6 @@ function columns({ palette }: Screen): Column<ServerStatus>[] {
   ];
 }
 
-/** A server that works without a sign-in did not require one. */
-function signsInWith({ credential, authentication, state }: ServerStatus): string {
-  const isUnasked = state === "READY" && authentication?.oauth?.isSignedIn === false;
-  return isUnasked ? "none" : (credential ?? "-");
+function signsInWith(server: ServerStatus): string {
+  return authText(server, server.credential, server.authentication?.oauth?.isSignedIn);
 }

@@ -1,7 +1,7 @@
 import { printableText } from "@wirescope/channelz/internal";
 import { type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthStep, OAuthStepFields, SignIn } from "@wirescope/tool-server/auth";
-import { parseResourceChallenge } from "@wirescope/tool-server/internal";
+import { parseResourceChallenge, whyNoOAuth } from "@wirescope/tool-server/internal";
 import type { Cause } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 import { openConfiguredServers } from "../tool-server/configured-servers.js";
@@ -48,8 +48,10 @@ export async function runOAuthFlow(values: ServerValues, io: Io, options: OAuthF
   });
   options.onSecrets(servers.secrets);
   const session = await servers.oauth(server);
-  if (session === undefined)
-    throw new UsageError(`${server} has its own credential in the configuration and does not use OAuth.`);
+  if (session === undefined) {
+    const type = servers.entries.find(({ name }) => name === server)?.type;
+    throw new UsageError(`${server} ${whyNoOAuth(type)}.`);
+  }
   if (session.isMachine && !options.mayAsk)
     throw new UsageError(`${server} gets its tokens without a person, so there is no sign-in to stop before.`);
   observer.stopsBeforeSignIn = !session.isMachine && !(await agrees(server, io, options));

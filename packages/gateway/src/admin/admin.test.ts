@@ -355,7 +355,9 @@ describe("failures", () => {
     );
     expect(readAdminError(error)).toMatchObject({ status: "NotFound", failure: { code: "SERVER_UNKNOWN" } });
     expect(readAdminError(new Error("another"))).toEqual({ status: "Unknown", message: "another", failure: undefined });
-    await expect(admin.signOut({ server: "echo" })).rejects.toThrow(/\[failed_precondition\].*has its own credential/);
+    await expect(admin.signOut({ server: "echo" })).rejects.toThrow(
+      /\[failed_precondition\] Server "echo" is of type stdio, which does not use OAuth/,
+    );
     await expect(admin.completeSignIn({ signInId: "no", address: "" })).rejects.toThrow(
       /\[not_found\].*Start a new one/,
     );

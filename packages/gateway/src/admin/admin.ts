@@ -3,7 +3,7 @@ import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { ConnectionInfo, SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession } from "@wirescope/tool-server/auth";
-import type { Implementation } from "@wirescope/tool-server/internal";
+import { type Implementation, whyNoOAuth } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 import {
   AdminService,
@@ -109,10 +109,8 @@ export function createAdmin(options: AdminOptions): Admin {
   const sessionOf = async (server: GatewayServer): Promise<OAuthSession> => {
     const session = await server.oauth();
     if (session !== undefined) return session;
-    throw new ConnectError(
-      `Server ${JSON.stringify(server.name)} has its own credential in the configuration, so there is nothing to sign in to or out of.`,
-      Code.FailedPrecondition,
-    );
+    const type = configurationOf(server.name)?.configuration.entries.find(({ name }) => name === server.name)?.type;
+    throw new ConnectError(`Server ${JSON.stringify(server.name)} ${whyNoOAuth(type)}.`, Code.FailedPrecondition);
   };
 
   async function* explain(server: GatewayServer, signal: AbortSignal): AsyncGenerator<ExplainResponse> {

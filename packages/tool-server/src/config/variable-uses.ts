@@ -48,3 +48,10 @@ export function usesOAuth(entry: Entry): boolean {
   if (entry.headers.some(({ name }) => /^authorization$/i.test(name) || isCredentialHeader(name))) return false;
   return !variableUses(entry).some(({ field, isSecret }) => isSecret && field.startsWith("headers."));
 }
+
+/** Why Wirescope does not sign in to a server with OAuth, as the rest of a sentence about it. */
+export function whyNoOAuth(type: Entry["type"] | undefined): string {
+  return type === "stdio" || type === "ws"
+    ? `is of type ${type}, which does not use OAuth`
+    : "has its own credential in the configuration and does not use OAuth";
+}

@@ -141,12 +141,12 @@ function attemptSteps({ attempt, type, oauth }: WalkEvidence): Step[] {
   if (attempt === undefined) return [step("http", "skipped"), step("credential", "skipped")];
   const { failure, response, refusal, connected, credential } = attempt;
   const evidence = response === undefined ? [] : describeResponse(response);
+  const sent = credential === "oauth" && hadNoToken(oauth) ? "none" : credential;
   const accepted =
-    credential === "none"
+    sent === "none"
       ? step("credential", "skipped", "None was sent, and none is required.")
-      : step("credential", "ok", `Accepted: ${describeCredential(credential)}.`);
+      : step("credential", "ok", `Accepted: ${describeCredential(sent)}.`);
   if (refusal !== undefined) {
-    const sent = credential === "oauth" && hadNoToken(oauth) ? "none" : credential;
     const line = `The server returned ${refusal.status} to ${describeCredential(sent)}.`;
     return [step("http", "ok", ...evidence), step("credential", "failed", line)];
   }
