@@ -137,6 +137,30 @@ describe("a sign-out", () => {
     expect(world.authorization.count("/reg")).toBe(1);
   });
 
+  test("[TS-OAUTH-8] names the tokens for another url and tenant that remain, and deletes them with --all", async () => {
+    const world = await createLoginWorld();
+    await login(world);
+    const [token = ""] = world.tool.seen;
+    world.configure({
+      notes: { type: "http", url: world.tool.url, headers: { "X-Workspace-ID": "${WORKSPACE_ID:-main}" } },
+    });
+    expect((await world.run(["logout", "notes", "--trust"])).stdout).toBe(
+      [
+        "You were not signed in to notes.",
+        `The tokens of notes for ${world.tool.url} remain.`,
+        "Run this command again with --all to delete them.",
+        "",
+      ].join("\n"),
+    );
+    expect(await world.authorization.find(token)).toBeDefined();
+    expect(await world.run(["logout", "notes", "--all", "--trust"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`Deleted the tokens issued by ${world.authorization.issuer}.`),
+    });
+    expect(await world.authorization.find(token)).toBeUndefined();
+    expect((await world.run(["logout", "notes", "--trust"])).stdout).toBe("You were not signed in to notes.\n");
+  });
+
   test("reports that the authorization server is unreachable, and deletes the tokens anyway", async () => {
     const world = await createLoginWorld();
     await login(world);

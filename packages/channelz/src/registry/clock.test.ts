@@ -18,16 +18,19 @@ const reads = {
   },
 };
 
-test.each(Object.entries(reads))("[CZ-D-TIME-2] reads the system's time once a turn of the event loop, by %s", async (_, read) => {
-  const clock = createTurnClock();
-  for (const turn of [0, 1000, 2000]) {
-    vi.setSystemTime(start + turn);
-    expect(read(clock)).toBe(start + turn);
-    vi.setSystemTime(start + turn + 1);
-    expect(read(clock)).toBe(start + turn);
-    await nextTurn();
-  }
-});
+test.each(Object.entries(reads))(
+  "[CZ-D-TIME-2] reads the system's time once a turn of the event loop, by %s",
+  async (_, read) => {
+    const clock = createTurnClock();
+    for (const turn of [0, 1000, 2000]) {
+      vi.setSystemTime(start + turn);
+      expect(read(clock)).toBe(start + turn);
+      vi.setSystemTime(start + turn + 1);
+      expect(read(clock)).toBe(start + turn);
+      await nextTurn();
+    }
+  },
+);
 
 test("shares the time of a turn between those who ask and those who have it written", async () => {
   const clock = createTurnClock();

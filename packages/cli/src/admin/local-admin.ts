@@ -96,11 +96,11 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
         connect: async () => (await servers.open(server)).connect(),
       };
     },
-    async signOut(server) {
+    async signOut(server, options) {
       const servers = await open();
       const session = await servers.oauth(server);
       if (session === undefined) throw new UsageError(`${server} ${whyNoOAuth(typeOf(servers, server))}.`);
-      return session.signOut();
+      return session.signOut(undefined, options);
     },
     async approvals() {
       const { entries, evaluate } = await openEvaluation();

@@ -65,7 +65,8 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
       const done = await signIn({ client, url }, io, server, options);
       return signedIn(serverFromMessage(done));
     },
-    signOut: (server) => ask(async () => signOutFromMessage(server, await client.signOut({ server }))),
+    signOut: (server, { isEverywhere: all = false }) =>
+      ask(async () => signOutFromMessage(server, await client.signOut({ server, all }))),
     async approvals() {
       const servers = await list();
       return Promise.all(

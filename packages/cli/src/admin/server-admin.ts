@@ -1,6 +1,6 @@
 import type { ServerReport } from "@wirescope/gateway/internal";
 import type { TrustDecision } from "@wirescope/tool-server";
-import type { OAuthDescription, SignIn, SignOutReport, Vault } from "@wirescope/tool-server/auth";
+import type { OAuthDescription, SignIn, SignOutOptions, SignOutReport, Vault } from "@wirescope/tool-server/auth";
 import type { Explanation } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 
@@ -20,7 +20,7 @@ export interface ServerAdmin extends AsyncDisposable {
   /** Whose sign-ins `list` shows: those of a gateway, or those of a vault. */
   describe(): Promise<{ readonly gateway: string } | { readonly vault: ReturnType<Vault["describe"]> }>;
   signIn(server: string, options: AdminSignInOptions): Promise<SignedIn>;
-  signOut(server: string): Promise<SignOutReport>;
+  signOut(server: string, options: SignOutOptions): Promise<SignOutReport>;
   /** Which servers are trusted. */
   approvals(): Promise<readonly TrustRow[]>;
   /** What there is to approve of one. */

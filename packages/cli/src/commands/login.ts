@@ -130,6 +130,7 @@ export const logoutCommand: Command = defineAdminCommand({
   parameters: ["[server|url]"],
   serverAt: 0,
   options: {
+    all: { type: "boolean", help: "delete the tokens of the server for other urls and tenants too" },
     idp: { type: "string", placeholder: "issuer", help: "delete the tokens of this identity provider" },
     ...serverOptions,
     ...adminOptions,
@@ -155,14 +156,14 @@ export const logoutCommand: Command = defineAdminCommand({
         );
       return 0;
     }
-    const report = await admin.signOut(name);
+    const report = await admin.signOut(name, { isEverywhere: values.all });
     if (values.json) screen.print(formatJson(jsonOf(report)));
     else for (const line of linesOf(report)) screen.print(printableText(line));
     return report.problems.length > 0 || report.proof.kind === "accepted" ? 1 : 0;
   },
 });
 
-function linesOf({ server, wiped, proof, problems }: SignOutReport): string[] {
+function linesOf({ server, wiped, proof, problems, remaining }: SignOutReport): string[] {
   const lines = wiped.length === 0 ? [`You were not signed in to ${server}.`] : [];
   for (const { issuer, refreshToken, accessToken } of wiped) {
     lines.push(`Deleted the tokens issued by ${issuer}.`);
@@ -184,6 +185,11 @@ function linesOf({ server, wiped, proof, problems }: SignOutReport): string[] {
     case "nothing":
       break;
   }
+  for (const { url, tenant } of remaining) {
+    const whose = tenant === "" ? url : `${url} with ${tenant}`;
+    lines.push(`The tokens of ${server} for ${whose} remain.`);
+  }
+  if (remaining.length > 0) lines.push("Run this command again with --all to delete them.");
   return [...lines, ...problems];
 }
 

@@ -201,11 +201,11 @@ export function createAdmin(options: AdminOptions): Admin {
           if (signIns.complete(signInId, address)) return create(CompleteSignInResponseSchema);
           throw new ConnectError("This sign-in is not in progress. Start a new one.", Code.NotFound);
         }),
-      signOut: ({ server: name }, context) =>
+      signOut: ({ server: name, all }, context) =>
         respond(async () => {
           assertAdministrator(context);
           const server = servers.find(name);
-          const report = await (await sessionOf(server)).signOut(context.signal);
+          const report = await (await sessionOf(server)).signOut(context.signal, { isEverywhere: all });
           changes.poke();
           // So that the refusal is visible at once, and its tools are removed.
           server.tools.invalidate();

@@ -46,7 +46,14 @@ export {
 } from "./oauth/session/oauth-session.js";
 export type { OAuthSessionOptions } from "./oauth/session/session-options.js";
 export type { SignInOptions } from "./oauth/session/session-sign-in.js";
-export type { RevocationResult, SignOutProof, SignOutReport, WipedTokens } from "./oauth/session/sign-out.js";
+export type {
+  RemainingTokens,
+  RevocationResult,
+  SignOutOptions,
+  SignOutProof,
+  SignOutReport,
+  WipedTokens,
+} from "./oauth/session/sign-out.js";
 export type { RedirectOptions } from "./oauth/sign-in/callback-receiver.js";
 export type {
   ForeignOrigin,

@@ -79,6 +79,7 @@ test.each(proofs)("converts a sign-out report to a message and back ($kind)", (p
     ],
     proof,
     problems: ["One could not be read."],
+    remaining: [{ url: "https://a.example/mcp", tenant: "WORKSPACE_ID=main" }],
   };
   const bytes = toBinary(SignOutResponseSchema, signOutToMessage(report));
   expect(signOutFromMessage("a", fromBinary(SignOutResponseSchema, bytes))).toEqual(report);

@@ -105,7 +105,7 @@ const proofs = {
 } as const;
 
 /** What a sign-out did, as a message. */
-export function signOutToMessage({ wiped, proof, problems }: SignOutReport): SignOutResponse {
+export function signOutToMessage({ wiped, proof, problems, remaining }: SignOutReport): SignOutResponse {
   return create(SignOutResponseSchema, {
     wiped: wiped.map(({ issuer, accessToken, refreshToken }) => ({
       issuer,
@@ -119,11 +119,15 @@ export function signOutToMessage({ wiped, proof, problems }: SignOutReport): Sig
       ...timeOf("expireTime", "until" in proof ? proof.until : undefined),
     },
     problems: [...problems],
+    remaining: remaining.map(({ url, tenant }) => ({ url, tenant })),
   });
 }
 
 /** What a message says a sign-out did. */
-export function signOutFromMessage(server: string, { wiped, proof, problems }: SignOutResponse): SignOutReport {
+export function signOutFromMessage(
+  server: string,
+  { wiped, proof, problems, remaining }: SignOutResponse,
+): SignOutReport {
   return {
     server,
     wiped: wiped.map(({ issuer, accessToken, refreshToken }) => ({
@@ -133,6 +137,7 @@ export function signOutFromMessage(server: string, { wiped, proof, problems }: S
     })),
     proof: proofFromMessage(proof),
     problems,
+    remaining: remaining.map(({ url, tenant }) => ({ url, tenant })),
   };
 }
 

@@ -44,7 +44,10 @@ export function SignOutDialog({ server, onClose }: { readonly server: string; re
 }
 
 /** What happened to the tokens, as `wirescope logout` prints it. */
-export function signOutLines(server: string, { wiped, proof, problems }: SignOutResponse): readonly string[] {
+export function signOutLines(
+  server: string,
+  { wiped, proof, problems, remaining }: SignOutResponse,
+): readonly string[] {
   const lines = wiped.length === 0 ? [`You were not signed in to ${server}.`] : [];
   for (const { issuer, refreshToken, accessToken } of wiped) {
     lines.push(`Deleted the tokens issued by ${issuer}.`);
@@ -57,6 +60,9 @@ export function signOutLines(server: string, { wiped, proof, problems }: SignOut
     lines.push(`Tried the old token again: ${server} still accepts it. Anyone who has it can use it.`);
   } else if (proof?.outcome === SignOutProof_Outcome.UNCLEAR) {
     lines.push(`Could not check whether the old token is rejected: ${proof.reason}`);
+  }
+  for (const { url, tenant } of remaining) {
+    lines.push(`The tokens of ${server} for ${tenant === "" ? url : `${url} with ${tenant}`} remain.`);
   }
   return [...lines, ...problems];
 }

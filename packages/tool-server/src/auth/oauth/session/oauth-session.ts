@@ -2,6 +2,7 @@ import type { OAuthDescription } from "../../../connection-info.js";
 import { ToolServerError } from "../../../errors.js";
 import { createSingleFlight, type SingleFlight } from "../../../single-flight.js";
 import { credentialClosed } from "../../credentials/credential.js";
+import type { VaultKey } from "../../vault/vault.js";
 import { type ClientStore, createClientStore } from "../clients/client-store.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
 import { discoverIssuer } from "../discovery/discover.js";
@@ -17,7 +18,7 @@ import { createIssuerStore } from "./issuer-store.js";
 import { createAcquirer } from "./machine-session.js";
 import { contextOf, type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
 import { runSignIn, type SignInOptions } from "./session-sign-in.js";
-import { type SignOutReport, signOut } from "./sign-out.js";
+import { type SignOutOptions, type SignOutReport, signOut } from "./sign-out.js";
 
 /**
  * OAuth for one tool server, profile and tenant: its authorization server, its client and its tokens. Create one and share it:
@@ -51,7 +52,7 @@ export interface OAuthSession {
    */
   adoptSignIn(from: string): Promise<HeldToken | undefined>;
   /** Revokes the tokens if the server supports it, deletes them here, and sends an old one to check that it is refused. */
-  signOut(signal?: AbortSignal): Promise<SignOutReport>;
+  signOut(signal?: AbortSignal, signOutOptions?: SignOutOptions): Promise<SignOutReport>;
   /** The state of the sign-in. Reads the vault. */
   status(): Promise<OAuthDescription>;
   /** The same from memory, without reading the vault. */
@@ -85,12 +86,14 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
   const { vault, grant } = options;
   const context = contextOf(options);
   const { clock } = context;
-  const clients: ClientStore = createClientStore(context, {
-    vault,
-    keyOf: (issuer) => vaultKeyOf(options, issuer, "client"),
-    configured: options.client,
-    metadataUrl: options.clientMetadataUrl,
-  });
+  const clientsOf = (key: VaultKey): ClientStore =>
+    createClientStore(context, {
+      vault,
+      keyOf: (issuer) => ({ ...key, issuer, item: "client" }),
+      configured: options.client,
+      metadataUrl: options.clientMetadataUrl,
+    });
+  const clients = clientsOf(vaultKeyOf(options, "", "client"));
   const issuers = createIssuerStore(context, vault, vaultKeyOf(options, "", "issuer"));
   const acquirer = grant === undefined ? undefined : createAcquirer(context, options, clients, grant);
 
@@ -222,14 +225,14 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
       return signingIn.join(signal);
     },
     adoptSignIn: (from) => adoptSignIn({ context, options, clients }, from),
-    async signOut(signal) {
+    async signOut(signal, signOutOptions) {
       const used = active?.tokens;
       active = undefined;
       isPinRead = false;
       pendingScopes = [];
       // Tokens that are being renewed are deleted as well.
       await used?.stop(credentialClosed(context.server));
-      const report = await signOut({ context, options, clients, serverOf }, signal);
+      const report = await signOut({ context, options, clientsOf, serverOf }, signal, signOutOptions);
       const pin = await issuers.read().catch(() => undefined);
       if (pin !== undefined && pin.requestedScopes.length > 0) await issuers.write({ ...pin, requestedScopes: [] });
       return report;

@@ -14,6 +14,7 @@ test("[TS-OAUTH-8] a sign-out revokes and deletes both tokens, and checks that t
     ],
     proof: { kind: "refused", status: 401 },
     problems: [],
+    remaining: [],
   });
   const revoked = world.authorization.requests
     .filter(({ path }) => path === "/revoke")
@@ -89,4 +90,25 @@ test("tokens that are written during a sign-out are revoked and deleted too", as
   expect(world.authorization.requests.some(({ path, form }) => path === "/revoke" && form.get("token") === late)).toBe(
     true,
   );
+});
+
+test("[TS-OAUTH-8] names the tokens for other urls and tenants that remain, and deletes them on request, without sending them here", async () => {
+  const world = await createOAuthWorld();
+  const session = world.session();
+  const tenant = JSON.stringify([["WORKSPACE_ID", "main"]]);
+  const other = await world.session({ tenant }).signIn(world.person);
+  await world.session({ server: "another" }).signIn(world.person);
+  await session.signIn(world.person);
+  const url = new URL(world.tool.url).href;
+  expect((await session.signOut()).remaining).toEqual([{ url, tenant: "WORKSPACE_ID=main" }]);
+  const calls = world.tool.requests.length;
+  expect(await session.signOut(undefined, { isEverywhere: true })).toMatchObject({
+    wiped: [{ refreshToken: { kind: "revoked" }, accessToken: { kind: "revoked" } }],
+    proof: { kind: "nothing" },
+    remaining: [],
+  });
+  expect(world.tool.requests.length).toBe(calls);
+  expect(world.authorization.scopesOf(other.record.accessToken)).toBeUndefined();
+  const left = (await world.vault.list()).keys.filter(({ item }) => item === "tokens");
+  expect(left).toMatchObject([{ server: "another" }]);
 });

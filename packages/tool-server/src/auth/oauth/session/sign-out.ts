@@ -11,28 +11,41 @@ import { type OAuthSessionOptions, vaultKeyOf } from "./session-options.js";
 export interface SignOutParts {
   readonly context: OAuthContext;
   readonly options: OAuthSessionOptions;
-  readonly clients: ClientStore;
+  /** The clients that the tokens under a key were issued to. */
+  readonly clientsOf: (key: VaultKey) => ClientStore;
   readonly serverOf: (issuer: string) => Promise<AuthorizationServer>;
+}
+
+/** What to sign out of. */
+export interface SignOutOptions {
+  /** Whether the tokens of the server for other URLs and tenants are deleted too. Default false. */
+  readonly isEverywhere?: boolean | undefined;
 }
 
 /**
  * Signs out of a tool server: revokes the tokens of every issuer if it supports that, deletes them in any case, including those that
  * another process wrote meanwhile, and sends the last access token once. The client and the pinned issuer stay.
  */
-export async function signOut(parts: SignOutParts, signal?: AbortSignal): Promise<SignOutReport> {
+export async function signOut(
+  parts: SignOutParts,
+  signal?: AbortSignal,
+  { isEverywhere = false }: SignOutOptions = {},
+): Promise<SignOutReport> {
   const { context, options } = parts;
   const { keys, unreadable } = await options.vault.list();
   const problems = [...unreadable];
-  const own = keys.filter((key) => isSame(key, vaultKeyOf(options, key.issuer, "tokens")));
+  const { profile, server } = options;
+  const all = keys.filter((key) => key.profile === profile && key.server === server && key.item === "tokens");
+  const isOwn = (key: VaultKey): boolean => isSame(key, vaultKeyOf(options, key.issuer, "tokens"));
   const wiped: WipedTokens[] = [];
   let last: TokenRecord | undefined;
-  for (const { issuer } of own) {
-    const key = vaultKeyOf(options, issuer, "tokens");
+  for (const key of isEverywhere ? all : all.filter(isOwn)) {
     const store = createTokenStore(context, options.vault, key);
     const wipe = async (): Promise<void> => {
       for (let held = await store.read(); held !== undefined; held = await store.read()) {
-        wiped.push(await revokeAll(parts, issuer, held.record, signal));
-        if (last === undefined || held.record.obtainedAt >= last.obtainedAt) last = held.record;
+        wiped.push(await revokeAll(parts, key, held.record, signal));
+        // A token for another URL is not sent to this one.
+        if (isOwn(key) && (last === undefined || held.record.obtainedAt >= last.obtainedAt)) last = held.record;
         await store.remove(held);
       }
     };
@@ -48,20 +61,36 @@ export async function signOut(parts: SignOutParts, signal?: AbortSignal): Promis
       ? "Nobody was signed in."
       : `Signed out; the old token is ${proof.kind === "unclear" ? "in an unknown state" : proof.kind}.`;
   reportEvent(context, "signed-out", text, proof.kind === "accepted" ? "warning" : "info");
-  return { server: context.server, wiped, proof, problems };
+  const remaining = isEverywhere ? [] : all.filter((key) => !isOwn(key)).map(remainingOf);
+  return { server: context.server, wiped, proof, problems, remaining };
+}
+
+function remainingOf({ resource, tenant }: VaultKey): RemainingTokens {
+  const [url = ""] = resource.split("?", 1);
+  return { url, tenant: describeTenant(tenant) };
+}
+
+/** The values of a tenant as people write them. */
+function describeTenant(tenant: string): string {
+  try {
+    return (JSON.parse(tenant) as [string, string][]).map(([name, value]) => `${name}=${value}`).join(", ");
+  } catch {
+    return tenant;
+  }
 }
 
 /** The refresh token first: many servers revoke its access tokens with it. */
 async function revokeAll(
-  { context, clients, serverOf }: SignOutParts,
-  issuer: string,
+  { context, clientsOf, serverOf }: SignOutParts,
+  key: VaultKey,
   { refreshToken, accessToken, clientId }: TokenRecord,
   signal: AbortSignal | undefined,
 ): Promise<WipedTokens> {
+  const { issuer } = key;
   let revoke: (token: string, hint: "access_token" | "refresh_token") => Promise<RevocationResult>;
   try {
     const server = await serverOf(issuer);
-    const client = await clients.byId(server, clientId);
+    const client = await clientsOf(key).byId(server, clientId);
     revoke = (token, hint) => revokeToken(context, server, client, token, hint, signal);
   } catch (error) {
     const reason = error instanceof Error ? error.message : "unknown";
@@ -149,6 +178,16 @@ export interface SignOutReport {
   readonly proof: SignOutProof;
   /** Entries that could not be read, and so not deleted: one line each. */
   readonly problems: readonly string[];
+  /** The tokens of this server for other URLs and tenants, which were not deleted. */
+  readonly remaining: readonly RemainingTokens[];
+}
+
+/** Tokens that a sign-out did not delete. */
+export interface RemainingTokens {
+  /** Without its query. */
+  readonly url: string;
+  /** Such as `WORKSPACE_ID=main`; empty if there is none. */
+  readonly tenant: string;
 }
 
 /** The tokens that a sign-out deleted. */
