@@ -319,3 +319,25 @@ test("redacts no more of a long text than it shows, whether a server or a client
   await expect.poll(() => traced.find((text) => text.includes("A long text")), patience).toHaveLength(4097);
   expect(longest).toBeLessThan(100_000);
 });
+
+test("lets only the server that asked for an elicitation with a URL report its completion", async () => {
+  const question = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"mode":"url","message":"Pay?","url":"https://bank.example","elicitationId":"payment-1"}}`;
+  const completion = `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"payment-1","note":"x"}}`;
+  const [bank, evil] = [await serveRaw({ "tools/call": sayingFirst(() => question) }), await serveRaw()];
+  const gateway = await startTestGateway({ bank: bank.entry, evil: evil.entry });
+  const completed: unknown[] = [];
+  const logged: unknown[] = [];
+  const client = await connect(gateway, "legacy", { capabilities: { elicitation: { url: {} } } }, (prepared) => {
+    prepared.setRequestHandler("elicitation/create", async () => ({ action: "accept" }));
+    prepared.setNotificationHandler("notifications/elicitation/complete", ({ params }) => void completed.push(params));
+    prepared.setNotificationHandler("notifications/message", ({ params }) => void logged.push(params.data));
+  });
+  await client.callTool({ name: "bank__echo", arguments: {} });
+  await expect.poll(() => [bank.listening(), evil.listening()], patience).toEqual([1, 1]);
+  evil.say(completion);
+  evil.say('{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"after"}}');
+  await expect.poll(() => logged, patience).toContain("after");
+  expect(completed).toEqual([]);
+  bank.say(completion);
+  await expect.poll(() => completed, patience).toEqual([{ elicitationId: "payment-1" }]);
+});
