@@ -1,7 +1,5 @@
 import { basename, resolve as resolvePath } from "node:path";
-import { commandLine } from "../command-line.js";
 import { type ErrorParts, ToolServerError } from "../errors.js";
-import { findSecretShapes } from "../secrets/recognize-secrets.js";
 import { createSecretRegistry, type SecretRegistry } from "../secrets/redactor.js";
 import { checkOrigin } from "./check-url-and-headers.js";
 import { checkTemplate, checkValue, isReserved, isSecretPosition } from "./check-variables.js";
@@ -14,6 +12,7 @@ import {
   type TemplateField,
   templateFieldsOf,
 } from "./entry.js";
+import { credentialIn, registerSecret } from "./entry-secrets.js";
 import {
   collectFindings,
   type Finding,
@@ -34,6 +33,7 @@ import {
   variablesOf,
 } from "./template.js";
 import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-template.js";
+import { describeField, howToEnter, howToSet } from "./variable-advice.js";
 import { type VariableUse, variableUses } from "./variable-uses.js";
 
 /** Variables by name. */
@@ -321,13 +321,6 @@ function credentialsOf(entry: Entry, variables: Variables): SecretRegistry {
   return credentials;
 }
 
-/** Why a value looks like a credential; undefined if it does not. */
-function credentialIn(value: string, credentials: SecretRegistry): string | undefined {
-  if (credentials.redact(value) !== value) return "contains a credential that the entry uses elsewhere";
-  const [shape] = findSecretShapes(value.replace(/^([a-z]+:\/\/[^/?]*).*$/i, "$1"));
-  return shape && `looks like ${shape.looksLike}`;
-}
-
 /**
  * The origin of an entry's url with these variables, such as `https://api.example.com`, or why it is unknown, in a sentence without values.
  * Undefined if the origin contains no variable.
@@ -399,40 +392,4 @@ function lookUp(
   }
   checkValue(field, variable, value, report);
   return value;
-}
-
-function describeField({ field, server = "" }: TemplateField): string {
-  return `${field} of server ${JSON.stringify(server)}`;
-}
-
-/** Advice for commands and for a running gateway: exporting a variable does not change a process that already runs. */
-function howToSet(name: string): string {
-  return `Export ${name} before wirescope starts, or set it in a file that you pass with --env-file; a running gateway reloads that file when it changes.`;
-}
-
-/** Advice for a value that a person enters. */
-function howToEnter(name: string): string {
-  const id = name.slice(inputPrefix.length);
-  return `Enter it at a terminal: ${commandLine("inputs", id)}. Or set ${inputVariable(name)} in the environment, or in a file that you pass with --env-file.`;
-}
-
-/** Registers a value, and the password in it if it is a URL or Basic credentials. */
-function registerSecret(value: string, field: TemplateField, secrets: SecretRegistry): void {
-  secrets.add(value);
-  const password = /^[\w+.-]+:\/\/[^/?#@]*?:([^/?#@]+)@/.exec(value)?.[1];
-  if (password !== undefined) {
-    secrets.add(password);
-    secrets.add(decodeLeniently(password));
-  }
-  if (!/^Basic /i.test(field.template.text)) return;
-  const [, decoded] = /^[^:]*:(.*)$/s.exec(Buffer.from(value, "base64").toString("utf8")) ?? [];
-  if (decoded !== undefined) secrets.add(decoded);
-}
-
-function decodeLeniently(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
