@@ -89,9 +89,8 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
     const late = kind !== undefined && isRpc ? timeoutDefect(headers) : undefined;
     if (late !== undefined) return late;
     // Connect counts what it reads; a body that announces itself as too large need not be read.
-    const takesOneMessage = kind === "unary" || kind === "server_streaming";
-    const announcedBytes = Number(headers["content-length"] ?? 0);
-    if (!takesOneMessage || announcedBytes <= limits.maxMessageBytes + frameHeaderBytes) return undefined;
+    if (kind !== "unary" && kind !== "server_streaming") return undefined;
+    if (Number(headers["content-length"] ?? 0) <= limits.maxMessageBytes + frameHeaderBytes) return undefined;
     counters.requestsTooLarge++;
     const message = `The request is larger than ${limits.maxMessageBytes} bytes, the most that this listener takes.`;
     return { code: grpcCode.resourceExhausted, message };

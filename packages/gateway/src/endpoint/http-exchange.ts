@@ -72,8 +72,21 @@ export function readBody(request: EndpointRequest, limitBytes: number, then: (te
   request.on("end", onEnd);
 }
 
-/** One header, trimmed. */
+/** The id of the session that a request names. */
+export function sessionIdOf(headers: RequestHeaders): string | undefined {
+  return trimmed(headers["mcp-session-id"]);
+}
+
+/** The version of the protocol that a request names. */
+export function versionOf(headers: RequestHeaders): string | undefined {
+  return trimmed(headers["mcp-protocol-version"]);
+}
+
+/** Any other header, trimmed. */
 export function headerOf(headers: RequestHeaders, name: string): string | undefined {
-  const value = headers[name];
+  return trimmed(headers[name]);
+}
+
+function trimmed(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === "string" ? value.trim() : value?.[0]?.trim();
 }

@@ -61,11 +61,12 @@ export function sendJson(
   response: EndpointResponse,
   status: number,
   message: RpcResponse,
-  headers: Readonly<Record<string, string>> = {},
+  more?: Readonly<Record<string, string>>,
 ): void {
   const body = encodeMessage(message);
   const bytes = Buffer.byteLength(body);
-  response.writeHead(status, { "content-type": "application/json", "content-length": bytes, ...headers });
+  const headers = { "content-type": "application/json", "content-length": bytes };
+  response.writeHead(status, more === undefined ? headers : { ...headers, ...more });
   // ASCII is the same in both encodings, and latin1 is faster.
   endWith(response, body, bytes > body.length ? "utf8" : "latin1");
 }

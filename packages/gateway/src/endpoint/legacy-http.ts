@@ -10,7 +10,7 @@ import type { Session } from "../callers/session.js";
 import { headerMismatch } from "../servers/param-headers.js";
 import { beginSession } from "./begin-session.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { accepts, type EndpointRequest, type EndpointResponse, headerOf } from "./http-exchange.js";
+import { accepts, type EndpointRequest, type EndpointResponse, sessionIdOf, versionOf } from "./http-exchange.js";
 import { createHttpOutlet, httpError, refuse, sendJson } from "./http-outlet.js";
 
 /** Handles a message of a legacy client: `initialize` starts a session, and everything else requires one. */
@@ -47,16 +47,8 @@ export function serveLegacyGet(parts: EndpointParts, request: EndpointRequest, r
       throw httpError(406, "The client must accept text/event-stream.");
     const session = sessionOf(parts, request);
     const stream = parts.streams.open(response, { "mcp-session-id": session.id });
-    const outlet = {
-      get isOpen() {
-        return stream.isOpen;
-      },
-      send: stream.send,
-      respond: stream.respond,
-      end: stream.end,
-    };
-    session.setStream(outlet);
-    response.once("close", () => session.loseStream(outlet));
+    session.setStream(stream);
+    response.once("close", () => session.loseStream(stream));
   } catch (error) {
     refuse(request, response, error);
   }
@@ -78,14 +70,14 @@ function initialize(
   response: EndpointResponse,
   message: RpcRequest,
 ): void {
-  const named = headerOf(request.headers, "mcp-protocol-version");
+  const named = versionOf(request.headers);
   if (named !== undefined && isModernVersion(named)) {
     throw headerMismatch(
       "mcp-protocol-version",
       `initialize does not exist in version ${named}, which the header names`,
     );
   }
-  if (headerOf(request.headers, "mcp-session-id") !== undefined) {
+  if (sessionIdOf(request.headers) !== undefined) {
     throw httpError(400, "The session is already initialized.", rpcCodes.invalidRequest);
   }
   const { session, response: begun } = beginSession(parts, parts.requesterOf(request), message);
@@ -94,7 +86,7 @@ function initialize(
 
 /** The session that a request names, if it belongs to the client. Throws an RpcError. */
 function sessionOf(parts: EndpointParts, request: EndpointRequest): Session {
-  const id = headerOf(request.headers, "mcp-session-id");
+  const id = sessionIdOf(request.headers);
   if (id === undefined) throw httpError(400, "The header Mcp-Session-Id is missing. Send initialize first.");
   const session = parts.sessions.find(id, parts.requesterOf(request).principal);
   if (session === undefined) {
@@ -103,7 +95,7 @@ function sessionOf(parts: EndpointParts, request: EndpointRequest): Session {
       status: 404,
     });
   }
-  const version = headerOf(request.headers, "mcp-protocol-version");
+  const version = versionOf(request.headers);
   if (version !== undefined && !legacyVersions.includes(version as (typeof legacyVersions)[number])) {
     throw httpError(
       400,

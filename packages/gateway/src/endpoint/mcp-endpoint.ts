@@ -5,8 +5,9 @@ import {
   type EndpointRequest,
   type EndpointResponse,
   type HttpHandler,
-  headerOf,
   isJson,
+  sessionIdOf,
+  versionOf,
 } from "./http-exchange.js";
 import { httpError, readText, refuse } from "./http-outlet.js";
 import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-http.js";
@@ -19,7 +20,7 @@ import { serveModernPost } from "./modern-http.js";
 export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
   const { turns } = parts;
   return (request, response) => {
-    const version = headerOf(request.headers, "mcp-protocol-version");
+    const version = versionOf(request.headers);
     // Modern clients use only POST.
     const method = version !== undefined && isModernVersion(version) && request.method !== "POST" ? "" : request.method;
     switch (method) {
@@ -48,7 +49,7 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
     readText(parts, request, response, (text) => {
       let isDisconnected = false;
       if (turns.run(() => serveMessage(parts, request, response, text, isDisconnected))) return;
-      const session = headerOf(request.headers, "mcp-session-id");
+      const session = sessionIdOf(request.headers);
       if (session !== undefined) parts.sessions.find(session, parts.requesterOf(request).principal)?.touch();
       response.once("close", () => {
         isDisconnected = true;
@@ -78,7 +79,7 @@ function serveMessage(
 
 function isModern({ kind, message }: ReadMessage, request: EndpointRequest): boolean {
   if (kind === "response") return false;
-  const version = headerOf(request.headers, "mcp-protocol-version");
+  const version = versionOf(request.headers);
   const isHandshake = message.method === "initialize";
   return hasEnvelope(message.params) || (version !== undefined && isModernVersion(version) && !isHandshake);
 }

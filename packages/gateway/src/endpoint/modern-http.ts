@@ -16,7 +16,7 @@ import type { RequestHeaders } from "../client-call.js";
 import { isExtensionNotification } from "../extension-messages.js";
 import { headerMismatch } from "../servers/param-headers.js";
 import type { EndpointParts } from "./endpoint-parts.js";
-import { type EndpointRequest, type EndpointResponse, headerOf } from "./http-exchange.js";
+import { type EndpointRequest, type EndpointResponse, headerOf, versionOf } from "./http-exchange.js";
 import { createHttpOutlet, refuse } from "./http-outlet.js";
 
 /** Handles a message of a modern client. */
@@ -42,7 +42,7 @@ export function serveModernPost(
       throw new RpcError(rpcCodes.invalidRequest, "Responses are not accepted here.", { status: 400 });
     if (!hasEnvelope(message.params)) {
       const missing = missingEnvelopeKeys(message.params);
-      const version = headerOf(headers, "mcp-protocol-version");
+      const version = versionOf(headers);
       const text = `The header has version ${version}, but the request lacks ${missing.join(", ")}.`;
       throw new RpcError(rpcCodes.invalidParams, text, { data: { envelope: { missing } }, status: 400 });
     }
@@ -83,7 +83,7 @@ const nameFields: Readonly<Record<string, string>> = {
  */
 export function assertModernHeaders(request: RpcRequest, { version }: Envelope, headers: RequestHeaders): void {
   const { method, params } = request;
-  const versionHeader = headerOf(headers, "mcp-protocol-version");
+  const versionHeader = versionOf(headers);
   const methodHeader = headerOf(headers, "mcp-method");
   if (versionHeader !== undefined && versionHeader !== version) {
     throw headerMismatch("mcp-protocol-version", `the body has version ${version}, the header ${versionHeader}`);

@@ -31,27 +31,29 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
       else refuse(request, response, httpError(405, "Method not allowed. Use GET."), null, { allow: "GET, HEAD" });
     };
 
-  const pages: Readonly<Record<string, HttpHandler>> = {
-    ...options.pages,
-    "/mcp": mcp,
-    "/sse": sse.open,
-    [messagesPath]: sse.post,
-    "/healthz": reading((request, response) => sendText(request, response, 200, "ok\n")),
-    "/readyz": reading((request, response) => {
-      const isReady = !isClosing() && options.isReady();
-      sendText(request, response, isReady ? 200 : 503, isReady ? "ready\n" : "not ready\n");
+  const pages = new Map<string, HttpHandler>(
+    Object.entries({
+      ...options.pages,
+      "/mcp": mcp,
+      "/sse": sse.open,
+      [messagesPath]: sse.post,
+      "/healthz": reading((request, response) => sendText(request, response, 200, "ok\n")),
+      "/readyz": reading((request, response) => {
+        const isReady = !isClosing() && options.isReady();
+        sendText(request, response, isReady ? 200 : 503, isReady ? "ready\n" : "not ready\n");
+      }),
+      "/metrics": reading((request, response) =>
+        sendText(request, response, 200, metrics(), "text/plain; version=0.0.4; charset=utf-8"),
+      ),
     }),
-    "/metrics": reading((request, response) =>
-      sendText(request, response, 200, metrics(), "text/plain; version=0.0.4; charset=utf-8"),
-    ),
-  };
+  );
 
   return (request, response) => {
     const url = request.url ?? "";
     const query = url.indexOf("?");
     const path = query < 0 ? url : url.slice(0, query);
-    const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-    if (isClosing() && page !== pages["/healthz"] && page !== pages["/readyz"]) {
+    const page = pages.get(path);
+    if (isClosing() && path !== "/healthz" && path !== "/readyz") {
       refuse(request, response, httpError(503, "The gateway is shutting down."));
     } else if (page !== undefined) page(request, response);
     else if (!options.handlePage?.(request, response, path)) {
