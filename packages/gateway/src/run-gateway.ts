@@ -173,12 +173,12 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   };
 
   const gauges = createGauges({
-    sessions,
+    sessions: sessions.all,
     streams: parts.streams,
     subscriptions: parts.subscriptions,
     parked,
     servers: servers.statuses,
-    hasConnection: (connection) => servers.all.some(({ info }) => info === connection),
+    hasConnection: (connection) => servers.all.some((server) => server.connectionInfo() === connection),
   });
   observers.telemetry?.observe({
     metrics: observers.metrics,
@@ -187,7 +187,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const routes = createRoutes(parts, {
     metrics: () => observers.metrics.render(gauges()),
-    isReady: () => servers.all.every(({ isSettled }) => isSettled),
+    isReady: () => servers.all.every((server) => server.isSettled()),
     isClosing: () => isClosing,
     pages: options.pages ?? {},
     handlePage: page?.handle,

@@ -72,6 +72,7 @@ export { createHttpClient } from "./http/create-http-client.js";
 export type { HttpClient } from "./http/http-client.js";
 export { InFlightMap, InFlightSet } from "./in-flight.js";
 export { type LoadedToolServers, loadToolServers, sandboxSettings } from "./load-tool-servers.js";
+export type { Mutable } from "./mutable.js";
 export { scrubbedEnvironment } from "./process/child-environment.js";
 export { resolveCommand } from "./process/resolve-command.js";
 export { findSecretShapes, isSecretName } from "./secrets/recognize-secrets.js";

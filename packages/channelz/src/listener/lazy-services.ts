@@ -28,11 +28,10 @@ const loadAfterMs = 2000;
 
 export function createLazyServices(create: () => Promise<Services>): LazyServices {
   let loading: Promise<void> | undefined;
-  let current: Services | undefined;
   let isReported = false;
   const load = async (): Promise<void> => {
     try {
-      current = await create();
+      services.current = await create();
     } catch (error) {
       // The next call tries again. The failure is reported once: calls may come without end.
       loading = undefined;
@@ -44,11 +43,10 @@ export function createLazyServices(create: () => Promise<Services>): LazyService
       });
     }
   };
-  const services: LazyServices = {
-    get current() {
-      return current;
-    },
-    isAwaited: (path) => current === undefined && isServicePath(path),
+  // V8 keeps an object literal that has a getter as a hash table, and this one is used several times for each request.
+  const services: { -readonly [Key in keyof LazyServices]: LazyServices[Key] } = {
+    current: undefined,
+    isAwaited: (path) => services.current === undefined && isServicePath(path),
     load() {
       clearTimeout(timer);
       loading ??= load();

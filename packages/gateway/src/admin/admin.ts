@@ -82,11 +82,12 @@ export function createAdmin(options: AdminOptions): Admin {
     options.configurations().find(({ configuration }) => configuration.entries.some((entry) => entry.name === name));
 
   const messageOf = (server: GatewayServer): Server => {
-    const { name, entry, info } = server;
+    const { name, entry } = server;
+    const connection = server.connectionInfo();
     const message = serverToMessage(server.status(), {
       type: entry.type,
       configuration: configurationOf(name)?.configurationPath,
-      channelId: info && options.channelId(info),
+      channelId: connection && options.channelId(connection),
       isSigningIn: signIns.isInProgress(name),
     });
     // Only text from the server: a server must not be able to hide its configured name or target.

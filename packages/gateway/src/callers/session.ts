@@ -5,6 +5,7 @@ import {
   isLevelAtLeast,
   isObject,
   type LogLevel,
+  type Mutable,
   type RequestId,
   RpcError,
   type RpcNotification,
@@ -48,7 +49,7 @@ export interface Session extends CallSession {
   /** What it notifies the client of. */
   readonly handlers: EventHandlers;
   /** Whether the client waits for nothing: no stream is open, and no request whose response could be sent. */
-  readonly isIdle: boolean;
+  isIdle(): boolean;
   /** When something last happened, in milliseconds. */
   readonly usedAt: number;
   /** A message for it has arrived, which is handled later. */
@@ -82,8 +83,6 @@ export function createSession(init: SessionInit): Session {
   const watched = new Map<string, Watched>();
   const elicitations = createUrlElicitations();
   let stream: Outlet | undefined;
-  let logLevel: LogLevel | undefined;
-  let usedAt = Date.now();
   let isClosed = false;
 
   const notify = (method: string, params?: RpcObject): void => {
@@ -120,29 +119,23 @@ export function createSession(init: SessionInit): Session {
     return false;
   };
 
-  const session: Session = {
+  const session: Mutable<Session> = {
     id,
     shortId: id.slice(0, 8),
     account,
     protocolVersion: init.protocolVersion,
-    get logLevel() {
-      return logLevel;
-    },
-    get isIdle() {
-      return !stream?.isOpen && !isAwaited();
-    },
-    get usedAt() {
-      return usedAt;
-    },
+    logLevel: undefined,
+    usedAt: Date.now(),
+    isIdle: () => !stream?.isOpen && !isAwaited(),
     touch() {
-      usedAt = Date.now();
+      session.usedAt = Date.now();
     },
     setLogLevel(level) {
-      logLevel = level;
+      session.logLevel = level;
       init.onLogLevel();
     },
     request(request, outlet, headers) {
-      usedAt = Date.now();
+      session.usedAt = Date.now();
       if (find(request.id) !== undefined) {
         const error = { code: rpcCodes.invalidRequest, message: "A request with this id is already in flight." };
         outlet.respond({ jsonrpc: "2.0", id: request.id, error }, 200);
@@ -152,17 +145,17 @@ export function createSession(init: SessionInit): Session {
     },
     notified(notification) {
       const { method, params } = notification;
-      usedAt = Date.now();
+      session.usedAt = Date.now();
       if (method === "notifications/cancelled" && isId(params?.requestId)) find(params.requestId)?.cancel();
       else if (isExtensionNotification(method) && account.count() === undefined)
         init.forwardNotification(notification, capabilities);
     },
     responded(response) {
-      usedAt = Date.now();
+      session.usedAt = Date.now();
       questions.responded(response);
     },
     setStream(outlet) {
-      usedAt = Date.now();
+      session.usedAt = Date.now();
       const before = stream;
       stream = outlet;
       before?.end();
@@ -170,7 +163,7 @@ export function createSession(init: SessionInit): Session {
     loseStream(outlet) {
       if (stream !== outlet) return;
       stream = undefined;
-      usedAt = Date.now();
+      session.usedAt = Date.now();
     },
     async watch(uri, resource) {
       if (watched.has(uri)) return;
@@ -209,6 +202,7 @@ export function createSession(init: SessionInit): Session {
         }
       },
       "server-log"({ level, params }) {
+        const { logLevel } = session;
         if (logLevel === undefined || isLevelAtLeast(level, logLevel)) notify("notifications/message", params);
       },
       "task-status"({ session: owner, params }) {
@@ -240,7 +234,7 @@ export function createSession(init: SessionInit): Session {
     notify,
     ask,
     settled(call, outcome) {
-      usedAt = Date.now();
+      session.usedAt = Date.now();
       // A client that cancels a request expects no response.
       if (call.isCancelledByCaller) call.outlet.end();
       else call.outlet.respond(responseOf(call.id, outcome), statusOf(outcome));

@@ -5,7 +5,7 @@ import { createSession, type Session, type SessionInit } from "./session.js";
 
 /** The sessions of legacy clients. Each belongs to the principal that started it. */
 export interface Sessions {
-  readonly size: number;
+  readonly all: Pick<ReadonlyMap<string, Session>, "size">;
   /** Starts a session; undefined if the limit is reached and no session is idle. */
   begin(init: Omit<SessionInit, "onClosed" | "onLogLevel">): Session | undefined;
   /** The session with this id, if it belongs to this principal; to all others it does not exist. */
@@ -30,7 +30,7 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
   const sweep = (now: number): void => {
     const oldest = now - sessionIdleMs;
     for (const session of sessions.values()) {
-      if (session.isIdle && session.usedAt <= oldest) session.close("idle timeout");
+      if (session.isIdle() && session.usedAt <= oldest) session.close("idle timeout");
     }
   };
   // After the poll phase: a timer runs before it, and after a long turn would end a session whose request has arrived but is not read.
@@ -40,7 +40,7 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
   const makeRoom = (): boolean => {
     let longestIdle: Session | undefined;
     for (const session of sessions.values()) {
-      if (session.isIdle && (longestIdle === undefined || session.usedAt < longestIdle.usedAt)) longestIdle = session;
+      if (session.isIdle() && (longestIdle === undefined || session.usedAt < longestIdle.usedAt)) longestIdle = session;
     }
     longestIdle?.close("replaced by a newer session at the session limit");
     return longestIdle !== undefined;
@@ -54,9 +54,7 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
   };
 
   return {
-    get size() {
-      return sessions.size;
-    },
+    all: sessions,
     begin(init) {
       if (sessions.size >= limits.sessions && !makeRoom()) {
         const reason = `The limit of ${limits.sessions} sessions is reached, and none of them is idle.`;

@@ -161,7 +161,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
   const retry = async (server: GatewayServer, failed: FailedCall): Promise<RpcObject> => {
     const { phases } = failed.call;
     phases?.retry(faultOf(failed.error).message);
-    phases?.begin("credential", server.info);
+    phases?.begin("credential", server.connectionInfo());
     await signIn(server, failed);
     phases?.end("credential");
     try {

@@ -14,8 +14,12 @@ interface MethodRoute {
 }
 
 /** Whether a server declares extensions: only then it may have methods that the gateway does not know. */
-export function declaresExtensions({ description }: GatewayServer): boolean {
-  return hasExtensions((description?.capabilities ?? {}) as RpcObject);
+export function declaresExtensions(server: GatewayServer): boolean {
+  return hasExtensions(capabilitiesOf(server));
+}
+
+function capabilitiesOf(server: GatewayServer): RpcObject {
+  return (server.describe()?.capabilities ?? {}) as RpcObject;
 }
 
 /**
@@ -55,7 +59,7 @@ export async function forwardNotification(
   const concerned =
     capabilities === undefined
       ? able.slice(0, able.length === 1 ? 1 : 0)
-      : able.filter(({ description }) => shareExtension(capabilities, (description?.capabilities ?? {}) as RpcObject));
+      : able.filter((server) => shareExtension(capabilities, capabilitiesOf(server)));
   for (const server of concerned) server.notify(method, own, capabilities);
 }
 

@@ -29,7 +29,7 @@ export async function findOffered<Kind extends keyof Kinds>(
   // The name starts with the server's prefix, which is cut if it is very long.
   const candidates = servers.filter(({ prefix }) => name.startsWith(prefix.slice(0, maxNameLength / 2)));
   // A server that is not connected yet has no list.
-  phases?.begin("connecting", candidates[0]?.info);
+  phases?.begin("connecting", candidates[0]?.connectionInfo());
   await Promise.all(candidates.map((server) => server[kind].get()));
   phases?.end("connecting");
   const late = findKnown(candidates, kind, name);

@@ -10,8 +10,8 @@ const maxLength = 16_384;
  */
 export function mergeExtensions(servers: readonly GatewayServer[]): Readonly<Record<string, RpcObject>> {
   const merged: Record<string, RpcObject> = {};
-  for (const { description } of servers) {
-    const { extensions } = (description?.capabilities ?? {}) as RpcObject;
+  for (const server of servers) {
+    const { extensions } = (server.describe()?.capabilities ?? {}) as RpcObject;
     if (!isObject(extensions) || JSON.stringify(extensions).length > maxLength) continue;
     for (const [id, settings] of Object.entries(extensions)) {
       if (!isObject(settings) || id === "__proto__") continue;

@@ -130,7 +130,8 @@ export function createMergedServer({ info, servers, offersSignIn, tasks }: Merge
       return { ...capabilities, tasks: legacyTaskCapability, ...declared };
     },
     instructions() {
-      const parts = servers().flatMap(({ name, description, entry, redact }) => {
+      const parts = servers().flatMap(({ name, describe, entry, redact }) => {
+        const description = describe();
         // An entry that nobody approved is not connected, and says nothing to a client.
         if (description === undefined) return [];
         const written = entry.description === undefined ? [] : printableText(redact(entry.description));

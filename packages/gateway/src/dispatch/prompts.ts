@@ -69,7 +69,7 @@ export async function complete(
 
 /** A server without the capability completes nothing, which is not a failure. */
 async function completeAt(server: GatewayServer, params: RpcObject, call: ClientCall): Promise<RpcObject> {
-  const { description } = server;
+  const description = server.describe();
   if (description !== undefined && description.capabilities.completions === undefined) {
     return { completion: { values: [], hasMore: false } };
   }

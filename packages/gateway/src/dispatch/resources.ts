@@ -122,7 +122,7 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       await loadLists(all);
       const late = lookUp(text);
       if (late !== undefined) return { server: late, uri: text };
-      const able = all.filter(({ description }) => description?.capabilities.resources !== undefined);
+      const able = all.filter((server) => server.describe()?.capabilities.resources !== undefined);
       const [only] = able;
       // A server may have resources that it does not list.
       if (only !== undefined && able.length === 1) return { server: only, uri: text };
@@ -167,9 +167,9 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
 }
 
 /** Whether a server has resources that it has not been asked to list yet. */
-function isUnlisted({ description, resources, templates }: GatewayServer): boolean {
-  if (description?.capabilities.resources === undefined) return false;
-  return resources.known === undefined || templates.known === undefined;
+function isUnlisted(server: GatewayServer): boolean {
+  if (server.describe()?.capabilities.resources === undefined) return false;
+  return server.resources.known === undefined || server.templates.known === undefined;
 }
 
 /** Loads the lists by which the server of a resource is found, as far as the servers respond in time. */

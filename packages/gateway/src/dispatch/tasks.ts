@@ -284,12 +284,13 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
 /** How long a result is kept as a task, in milliseconds. */
 const keptMs = 600_000;
 
-function isLegacy({ description }: GatewayServer): boolean {
-  return description?.era === "legacy";
+function isLegacy(server: GatewayServer): boolean {
+  return server.describe()?.era === "legacy";
 }
 
 /** Whether a server can create tasks for calls of tools. */
-function supportsTasks({ description }: GatewayServer): boolean {
+function supportsTasks(server: GatewayServer): boolean {
+  const description = server.describe();
   if (description === undefined) return false;
   const { tasks, extensions } = description.capabilities as RpcObject;
   if (description.era === "modern") return isObject(extensions) && isObject(extensions[tasksExtension]);

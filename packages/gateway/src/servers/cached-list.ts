@@ -1,4 +1,5 @@
 import type { Clock } from "@wirescope/tool-server";
+import type { Mutable } from "@wirescope/tool-server/internal";
 
 /** A loaded list, and how long it may be used. */
 export interface LoadedList<Item> {
@@ -35,7 +36,6 @@ export interface CachedListOptions<Item> {
 
 export function createCachedList<Item>(options: CachedListOptions<Item>): CachedList<Item> {
   const { load, limitMs, clock, onChanged, onUnavailable } = options;
-  let known: readonly Item[] | undefined;
   let knownText = "";
   let freshUntil = 0;
   let loading: { readonly promise: Promise<void>; readonly since: number; isLate: boolean } | undefined;
@@ -43,7 +43,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
   let generation = 0;
 
   const learn = (items: readonly Item[] | undefined, text = ""): void => {
-    known = items;
+    list.known = items;
     if (text === knownText) return;
     knownText = text;
     onChanged();
@@ -69,12 +69,10 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
     return { promise, since: clock.now(), isLate: false };
   };
 
-  return {
-    get known() {
-      return known;
-    },
+  const list: Mutable<CachedList<Item>> = {
+    known: undefined,
     async get() {
-      if (known !== undefined && freshUntil > clock.now()) return known;
+      if (list.known !== undefined && freshUntil > clock.now()) return list.known;
       loading ??= begin();
       const mine = loading;
       const leftMs = mine.since + limitMs - clock.now();
@@ -83,7 +81,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
         mine.isLate = true;
         onUnavailable(undefined);
       }
-      return known;
+      return list.known;
     },
     invalidate() {
       generation += 1;
@@ -95,6 +93,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
       learn(undefined);
     },
   };
+  return list;
 }
 
 /** The maximum length of a list, in characters: a client receives the lists of all servers at once. */

@@ -25,7 +25,7 @@ export interface ServerLists {
   /** Of the skills extension. */
   readonly skills: CachedList<RpcObject>;
   /** Patterns of the filter that matched no tool when the tools were last listed. */
-  readonly idlePatterns: readonly string[];
+  idlePatterns(): readonly string[];
   /** Offers other tools from now on. */
   setFilter(filter: ToolFilter | undefined): void;
   /** The server reports a change: the cached list is used until it is loaded again. */
@@ -127,9 +127,7 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
 
   return {
     ...lists,
-    get idlePatterns() {
-      return idlePatterns;
-    },
+    idlePatterns: () => idlePatterns,
     setFilter(next) {
       filter = next;
       isOffered = createToolFilter(next);

@@ -74,12 +74,11 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   readonly prefix: string;
   readonly subscriptions: ServerSubscriptions;
   /** What the server states about itself, while it is connected. */
-  readonly description: Connection["server"];
+  describe(): Connection["server"];
   /** Whether it has connected or failed at least once. */
-  readonly isSettled: boolean;
-  readonly callsInFlight: number;
+  isSettled(): boolean;
   /** Identifies the connection to observers; undefined if the entry could not be opened yet. */
-  readonly info: ConnectionInfo | undefined;
+  connectionInfo(): ConnectionInfo | undefined;
   /** Forwards a call. Rejects with an RpcError or a ToolServerError. */
   forward(call: ClientCall, request: Forwarded): Promise<RpcObject>;
   /**
@@ -260,18 +259,9 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     templates: lists.templates,
     skills: lists.skills,
     subscriptions,
-    get description() {
-      return connection?.server;
-    },
-    get isSettled() {
-      return isSettled;
-    },
-    get callsInFlight() {
-      return calls.all.size;
-    },
-    get info() {
-      return connection?.info;
-    },
+    describe: () => connection?.server,
+    isSettled: () => isSettled,
+    connectionInfo: () => connection?.info,
     setFilter: lists.setFilter,
     async forward(call, request) {
       calls.add(call);
@@ -317,7 +307,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         authentication,
         failure,
         tools: lists.tools.known?.length,
-        idlePatterns: lists.idlePatterns,
+        idlePatterns: lists.idlePatterns(),
         callsInFlight: calls.all.size,
       };
     },

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Clock, type SecretRegistry, ToolServerError } from "@wirescope/tool-server";
 import type { OAuthSession, OAuthStep } from "@wirescope/tool-server/auth";
 import { type Entry, variableUses } from "@wirescope/tool-server/config";
-import { type Implementation, variableValue } from "@wirescope/tool-server/internal";
+import { type Implementation, type Mutable, variableValue } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
@@ -62,7 +62,6 @@ interface Kept {
 export function createGatewayServers(options: GatewayServersOptions): GatewayServers {
   const { secrets, info, limits, clock, events, isUnprefixed } = options;
   let kept: readonly Kept[] = [];
-  let all: readonly GatewayServer[] = [];
   let byName = new Map<string, GatewayServer>();
   /** Servers that are replaced or removed, until they are closed. */
   const draining = new Set<GatewayServer>();
@@ -70,7 +69,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
 
   // Checking all calls once a second costs less than a timer for each.
   const cancelSilent = (): void => {
-    for (const server of all) server.cancelSilent();
+    for (const server of servers.all) server.cancelSilent();
     for (const server of draining) server.cancelSilent();
   };
   const silenceTimer = setInterval(cancelSilent, Math.min(1000, Math.max(10, limits.callIdleMs / 4)));
@@ -155,8 +154,8 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     const gone = kept.map(({ server }) => server).filter((server) => !remaining.has(server));
     const removed = gone.map(({ name }) => name).filter((name) => !changed.includes(name));
     kept = next;
-    all = next.map(({ server }) => server);
-    byName = new Map(all.map((server) => [server.name, server]));
+    servers.all = next.map(({ server }) => server);
+    byName = new Map(servers.all.map((server) => [server.name, server]));
     if (before.size > 0) events.emit({ kind: "reloaded", added, removed, changed });
     if (gone.length === 0) return;
     for (const list of ["tools", "prompts", "resources"] as const) events.emit({ kind: "list-changed", list });
@@ -166,27 +165,26 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
   const find = (name: string): GatewayServer => {
     const server = byName.get(name);
     if (server !== undefined) return server;
-    const list = all.map((one) => one.name).join(", ") || "none";
+    const list = servers.all.map((one) => one.name).join(", ") || "none";
     const problem = `Server ${JSON.stringify(name)} does not exist in the configuration of the gateway.`;
     throw new ToolServerError("SERVER_UNKNOWN", { problem, advice: `Servers: ${list}.` });
   };
 
-  return {
-    get all() {
-      return all;
-    },
+  const servers: Mutable<GatewayServers> = {
+    all: [],
     named: (name) => byName.get(name),
     find,
     reload: async (configurations, filters, settings) => load(configurations, filters, settings),
     reconnect: async (name) => find(name).reconnect(),
     oauth: async (name) => find(name).oauth(),
-    statuses: () => all.map((server) => server.status()),
+    statuses: () => servers.all.map((server) => server.status()),
     async close() {
       isClosed = true;
       clearInterval(silenceTimer);
-      await Promise.allSettled([...all, ...draining].map((server) => server.close()));
+      await Promise.allSettled([...servers.all, ...draining].map((server) => server.close()));
     },
   };
+  return servers;
 }
 
 /** A digest of the entry as it is written, its errors, its settings, and the values of the variables that it uses. */

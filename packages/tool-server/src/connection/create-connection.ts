@@ -7,9 +7,10 @@ import type { ConnectionInfo, TransportInfo } from "../connection-info.js";
 import type { Reporter } from "../diagnostics.js";
 import { publish, publisherOf } from "../diagnostics.js";
 import type { ToolServerError } from "../errors.js";
+import type { Mutable } from "../mutable.js";
 import { callFailure, noResponse } from "./call-failure.js";
 import { afterSilence, timerMs, tooLong } from "./call-limit.js";
-import { type ClientSession, openSession, type ServerDescription } from "./client-session.js";
+import { type ClientSession, openSession } from "./client-session.js";
 import type { ClientSettings } from "./client-settings.js";
 import type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection.js";
 import { closedConnection, endsSession, isRepeatable } from "./connection-failures.js";
@@ -17,7 +18,7 @@ import { listMethods } from "./lists.js";
 import { createEraMemory } from "./negotiate-era.js";
 import { Call } from "./rpc/call.js";
 import type { RpcObject } from "./rpc/json-rpc.js";
-import { abortable, connectivityOf, createSessionKeeper } from "./session-keeper.js";
+import { abortable, createSessionKeeper } from "./session-keeper.js";
 import { createSelection, type OfferedTools } from "./tool-selection.js";
 import type { ToolTransport } from "./transports/transport.js";
 
@@ -162,7 +163,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   ): ToolServerError => {
     const { transport } = session;
     const error =
-      keeper.state.kind !== "closed" || signal?.aborted
+      keeper.state().kind !== "closed" || signal?.aborted
         ? callFailure(cause, {
             server: info.name,
             method,
@@ -243,9 +244,6 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
   const send = selection === undefined && forwardTimeoutMs === undefined ? sendPlain : sendLimited;
 
-  publish("connection:opened", info);
-  if (isEager) keeper.begin();
-
   const close = (): Promise<void> => {
     closing ??= (async () => {
       await keeper.close();
@@ -255,14 +253,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     return closing;
   };
 
-  return {
+  const connection: Mutable<Connection> = {
     info,
-    get state() {
-      return connectivityOf(keeper.state);
-    },
-    get server(): ServerDescription | undefined {
-      return keeper.live()?.server;
-    },
+    state: "IDLE",
+    server: undefined,
     async connect({ signal } = {}) {
       return (await keeper.ensure(signal, true)).server;
     },
@@ -321,6 +315,13 @@ export function createConnection(options: ConnectionOptions): Connection {
     close,
     [Symbol.asyncDispose]: close,
   };
+  keeper.onState(({ state }) => {
+    connection.state = state;
+    connection.server = keeper.live()?.server;
+  });
+  publish("connection:opened", info);
+  if (isEager) keeper.begin();
+  return connection;
 }
 
 interface Attempt {

@@ -16,7 +16,7 @@ import {
 
 /** Manages the session of a connection: opens it, notices its end, and waits after failures. */
 interface SessionKeeper {
-  readonly state: ConnectionState;
+  state(): ConnectionState;
   /** The current session; undefined if none is open. */
   live(): ClientSession | undefined;
   /**
@@ -149,9 +149,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   };
 
   return {
-    get state() {
-      return state;
-    },
+    state: () => state,
     live: () => (state.kind === "ready" ? state.session : undefined),
     ensure,
     begin: () => void begin(),
@@ -207,7 +205,7 @@ const words = {
 } as const satisfies Record<ConnectionState["kind"], ConnectivityState>;
 
 /** The connectivity state of Channelz. */
-export function connectivityOf(state: ConnectionState): ConnectivityState {
+function connectivityOf(state: ConnectionState): ConnectivityState {
   return words[state.kind];
 }
 

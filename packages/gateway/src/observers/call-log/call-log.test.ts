@@ -126,9 +126,9 @@ test("[TS-D-CALLS-3] deletes the oldest bodies when they are too large together,
   expect(kept.length).toBeGreaterThan(40);
   expect(kept.at(-1)?.body?.request.isTruncated).toBe(true);
   run(log, 300);
-  expect(log.capture.isOn).toBe(true);
+  expect(log.capture.isOn()).toBe(true);
   nowMs += 15 * 60_000;
-  expect(log.capture.isOn).toBe(false);
+  expect(log.capture.isOn()).toBe(false);
   log.capture.set(24 * 3_600_000);
-  expect(log.capture.untilMs).toBe(nowMs + 3_600_000);
+  expect(log.capture.untilMs()).toBe(nowMs + 3_600_000);
 });

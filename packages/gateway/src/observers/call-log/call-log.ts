@@ -111,7 +111,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
       startedCount += 1;
       const record = new CallRecord(startedCount, now(), call, phases);
       running.add(call, record);
-      if (capture.isOn) capture.request(record, call);
+      if (capture.isOn()) capture.request(record, call);
       if (listeners.size > 0) changed();
     },
     ended(call, ending) {

@@ -122,10 +122,11 @@ function bodyToMessage({ request, response }: CapturedBody) {
 }
 
 export function captureToMessage({ isAllowed, isOn, untilMs }: Capture): CaptureState {
+  const until = untilMs();
   return create(CaptureStateSchema, {
     allowed: isAllowed,
-    enabled: isOn,
-    ...(untilMs === undefined ? {} : { until: timestampFromMs(untilMs) }),
+    enabled: isOn(),
+    ...(until === undefined ? {} : { until: timestampFromMs(until) }),
   });
 }
 

@@ -17,9 +17,9 @@ interface Captured {
 /** Keeps the bodies of calls while an operator wants to see them. */
 export interface Capture {
   readonly isAllowed: boolean;
-  readonly isOn: boolean;
+  isOn(): boolean;
   /** When it turns off by itself, in milliseconds since the epoch; undefined if it is off. */
-  readonly untilMs: number | undefined;
+  untilMs(): number | undefined;
   /** Turns it on for this many milliseconds, or off with 0. Throws a TypeError without permission. */
   set(durationMs: number): void;
   /** Deletes all bodies. */
@@ -56,6 +56,7 @@ export function createCapture(options: CaptureOptions & { readonly onChange: () 
   let untilMs = capturesBodies ? now() + defaultCaptureMs : 0;
   let timer: NodeJS.Timeout | undefined;
 
+  const isOn = (): boolean => untilMs !== 0 && now() < untilMs;
   const drop = (record: Captured): void => {
     const size = bodies.get(record);
     if (size === undefined) return;
@@ -88,12 +89,8 @@ export function createCapture(options: CaptureOptions & { readonly onChange: () 
 
   return {
     isAllowed: capturesBodies,
-    get isOn() {
-      return untilMs !== 0 && now() < untilMs;
-    },
-    get untilMs() {
-      return untilMs !== 0 && now() < untilMs ? untilMs : undefined;
-    },
+    isOn,
+    untilMs: () => (isOn() ? untilMs : undefined),
     set(durationMs) {
       if (durationMs > 0 && !capturesBodies)
         throw new TypeError("The gateway was started without permission to capture.");

@@ -12,7 +12,7 @@ function createNumbers() {
   const running: CallRecord[] = [];
   const recordOf = (number: number, server?: string): CallRecord => ({ number, server }) as CallRecord;
   const log = {
-    capture: { isAllowed: false, isOn: false, untilMs: undefined },
+    capture: { isAllowed: false, isOn: () => false, untilMs: () => undefined },
     get endedCount() {
       return ended.length;
     },

@@ -1,3 +1,4 @@
+import type { Mutable } from "../../mutable.js";
 import { quotedWords } from "../../printable-text.js";
 import { redactStart } from "../../secrets/redactor.js";
 import type { TransportContext } from "./transport.js";
@@ -19,24 +20,25 @@ export interface JsonRpcStrays {
 /** Tolerates stray text from a server and reports the first. `place` is where it was written: `its standard output`. */
 export function createJsonRpcStrays(context: TransportContext, place: string, advice: string): JsonRpcStrays {
   const { info, secrets, report, limits } = context;
-  let earliest: string | undefined;
   let hasSpoken = false;
   // Since the last message.
   let count = 0;
   let length = 0;
   let first = "";
-  return {
-    get earliest() {
-      return earliest;
-    },
+  const strays: Mutable<JsonRpcStrays> = {
+    earliest: undefined,
     add(text) {
       count += 1;
       length += text.length;
       if (count === 1) {
         first = quotedWords(redactStart(text.trimStart(), maxQuoted, secrets.redact).trimEnd(), maxQuoted);
-        if (earliest === undefined) {
-          earliest = `${first}. ${advice}`;
-          report(info, "warning", `The server wrote text to ${place} that is not a protocol message: ${earliest}`);
+        if (strays.earliest === undefined) {
+          strays.earliest = `${first}. ${advice}`;
+          report(
+            info,
+            "warning",
+            `The server wrote text to ${place} that is not a protocol message: ${strays.earliest}`,
+          );
         }
       }
       return length <= limits.messageBytes;
@@ -54,4 +56,5 @@ export function createJsonRpcStrays(context: TransportContext, place: string, ad
       return `${when} wrote ${number} to ${place}, starting with ${first}. ${advice}`;
     },
   };
+  return strays;
 }

@@ -8,8 +8,8 @@ import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseId
  * response and fails if it is cancelled or the socket closes.
  */
 export interface JsonRpcStreams {
-  /** How many requests of ours have no response yet. */
-  readonly open: number;
+  /** The requests of ours that have no response yet. */
+  readonly open: Pick<ReadonlySet<RequestId>, "size">;
   /** A message is about to be written. */
   sending(message: RpcMessage): void;
   /** Messages were written. Default: one. */
@@ -30,9 +30,7 @@ const [streamStarted, streamSucceeded, streamFailed, messageSent, messageReceive
 export function createJsonRpcStreams(socketInfo: SocketInfo): JsonRpcStreams {
   const open = new InFlightSet<RequestId>();
   return {
-    get open() {
-      return open.size;
-    },
+    open,
     sending(message) {
       const id = requestIdOf(message);
       if (id !== undefined) {

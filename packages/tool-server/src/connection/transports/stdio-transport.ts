@@ -2,6 +2,7 @@ import { waitAtMost } from "../../clock.js";
 import type { ChildProcessInfo } from "../../connection-info.js";
 import { publish } from "../../diagnostics.js";
 import { ToolServerError } from "../../errors.js";
+import type { Mutable } from "../../mutable.js";
 import { childEnvironment, type Environment } from "../../process/child-environment.js";
 import { describeOutcome, type ProcessExit } from "../../process/process-outcome.js";
 import type { Sandbox } from "../../process/sandbox.js";
@@ -84,6 +85,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   /** Ends the transport, but not yet the child. */
   const end = (failure?: ToolServerError): void => {
     if (!life.end(failure)) return;
+    transport.failure = failure;
     replies.end();
     streams?.end();
     if (socketInfo !== undefined) {
@@ -209,6 +211,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       throw failure;
     }
     child = started;
+    transport.pid = started.pid;
     if (life.isOver) {
       await started.end();
       throw connectionOver(server, life.failure, false);
@@ -222,14 +225,10 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     follow(started);
   };
 
-  const transport: StdioTransport = {
+  const transport: Mutable<StdioTransport> = {
     kind: "stdio",
-    get failure() {
-      return life.failure;
-    },
-    get pid() {
-      return child?.pid;
-    },
+    failure: undefined,
+    pid: undefined,
     stderr: () => child?.stderr() ?? [],
     strays: () => strays.describe(),
     earliestStray: () => strays.earliest,
@@ -248,7 +247,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
         options?.phases?.begin("server", socketInfo);
         if (!("method" in message)) return replies.send(line.length, () => write(line));
         // There are no others that could be written together with a single call.
-        return write(line, streams?.open === 1);
+        return write(line, streams?.open.size === 1);
       } catch (error) {
         return Promise.reject(error);
       }

@@ -7,6 +7,7 @@ import { publisherOf } from "../../diagnostics.js";
 import type { ToolServerError } from "../../errors.js";
 import type { HttpRequest, HttpResponse } from "../../http/http-client.js";
 import { followWithinOrigin, isRedirect } from "../../http/redirects.js";
+import type { Mutable } from "../../mutable.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
 import { awaitHeaders, retryRefused } from "./refusal.js";
@@ -191,6 +192,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
   const begin = ({ headers }: HttpResponse): void => {
     const id = headers["mcp-session-id"];
     session.id = id === "" ? undefined : id;
+    transport.sessionId = session.id;
     if (session.id === undefined) return;
     secrets.add(session.id);
     report(info, "info", "The server started a session.");
@@ -215,6 +217,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
 
   const end = (failure?: ToolServerError): Promise<void> => {
     if (life.end(failure)) {
+      transport.failure = failure;
       replies.end();
       closing = (async () => {
         // Lets pending notifications arrive, such as the cancellation of a call.
@@ -265,15 +268,11 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     }
   };
 
-  const transport: ToolTransport = {
+  const transport: Mutable<ToolTransport> = {
     kind: "http",
     hasPerRequestStream: true,
-    get failure() {
-      return life.failure;
-    },
-    get sessionId() {
-      return session.id;
-    },
+    failure: undefined,
+    sessionId: undefined,
     async start() {
       life.begin();
     },

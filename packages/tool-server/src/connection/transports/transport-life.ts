@@ -1,5 +1,6 @@
 import { describeProblem, ToolServerError } from "../../errors.js";
 import { InFlightSet } from "../../in-flight.js";
+import type { Mutable } from "../../mutable.js";
 import type { RpcMessage } from "../rpc/json-rpc.js";
 import type { ToolMessageExtra, ToolTransport } from "./transport.js";
 
@@ -24,22 +25,16 @@ export interface TransportLife {
 export function createTransportLife(server: string): TransportLife {
   const waiting = new InFlightSet<(error: ToolServerError) => void>();
   let hasBegun = false;
-  let isOver = false;
-  let failure: ToolServerError | undefined;
-  return {
-    get failure() {
-      return failure;
-    },
-    get isOver() {
-      return isOver;
-    },
+  const life: Mutable<TransportLife> = {
+    failure: undefined,
+    isOver: false,
     begin() {
       if (hasBegun) throw new TypeError("The transport was already started. A client starts it when it connects.");
       hasBegun = true;
-      if (isOver) throw connectionOver(server, failure, false);
+      if (life.isOver) throw connectionOver(server, life.failure, false);
     },
     assertOpen() {
-      if (isOver) throw connectionOver(server, failure, false);
+      if (life.isOver) throw connectionOver(server, life.failure, false);
       if (!hasBegun) throw new TypeError("The transport was not started yet.");
     },
     whileOpen(work) {
@@ -59,10 +54,10 @@ export function createTransportLife(server: string): TransportLife {
         );
       });
     },
-    end(reason) {
-      if (isOver) return false;
-      isOver = true;
-      failure = reason;
+    end(failure) {
+      if (life.isOver) return false;
+      life.isOver = true;
+      life.failure = failure;
       if (waiting.size > 0) {
         // A message that was being written may have arrived.
         const error = connectionOver(server, failure, true);
@@ -72,6 +67,7 @@ export function createTransportLife(server: string): TransportLife {
       return true;
     },
   };
+  return life;
 }
 
 /** Creates CONNECTION_CLOSED if this side closed the connection, else CONNECTION_LOST with the failure as its cause. */
