@@ -19,8 +19,9 @@ export function postponeWasmTierUp(): void {
 const [maxInlined, alwaysInlined] = [6000, 200];
 
 /**
- * Lets V8 inline more of the functions that are busy. A call passes many small ones: with 16 in flight it took 6 % less CPU, and the
- * gateway 3 to 9 MB more memory.
+ * Lets V8 inline more of the functions that are busy, because a call passes many small ones. With half of these limits, a call took 6 % less
+ * CPU than with the defaults (16 in flight), and the gateway 3 to 9 MB more memory. With these, a single call takes 2 to 10 µs less, and
+ * the gateway about 6 MB more.
  */
 export function inlineMore(): void {
   setFlagsFromString(`--max-inlined-bytecode-size-cumulative=${maxInlined}`);
