@@ -61,7 +61,7 @@ export async function connectByOptions(
       if (each !== undefined && isRecording(each)) return undefined;
       const isMeant = ({ channelz }: RunningGateway): boolean =>
         each === undefined || isAddressOf(channelz, each.target);
-      return findGateway(search, { responseMs: timeoutMs, isMeant });
+      return findGateway(search, { responseMs: timeoutMs, isMeant, reportsChoice: each === undefined });
     }),
   );
   // Loaded with the first recording only, for the start of all other commands.

@@ -20,7 +20,14 @@ import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from "v
 import { completeObjects } from "./completion/complete-objects.js";
 import { connectByOptions } from "./connect-by-options.js";
 import { connectionOptions } from "./connection-options.js";
-import { announceGateway, continueWithout, findGateway, gatewayFile, gatewayFolder } from "./gateway-file.js";
+import {
+  announceGateway,
+  continueWithout,
+  findGateway,
+  gatewayFile,
+  gatewayFolder,
+  requireGateway,
+} from "./gateway-file.js";
 import { serveProvingGateway } from "./gateway-file.test.helper.js";
 import { parseOptions } from "./options.js";
 
@@ -111,6 +118,35 @@ test("finds each of several running gateways by what the caller means", async ()
   expect(await serves("/first/.mcp.json")).toMatchObject({ pid: process.ppid, token: "first-token" });
   expect(await serves("/project/.mcp.json")).toEqual(running);
   expect(await serves("/another/.mcp.json")).toBeUndefined();
+});
+
+test("reports which of several gateways it uses, unless the caller selects one", async () => {
+  const env = { HOME: home };
+  let written = "";
+  const stderr = { write: (text: string) => (written += text) };
+  announceGateway(env, running);
+  expect(await requireGateway({ env, stderr })).toEqual(running);
+  expect(written).toBe("");
+  announceGateway(env, { ...running, pid: process.ppid, configurations: ["/first/.mcp.json"] });
+  expect(await findGateway({ env, stderr }, { isMeant: () => true })).toMatchObject({ pid: process.ppid });
+  expect(written).toBe("");
+  expect(await requireGateway({ env, stderr })).toMatchObject({ pid: process.ppid });
+  expect(written).toBe(
+    `wirescope: Several gateways are running. Using the one that was started last: http://${gateway.running.channelz} ` +
+      `(process ${process.ppid}), which serves /first/.mcp.json.\n`,
+  );
+});
+
+test("does not mention another gateway whose port a program took", async () => {
+  await using thief = await serveProvingGateway({ isThief: true });
+  const env = { HOME: home };
+  announceGateway(env, { ...running, ...thief.running });
+  const newest = { ...running, pid: process.ppid };
+  announceGateway(env, newest);
+  let written = "";
+  const stderr = { write: (text: string) => (written += text) };
+  expect(await requireGateway({ env, stderr })).toEqual(newest);
+  expect(written).toBe("");
 });
 
 test("does not let a program that took the port of a killed gateway hide another gateway", async () => {

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { ChannelzError } from "@wirescope/channelz/internal";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import { checkProof } from "./gateway-proof.js";
@@ -104,6 +105,8 @@ function removeIfPossible(path: string): void {
 export interface FindGatewayOptions {
   /** Whether the caller means this gateway. Default: yes. */
   readonly isMeant?: ((gateway: RunningGateway) => boolean | Promise<boolean>) | undefined;
+  /** Whether to report which gateway is used if several respond. Default: only if `isMeant` is not given. */
+  readonly reportsChoice?: boolean | undefined;
   /** How long it may take to respond, in milliseconds. Default 20,000: on a busy machine it may take several seconds. */
   readonly responseMs?: number | undefined;
   /** After how many milliseconds the user learns what the command waits for. Default 2000. */
@@ -122,10 +125,12 @@ export type GatewaySearch = Pick<Io, "env"> & Partial<Pick<Io, "stderr">>;
  */
 export async function findGateway(
   { env, stderr }: GatewaySearch,
-  { isMeant = () => true, responseMs = 20_000, noticeMs = 2000 }: FindGatewayOptions = {},
+  { isMeant, reportsChoice = isMeant === undefined, responseMs = 20_000, noticeMs = 2000 }: FindGatewayOptions = {},
 ): Promise<RunningGateway | undefined> {
   const meant: RunningGateway[] = [];
-  for (const gateway of readGatewayFiles(env)) if (await isMeant(gateway)) meant.push(gateway);
+  for (const gateway of readGatewayFiles(env)) {
+    if (isMeant === undefined || (await isMeant(gateway))) meant.push(gateway);
+  }
   const found = new AbortController();
   const timeout = AbortSignal.timeout(responseMs);
   // All at once, so that several that do not respond take no longer than one.
@@ -143,6 +148,7 @@ export async function findGateway(
       if (isProven === "silent") silentOne ??= gateway;
       else if (isProven) {
         if (silentOne !== undefined) stderr?.write(`wirescope: ${insteadOf(silentOne, gateway, responseMs)}\n`);
+        else if (reportsChoice && (await isOneOfSeveral(checks))) stderr?.write(`wirescope: ${newestOf(gateway)}\n`);
         return gateway;
       }
     }
@@ -156,6 +162,20 @@ export async function findGateway(
 async function checkGateway({ endpoint, proofKey }: RunningGateway, signal: AbortSignal): Promise<boolean | "silent"> {
   if (endpoint.startsWith("https:")) return true;
   return proofKey !== undefined && checkProof(endpoint, proofKey, signal);
+}
+
+/** Milliseconds for the others to respond, once the gateway is found. One that takes longer is not mentioned. */
+const othersMs = 250;
+
+/** Whether several gateways responded. */
+async function isOneOfSeveral(checks: readonly { readonly proof: Promise<boolean | "silent"> }[]): Promise<boolean> {
+  const proven = checks.map(({ proof }) => Promise.race([proof, delay(othersMs, false, { ref: false })]));
+  return (await Promise.all(proven)).filter((each) => each === true).length > 1;
+}
+
+function newestOf({ pid, endpoint, configurations: [file] = [] }: RunningGateway): string {
+  const which = file === undefined ? "" : `, which serves ${file}`;
+  return `Several gateways are running. Using the one that was started last: ${new URL(endpoint).origin} (process ${pid})${which}.`;
 }
 
 function insteadOf(silentOne: RunningGateway, { pid, endpoint }: RunningGateway, responseMs: number): string {
