@@ -69,7 +69,7 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + callsStarted]! += 1;
-    store.clock.stamp(cells, at + lastCallStarted);
+    store.stamp(cells, at + lastCallStarted);
   }
 
   /** Counts a call that ended with the status OK. */
@@ -103,7 +103,7 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
 
   /** Writes the time of the registry's clock into a cell, for the `timeMs` of a later event. Allocates nothing. */
   stamp(cells: Float64Array, index: number): void {
-    this.store.clock.stamp(cells, index);
+    this.store.stamp(cells, index);
   }
 
   /** Takes the object out of all lists; it is found by its id for a while, with the reason as its last event. */
@@ -229,7 +229,7 @@ export class SocketHandle {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + streamsStarted]! += 1;
-    store.clock.stamp(cells, at + lastLocalStream);
+    store.stamp(cells, at + lastLocalStream);
   }
 
   /** Counts a stream that the other end opened: usual for a server. */
@@ -238,7 +238,7 @@ export class SocketHandle {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + streamsStarted]! += 1;
-    store.clock.stamp(cells, at + lastRemoteStream);
+    store.stamp(cells, at + lastRemoteStream);
   }
 
   /** Counts a stream that ended as it should: a client received the end-of-stream bit, a server sent it. */
@@ -261,7 +261,7 @@ export class SocketHandle {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + messagesSent]! += 1;
-    store.clock.stamp(cells, at + lastMessageSent);
+    store.stamp(cells, at + lastMessageSent);
   }
 
   /** Counts a message, not a frame, that was received. */
@@ -270,7 +270,7 @@ export class SocketHandle {
     if (record.at === 0) store.claimRow(record);
     const { cells, at } = record;
     cells[at + messagesReceived]! += 1;
-    store.clock.stamp(cells, at + lastMessageReceived);
+    store.stamp(cells, at + lastMessageReceived);
   }
 
   /** Counts a keep-alive: an HTTP/2 ping, typically. */

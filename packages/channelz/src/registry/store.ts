@@ -37,6 +37,8 @@ export interface RegistrySize {
  */
 export class Store {
   readonly clock: StampClock;
+  /** `clock.stamp`, one look-up less for each count. */
+  readonly stamp: StampClock["stamp"];
   readonly all: IdIndex<AnyRecord> = new IdIndex();
   readonly topChannels: OrderedTable<ChannelRecord> = new OrderedTable();
   readonly servers: OrderedTable<ServerRecord> = new OrderedTable();
@@ -56,6 +58,7 @@ export class Store {
 
   constructor(clock: StampClock, traceBounds: TraceBounds, maxClosed: number) {
     this.clock = clock;
+    this.stamp = clock.stamp;
     this.#traces = new TraceLog(traceBounds, (child) => {
       if (child.lifecycle === "closed" && !child.isBuried) this.#forget(child);
     });
