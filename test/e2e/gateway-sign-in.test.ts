@@ -17,7 +17,7 @@ describe.each(["legacy", "modern"] as const)("a sign-in through a %s client", (m
       {
         kind: "sign-in",
         server: "notes",
-        reason: `Opened the browser at ${world.authorization.issuer}, because a call of test-${mode} 1.0.0 needs a sign-in.`,
+        reason: `Opened the browser at ${world.authorization.issuer}, because a call from test-${mode} 1.0.0 needs a sign-in.`,
       },
     ]);
   });

@@ -166,10 +166,10 @@ describe.skipIf(!isChromiumInstalled)("the calls in the page", () => {
     expect(width).toBeLessThanOrEqual(390);
   });
 
-  test("says that a call is not kept any more", async () => {
+  test("says that a call is no longer kept", async () => {
     gateway.expectProblems(/404/);
     const page = await gateway.open("/calls/ffffff-1");
-    await page.getByText("This call is not kept any more").waitFor();
+    await page.getByText("This call is no longer kept").waitFor();
     await page.getByRole("link", { name: "Show the latest calls" }).click();
     await rows(page).first().waitFor();
   });

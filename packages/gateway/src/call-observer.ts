@@ -10,11 +10,11 @@ export interface CallEnding {
   readonly durationMs: number;
 }
 
-/** Observes calls. What it throws is reported as a defect, and does not affect the call. */
+/** Observes calls. Errors that it throws are reported as defects, and do not affect the call. */
 export interface CallObserver {
   started?(call: ClientCall): void;
   ended?(call: ClientCall, ending: CallEnding): void;
-  /** Runs the handler of a call in a context, such as that of a span. */
+  /** Runs the handler of a call in a context, such as a span's. */
   within?<T>(call: ClientCall, work: () => T): T;
   /** A request is about to be sent to a server for a call. */
   forwarding?(call: ClientCall, request: ObservedRequest): RequestObserver | undefined;
@@ -38,7 +38,7 @@ export interface RequestObserver {
   failed(error: unknown): void;
 }
 
-/** Combines several observers. `onDefect` is called with what they throw. */
+/** Combines several observers. `onDefect` is called with errors that they throw. */
 export function joinObservers(
   observers: readonly CallObserver[],
   onDefect: (error: unknown) => void,
@@ -54,7 +54,7 @@ export function joinObservers(
     }
   };
   const wrapping = observers.flatMap((observer) => observer.within?.bind(observer) ?? []);
-  const following = observers.filter(({ forwarding }) => forwarding !== undefined);
+  const forwardingObservers = observers.filter(({ forwarding }) => forwarding !== undefined);
   return {
     started(call) {
       for (const started of starting) guarded(() => started(call));
@@ -71,8 +71,10 @@ export function joinObservers(
       return run();
     },
     forwarding(call, request) {
-      if (following.length === 0) return undefined;
-      const found = following.flatMap((observer) => guarded(() => observer.forwarding?.(call, request)) ?? []);
+      if (forwardingObservers.length === 0) return undefined;
+      const found = forwardingObservers.flatMap(
+        (observer) => guarded(() => observer.forwarding?.(call, request)) ?? [],
+      );
       if (found.length === 0) return undefined;
       return {
         fields: found.find(({ fields }) => fields !== undefined)?.fields,

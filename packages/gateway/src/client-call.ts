@@ -11,7 +11,7 @@ import type { TraceFields } from "./trace-fields.js";
 
 /** A client: its identity, its limits and its calls in flight. */
 export interface ClientAccount {
-  /** The owner of its sessions and parked calls: all clients with the same token share it. */
+  /** Owns its sessions and parked calls: all clients with the same token share it. */
   readonly principal: string;
   /** Its name and version, as it states them. */
   readonly label: string;
@@ -35,7 +35,7 @@ export interface CallSession {
   unwatch(uri: string): void;
 }
 
-/** A resource of a server that a client subscribes to. */
+/** A server's resource that a client subscribes to. */
 export interface WatchedResource {
   readonly server: string;
   /** The server's own URI. */
@@ -48,7 +48,7 @@ export interface WatchedResource {
 /** The headers of a request, by name in lower case. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A call of a client, and how to reach the client while it runs. */
+/** A call from a client, and how to reach the client while it runs. */
 export abstract class ClientCall extends Call {
   abstract readonly account: ClientAccount;
   /** Undefined for a modern client. */
@@ -62,9 +62,9 @@ export abstract class ClientCall extends Call {
   readonly headers: RequestHeaders | undefined;
   /** When it started, by `performance.now()`. */
   readonly startedAt: number = performance.now();
-  /** Whether the gateway has its method: a client can invent any number of method names. */
+  /** Whether the gateway implements its method: a client can invent any number of method names. */
   isKnown = false;
-  /** What a legacy server requested during the call although the client does not support it; undefined if nothing. */
+  /** The capabilities that a legacy server needed during the call and the client does not have; undefined if none. */
   missingCapabilities: RpcObject | undefined = undefined;
   /** The trace context of the client, for the server. */
   traceFields: TraceFields | undefined = undefined;
@@ -77,7 +77,7 @@ export abstract class ClientCall extends Call {
   /** Sends a notification about the call. Dropped if the client cannot be reached. */
   abstract notify(method: string, params: RpcObject): void;
 
-  /** Sends a request of the server to the client. Rejects with an RpcError, also when the call or the signal is cancelled. */
+  /** Sends a server's request to the client. Rejects with an RpcError, also when the call or the signal is cancelled. */
   abstract ask(method: string, params: RpcObject | undefined, signal?: AbortSignal | undefined): Promise<RpcObject>;
 
   override onProgress(progress: RpcObject): void {

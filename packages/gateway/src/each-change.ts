@@ -1,6 +1,6 @@
 /**
- * Yields at once, and again after each change that `watch` reports, until the signal aborts. Changes that happen while the consumer works are
- * one more change.
+ * Yields at once, and again after each change that `watch` reports, until the signal aborts. Changes while the consumer is busy are
+ * coalesced into one.
  */
 export async function* eachChange(
   watch: (listener: () => void) => () => void,

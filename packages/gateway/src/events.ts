@@ -8,7 +8,7 @@ export interface CallerFacts {
   readonly session: string | undefined;
 }
 
-/** What happens in a gateway, for a log or an audit. Holds no secret, and no arguments unless `logsArguments` is set. */
+/** An event in a gateway, for a log or an audit. Contains no secrets, and no arguments unless `logsArguments` is set. */
 export type GatewayEvent =
   | ({
       readonly kind: "call";
@@ -31,7 +31,7 @@ export type GatewayEvent =
       readonly server: string;
       readonly state: string;
       readonly reason: string | undefined;
-      /** Equal for reasons that differ only in what differs each time, such as the id of a process. Default: the reason. */
+      /** Equal for reasons that differ only in a variable part, such as a process id. Default: the reason. */
       readonly repeatKey?: string | undefined;
     }
   /** A server, or some of its tools, are missing from a list. Emitted when the reason changes, not for each list request. */
@@ -49,7 +49,7 @@ export type GatewayEvent =
   | { readonly kind: "certificates"; readonly files: readonly string[]; readonly reason: string }
   | { readonly kind: "defect"; readonly reason: string };
 
-/** Receives the events of a gateway. What it throws is ignored. */
+/** Receives the events of a gateway. Errors that it throws are ignored. */
 export type GatewayListener = (event: GatewayEvent) => void;
 
 /** A list whose changes clients are notified of. */
@@ -61,7 +61,7 @@ export type InternalEvent =
   | { readonly kind: "list-changed"; readonly list: ChangingList }
   /** `uri` is the resource as its server knows it. */
   | { readonly kind: "resource-updated"; readonly server: string; readonly uri: string }
-  /** A log message of a server that relates to no call. */
+  /** A log message from a server that relates to no call. */
   | { readonly kind: "server-log"; readonly level: LogLevel; readonly params: RpcObject }
   /** Without a server, it is a sign-in of the gateway itself. */
   | { readonly kind: "elicitation-completed"; readonly server: string | undefined; readonly elicitationId: string }
@@ -69,7 +69,7 @@ export type InternalEvent =
   | { readonly kind: "task-status"; readonly session: string; readonly params: RpcObject }
   /** The state of a task of a modern server, for the modern clients that subscribe to it. `id` is the one that clients use. */
   | { readonly kind: "task-updated"; readonly id: string; readonly params: RpcObject }
-  /** A notification of an extension, for one legacy session or for all whose clients declare extensions. */
+  /** An extension notification, for one legacy session or for all whose clients declare extensions. */
   | {
       readonly kind: "extension-notification";
       readonly session: string | undefined;
@@ -82,21 +82,21 @@ export type InternalEvent =
 type Kind = InternalEvent["kind"];
 type EventOf<K extends Kind> = Extract<InternalEvent, { readonly kind: K }>;
 
-/** Functions that are called for events, by kind. */
+/** Event handlers, by kind of event. */
 export type EventHandlers = { readonly [K in Kind]?: ((event: EventOf<K>) => void) | undefined };
 
 /** The events of one gateway. */
 export interface GatewayEvents {
   /**
    * Calls the handlers of the event's kind. `list-changed` and `resource-updated` are delayed and coalesced: a server may emit
-   * them at any rate, and each is written once for every client.
+   * them at any rate, and each is sent to every client.
    */
   emit(event: InternalEvent): void;
-  /** Returns how to unsubscribe. What a handler throws is reported as a defect. */
+  /** Returns an unsubscribe function. Errors that a handler throws are reported as defects. */
   subscribe(handlers: EventHandlers): () => void;
-  /** Whether an event of this kind has a handler: if not, it need not be created. */
+  /** Whether events of this kind have a handler: if not, they need not be created. */
   hasSubscribers(kind: Kind): boolean;
-  /** Emits a `defect`: an error that no code expected. */
+  /** Emits a `defect` event for an unexpected error. */
   reportDefect(error: unknown): void;
   /** Drops delayed events and all handlers. */
   close(): void;
@@ -125,7 +125,7 @@ const logKinds: Readonly<Record<GatewayEvent["kind"], true>> = {
   defect: true,
 };
 
-/** The maximum length of the description of a defect, in characters: it may contain text of a client or a server. */
+/** The maximum length of the description of a defect, in characters: it may contain text from a client or a server. */
 const maxDefectLength = 16_384;
 
 export function createEvents({ onEvent, redact = (text) => text }: GatewayEventsOptions = {}): GatewayEvents {

@@ -2,7 +2,7 @@ import { isObject, metaKeys, metaOf, type RpcObject } from "@wirescope/tool-serv
 import { relatedTaskKey } from "./task-states.js";
 import { traceKeys } from "./trace-fields.js";
 
-/** Notifications of the protocol, in either direction. The gateway handles or ignores them; all others belong to extensions. */
+/** Core protocol notifications, in either direction. The gateway handles or ignores them; all others belong to extensions. */
 const coreNotifications: ReadonlySet<string> = new Set([
   "notifications/cancelled",
   "notifications/elicitation/complete",
@@ -19,7 +19,7 @@ const coreNotifications: ReadonlySet<string> = new Set([
   "notifications/tools/list_changed",
 ]);
 
-/** The first parts of the methods of the protocol. */
+/** The first segments of the core protocol methods. */
 const coreRequests: ReadonlySet<string> = new Set([
   "completion",
   "elicitation",
@@ -40,7 +40,7 @@ const coreRequests: ReadonlySet<string> = new Set([
 export const maxBroadcastLength = 65_536;
 
 /** Keys in `_meta` that are addressed to the gateway, by a client or a server. */
-export const ownMetaKeys: ReadonlySet<string> = new Set([
+export const gatewayMetaKeys: ReadonlySet<string> = new Set([
   "progressToken",
   ...traceKeys,
   metaKeys.protocolVersion,
@@ -55,7 +55,7 @@ export function isExtensionNotification(method: string): boolean {
   return !coreNotifications.has(method);
 }
 
-/** Whether a request of a server belongs to an extension. */
+/** Whether a request from a server belongs to an extension. */
 export function isExtensionRequest(method: string): boolean {
   const [first = ""] = method.split("/", 1);
   return !coreRequests.has(first);
@@ -72,11 +72,11 @@ export function shareExtension(one: RpcObject, other: RpcObject): boolean {
   return isObject(ours) && isObject(theirs) && Object.keys(ours).some((id) => Object.hasOwn(theirs, id));
 }
 
-/** The parameters of a message of an extension for the other side: without what is addressed to the gateway. */
+/** The parameters of an extension message to forward: without keys that are addressed to the gateway. */
 export function extensionParams(params: RpcObject): RpcObject {
   const meta = metaOf(params);
   if (meta === undefined) return params;
-  const kept = Object.entries(meta).filter(([key]) => !ownMetaKeys.has(key) && key !== relatedTaskKey);
+  const kept = Object.entries(meta).filter(([key]) => !gatewayMetaKeys.has(key) && key !== relatedTaskKey);
   const { _meta, ...rest } = params;
   return kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) };
 }

@@ -13,7 +13,7 @@ import type { TraceFieldReader } from "./trace-fields.js";
 
 /** Everything that observes the calls and connections of a gateway. */
 export interface GatewayObservers {
-  /** The observers of calls, as one. */
+  /** All call observers, combined. */
   readonly calls: Required<CallObserver>;
   readonly callLog: CallLog;
   readonly metrics: Metrics;

@@ -22,8 +22,8 @@ export interface GatewayOptions {
   /** Which tools are offered, by server. Default: all. */
   readonly tools?: Filters | undefined;
   /**
-   * Whether tools and prompts keep the names that their servers give them, if clients accept those. Of two with the same name the
-   * first is offered. Intended for a single server. Default false.
+   * Whether tools and prompts keep their servers' own names, if clients accept those. Of two with the same name the first is
+   * offered. Intended for a single server. Default false.
    */
   readonly isUnprefixed?: boolean | undefined;
   /** Settings of servers, by name. Default: none. */
@@ -32,7 +32,7 @@ export interface GatewayOptions {
   readonly listen?: GatewayListenOptions | false | undefined;
   /** The Channelz registry. Default: a new one. */
   readonly registry?: Registry | undefined;
-  /** Its name and version for clients and servers. Default `wirescope`. */
+  /** The name and version that clients and servers see. Default: name `wirescope`. */
   readonly info?: Implementation | undefined;
   readonly limits?: Partial<GatewayLimits> | undefined;
   /** Receives events, for a log or an audit. */
@@ -51,13 +51,13 @@ export interface GatewayOptions {
   readonly pages?: Readonly<Record<string, HttpHandler>> | undefined;
   /** The page for browsers. Default: none. */
   readonly page?: PageOptions | undefined;
-  /** Where spans and metrics go. Default: the global OpenTelemetry providers, if the application has set them. */
+  /** Where spans and metrics are sent. Default: the global OpenTelemetry providers, if the application has set them. */
   readonly telemetry?: GatewayTelemetry | undefined;
-  /** The debug mode of the program, which the administration can switch. Default: none. */
+  /** The program's debug mode, which the administration service can switch. Default: none. */
   readonly debug?: DebugSwitch | undefined;
   /**
-   * Reads the configuration again and calls `reload`, on request of the administration. Rejects with a ToolServerError if it cannot be
-   * read. Default: the administration cannot reload.
+   * Reads the configuration again and calls `reload`, when the administration service requests it. Rejects with a ToolServerError if it
+   * cannot be read. Default: the administration service cannot reload.
    */
   readonly onReload?: (() => Promise<void>) | undefined;
   /** Why the last attempt to read the configuration again failed; undefined if it succeeded. Default: always undefined. */

@@ -46,7 +46,7 @@ export function createGatewayServices(options: GatewayServicesOptions): GatewayS
     async open() {
       const { createAdmin } = await import("./admin/admin.js");
       const { createAdministratorCheck } = await import("./admin/admin-request.js");
-      // Between the steps, requests are handled that arrived meanwhile.
+      // Requests that arrived meanwhile are handled between the steps.
       await nextTurn();
       const { createCallService } = await import("./observers/call-log/call-service.js");
       const { createTimelineService } = await import("@wirescope/channelz/timeline");

@@ -44,7 +44,7 @@ export interface Gateway extends AsyncDisposable {
   reload(configurations: readonly GatewayConfiguration[], tools?: Filters, servers?: SettingsByServer): Promise<void>;
   /** Connects a server at once if it is not connected. Rejects with SERVER_UNKNOWN. */
   reconnect(server: string): Promise<void>;
-  /** To sign in and out of a server by OAuth; undefined if its entry has its own credential. Rejects with SERVER_UNKNOWN. */
+  /** Signs in to and out of a server by OAuth; undefined if its entry has its own credential. Rejects with SERVER_UNKNOWN. */
   oauth(server: string): Promise<OAuthSession | undefined>;
   /**
    * Signs a user in to a server, or joins a sign-in in progress. `onShown` is called with what the user has to do. Resolves after the

@@ -119,7 +119,7 @@ test("offers only the first of tools with the same name, because clients would r
 });
 
 test.each<Mode>(["legacy", "modern"])(
-  "limits the open questions of a server, and keeps none after its call (%s)",
+  "limits the open requests of a server, and keeps none after its call (%s)",
   async (mode) => {
     const asked = 100;
     const hostile = await serveRaw({
@@ -159,7 +159,7 @@ test.each<Mode>(["legacy", "modern"])(
     }
     await expect.poll(() => refusals().length, patience).toBe(asked);
     expect(
-      refusals().filter((message) => message?.includes("has reached its limit of 32 open questions")),
+      refusals().filter((message) => message?.includes("has reached its limit of 32 open requests to the client")),
     ).toHaveLength(asked - 32);
   },
 );
@@ -241,7 +241,7 @@ test("limits the log messages of a server that logs endlessly and reports it; me
     }, patience)
     .toContain("last");
   expect(heard.filter((text) => text === "again").length).toBeLessThan(3000);
-  expect(heard.some((text) => text.includes("messages of this server were dropped"))).toBe(true);
+  expect(heard.some((text) => text.includes("log messages from this server"))).toBe(true);
   await client.callTool({ name: "talker__echo", arguments: {} });
   expect(heard.filter((text) => text === "own")).toHaveLength(500);
 });

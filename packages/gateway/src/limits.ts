@@ -21,11 +21,11 @@ export interface GatewayLimits {
   readonly serverRate: number;
   /** Milliseconds that a client waits for the list of one server. Default 5000. */
   readonly listMs: number;
-  /** Milliseconds that a server may be silent during a call. Progress, and a question to the client, restart it. Default 60,000. */
+  /** Milliseconds that a server may be silent during a call. Progress, and a request to the client, restart it. Default 60,000. */
   readonly callIdleMs: number;
   /** Milliseconds for calls in flight to end when a reload changes or removes their server; then they are cancelled. Default 600,000. */
   readonly drainMs: number;
-  /** Milliseconds for a client to respond to a question of a server. Default 600,000. */
+  /** Milliseconds for a client to respond to a server's request. Default 600,000. */
   readonly inputMs: number;
   /** Calls that wait for input from a modern client. Default 1024. */
   readonly parkedCalls: number;
@@ -71,7 +71,7 @@ export function completeLimits(given: Partial<GatewayLimits> = {}): GatewayLimit
   return limits;
 }
 
-/** Bounds how many requests each client sends in a second. */
+/** Limits how many requests each client sends per second. */
 export interface Rates {
   /** Counts a request; false if the client has sent too many. */
   take(key: string): boolean;
@@ -82,10 +82,10 @@ interface Bucket {
   filledAt: number;
 }
 
-/** Above this number, buckets that are full again are dropped: they say nothing. */
+/** Above this number, buckets that are full again are dropped: a new one would be the same. */
 const maxBuckets = 1000;
 
-/** Creates one bucket for each key: `rate` requests a second as an average, and twice as many at once. `now` is in milliseconds. */
+/** Creates one token bucket for each key: `rate` requests per second on average, with bursts of twice as many. `now` is in milliseconds. */
 export function createRates(rate: number, now: () => number = Date.now): Rates {
   const capacity = rate * 2;
   const buckets = new Map<string, Bucket>();

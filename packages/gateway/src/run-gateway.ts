@@ -48,7 +48,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
   const traceFields = createTraceFieldReader(options.telemetry?.propagators ?? ["tracecontext"]);
   const isUnix = options.listen !== false && options.listen?.path !== undefined;
   const transport = isUnix ? "unix" : "tcp";
-  /** Redacts text about a server, which may have made secrets known. */
+  /** Redacts text about a server, including secrets that the server revealed. */
   const redactAbout = (text: string, server: string | undefined): string =>
     ((server === undefined ? undefined : servers.named(server)) ?? secrets).redact(text);
   const observers = await createGatewayObservers({
@@ -159,7 +159,7 @@ export async function runGateway(options: GatewayOptions): Promise<Gateway> {
     services.close();
     callSignIns?.close();
     stopping.abort(new ToolServerError("CONNECTION_CLOSED", { problem: shutdownReason, advice: "" }));
-    // No client can return for them.
+    // Clients cannot return for them any more.
     parked.close();
     tasks.close();
     await parts.accounts.idle(graceMs, new RpcError(rpcCodes.failed, shutdownReason));

@@ -33,9 +33,9 @@ export interface StartedGateway extends Omit<Gateway, "reload"> {
 }
 
 /**
- * Starts a gateway to the servers of a configuration: one endpoint for clients, with Channelz, health and metrics on the same port. It
- * listens on the loopback with a new token by default, which `token` has. An entry runs or connects only if it is trusted: `trust` is
- * `approvals()` by default, so a server that nobody approved is offered by no list, and its status says how to approve it.
+ * Starts a gateway to the servers of a configuration: one endpoint for clients, with Channelz, health and metrics on the same port. By
+ * default it listens on the loopback interface with a new token, available as `token`. An entry runs or connects only if it is trusted:
+ * `trust` is `approvals()` by default, so a server that nobody approved appears in no list, and its status says how to approve it.
  *
  * Resolves when it listens; the servers connect meanwhile. Rejects with a ToolServerError (CONFIGURATION_UNREADABLE, or as the vault does)
  * or a ChannelzError (LISTEN_EXPOSED, LISTEN_FAILED, TOKEN_UNUSABLE).

@@ -1,6 +1,6 @@
 import type { ToolServerErrorCode } from "@wirescope/tool-server";
 
-// The words for the state of a server, the same in the terminal and in the page.
+// Descriptions of server states, shared by the terminal and the page.
 
 /** Why a server cannot be used, as far as its status needs it. */
 export interface StatusFailure {
@@ -44,7 +44,7 @@ const reasons: Readonly<Partial<Record<ToolServerErrorCode, string>>> = {
   VAULT_UNREADABLE: "vault unusable",
 };
 
-/** The name of a connection state for people. */
+/** The readable name of a connection state. */
 export function stateText(state: string): string {
   return states[state] ?? state;
 }
@@ -68,8 +68,8 @@ const signInCodes: ReadonlySet<string | undefined> = new Set<ToolServerErrorCode
 ]);
 
 /**
- * How a server is signed in to. Nobody signed in: a server that works did not require it, and of one that never asked for it that is not
- * known.
+ * How a server authenticates. If nobody is signed in: `none` for a connected server, because it required no sign-in, and `-` for one that
+ * has not requested a sign-in.
  */
 export function authText(
   { state, failure }: { readonly state: string; readonly failure?: Pick<StatusFailure, "code"> | undefined },
@@ -81,7 +81,7 @@ export function authText(
   return signInCodes.has(failure?.code) ? (summary ?? "-") : "-";
 }
 
-/** How a server is, in two or three words: connected, or why not. */
+/** The status of a server in two or three words: connected, or why not. */
 export function statusText(state: string, failure: StatusFailure | undefined): string {
   const isFailing = failure !== undefined && (state === "TRANSIENT_FAILURE" || state === "IDLE");
   return isFailing ? reasonText(failure) : stateText(state);

@@ -1,6 +1,6 @@
 import { isObject, metaOf, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 
-/** The extension of modern clients and servers. Legacy ones have a capability, `tasks`. */
+/** The extension that modern clients and servers declare. Legacy ones have a capability, `tasks`. */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
 /** The key in the `_meta` of a legacy message with the id of its task. */
@@ -45,7 +45,7 @@ export function relatedTaskOf(params: RpcObject | undefined): string | undefined
   return isObject(related) && typeof related.taskId === "string" ? related.taskId : undefined;
 }
 
-/** A result without the key that names its task in the server's own words. */
+/** A result without the key that has the server's own id of its task. */
 export function withoutRelatedTask(result: RpcObject): RpcObject {
   const meta = metaOf(result);
   if (meta === undefined || !(relatedTaskKey in meta)) return result;

@@ -194,7 +194,7 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
   });
 
   test.each([
-    ["asks without end", "", "asked more than the maximum of 100 questions in one task"],
+    ["asks without end", "", "sent more than the maximum of 100 input requests in one task"],
     ["uses a long key", "x".repeat(2000), "used a key of more than 1024 characters in one task"],
   ])("ends the call of a legacy client if the task of a server %s", async (_, key, failure) => {
     const server = await serveTasks({ nextId: () => "t" });

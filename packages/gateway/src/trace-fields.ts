@@ -10,7 +10,7 @@ export interface TraceFields {
   readonly baggage?: string;
 }
 
-/** What is read from clients and forwarded to servers: the trace context, and the baggage. */
+/** Which trace fields are read from clients and forwarded to servers. */
 export type Propagator = "tracecontext" | "baggage";
 
 /** Reads the trace fields of requests. */

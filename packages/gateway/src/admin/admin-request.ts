@@ -41,7 +41,7 @@ export function adminErrorOf(error: unknown, redact: (text: string) => string): 
 
 /**
  * Creates a check that throws unless a request has the administrator's token, which clients of the endpoint do not have, or comes from
- * the page of an administrator.
+ * an administrator's page.
  */
 export function createAdministratorCheck(
   adminToken: string,
@@ -85,7 +85,7 @@ export function pageOf<Item extends { readonly name: string }>(
   const size = Math.min(pageSize || defaultPageSize, maxPageSize);
   const last = pageToken === "" ? -1 : all.findIndex(({ name }) => name === pageToken);
   if (last < 0 && pageToken !== "") {
-    throw new ConnectError("page_token is not valid any more. Start with the first page.", Code.InvalidArgument);
+    throw new ConnectError("page_token is no longer valid. Start with the first page.", Code.InvalidArgument);
   }
   const items = all.slice(last + 1, last + 1 + size);
   const isLast = last + 1 + size >= all.length;
@@ -93,7 +93,7 @@ export function pageOf<Item extends { readonly name: string }>(
 }
 
 /**
- * Redacts every string of a message, in place, and returns it. `isKept` names fields whose exact value is needed, such as a URL that
+ * Redacts every string in a message, in place, and returns it. `isKept` names fields whose exact value is needed, such as a URL that
  * the user has to open.
  */
 export function redactMessage<T extends object>(

@@ -41,7 +41,7 @@ import { createChanges, type ServersState, watchServers } from "./watch-servers.
 export interface Admin {
   readonly files: readonly DescFile[];
   readonly routes: (router: ConnectRouter) => void;
-  /** Ends open streams, and the sign-ins of those streams. */
+  /** Ends open streams, and the sign-ins that they started. */
   close(): void;
 }
 
@@ -58,11 +58,11 @@ export interface AdminOptions {
   readonly onReload: (() => Promise<void>) | undefined;
   /** Why the last attempt to read the configuration again failed; undefined if it succeeded. */
   readonly reloadFailure: () => ToolServerError | undefined;
-  /** The token for methods that change something, in addition to the token of clients. */
+  /** The token for methods that change something, in addition to the client token. */
   readonly adminToken: string;
-  /** Whether the servers of the last minutes can be listed. */
+  /** Whether earlier states of the servers, of the last 15 minutes, can be listed. */
   readonly keepsHistory: boolean;
-  /** Whether a request comes from the page of an administrator. */
+  /** Whether a request comes from an administrator's page. */
   readonly isAdministratorPage: (headers: Headers) => boolean;
 }
 
@@ -121,14 +121,14 @@ export function createAdmin(options: AdminOptions): Admin {
       throw new ConnectError(`Server ${JSON.stringify(name)} was just removed. Try again.`, Code.Aborted);
     const { failure, state } = server.status();
     const signInFailure = state === "READY" ? undefined : signIns.lastFailure(name);
-    const asked = { server: name, configured, secrets, info, failure, signInFailure };
-    const following = diagnoses.follow(name, (onStep) => explainGatewayServer({ ...asked, onStep }), signal);
+    const explainOptions = { server: name, configured, secrets, info, failure, signInFailure };
+    const steps = diagnoses.follow(name, (onStep) => explainGatewayServer({ ...explainOptions, onStep }), signal);
     const respond = (event: ExplainResponse["event"]): ExplainResponse =>
       redactMessage(create(ExplainResponseSchema, { event }), redact);
     for (;;) {
-      const { done, value } = await following.next();
+      const { done, value } = await steps.next();
       if (done) {
-        // A server that works now should not wait for its next attempt to connect.
+        // A server that works now should reconnect at once.
         if (value.isWell && server.status().state !== "READY") await server.reconnect();
         yield respond({ case: "explanation", value: explanationToMessage(value) });
         return;
@@ -137,7 +137,7 @@ export function createAdmin(options: AdminOptions): Admin {
     }
   }
 
-  /** The response of a method, or its failure as a ConnectError. */
+  /** Runs a method; throws its failure as a ConnectError. */
   const respond = async <T extends object>(task: () => Promise<T> | T): Promise<T> => {
     try {
       return await task();
@@ -207,8 +207,8 @@ export function createAdmin(options: AdminOptions): Admin {
           assertAdministrator(context);
           const server = servers.find(name);
           const report = await (await sessionOf(server)).signOut(context.signal, { isEverywhere: all });
-          changes.poke();
-          // So that the refusal is visible at once, and its tools are removed.
+          changes.notifySoon();
+          // Makes the refusal visible at once, and removes the server's tools.
           server.tools.invalidate();
           await server.tools.get();
           return redactMessage(signOutToMessage(report), server.redact);
@@ -280,7 +280,7 @@ export function createAdmin(options: AdminOptions): Admin {
   };
 }
 
-/** The debug mode of the program that runs a gateway. */
+/** Switches the debug mode of the program that runs a gateway. */
 export interface DebugSwitch {
   readonly isOn: boolean;
   set(isOn: boolean): void;

@@ -13,8 +13,8 @@ export interface ConnectAdminOptions extends AdminTokens {
 export interface ConnectedAdmin {
   readonly client: AdminClient;
   /**
-   * Closes the connection and the calls on it. A program that left a stream early needs this in order to exit: Node keeps a stream
-   * open whose last bytes are not read.
+   * Closes the connection and the calls on it. A program that stopped reading a stream early needs this in order to exit: Node keeps a
+   * stream open until its last bytes are read.
    */
   close(): void;
 }

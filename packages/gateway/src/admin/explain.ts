@@ -37,7 +37,7 @@ export function explainGatewayServer(options: GatewayExplainOptions): Promise<Ex
     ca,
     sandbox,
     settings: { info },
-    // Commands in the advice go through the gateway.
+    // Commands in the advice connect to the gateway.
     commandArguments: ["--endpoint"],
     setVariable: configured.setVariable ?? ((name) => `Set ${name} in the environment of the gateway, and restart it.`),
     allowInsecureLoopback: oauth?.allowInsecureLoopback,
@@ -47,15 +47,15 @@ export function explainGatewayServer(options: GatewayExplainOptions): Promise<Ex
     oauth: oauth && {
       profile: oauth.profile,
       overrides: oauth.overrides,
-      // The diagnosis disposes of what it opened, and this vault belongs to the gateway.
+      // A diagnosis disposes of its vault, but this one belongs to the gateway.
       openVault: async () => ({ ...oauth.vault, dispose: async () => {} }),
     },
   });
 }
 
-/** Diagnoses of servers: callers at the same time share one, because it is slow and sends requests to the server. */
+/** Diagnoses of servers. Concurrent callers share one, because it is slow and sends requests to the server. */
 export interface Diagnoses {
-  /** Yields the steps of a diagnosis, from its first one on, and returns its result. Starts one with `start` if none is in progress. */
+  /** Yields all steps of a diagnosis, also those that are done, and returns its result. Starts one with `start` if none is in progress. */
   follow(
     server: string,
     start: (onStep: (step: Step) => void) => Promise<Explanation>,
@@ -120,7 +120,7 @@ export function createDiagnoses(): Diagnoses {
   };
 }
 
-/** The trust of an entry if the configuration only has `assertTrusted`. */
+/** Evaluates the trust of an entry if the configuration has only `assertTrusted`. */
 async function evaluateByAssertion(
   { assertTrusted, pluginRoot, variables, configurationPath }: GatewayConfiguration,
   entry: Entry,

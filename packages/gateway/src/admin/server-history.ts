@@ -2,9 +2,9 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { GatewayEvents } from "../events.js";
 import { type Server, ServerSchema } from "../gen/wirescope/v1/admin_pb.js";
 
-/** The servers as they were in the last 15 minutes. */
+/** The states of the servers in the last 15 minutes. */
 export interface ServerHistory {
-  /** The servers at a time, and since when they were like that. The oldest that is kept, if the time is before it. */
+  /** The servers at a time, and when they had changed last. If the time is too early, the oldest record. */
   at(timeMs: number): { readonly servers: readonly Server[]; readonly timeMs: number };
   close(): void;
 }
@@ -19,11 +19,11 @@ export interface ServerHistoryOptions {
   readonly maxBytes?: number | undefined;
 }
 
-/** All servers from a moment on: only those that changed have new bytes. */
+/** All servers as they are from a time on. Servers that did not change share their bytes with the previous moment. */
 interface Moment {
   readonly timeMs: number;
   readonly servers: ReadonlyMap<string, Uint8Array>;
-  /** The bytes that no earlier moment has. */
+  /** The bytes that it does not share. */
   readonly newBytes: number;
 }
 
@@ -31,7 +31,7 @@ interface Moment {
 const collectMs = 100;
 /** Milliseconds until a change without an event is noticed, such as a token that was refreshed. */
 const sweepMs = 10_000;
-/** What a moment occupies in addition to its bytes. */
+/** The memory of a moment in addition to its bytes. */
 const momentBytes = 500;
 
 /** Records the servers whenever one of them changes. */

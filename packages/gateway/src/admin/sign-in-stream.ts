@@ -14,7 +14,7 @@ export interface SignInStreamOptions {
   readonly request: SignInRequest;
   readonly session: OAuthSession;
   readonly signIns: SignIns;
-  /** The page that the person started it on. */
+  /** The page on which the user started it. */
   readonly returnTo: string | undefined;
   readonly signal: AbortSignal;
 }
@@ -72,7 +72,7 @@ const waiting: SignInResponse["event"] = create(SignInResponseSchema, {
   },
 }).event;
 
-/** An address on the origin of the calling page, which the guard has checked; undefined for any other path and caller. */
+/** A URL on the origin of the calling page, which the guard has checked; undefined if it is on another origin or has no origin. */
 export function returnAddress(origin: string | null, path: string): string | undefined {
   if (origin === null || !path.startsWith("/") || path.length > 500) return undefined;
   const address = parseUrl(path, origin);

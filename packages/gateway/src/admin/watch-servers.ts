@@ -9,7 +9,7 @@ import {
   WatchServersResponseSchema,
 } from "../gen/wirescope/v1/admin_pb.js";
 
-/** What a watcher follows. */
+/** The state that a watcher receives. */
 export interface ServersState {
   readonly servers: readonly Server[];
   readonly reloadFailure?: Failure;
@@ -44,9 +44,9 @@ function textOf(server: Server): string {
 
 /** Notifies watchers that something may have changed. */
 export interface Changes {
-  /** Something may have changed. Costs almost nothing without watchers. */
-  poke(): void;
-  /** Calls the listener after a possible change, at least every two seconds. Returns how to stop. */
+  /** Notifies watchers soon. Costs almost nothing without watchers. */
+  notifySoon(): void;
+  /** Calls the listener after a possible change, at least every two seconds. Returns an unsubscribe function. */
   watch(listener: () => void): () => void;
   readonly watchers: number;
 }
@@ -66,16 +66,16 @@ export function createChanges(events: Pick<GatewayEvents, "subscribe">): Changes
     timer = undefined;
     for (const listener of [...listeners]) listener();
   };
-  const poke = (): void => {
+  const notifySoon = (): void => {
     if (listeners.size > 0) timer ??= setTimeout(notify, collectMs);
   };
   const start = (): void => {
     const sweep = setInterval(notify, sweepMs);
     const unsubscribe = events.subscribe({
-      "server-state": poke,
-      reloaded: poke,
-      "list-changed": poke,
-      "sign-in-changed": poke,
+      "server-state": notifySoon,
+      reloaded: notifySoon,
+      "list-changed": notifySoon,
+      "sign-in-changed": notifySoon,
     });
     stop = () => {
       clearInterval(sweep);
@@ -86,7 +86,7 @@ export function createChanges(events: Pick<GatewayEvents, "subscribe">): Changes
   };
 
   return {
-    poke,
+    notifySoon,
     watch(listener) {
       if (listeners.size === 0) start();
       listeners.add(listener);

@@ -4,7 +4,7 @@ import { createRates, type GatewayLimits, type Rates } from "../limits.js";
 
 /** The sender of a request, identified without relying on what the client states. */
 export interface Requester {
-  /** The owner of sessions and of parked calls. */
+  /** Owns sessions and parked calls. */
   readonly principal: string;
   /** The key by which `clientRate` counts requests: something that a client cannot choose. */
   readonly rateKey: string;
@@ -23,8 +23,8 @@ export interface Accounts {
 const maxShared = 1000;
 const maxLabelLength = 100;
 
-/** How long cancelled calls may take to end, in milliseconds. */
-const lastMs = 1000;
+/** Milliseconds for cancelled calls to end. */
+const cancelMs = 1000;
 
 export function createAccounts(limits: GatewayLimits): Accounts {
   const shared = new Map<string, ClientAccount>();
@@ -61,8 +61,8 @@ export function createAccounts(limits: GatewayLimits): Accounts {
       const timer = setTimeout(() => {
         for (const { calls } of busy) for (const call of calls) call.cancel(reason);
       }, graceMs);
-      const last = new Promise<void>((resolve) => setTimeout(resolve, graceMs + lastMs).unref());
-      await Promise.race([idle, last]);
+      const deadline = new Promise<void>((resolve) => setTimeout(resolve, graceMs + cancelMs).unref());
+      await Promise.race([idle, deadline]);
       clearTimeout(timer);
     },
   };
@@ -89,8 +89,8 @@ class CountedAccount implements ClientAccount {
   }
 
   add(call: ClientCall): "concurrency" | "rate" | undefined {
-    const full = this.count();
-    if (full !== undefined) return full;
+    const exceeded = this.count();
+    if (exceeded !== undefined) return exceeded;
     if (this.calls.size === 0) this.#onBusy(true);
     this.calls.add(call);
     return undefined;

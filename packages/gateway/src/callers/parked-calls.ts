@@ -4,7 +4,7 @@ import type { StatelessCall } from "./stateless-call.js";
 /** Calls that wait for input from their client. Each is identified by a state that only its client knows. */
 export interface ParkedCalls {
   readonly size: number;
-  /** Parks a call whose questions have this length; returns its state, or undefined if the limit is reached. */
+  /** Parks a call whose input requests have this length; returns its state, or undefined if the limit is reached. */
   park(call: StatelessCall, length: number): string | undefined;
   /** Removes and returns the call with this state, if principal and subject match. */
   take(state: string, principal: string, subject: string): StatelessCall | undefined;
@@ -17,7 +17,7 @@ export interface ParkedCallsOptions {
   readonly timeoutMs: number;
 }
 
-/** Characters of the questions of all parked calls together. */
+/** The maximum length of the input requests of all parked calls together, in characters. */
 const maxLength = 256 * 1024 * 1024;
 
 export function createParkedCalls({ max, timeoutMs }: ParkedCallsOptions): ParkedCalls {

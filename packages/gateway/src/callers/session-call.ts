@@ -8,18 +8,18 @@ import {
   type RpcRequest,
 } from "@wirescope/tool-server/internal";
 import { type CallSession, type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
-import { maxQuestions, tooManyQuestions } from "../input-questions.js";
+import { maxOpenRequests, tooManyOpenRequests } from "../input-requests.js";
 import type { Outlet } from "./outlet.js";
 
-/** The session of a call, with what only its calls need. */
+/** What a call needs from its session. */
 export interface CallHost {
   readonly session: CallSession & { readonly account: ClientAccount; readonly logLevel: LogLevel | undefined };
   readonly capabilities: RpcObject;
-  /** The outlet of the request, or the one for everything else if that is closed. */
+  /** The outlet of the request; if it is closed, the session's own stream. */
   reach(outlet: Outlet): Outlet | undefined;
-  /** Sends a notification on the stream for messages that relate to no request. Dropped if there is none. */
+  /** Sends a notification on the session's own stream. Dropped if there is none. */
   notify(method: string, params: RpcObject): void;
-  /** Asks the client. Rejects as `ClientCall.ask` does. */
+  /** Sends a request to the client. Rejects as `ClientCall.ask` does. */
   ask(
     call: SessionCall,
     method: string,
@@ -31,14 +31,14 @@ export interface CallHost {
 }
 
 /**
- * A call of a legacy client, which belongs to a session. One class for all sessions: code that handles calls is twice as slow if
+ * A call from a legacy client, which belongs to a session. One class for all sessions: code that handles calls is twice as slow if
  * each session creates objects of its own shape.
  */
 export class SessionCall extends ClientCall {
   readonly progressToken: RequestId | undefined;
   readonly outlet: Outlet;
   readonly #host: CallHost;
-  #asked = 0;
+  #openRequestCount = 0;
 
   constructor(host: CallHost, request: RpcRequest, outlet: Outlet, headers: RequestHeaders | undefined) {
     super(request, "legacy", headers);
@@ -69,10 +69,10 @@ export class SessionCall extends ClientCall {
   }
 
   ask(method: string, params: RpcObject | undefined, signal?: AbortSignal): Promise<RpcObject> {
-    if (this.#asked >= maxQuestions) return Promise.reject(tooManyQuestions());
-    this.#asked += 1;
+    if (this.#openRequestCount >= maxOpenRequests) return Promise.reject(tooManyOpenRequests());
+    this.#openRequestCount += 1;
     return this.#host.ask(this, method, params, signal).finally(() => {
-      this.#asked -= 1;
+      this.#openRequestCount -= 1;
     });
   }
 

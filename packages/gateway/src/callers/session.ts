@@ -19,12 +19,12 @@ import type { Dispatch } from "../dispatch/dispatch.js";
 import type { MergedServer } from "../dispatch/merged-server.js";
 import type { EventHandlers } from "../events.js";
 import { hasExtensions, isExtensionNotification } from "../extension-messages.js";
+import { createOutgoingRequests } from "./outgoing-requests.js";
 import type { Outlet } from "./outlet.js";
-import { createQuestions } from "./questions.js";
 import { type CallHost, SessionCall } from "./session-call.js";
 import { createUrlElicitations } from "./url-elicitations.js";
 
-/** What a session is created with. */
+/** The parameters of a session. */
 export interface SessionInit {
   readonly id: string;
   readonly account: ClientAccount;
@@ -32,11 +32,11 @@ export interface SessionInit {
   readonly clientInfo: Implementation | undefined;
   readonly capabilities: RpcObject;
   readonly dispatch: Dispatch;
-  /** Forwards a notification of an extension to the servers that it concerns. */
+  /** Forwards an extension notification to the servers that it concerns. */
   readonly forwardNotification: MergedServer["notify"];
-  /** Milliseconds for the client to respond to a question. */
+  /** Milliseconds for the client to respond to a request. */
   readonly inputMs: number;
-  /** The log level that the client set has changed. */
+  /** The client has set another log level. */
   readonly onLogLevel: () => void;
   /** Called once, at its end. */
   readonly onClosed: (session: Session, reason: string) => void;
@@ -46,15 +46,15 @@ export interface SessionInit {
 export interface Session extends CallSession {
   readonly account: ClientAccount;
   readonly logLevel: LogLevel | undefined;
-  /** What it notifies the client of. */
+  /** The events that it forwards to the client. */
   readonly handlers: EventHandlers;
-  /** Whether the client waits for nothing: no stream is open, and no request whose response could be sent. */
+  /** Whether the client waits for nothing: it has no open stream, and no request whose response could still be sent. */
   isIdle(): boolean;
-  /** When something last happened, in milliseconds. */
+  /** When it was last used, in milliseconds since the epoch. */
   readonly usedAt: number;
-  /** A message for it has arrived, which is handled later. */
+  /** A message for it has arrived, but is handled later. */
   touch(): void;
-  /** Dispatches a request; what relates to it, and the response, goes to the outlet. */
+  /** Dispatches a request; its response and related messages are sent to the outlet. */
   request(request: RpcRequest, outlet: Outlet, headers?: RequestHeaders): void;
   notified(notification: RpcNotification): void;
   responded(response: RpcResponse): void;
@@ -68,7 +68,7 @@ export interface Session extends CallSession {
 
 /** How many resources one session may watch. */
 const maxWatched = 1000;
-/** The maximum length of what `initialize` states, in characters: it is kept for the lifetime of the session. */
+/** The maximum length of the `initialize` parameters, in characters: they are kept for the lifetime of the session. */
 const maxInitLength = 16_384;
 
 interface Watched {
@@ -79,7 +79,7 @@ interface Watched {
 
 export function createSession(init: SessionInit): Session {
   const { id, account, capabilities, dispatch, inputMs } = init;
-  const questions = createQuestions(inputMs);
+  const outgoing = createOutgoingRequests(inputMs);
   const watched = new Map<string, Watched>();
   const elicitations = createUrlElicitations();
   let stream: Outlet | undefined;
@@ -89,7 +89,6 @@ export function createSession(init: SessionInit): Session {
     if (stream?.isOpen)
       stream.send(params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params });
   };
-  /** The stream of the request, or the one for everything else if that is closed. */
   const reach = (outlet: Outlet): Outlet | undefined => (outlet.isOpen ? outlet : stream?.isOpen ? stream : undefined);
 
   const ask: CallHost["ask"] = async (call, method, params, signal) => {
@@ -98,7 +97,7 @@ export function createSession(init: SessionInit): Session {
     if (elicitation !== undefined) elicitations.add(elicitation, call.route?.server ?? "");
     let isAccepted = false;
     try {
-      const reply = await questions.ask(method, params, call, signal, (message) => {
+      const reply = await outgoing.send(method, params, call, signal, (message) => {
         const open = reach(call.outlet);
         if (open === undefined) throw new RpcError(rpcCodes.failed, "The client that made the call has disconnected.");
         open.send(message);
@@ -152,7 +151,7 @@ export function createSession(init: SessionInit): Session {
     },
     responded(response) {
       session.usedAt = Date.now();
-      questions.responded(response);
+      outgoing.responded(response);
     },
     setStream(outlet) {
       session.usedAt = Date.now();
@@ -221,7 +220,7 @@ export function createSession(init: SessionInit): Session {
       isClosed = true;
       for (const uri of [...watched.keys()]) session.unwatch(uri);
       for (const call of account.calls) call.cancel();
-      questions.close("The session of the client ended.");
+      outgoing.close("The session of the client ended.");
       stream?.end();
       stream = undefined;
       init.onClosed(session, reason);
@@ -248,7 +247,7 @@ export function responseOf(id: RequestId, { result, fault }: CallOutcome): RpcRe
   return fault === undefined ? { jsonrpc: "2.0", id, result } : { jsonrpc: "2.0", id, error: fault };
 }
 
-/** For a legacy client only a request beyond its limits has a status other than 200. */
+/** For a legacy client, only a request that exceeds a limit has a status other than 200. */
 function statusOf(outcome: CallOutcome): number {
   return outcome.fault !== undefined && outcome.status === 429 ? 429 : 200;
 }

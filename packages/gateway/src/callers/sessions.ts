@@ -19,7 +19,7 @@ export interface Sessions {
 export interface SessionsOptions {
   readonly limits: GatewayLimits;
   readonly events: GatewayEvents;
-  /** The result of `minLogLevel` may have changed. */
+  /** `minLogLevel` may have changed. */
   readonly onLogLevel: () => void;
 }
 
@@ -33,7 +33,8 @@ export function createSessions({ limits, events, onLogLevel }: SessionsOptions):
       if (session.isIdle() && session.usedAt <= oldest) session.close("idle timeout");
     }
   };
-  // After the poll phase: a timer runs before it, and after a long turn would end a session whose request has arrived but is not read.
+  // `setImmediate` runs after the poll phase. The timer alone runs before it, and after a long turn would end a session whose request
+  // has arrived but is not read yet.
   const timer = setInterval(() => setImmediate(sweep, Date.now()), Math.min(60_000, Math.max(10, sessionIdleMs / 4)));
   timer.unref();
 

@@ -9,12 +9,12 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 import { type ClientAccount, ClientCall, type RequestHeaders } from "../client-call.js";
-import { InputQuestions } from "../input-questions.js";
+import { InputRequests } from "../input-requests.js";
 import type { Outlet } from "./outlet.js";
 
-/** The questions of a server, by key. */
-export interface InputRequests {
-  readonly questions: RpcObject;
+/** Open requests from the server, by key. */
+export interface InputRequired {
+  readonly inputRequests: RpcObject;
   readonly result?: undefined;
   readonly fault?: undefined;
 }
@@ -28,18 +28,18 @@ export interface StatelessCallOptions {
   readonly headers: RequestHeaders | undefined;
 }
 
-/** How many notifications are kept between two legs: the latest. */
+/** How many notifications are kept between two rounds: the latest. */
 const maxKept = 32;
 
-/** Characters of notifications, questions and the result that are kept between two legs. The client may never return. */
+/** Characters of notifications, input requests and the result that are kept between two rounds. The client may never return. */
 const maxKeptLength = 256 * 1024;
 
 const tooLargeText = `The call waits for input from the client, and at most ${maxKeptLength} characters are kept until it returns.`;
 const tooLargeToKeep: CallOutcome = { fault: { code: rpcCodes.failed, message: tooLargeText }, status: 200 };
 
 /**
- * A call of a modern client, over one or more requests: if the server asks a question, the client receives it as a result, and
- * returns with the response while the server still waits. Each of these requests is a leg.
+ * A call from a modern client, in one or more rounds: if the server sends a request to the client, the client receives it as a result,
+ * and sends the response with its next request while the server still waits. Each request of the client is a round.
  */
 export class StatelessCall extends ClientCall {
   readonly session: undefined = undefined;
@@ -48,11 +48,11 @@ export class StatelessCall extends ClientCall {
   readonly capabilities: RpcObject;
   readonly logLevel: LogLevel | undefined;
   progressToken: RequestId | undefined = undefined;
-  /** That of the current leg; undefined between two legs. What is sent then is kept for the next. */
+  /** The outlet of the current round; undefined between two rounds, when messages are kept for the next one. */
   #outlet: Outlet | undefined = undefined;
-  #then: ((end: CallOutcome | InputRequests) => void) | undefined = undefined;
+  #then: ((end: CallOutcome | InputRequired) => void) | undefined = undefined;
   #done: CallOutcome | undefined = undefined;
-  #asked: InputQuestions | undefined = undefined;
+  #inputRequests: InputRequests | undefined = undefined;
   #kept: [method: string, params: RpcObject, length: number][] | undefined = undefined;
   #keptLength = 0;
 
@@ -65,10 +65,14 @@ export class StatelessCall extends ClientCall {
   }
 
   /**
-   * Starts a leg. `then` is called once, with the outcome or the open questions. Until then notifications of the call go to the
-   * outlet; progress has the token of this leg.
+   * Starts a round. `then` is called once, with the outcome or the open requests. Until then the call's notifications are sent to the
+   * outlet; progress has the token of this round.
    */
-  leg(outlet: Outlet, progressToken: RequestId | undefined, then: (end: CallOutcome | InputRequests) => void): void {
+  startRound(
+    outlet: Outlet,
+    progressToken: RequestId | undefined,
+    then: (end: CallOutcome | InputRequired) => void,
+  ): void {
     this.#outlet = outlet;
     this.#then = then;
     this.progressToken = progressToken;
@@ -79,12 +83,12 @@ export class StatelessCall extends ClientCall {
       if (params.progressToken === undefined) this.notify(method, params);
       else if (progressToken !== undefined) this.notify(method, { ...params, progressToken });
     }
-    this.#endLeg();
+    this.#endRound();
   }
 
-  /** Resolves questions with the responses of the client, by key. */
+  /** Resolves requests with the client's responses, by key. */
   respond(responses: unknown): void {
-    this.#asked?.respond(responses);
+    this.#inputRequests?.respond(responses);
   }
 
   notify(method: string, params: RpcObject): void {
@@ -99,22 +103,22 @@ export class StatelessCall extends ClientCall {
 
   ask(method: string, params: RpcObject | undefined, signal?: AbortSignal): Promise<RpcObject> {
     if (!this.#keeps(params ?? {})) return Promise.reject(new RpcError(rpcCodes.failed, tooLargeText));
-    this.#asked ??= new InputQuestions();
-    const asked = this.#asked.ask(method, params, this, signal);
-    // Questions of the same turn are sent together.
-    setImmediate(() => this.#endLeg());
-    return asked;
+    this.#inputRequests ??= new InputRequests();
+    const response = this.#inputRequests.add(method, params, this, signal);
+    // Requests of the same turn are sent together.
+    setImmediate(() => this.#endRound());
+    return response;
   }
 
   protected override onSettled(outcome: CallOutcome): void {
     this.#done = this.#keeps(outcome) ? outcome : tooLargeToKeep;
-    this.#endLeg();
+    this.#endRound();
   }
 
-  /** Ends the leg if there is an outcome or a question. */
-  #endLeg(): void {
+  /** Ends the round if there is an outcome or an open request. */
+  #endRound(): void {
     const then = this.#then;
-    const end = this.#done ?? this.#questions();
+    const end = this.#done ?? this.#inputRequired();
     if (then === undefined || end === undefined) return;
     this.#then = undefined;
     this.#outlet = undefined;
@@ -123,7 +127,7 @@ export class StatelessCall extends ClientCall {
     then(end);
   }
 
-  /** Whether a value may be kept until the next leg; it is then counted. */
+  /** Whether a value may be kept until the next round; if so, its length is counted. */
   #keeps(value: unknown): boolean {
     if (this.#outlet !== undefined) return true;
     const length = jsonLengthOf(value) ?? Number.POSITIVE_INFINITY;
@@ -132,8 +136,8 @@ export class StatelessCall extends ClientCall {
     return true;
   }
 
-  #questions(): InputRequests | undefined {
-    const questions = this.#asked?.list();
-    return questions === undefined ? undefined : { questions };
+  #inputRequired(): InputRequired | undefined {
+    const inputRequests = this.#inputRequests?.list();
+    return inputRequests === undefined ? undefined : { inputRequests };
   }
 }

@@ -18,11 +18,11 @@ import type { Dispatch } from "../dispatch/dispatch.js";
 import { type MergedServer, methodNotFound } from "../dispatch/merged-server.js";
 import type { Outlet } from "./outlet.js";
 import type { ParkedCalls } from "./parked-calls.js";
-import { type InputRequests, StatelessCall } from "./stateless-call.js";
+import { type InputRequired, StatelessCall } from "./stateless-call.js";
 
-/** Serves requests of modern clients, which have no session. */
+/** Serves requests from modern clients, which have no session. */
 export interface StatelessRequests {
-  /** Dispatches a request whose envelope was read. Returns how to cancel it when the client disconnects. */
+  /** Dispatches a request whose envelope was read. Returns a function that cancels it, for when the client disconnects. */
   request(received: StatelessRequest, outlet: Outlet): () => void;
 }
 
@@ -53,7 +53,7 @@ const cacheable: ReadonlySet<string> = new Set([
   "resources/directory/read",
 ]);
 
-// Prefixes of `requestState`: of a call that is parked in the gateway, and of a state that a server returned.
+// Prefixes of `requestState`: for a call that is parked in the gateway, and for a state that a server returned.
 const parkedPrefix = "p.";
 const serverPrefix = "u.";
 
@@ -66,7 +66,7 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
     if (typeof state !== "string" || !state.startsWith(parkedPrefix)) {
       const { capabilities, logLevel } = envelope;
       const options = { subject, account, capabilities, logLevel, headers };
-      const call = new StatelessCall({ id, method, params: ownParams(params ?? {}) }, options);
+      const call = new StatelessCall({ id, method, params: restoreState(params ?? {}) }, options);
       dispatch(call);
       return call;
     }
@@ -81,21 +81,21 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
   const respond = (
     request: RpcRequest,
     call: StatelessCall,
-    end: CallOutcome | InputRequests,
+    end: CallOutcome | InputRequired,
     outlet: Outlet,
   ): void => {
     const { id, method } = request;
-    if ("questions" in end) {
-      const state = parked.park(call, jsonLengthOf(end.questions) ?? 0);
+    if ("inputRequests" in end) {
+      const state = parked.park(call, jsonLengthOf(end.inputRequests) ?? 0);
       if (state === undefined) {
         call.cancel();
-        const message = "The limit of calls that wait for input is reached. Try again later.";
+        const message = "The gateway has reached its limit of calls that wait for input. Try again later.";
         outlet.respond({ jsonrpc: "2.0", id, error: { code: rpcCodes.failed, message } }, 200);
         return;
       }
       const result = {
         resultType: "input_required",
-        inputRequests: end.questions,
+        inputRequests: end.inputRequests,
         requestState: `${parkedPrefix}${state}`,
       };
       outlet.respond({ jsonrpc: "2.0", id, result: stamped(result, merged) }, 200);
@@ -124,9 +124,9 @@ export function createStatelessRequests(options: StatelessRequestsOptions): Stat
       let hasEnded = false;
       call.respond(params?.inputResponses);
       const token = metaOf(params)?.progressToken;
-      call.leg(outlet, isId(token) ? token : undefined, (end) => {
-        // A client that disconnected before the question was sent does not return for it.
-        if (hasEnded && "questions" in end) return;
+      call.startRound(outlet, isId(token) ? token : undefined, (end) => {
+        // A client that disconnected before it received the input request does not return with a response.
+        if (hasEnded && "inputRequests" in end) return;
         hasEnded = true;
         try {
           respond(request, call, end, outlet);
@@ -162,9 +162,9 @@ function modernResult(method: string, result: RpcObject, merged: MergedServer): 
     );
   }
   const meta = isObject(result._meta) ? result._meta : undefined;
-  // Adding a key to a copy costs ten times as much as the copy, so these are created first.
+  // Adding a key to a copy costs ten times as much as the copy, so the keys are created first.
   const whole: Record<string, unknown> = { resultType: undefined, _meta: undefined, ...result };
-  // Types that the gateway does not know are passed on.
+  // Unknown result types are forwarded unchanged.
   whole.resultType = typeof result.resultType === "string" ? result.resultType : "complete";
   if (cacheable.has(method)) {
     if (!(Number.isSafeInteger(whole.ttlMs) && Number(whole.ttlMs) >= 0)) whole.ttlMs = 0;
@@ -181,14 +181,14 @@ function stamped(result: RpcObject, { info }: MergedServer): RpcObject {
   return metaKeys.serverInfo in meta ? result : { ...result, _meta: { ...meta, [metaKeys.serverInfo]: info } };
 }
 
-/** The parameters for the server: a state that it returned is restored. */
-function ownParams(params: RpcObject): RpcObject {
+/** The parameters for the server, with the state that it returned. */
+function restoreState(params: RpcObject): RpcObject {
   const { requestState } = params;
   if (typeof requestState !== "string" || !requestState.startsWith(serverPrefix)) return params;
   return { ...params, requestState: requestState.slice(serverPrefix.length) };
 }
 
-/** Identifies what a request is about, so that a client cannot return with input for something else. */
+/** Identifies the subject of a request, so that a client cannot return with input for another one. */
 function subjectOf({ method, params }: RpcRequest): string {
   return JSON.stringify([method, params?.name ?? params?.uri ?? null]);
 }

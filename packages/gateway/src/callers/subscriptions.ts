@@ -14,10 +14,10 @@ import type { ChangingList, GatewayEvents } from "../events.js";
 import { declaresTasks, tasksMissing } from "../task-states.js";
 import type { Outlet } from "./outlet.js";
 
-/** Subscriptions of modern clients, each a request that gets its response when it ends. */
+/** Subscriptions of modern clients. Each is a request whose response ends it. */
 export interface ClientSubscriptions {
   readonly size: number;
-  /** Starts a subscription of a client, which can contain its own tasks. Returns how to end it when the client disconnects. */
+  /** Starts a subscription, which can include the client's own tasks. Returns a function that ends it, for when the client disconnects. */
   begin(request: RpcRequest, principal: string, outlet: Outlet): () => void;
   /** Ends all, with a response to each client. */
   close(): void;
@@ -37,10 +37,10 @@ const listFields: Readonly<Record<ChangingList, string>> = {
   resources: "resourcesListChanged",
 };
 
-/** Resources of one subscription, and tasks. */
+/** The maximum number of resources, and of tasks, in one subscription. */
 const maxSubjects = 1000;
 
-/** Milliseconds between notifications of one subscription: a server that repeats itself does not flood a client. */
+/** Minimum milliseconds between notifications of one subscription: a server that repeats itself does not flood a client. */
 const pauseMs = 100;
 
 export function createClientSubscriptions({
@@ -66,7 +66,7 @@ export function createClientSubscriptions({
     const filter = readFilter(request.params);
     const watched = await findAll(merged, filter.uris);
     if (isGone()) return undefined;
-    // Others may have started meanwhile.
+    // Other subscriptions may have started meanwhile.
     assertRoom();
     const tasks = new Map(
       filter.taskIds.flatMap((taskId) => {
@@ -126,7 +126,7 @@ export function createClientSubscriptions({
       outlet.respond({ jsonrpc: "2.0", id, result: { resultType: "complete", _meta } }, 200);
     };
     open.add(end);
-    // A client need not poll a task that is acknowledged, so its server has to know by then.
+    // A client does not poll an acknowledged task, so the subscription on its server must exist by then.
     const taskIds: string[] = [];
     for (const { taskId, isSubscribed } of taskSubscriptions) if (await isSubscribed) taskIds.push(taskId);
     if (isGone()) end(false);
@@ -173,10 +173,10 @@ export function createClientSubscriptions({
 
 /** A subscription on a server. `release` ends it: once, and only if the server did not refuse it. */
 function subscribed(
-  asked: Promise<void>,
+  request: Promise<void>,
   unsubscribe: () => void,
 ): { readonly isSubscribed: Promise<boolean>; release(): void } {
-  const isSubscribed = asked.then(
+  const isSubscribed = request.then(
     () => true,
     () => false,
   );

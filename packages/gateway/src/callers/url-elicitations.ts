@@ -1,15 +1,15 @@
 import { RpcError, rpcCodes } from "@wirescope/tool-server/internal";
 
-/** The elicitations with a URL that a client has accepted or is asked for. Only the server that asks for one may report its completion. */
+/** URL elicitations that were sent to a client or accepted by it. Only the server that sent one may report its completion. */
 export interface UrlElicitations {
   /** Throws an RpcError if the id is too long, or if another server uses it. */
   add(id: string, server: string): void;
   remove(id: string): void;
-  /** Removes it; returns whether it was there and is the server's own. Without a server, the gateway itself has asked, with a random id. */
+  /** Removes it; returns whether it existed and belongs to the server. Without a server, it is the gateway's own, with a random id. */
   complete(id: string, server: string | undefined): boolean;
 }
 
-/** More are forgotten, the oldest first. */
+/** Beyond this number, the oldest are forgotten. */
 const maxElicitations = 100;
 /** In characters. */
 const maxIdLength = 1024;

@@ -2,7 +2,7 @@ import { isObject, type RpcObject } from "@wirescope/tool-server/internal";
 import type { Offered } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
 
-/** The extension of apps: user interfaces that a client shows for tools. */
+/** The MCP Apps extension: user interfaces that a client shows for tools. */
 const uiExtension = "io.modelcontextprotocol/ui";
 
 /** Whether a client shows apps. */
@@ -10,7 +10,7 @@ export function showsApps({ extensions }: RpcObject): boolean {
   return isObject(extensions) && isObject(extensions[uiExtension]);
 }
 
-/** The URI of the app of a tool; undefined if it has none. */
+/** The URI of a tool's app; undefined if it has none. */
 export function appUriOf({ _meta }: RpcObject): string | undefined {
   if (!isObject(_meta)) return undefined;
   // Earlier servers have a flat key.
@@ -24,14 +24,14 @@ export function isForAppsOnly({ _meta }: RpcObject): boolean {
   return Array.isArray(visibility) && !visibility.includes("model");
 }
 
-/** Whether a server has a tool with this app. The app itself may be in no list. A URI of another scheme is not that of an app. */
+/** Whether a server has a tool with this app. The app itself may be in no list. Only `ui://` URIs are apps. */
 export function hasApp({ tools }: GatewayServer, uri: string): boolean {
   if (!uri.startsWith("ui://")) return false;
-  return tools.known?.some(({ definition }) => appUriOf(definition) === uri) ?? false;
+  return tools.cached?.some(({ definition }) => appUriOf(definition) === uri) ?? false;
 }
 
-/** The tools of a server, whose apps have URIs that identify the server if another server has the same. */
-export function withOwnApps(
+/** The tools of a server, with the app URIs for clients: they identify the server if another server has the same URI. */
+export function withAppUris(
   list: readonly Offered[] | undefined,
   rename: (uri: string) => string,
 ): readonly Offered[] | undefined {

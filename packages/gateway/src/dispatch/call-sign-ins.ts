@@ -45,13 +45,16 @@ const methods: ReadonlySet<string> = new Set([
   "tasks/cancel",
 ]);
 
-/** How long the user is not asked again, in milliseconds: doubles each time until a call succeeds. */
+/** Milliseconds until the user is prompted again: doubles each time until a call succeeds. */
 const [firstPauseMs, maxPauseMs] = [60_000, 600_000];
-/** A successful call ends the pause only after at most this many pages, because the server decides which calls succeed. */
-const [maxPages, forgetMs] = [3, 3_600_000];
+/**
+ * After more than this many prompts, a successful call no longer ends the pause, because the server decides which calls succeed. Prompts
+ * are counted until `forgetMs` milliseconds after the last one.
+ */
+const [maxPrompts, forgetMs] = [3, 3_600_000];
 
-/** How often the user was asked recently. */
-interface Asked {
+/** The recent prompts for one server. */
+interface PromptHistory {
   readonly count: number;
   readonly at: number;
   readonly pauseMs: number;
@@ -61,25 +64,25 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
   const { servers, signIns, clock, events, openBrowser, linkTo } = options;
   const links = options.secrets.rotating(64);
   const inProgress = new Map<string, SharedSignIn>();
-  const asked = new Map<string, Asked>();
+  const prompts = new Map<string, PromptHistory>();
   /** When a sign-in to a server last succeeded, by `performance.now()`. */
   const doneAt = new Map<string, number>();
 
-  const askedRecently = (server: string): Asked | undefined => {
-    const last = asked.get(server);
+  const recentPrompts = (server: string): PromptHistory | undefined => {
+    const last = prompts.get(server);
     return last !== undefined && clock.now() - last.at < forgetMs ? last : undefined;
   };
   const mayShow = (server: string): boolean => {
-    const last = askedRecently(server);
+    const last = recentPrompts(server);
     return last === undefined || clock.now() >= last.at + last.pauseMs;
   };
   const pause = (server: string): void => {
-    const count = (askedRecently(server)?.count ?? 0) + 1;
-    asked.set(server, { count, at: clock.now(), pauseMs: Math.min(firstPauseMs * 2 ** (count - 1), maxPauseMs) });
+    const count = (recentPrompts(server)?.count ?? 0) + 1;
+    prompts.set(server, { count, at: clock.now(), pauseMs: Math.min(firstPauseMs * 2 ** (count - 1), maxPauseMs) });
   };
   const endPause = (server: string): void => {
-    const last = asked.get(server);
-    if (last !== undefined && last.count <= maxPages) asked.set(server, { ...last, pauseMs: 0 });
+    const last = prompts.get(server);
+    if (last !== undefined && last.count <= maxPrompts) prompts.set(server, { ...last, pauseMs: 0 });
   };
 
   const begin = (server: GatewayServer, session: OAuthSession): SharedSignIn => {
@@ -109,7 +112,7 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
       onShown(way, { issuer }, { account }) {
         pause(name);
         const how = way === "browser" ? "Opened the browser" : "Asked the client to open a page";
-        const reason = `${how} at ${issuer}, because a call of ${account.label} needs a sign-in.`;
+        const reason = `${how} at ${issuer}, because a call from ${account.label} needs a sign-in.`;
         events.emit({ kind: "sign-in", server: name, reason });
       },
       onCompleted: (elicitationId) => events.emit({ kind: "elicitation-completed", server: undefined, elicitationId }),
@@ -119,17 +122,17 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
   };
 
   /** The server for which a call failed because of a missing sign-in. */
-  const toSignInTo = (error: unknown, { route }: ClientCall): GatewayServer | undefined => {
+  const serverNeedingSignIn = (error: unknown, { route }: ClientCall): GatewayServer | undefined => {
     if (ToolServerError.is(error, "SIGN_IN_NEEDED")) return route && servers.named(route.server);
     const { reason, server: name } = error instanceof RpcError && isObject(error.data) ? error.data : {};
     if (reason !== "SIGN_IN_NEEDED" || typeof name !== "string") return undefined;
-    // A client that was asked something during the call may have invented the error.
+    // A client that responded to a request during the call may have invented the error.
     const server = servers.named(name);
     return server?.status().failure?.code === reason ? server : undefined;
   };
 
   /** The failure, with a link for the user. */
-  const advised = async (server: string, error: unknown, why = ""): Promise<RpcError> => {
+  const withLink = async (server: string, error: unknown, why = ""): Promise<RpcError> => {
     const { code, message, data } = faultOf(error);
     const url = await linkTo?.(server).catch(() => undefined);
     // The link must not appear in the log and the audit, which contain error messages.
@@ -144,17 +147,17 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
     if ((doneAt.get(name) ?? 0) > call.startedAt) return;
     const session = await server.oauth();
     if (session === undefined || session.isMachine) throw error;
-    if (openBrowser === undefined && !showsPages(call)) throw await advised(name, error);
+    if (openBrowser === undefined && !showsPages(call)) throw await withLink(name, error);
     const current = inProgress.get(name);
     const found = current?.isOver ? undefined : current;
     if (found === undefined && !mayShow(name)) {
-      throw await advised(name, error, " You were asked a moment ago, so the browser is not opened again yet.");
+      throw await withLink(name, error, " You were asked a moment ago, so the browser is not opened again yet.");
     }
     try {
       await (found ?? begin(server, session)).join(call);
     } catch (failure) {
       if (call.aborted) throw failure;
-      throw await advised(name, failure === cannotBeShown || !ToolServerError.is(failure) ? error : failure);
+      throw await withLink(name, failure === cannotBeShown || !ToolServerError.is(failure) ? error : failure);
     }
   };
 
@@ -169,14 +172,14 @@ export function createCallSignIns(options: CallSignInsOptions): CallSignIns {
       endPause(server.name);
       return result;
     } catch (error) {
-      throw toSignInTo(error, failed.call) === undefined ? error : await advised(server.name, error);
+      throw serverNeedingSignIn(error, failed.call) === undefined ? error : await withLink(server.name, error);
     }
   };
 
   return {
     retry(failed) {
       const { call, error } = failed;
-      const server = methods.has(call.method) ? toSignInTo(error, call) : undefined;
+      const server = methods.has(call.method) ? serverNeedingSignIn(error, call) : undefined;
       return server && retry(server, failed);
     },
     close() {

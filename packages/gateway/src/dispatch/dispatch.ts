@@ -17,7 +17,7 @@ import type { MergedServer } from "./merged-server.js";
 export interface Dispatch {
   /** Handles a call, and settles it in every case. */
   (call: ClientCall): void;
-  /** Counts a request that is handled elsewhere, such as `initialize`. Throws an RpcError if the client has reached a limit. */
+  /** Counts a request that is not dispatched, such as `initialize`. Throws an RpcError if the client has reached a limit. */
   count(account: ClientAccount): void;
 }
 
@@ -39,7 +39,7 @@ export interface FailedCall {
 }
 
 /**
- * Dispatches a call again once the reason of its failure is removed; undefined if that is not possible. Rejects with an RpcError
+ * Dispatches a call again once the cause of its failure is fixed; undefined if that is not possible. Rejects with an RpcError
  * or a ToolServerError.
  */
 export type RetryCall = (failed: FailedCall) => Promise<RpcObject> | undefined;
@@ -76,7 +76,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       fault: outcome.fault,
       durationMs: performance.now() - call.startedAt,
     };
-    // First, so that the client need not wait for the rest.
+    // First, so that the client does not wait for the rest.
     settle(call, outcome);
     observers.ended(call, ending);
     call.account.remove(call);
@@ -92,9 +92,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 
   const dispatch = (call: ClientCall): void => {
-    const full = call.account.add(call);
-    if (full !== undefined) {
-      const refusal = refused(call.account, full);
+    const exceeded = call.account.add(call);
+    if (exceeded !== undefined) {
+      const refusal = refused(call.account, exceeded);
       settle(call, { fault: faultOf(refusal), status: refusal.status });
       return;
     }
@@ -106,8 +106,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   return Object.assign(dispatch, {
     count(account: ClientAccount) {
-      const full = account.count();
-      if (full !== undefined) throw refused(account, full);
+      const exceeded = account.count();
+      if (exceeded !== undefined) throw refused(account, exceeded);
     },
   });
 }

@@ -2,18 +2,18 @@ import type { RpcNotification, RpcObject } from "@wirescope/tool-server/internal
 import type { ClientCall } from "../client-call.js";
 import { extensionParams, hasExtensions, shareExtension } from "../extension-messages.js";
 import type { GatewayServer } from "../servers/server.js";
-import { findKnown } from "./find-offered.js";
+import { findCached } from "./find-offered.js";
 import type { ResourceRoutes } from "./resources.js";
 
 /** The server that handles a method that the gateway does not know, and the parameters for it. */
 interface MethodRoute {
   readonly server: GatewayServer;
   readonly params: RpcObject;
-  /** Of its subject at the server. */
+  /** The server's own name of the tool, prompt or resource. */
   readonly name: string | undefined;
 }
 
-/** Whether a server declares extensions: only then it may have methods that the gateway does not know. */
+/** Whether a server declares extensions: only then can it have methods that the gateway does not know. */
 export function declaresExtensions(server: GatewayServer): boolean {
   return hasExtensions(capabilitiesOf(server));
 }
@@ -23,8 +23,8 @@ function capabilitiesOf(server: GatewayServer): RpcObject {
 }
 
 /**
- * Finds the server for a method of an extension: by the tool, prompt or resource that it names, else the only server that declares
- * extensions. Undefined if it is not known.
+ * Finds the server for an extension method: by the tool, prompt or resource that it names, else the only server that declares
+ * extensions. Undefined if there is no such server.
  */
 export async function findMethodRoute(
   servers: readonly GatewayServer[],
@@ -40,7 +40,7 @@ export async function findMethodRoute(
 }
 
 /**
- * Forwards a notification of an extension: to the server whose tool, prompt or resource it names, else to all servers that declare an
+ * Forwards an extension notification: to the server whose tool, prompt or resource it names, else to all servers that declare an
  * extension that the client declares. If its capabilities are not known, to the only server that declares extensions.
  */
 export async function forwardNotification(
@@ -56,24 +56,24 @@ export async function forwardNotification(
     route.server.notify(method, route.params, capabilities);
     return;
   }
-  const concerned =
+  const recipients =
     capabilities === undefined
       ? able.slice(0, able.length === 1 ? 1 : 0)
       : able.filter((server) => shareExtension(capabilities, capabilitiesOf(server)));
-  for (const server of concerned) server.notify(method, own, capabilities);
+  for (const server of recipients) server.notify(method, own, capabilities);
 }
 
-/** The server whose tool or prompt a message names. */
+/** The server that has the tool or prompt in a message. */
 function findNamed(able: readonly GatewayServer[], params: RpcObject): MethodRoute | undefined {
   const { name } = params;
   const found =
-    typeof name === "string" ? (findKnown(able, "tools", name) ?? findKnown(able, "prompts", name)) : undefined;
+    typeof name === "string" ? (findCached(able, "tools", name) ?? findCached(able, "prompts", name)) : undefined;
   if (found === undefined) return undefined;
   const { original } = found.item;
   return { server: found.server, params: { ...params, name: original }, name: original };
 }
 
-/** The server whose resource a message names. */
+/** The server that has the resource in a message. */
 async function findResource(
   able: readonly GatewayServer[],
   routes: ResourceRoutes,

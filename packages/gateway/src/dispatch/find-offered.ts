@@ -15,8 +15,8 @@ export interface Found<Item> {
 }
 
 /**
- * Finds what is offered under a name. If it is not cached, the servers that could have it are asked. Rejects with an RpcError: the
- * name is unknown, or its server is not available.
+ * Finds the tool or prompt that is offered under a name. If it is not cached, the servers that could have it are queried. Rejects with
+ * an RpcError if the name is unknown, or its server is not available.
  */
 export async function findOffered<Kind extends keyof Kinds>(
   servers: readonly GatewayServer[],
@@ -24,24 +24,24 @@ export async function findOffered<Kind extends keyof Kinds>(
   name: string,
   phases: CallPhases | undefined,
 ): Promise<Found<Kinds[Kind]>> {
-  const found = findKnown(servers, kind, name);
+  const found = findCached(servers, kind, name);
   if (found !== undefined) return found;
-  // The name starts with the server's prefix, which is cut if it is very long.
+  // The name starts with the server's prefix, which is truncated if it is very long.
   const candidates = servers.filter(({ prefix }) => name.startsWith(prefix.slice(0, maxNameLength / 2)));
   // A server that is not connected yet has no list.
   phases?.begin("connecting", candidates[0]?.connectionInfo());
   await Promise.all(candidates.map((server) => server[kind].get()));
   phases?.end("connecting");
-  const late = findKnown(candidates, kind, name);
+  const late = findCached(candidates, kind, name);
   if (late !== undefined) return late;
-  const absent = candidates.find((server) => server[kind].known === undefined)?.status();
+  const unavailable = candidates.find((server) => server[kind].cached === undefined)?.status();
   const title = kind === "tools" ? "Tool" : "Prompt";
-  if (absent !== undefined) {
-    const { failure } = absent;
+  if (unavailable !== undefined) {
+    const { failure } = unavailable;
     const state = failure === undefined ? "has not connected yet. Try again later." : `is down: ${failure.message}`;
-    const message = `${title} ${plain(name)} is unavailable because server ${plain(absent.name)} ${state}`;
+    const message = `${title} ${plain(name)} is unavailable because server ${plain(unavailable.name)} ${state}`;
     throw new RpcError(rpcCodes.failed, message, {
-      data: { reason: absent.failure?.code ?? "SERVER_UNAVAILABLE", server: absent.name },
+      data: { reason: unavailable.failure?.code ?? "SERVER_UNAVAILABLE", server: unavailable.name },
     });
   }
   throw new RpcError(
@@ -50,19 +50,19 @@ export async function findOffered<Kind extends keyof Kinds>(
   );
 }
 
-/** A name without quotes if it cannot be confused with the sentence around it. */
+/** A name, in quotes only if it could be confused with the surrounding sentence. */
 function plain(name: string): string {
   return /^[\w-]{1,64}$/.test(name) ? name : quoted(name);
 }
 
-/** What is offered under a name, in the cached lists. */
-export function findKnown<Kind extends keyof Kinds>(
+/** The tool or prompt that the cached lists have under a name. */
+export function findCached<Kind extends keyof Kinds>(
   servers: readonly GatewayServer[],
   kind: Kind,
   name: string,
 ): Found<Kinds[Kind]> | undefined {
   for (const server of servers) {
-    const item = offeredAs<Offered>(server[kind].known, name);
+    const item = offeredAs<Offered>(server[kind].cached, name);
     if (item !== undefined) return { server, item: item as Kinds[Kind] };
   }
   return undefined;

@@ -32,19 +32,19 @@ import { callTool, listTools } from "./tools.js";
 export interface MergedServer {
   readonly info: Implementation;
   readonly routes: ResourceRoutes;
-  /** What all servers together offer to a client of an era, with the extensions that connected servers declare. */
+  /** What all servers together offer to a client of this era, with the extensions that connected servers declare. */
   capabilities(era: Era): RpcObject;
   /** The tasks of servers, and the clients that they belong to. */
   readonly tasks: Tasks;
   /** The descriptions and instructions of all connected servers, and which servers are not available. */
   instructions(): string;
-  /** Whether a method exists in an era, other than those that the endpoint handles itself. */
+  /** Whether a method exists in this era, other than those that the endpoint handles itself. */
   has(method: string, era: Era): boolean;
-  /** The same, or whether a server may have it as a method of an extension. */
+  /** The same, or whether a server may have it as an extension method. */
   mayHave(method: string, era: Era): boolean;
   /** Handles a call. Throws or rejects with an RpcError or a ToolServerError. */
   handle(call: ClientCall): Promise<RpcObject>;
-  /** Forwards a notification of an extension to the servers that it concerns. `capabilities` are those of the client, if known. */
+  /** Forwards an extension notification to the servers that it concerns. `capabilities` are the client's, if known. */
   notify(notification: RpcNotification, capabilities: RpcObject | undefined): void;
 }
 
@@ -58,7 +58,7 @@ export interface MergedServerOptions {
 
 type Method = (call: ClientCall) => Promise<RpcObject>;
 
-/** Always all capabilities, tasks included, because servers come and go, and a client may learn them once. */
+/** Always declared in full, because servers may connect later, and a client may read the capabilities only once. */
 const capabilities: RpcObject = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
@@ -132,7 +132,7 @@ export function createMergedServer({ info, servers, offersSignIn, tasks }: Merge
     instructions() {
       const parts = servers().flatMap(({ name, describe, entry, redact }) => {
         const description = describe();
-        // An entry that nobody approved is not connected, and says nothing to a client.
+        // An entry that nobody approved is not connected, and its text must not reach a client.
         if (description === undefined) return [];
         const written = entry.description === undefined ? [] : printableText(redact(entry.description));
         const texts = [written, description.instructions ?? []].flat();
@@ -154,7 +154,7 @@ export function createMergedServer({ info, servers, offersSignIn, tasks }: Merge
   };
 }
 
-/** Methods of the protocol that the gateway handles elsewhere. */
+/** Core protocol methods that the gateway handles elsewhere. */
 const coreMethods: ReadonlySet<string> = new Set(["initialize", "server/discover", "subscriptions/listen"]);
 
 /** The maximum length of the instructions of one server, in characters: a client receives those of all servers at once. */

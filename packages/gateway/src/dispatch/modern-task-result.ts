@@ -2,7 +2,7 @@ import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-se
 import type { ClientCall } from "../client-call.js";
 import { askClient } from "../servers/forward.js";
 
-/** The requests about a task of a modern server. */
+/** Requests to a modern server about one task. */
 export interface ModernTaskRequests {
   state(): Promise<RpcObject>;
   respond(inputResponses: RpcObject): Promise<unknown>;
@@ -10,35 +10,36 @@ export interface ModernTaskRequests {
 
 /** The bounds of the time between two requests for the state of a task, in milliseconds. */
 const pollMs = { min: 250, usual: 1000, max: 5000 };
-/** How many questions a server may ask in one task: their keys are kept until it ends. */
-const maxQuestions = 100;
+/** How many input requests a server may send in one task: their keys are kept until it ends. */
+const maxInputRequests = 100;
 /** In characters. */
 const maxKeyLength = 1024;
 
-/** The result of a task of a modern server for a legacy client, which responds to its questions meanwhile. */
+/** Waits for the result of a modern server's task for a legacy client, and sends its input requests to the client meanwhile. */
 export async function awaitModernTask(call: ClientCall, requests: ModernTaskRequests): Promise<RpcObject> {
-  const asked = new Set<string>();
+  const handledKeys = new Set<string>();
   for (;;) {
     const state = await requests.state();
     if (state.status === "completed") return isObject(state.result) ? withoutType(state.result) : {};
     if (state.status === "failed") throw failureOf(state);
     if (state.status === "cancelled") throw new RpcError(rpcCodes.failed, "The task was cancelled.");
-    const questions = isObject(state.inputRequests)
-      ? Object.entries(state.inputRequests).filter(([key]) => !asked.has(key))
+    const newRequests = isObject(state.inputRequests)
+      ? Object.entries(state.inputRequests).filter(([key]) => !handledKeys.has(key))
       : [];
-    if (questions.length === 0) {
+    if (newRequests.length === 0) {
       const { pollIntervalMs } = state;
-      const wanted = typeof pollIntervalMs === "number" ? pollIntervalMs : pollMs.usual;
-      await pause(Math.min(Math.max(wanted, pollMs.min), pollMs.max), call);
+      const requestedMs = typeof pollIntervalMs === "number" ? pollIntervalMs : pollMs.usual;
+      await pause(Math.min(Math.max(requestedMs, pollMs.min), pollMs.max), call);
       continue;
     }
-    for (const [key] of questions) {
-      if (key.length > maxKeyLength) throw refused(call, `used a key of more than ${maxKeyLength} characters`);
-      asked.add(key);
+    for (const [key] of newRequests) {
+      if (key.length > maxKeyLength) throw limitExceeded(call, `used a key of more than ${maxKeyLength} characters`);
+      handledKeys.add(key);
     }
-    if (asked.size > maxQuestions) throw refused(call, `asked more than the maximum of ${maxQuestions} questions`);
+    if (handledKeys.size > maxInputRequests)
+      throw limitExceeded(call, `sent more than the maximum of ${maxInputRequests} input requests`);
     const responses = await Promise.all(
-      questions.map(async ([key, question]) => [key, await askClient(question, call)] as const),
+      newRequests.map(async ([key, request]) => [key, await askClient(request, call)] as const),
     );
     await requests.respond(Object.fromEntries(responses));
   }
@@ -50,7 +51,7 @@ function failureOf({ error }: RpcObject): RpcError {
   return new RpcError(typeof code === "number" ? code : rpcCodes.failed, text, { data });
 }
 
-function refused({ route }: ClientCall, what: string): RpcError {
+function limitExceeded({ route }: ClientCall, what: string): RpcError {
   return new RpcError(rpcCodes.failed, `Server ${JSON.stringify(route?.server)} ${what} in one task.`);
 }
 

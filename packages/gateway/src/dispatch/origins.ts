@@ -9,7 +9,7 @@ export function showsOrigins({ extensions }: RpcObject): boolean {
   return isObject(extensions) && isObject(extensions[originExtension]);
 }
 
-/** An item of a list with its origin in `_meta`. What the server itself has put there is replaced. */
+/** A list item with its origin in `_meta`. An origin that the server itself has set is replaced. */
 export function withOrigin(definition: RpcObject, server: string, name: string): RpcObject {
   const meta = isObject(definition._meta) ? definition._meta : {};
   return { ...definition, _meta: { ...meta, [originExtension]: { server, name } } };

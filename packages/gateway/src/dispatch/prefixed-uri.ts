@@ -7,7 +7,7 @@ const scheme = "wirescope://";
  */
 const keptSchemes: Readonly<Record<string, string>> = { "ui://": "+", "skill://": "+/" };
 
-/** A URI that identifies a resource of a server, even if another server has one with the same URI. */
+/** A URI that identifies a server's resource, even if another server has one with the same URI. */
 export function prefixedUri(server: string, uri: string): string {
   const kept = Object.keys(keptSchemes).find((one) => uri.startsWith(one));
   if (kept !== undefined) return `${kept}${encodeURIComponent(server)}${keptSchemes[kept]}${uri.slice(kept.length)}`;
@@ -47,8 +47,8 @@ export function prefixedItem(server: string, item: unknown): unknown {
 }
 
 /**
- * The folder of a skill: everything in it belongs to the skill. Empty if the skill is in no folder of its own: it must not claim the
- * resources of another server.
+ * The folder of a skill: everything in it belongs to the skill. Empty if the skill has no folder of its own, so that it does not claim
+ * another server's resources.
  */
 export function skillFolder({ uri }: RpcObject): string {
   return /^skill:\/\/[^/]+\/(?:.*\/)?/s.exec(String(uri))?.[0] ?? "";

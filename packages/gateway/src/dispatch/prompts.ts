@@ -28,21 +28,21 @@ export async function getPrompt(
   const { server, item } = await findOffered(servers, "prompts", name, call.phases);
   call.setRoute(server.name, item.original);
   const result = await server.forward(call, { method: "prompts/get", params: { ...params, name: item.original } });
-  return withOwnLinks(result, server, routes);
+  return withRewrittenLinks(result, server, routes);
 }
 
 /** A prompt whose links identify the server, if another may have the same resources. */
-function withOwnLinks(result: RpcObject, server: GatewayServer, routes: ResourceRoutes): RpcObject {
+function withRewrittenLinks(result: RpcObject, server: GatewayServer, routes: ResourceRoutes): RpcObject {
   if (!Array.isArray(result.messages)) return result;
   const messages = result.messages.map((message: unknown) => {
     if (!isObject(message)) return message;
-    const [content] = routes.ownLinks(server, [message.content]);
+    const [content] = routes.rewriteLinks(server, [message.content]);
     return content === message.content ? message : { ...message, content };
   });
   return { ...result, messages };
 }
 
-/** Completes an argument of a prompt or of a template. */
+/** Completes an argument of a prompt or a resource template. */
 export async function complete(
   servers: readonly GatewayServer[],
   routes: ResourceRoutes,

@@ -5,17 +5,17 @@ import { hasApp } from "./app-resources.js";
 import { prefixedUri, skillFolder } from "./prefixed-uri.js";
 
 /**
- * Which servers a URI may belong to. A server can list any URI, and mention any in a result, so if more than one may have it, nothing is
- * guessed: clients get URIs that identify their server.
+ * Which servers a URI may belong to. A server can list any URI and link to any URI in a result, so if several servers may have one, the
+ * gateway does not guess: clients get URIs that identify their server.
  */
 export interface ResourceOwners {
-  /** The servers that list it, show it as an app, have it in a skill, or have a template that it fits. */
+  /** The servers that list it, have it as an app or in a skill, or have a template that matches it. */
   of(uri: string): GatewayServer[];
-  /** Whether another server lists it, or has a template of its scheme. */
+  /** Whether another server lists it, or has a template with its scheme. */
   isShared(server: GatewayServer, uri: string): boolean;
   /** The URI for clients: one that identifies the server if it is shared. */
   uriFor(server: GatewayServer, uri: string): string;
-  /** The template for clients: one that identifies the server if another has a template, or lists a URI, of its scheme. */
+  /** The template for clients: one that identifies the server if another has a template or a resource with its scheme. */
   templateFor(server: GatewayServer, template: string): string;
 }
 
@@ -23,36 +23,36 @@ export function createResourceOwners(servers: () => readonly GatewayServer[]): R
   const others = (server: GatewayServer): GatewayServer[] => servers().filter((each) => each !== server);
   const isShared = (server: GatewayServer, uri: string): boolean =>
     others(server).some(
-      (other) => names(other, uri) || (!isListedScheme(uri) && hasScheme(other.templates.known, uri)),
+      (other) => listsUri(other, uri) || (!isListedScheme(uri) && hasScheme(other.templates.cached, uri)),
     );
   return {
     of(uri) {
-      const naming = servers().filter((server) => names(server, uri));
-      if (naming.length > 0 && isListedScheme(uri)) return naming;
-      return servers().filter((server) => naming.includes(server) || hasTemplate(server, uri));
+      const listing = servers().filter((server) => listsUri(server, uri));
+      if (listing.length > 0 && isListedScheme(uri)) return listing;
+      return servers().filter((server) => listing.includes(server) || hasTemplate(server, uri));
     },
     isShared,
     uriFor: (server, uri) => (isShared(server, uri) ? prefixedUri(server.name, uri) : uri),
     templateFor(server, template) {
       const isSharedScheme = others(server).some(
-        ({ templates, resources }) => hasScheme(templates.known, template) || hasScheme(resources.known, template),
+        ({ templates, resources }) => hasScheme(templates.cached, template) || hasScheme(resources.cached, template),
       );
       return isSharedScheme ? prefixedUri(server.name, template) : template;
     },
   };
 }
 
-/** Apps and skills are listed; each server with skills has a template that all skills of all servers fit. */
+/** Apps and skills are found by list: the template of one server with skills matches the skills of all servers. */
 function isListedScheme(uri: string): boolean {
   return uri.startsWith("ui://") || uri.startsWith("skill://");
 }
 
-/** Whether a server lists a URI, shows it as an app, or has it in a skill. */
-function names(server: GatewayServer, uri: string): boolean {
-  return indexOf(server.resources.known).uris.has(uri) || hasApp(server, uri) || hasSkill(server, uri);
+/** Whether a server lists a URI, or has it as an app or in a skill. */
+function listsUri(server: GatewayServer, uri: string): boolean {
+  return indexOf(server.resources.cached).uris.has(uri) || hasApp(server, uri) || hasSkill(server, uri);
 }
 
-/** What is looked up in a list, which does not change once it is known. */
+/** An index of a list. A cached list does not change, so it is indexed once. */
 interface ListIndex {
   readonly uris: ReadonlySet<unknown>;
   readonly schemes: ReadonlySet<string>;
@@ -71,7 +71,7 @@ function indexOf(list: readonly RpcObject[] = none): ListIndex {
   return index;
 }
 
-/** The scheme of a URI or template; empty if it is in a variable, so that it may be any. */
+/** The scheme of a URI or template; empty if it is in a variable and could be any. */
 function schemeOf(text: string): string {
   return /^[^:{]*(?=:)/.exec(text)?.[0].toLowerCase() ?? "";
 }
@@ -84,19 +84,19 @@ function hasScheme(list: readonly RpcObject[] | undefined, text: string): boolea
 
 function hasSkill({ skills }: GatewayServer, uri: string): boolean {
   if (!uri.startsWith("skill://")) return false;
-  return (skills.known ?? []).some((skill) => {
+  return (skills.cached ?? []).some((skill) => {
     const folder = skillFolder(skill);
     return skill.uri === uri || (folder !== "" && uri.startsWith(folder));
   });
 }
 
-/** A template also fits itself, because completions name it. */
+/** A template also matches itself, because completion requests name it. */
 function hasTemplate({ templates }: GatewayServer, uri: string): boolean {
-  const { known = [] } = templates;
-  return known.some(({ uriTemplate }) => uriTemplate === uri || templateFits(String(uriTemplate), uri));
+  const { cached = [] } = templates;
+  return cached.some(({ uriTemplate }) => uriTemplate === uri || templateFits(String(uriTemplate), uri));
 }
 
-/** Whether a URI fits a template (RFC 6570). */
+/** Whether a URI matches a template (RFC 6570). */
 export function templateFits(template: string, uri: string): boolean {
   return fitsLiterals(template.split(/\{[^{}]*\}/), uri);
 }
@@ -104,9 +104,9 @@ export function templateFits(template: string, uri: string): boolean {
 /** The maximum number of links in a result whose servers are looked up. */
 const maxLinks = 1000;
 
-/** Content with another URI in each link and each embedded resource; unchanged if all stay the same. */
+/** Content with `rename` applied to the URI of each link and embedded resource; the same array if nothing changes. */
 export function mapLinks(content: readonly unknown[], rename: (uri: string) => string): readonly unknown[] {
-  // Most results have none.
+  // Most results have no links.
   if (!content.some((block) => isObject(block) && (block.type === "resource" || block.type === "resource_link")))
     return content;
   let links = 0;

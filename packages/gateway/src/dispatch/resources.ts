@@ -8,23 +8,23 @@ import { createResourceOwners, mapLinks } from "./resource-owners.js";
 /** Reads a resource from the server that has it. */
 export async function readResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
   const { params } = call;
-  const asked = uriOf(call);
-  const { server, uri } = await routes.find(asked);
+  const requested = uriOf(call);
+  const { server, uri } = await routes.find(requested);
   call.setRoute(server.name, uri);
   const result = await server.forward(call, { method: "resources/read", params: { ...params, uri } });
-  if (uri === asked || !Array.isArray(result.contents)) return result;
+  if (uri === requested || !Array.isArray(result.contents)) return result;
   const contents = result.contents.map((part: unknown) =>
-    isObject(part) && part.uri === uri ? { ...part, uri: asked } : part,
+    isObject(part) && part.uri === uri ? { ...part, uri: requested } : part,
   );
   return { ...result, contents };
 }
 
 /** Subscribes a session to a resource. */
 export async function subscribeResource(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
-  const asked = uriOf(call);
-  const route = await routes.find(asked);
+  const requested = uriOf(call);
+  const route = await routes.find(requested);
   call.setRoute(route.server.name, route.uri);
-  await call.session?.watch(asked, watchedResource(route));
+  await call.session?.watch(requested, watchedResource(route));
   return {};
 }
 
@@ -33,13 +33,13 @@ export async function unsubscribeResource(call: ClientCall): Promise<RpcObject> 
   return {};
 }
 
-/** The URI that a request names. Throws an RpcError if it names none. */
+/** The `uri` parameter of a request. Throws an RpcError if it is missing. */
 export function uriOf({ method, params: { uri } }: ClientCall): string {
   if (typeof uri === "string") return uri;
   throw new RpcError(rpcCodes.invalidParams, `${method} requires a string \`uri\`.`);
 }
 
-/** A resource: the server that has it, and the server's own URI for it. */
+/** The server that has a resource, and the server's own URI for it. */
 export interface ResourceRoute {
   readonly server: GatewayServer;
   readonly uri: string;
@@ -60,16 +60,16 @@ export interface ResourceRoutes {
   /** Rejects with an RpcError if no server has it, or if several may have it. */
   find(uri: string): Promise<ResourceRoute>;
   /**
-   * The content of a result, with links that identify the server if another may have the same resource. Remembers the server of the
-   * other links: they may be in no list.
+   * The content of a result, with links that identify the server if another may have the same resource. Remembers the server of all
+   * other links, because they may be in no list.
    */
-  ownLinks(server: GatewayServer, content: readonly unknown[]): readonly unknown[];
+  rewriteLinks(server: GatewayServer, content: readonly unknown[]): readonly unknown[];
   /** The resources of all servers, each with a URI that identifies its server. */
   list(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
   listTemplates(call: Pick<ClientCall, "capabilities">): Promise<readonly RpcObject[]>;
   /** The skills of all servers, as `list` does. */
   listSkills(): Promise<readonly RpcObject[]>;
-  /** The URI of the app of a tool of a server: it identifies the server if another has the same. */
+  /** The URI of a tool's app for clients: it identifies the server if another has the same URI. */
   appUri(server: GatewayServer, uri: string): string;
 }
 
@@ -78,13 +78,13 @@ const maxLearned = 10_000;
 export const maxUriLength = 8192;
 
 export function createResourceRoutes(servers: () => readonly GatewayServer[]): ResourceRoutes {
-  /** The server that mentioned a URI first. */
+  /** The first server whose results linked to a URI. */
   const learned = new Map<string, string>();
   const owners = createResourceOwners(servers);
 
   const lookUp = (uri: string): GatewayServer | undefined => {
     const found = owners.of(uri);
-    if (found.length > 1) throw severalHave(uri, found);
+    if (found.length > 1) throw ambiguousUri(uri, found);
     const source = learned.get(uri);
     return found[0] ?? servers().find(({ name }) => name === source);
   };
@@ -116,7 +116,7 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
       const named = prefixed && servers().find(({ name }) => name === prefixed.server);
       if (prefixed !== undefined && named !== undefined) return { server: named, uri: prefixed.uri };
       const all = servers();
-      // A server whose lists are not known yet may have it too.
+      // A server whose lists are not loaded yet may have it too.
       const known = all.some(isUnlisted) ? undefined : lookUp(text);
       if (known !== undefined) return { server: known, uri: text };
       await loadLists(all);
@@ -130,12 +130,12 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
         data: { uri: text },
       });
     },
-    ownLinks(server, content) {
+    rewriteLinks(server, content) {
       return mapLinks(content, (uri) => {
         if (uri.length > maxUriLength) return uri;
         const first = learned.get(uri);
-        const isOfOther = first !== server.name && servers().some(({ name }) => name === first);
-        if (isOfOther || owners.isShared(server, uri)) return prefixedUri(server.name, uri);
+        const belongsToOther = first !== server.name && servers().some(({ name }) => name === first);
+        if (belongsToOther || owners.isShared(server, uri)) return prefixedUri(server.name, uri);
         learned.delete(uri);
         learned.set(uri, server.name);
         const [oldest] = learned.keys();
@@ -166,20 +166,20 @@ export function createResourceRoutes(servers: () => readonly GatewayServer[]): R
   };
 }
 
-/** Whether a server has resources that it has not been asked to list yet. */
+/** Whether a server has resources, but its lists are not loaded yet. */
 function isUnlisted(server: GatewayServer): boolean {
   if (server.describe()?.capabilities.resources === undefined) return false;
-  return server.resources.known === undefined || server.templates.known === undefined;
+  return server.resources.cached === undefined || server.templates.cached === undefined;
 }
 
-/** Loads the lists by which the server of a resource is found, as far as the servers respond in time. */
+/** Loads the lists that are used to find the server of a resource, as far as the servers respond in time. */
 async function loadLists(servers: readonly GatewayServer[]): Promise<void> {
   await Promise.all(
     servers.flatMap(({ resources, templates, skills }) => [resources.get(), templates.get(), skills.get()]),
   );
 }
 
-function severalHave(uri: string, found: readonly GatewayServer[]): RpcError {
+function ambiguousUri(uri: string, found: readonly GatewayServer[]): RpcError {
   const uris = found.slice(0, 5).map(({ name }) => prefixedUri(name, uri));
   const message = `Several servers may have the resource ${quoted(uri)}. Use a URI that identifies its server: ${uris.join(" or ")}.`;
   return new RpcError(rpcCodes.invalidParams, message, { data: { uri, uris } });

@@ -8,8 +8,8 @@ import { supportsRequest } from "../servers/server-requests.js";
 /** One sign-in to a server, for any number of waiting calls. */
 export interface SharedSignIn {
   /**
-   * Waits for its success. Rejects with its failure, with `cannotBeShown`, or when the call is cancelled. A user who has the page
-   * open may still finish after that; the next call then succeeds.
+   * Resolves when the sign-in succeeds. Rejects with its failure, with `cannotBeShown`, or when the call is cancelled. A user who has the
+   * page open may still finish after that; the next call then succeeds.
    */
   join(call: ClientCall): Promise<void>;
   /** Whether calls can no longer join it. */
@@ -19,7 +19,7 @@ export interface SharedSignIn {
 
 export interface SharedSignInOptions {
   readonly server: string;
-  /** Runs the sign-in. Calls `onShown` when there is a page for the user. Resolves when the server can be called. */
+  /** Runs the sign-in. Calls `onShown` when there is a page to show to the user. Resolves when the server can be called. */
   readonly run: (signal: AbortSignal, onShown: (request: SignInRequest) => void) => Promise<void>;
   readonly openBrowser: ((url: string) => Promise<boolean>) | undefined;
   /** Whether enough time has passed to show the page again. */
@@ -55,12 +55,12 @@ export function beginSharedSignIn(options: SharedSignInOptions): SharedSignIn {
   let isShown = false;
   let isShowing = false;
 
-  /** Whether the user accepts to open the page; undefined if the client cannot ask. */
-  const askClient = async ({ call }: Waiter, asked: SignInRequest): Promise<boolean | undefined> => {
+  /** Asks the user, through the client, to open the page. Resolves with whether the user accepts; undefined if the client fails. */
+  const askClient = async ({ call }: Waiter, shown: SignInRequest): Promise<boolean | undefined> => {
     const elicitationId = randomUUID();
     elicitations.push(elicitationId);
-    options.onShown("client", asked, call);
-    const params = { mode: "url", elicitationId, url: urlOf(asked), message: messageOf(asked) };
+    options.onShown("client", shown, call);
+    const params = { mode: "url", elicitationId, url: urlOf(shown), message: messageOf(shown) };
     const response = await call.ask("elicitation/create", params, over.signal).catch(() => undefined);
     return response === undefined ? undefined : response.action === "accept";
   };
@@ -78,7 +78,7 @@ export function beginSharedSignIn(options: SharedSignInOptions): SharedSignIn {
       } else waiter.fail(cannotBeShown);
     }
     isShowing = false;
-    // If the client left without a response, the next one is asked.
+    // If the client disconnected without a response, the next one is asked.
     if (!isShown) void show(first());
   };
   const first = (): Waiter | undefined => [...waiters][0];
@@ -141,7 +141,7 @@ function urlOf({ way }: SignInRequest): string {
 
 function messageOf({ server, issuer, scopes, way }: SignInRequest): string {
   const code = way.kind === "device" ? ` Enter the code ${JSON.stringify(way.userCode)} there.` : "";
-  // Each in quotes, because the server chooses them: together they could read like our own sentence.
+  // Each in quotes, because the server chooses them: without quotes they could read like our own sentence.
   const names = scopes.map((scope) => JSON.stringify(scope)).join(", ");
   const requested = names === "" ? "" : ` Requested scopes: ${names}.`;
   return printableText(`Sign in to ${JSON.stringify(server)} with ${issuer}.${code}${requested}`, 1000);

@@ -10,20 +10,20 @@ export async function listSkills(routes: ResourceRoutes): Promise<RpcObject> {
 
 /** Gets a skill, listed or not, from the server that has it. */
 export async function getSkill(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
-  const asked = uriOf(call);
-  const { server, uri } = await routes.find(asked);
+  const requested = uriOf(call);
+  const { server, uri } = await routes.find(requested);
   call.setRoute(server.name, uri);
   const result = await server.forward(call, { method: "skills/get", params: { ...call.params, uri } });
-  if (uri === asked || !isObject(result.skill)) return result;
+  if (uri === requested || !isObject(result.skill)) return result;
   return { ...result, skill: prefixedSkill(server.name, result.skill) };
 }
 
 /** Lists a directory of a skill. */
 export async function readDirectory(routes: ResourceRoutes, call: ClientCall): Promise<RpcObject> {
-  const asked = uriOf(call);
-  const { server, uri } = await routes.find(asked);
+  const requested = uriOf(call);
+  const { server, uri } = await routes.find(requested);
   call.setRoute(server.name, uri);
   const result = await server.forward(call, { method: "resources/directory/read", params: { ...call.params, uri } });
-  if (uri === asked || !Array.isArray(result.resources)) return result;
+  if (uri === requested || !Array.isArray(result.resources)) return result;
   return { ...result, resources: result.resources.map((item: unknown) => prefixedItem(server.name, item)) };
 }

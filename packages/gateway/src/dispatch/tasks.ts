@@ -18,16 +18,16 @@ import {
 import { createLegacyTaskInput } from "./legacy-task-input.js";
 import { awaitModernTask } from "./modern-task-result.js";
 
-/** Tasks of servers of either era, for clients of either era. */
+/** Tasks of legacy and modern servers, for legacy and modern clients. */
 export interface Tasks {
   readonly table: TaskTable;
-  /** The parameters of a call of a tool, if it may create a task. Throws an RpcError if the tool cannot be called in this way. */
+  /** The parameters of a tool call that may create a task. Throws an RpcError if the tool cannot be called in this way. */
   paramsFor(server: GatewayServer, tool: OfferedTool, call: ClientCall, params: RpcObject): RpcObject;
-  /** The result of a call of a tool for its client: a task is added to the table. */
+  /** The result of a tool call for its client. A task in it is added to the table. */
   resultOf(server: GatewayServer, call: ClientCall, result: RpcObject): RpcObject;
-  /** Where a modern client subscribes to a task; undefined if it has no such task, or the server of the task is a legacy one. */
+  /** The server and id to subscribe to for a task; undefined if the client has no such task, or its server is legacy. */
   routeOf(id: string, principal: string): TaskRoute | undefined;
-  /** The methods of modern clients, and those of legacy ones. */
+  /** The task methods for modern clients, and for legacy ones. */
   readonly modern: Readonly<Record<string, TaskMethod>>;
   readonly legacy: Readonly<Record<string, TaskMethod>>;
   close(): void;
@@ -45,21 +45,21 @@ type TaskMethod = (call: ClientCall) => Promise<RpcObject>;
 export interface TasksOptions {
   readonly table: TaskTable;
   readonly servers: () => readonly GatewayServer[];
-  /** Tasks of modern clients on legacy servers that wait for input at once. */
+  /** The maximum number of tasks of modern clients on legacy servers that wait for input at the same time. */
   readonly maxWaiting: number;
   readonly inputMs: number;
 }
 
 /** Tasks in one page of `tasks/list`. */
 const pageSize = 20;
-/** Characters of results that are kept because their server did not create the task that its client asked for. */
+/** The maximum length of all kept results, in characters: a result is kept if the server returned it instead of the requested task. */
 const maxKeptLength = 64 * 1024 * 1024;
-/** What a kept result counts in addition to its own length: many short ones need memory too. */
+/** Added to the length of each kept result: many short ones need memory too. */
 const keptOverhead = 1024;
 
 export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOptions): Tasks {
   const input = createLegacyTaskInput({ max: maxWaiting, timeoutMs: inputMs });
-  /** Results for legacy clients that asked for a task, of servers that responded at once: by the id of the task. */
+  /** Results that a modern server returned at once although a legacy client requested a task, by task id. */
   const kept = new Map<string, { readonly state: RpcObject; readonly result: RpcObject; readonly length: number }>();
   let keptLength = 0;
 
@@ -80,7 +80,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     if (call.era === "modern" && !declaresTasks(call.capabilities)) throw tasksMissing();
     return table.find(call.params.taskId, call);
   };
-  /** Sends a request about a task. `params` are those of the client. */
+  /** Sends a request about a task. `params` are the client's. */
   const send = (server: GatewayServer, call: ClientCall, task: KnownTask, method: string, params: RpcObject = {}) =>
     server.forward(call, { method, params: { ...params, taskId: task.original } });
   const stateOf = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> => {
@@ -89,14 +89,14 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
     return state;
   };
 
-  /** The state of a task of a legacy server for a modern client, with its result or its questions. */
+  /** The state of a legacy server's task for a modern client, with its result or its input requests. */
   const detailed = async (server: GatewayServer, call: ClientCall, task: KnownTask): Promise<RpcObject> => {
     const state = modernTask(await stateOf(server, call, task), task.id);
     if (state.status === "completed" || state.status === "failed") {
       input.end(task);
       try {
         const result = withoutRelatedTask(await send(server, call, task, "tasks/result", metaParams(call)));
-        // In the older era, a tool that reports a failure ends its task as failed.
+        // On a legacy server, a tool that reports a failure ends its task as failed.
         return { ...state, status: "completed", result };
       } catch (error) {
         if (!ToolServerError.is(error) || error.code !== "CALL_REFUSED") throw error;
@@ -108,7 +108,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       return state;
     }
     if (state.status === "input_required") await input.collect(task, server, call);
-    const inputRequests = input.questionsOf(task);
+    const inputRequests = input.inputRequestsOf(task);
     return inputRequests === undefined
       ? { ...state, status: "working" }
       : { ...state, status: "input_required", inputRequests };
@@ -165,11 +165,11 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       const server = serverOf(task, call);
       if (task.era === "modern") return withRelatedTask(await awaitModern(server, call, task), task.id);
       // The server responds when the task ends, and may be silent until then.
-      call.openQuestions += 1;
+      call.openRequests += 1;
       try {
         return withRelatedTask(await send(server, call, task, "tasks/result", call.params), task.id);
       } finally {
-        call.openQuestions -= 1;
+        call.openRequests -= 1;
       }
     },
     async "tasks/cancel"(call) {
@@ -209,11 +209,11 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       respond: (inputResponses) => send(server, call, task, "tasks/update", { ...metaParams(call), inputResponses }),
     });
 
-  /** A task that has ended, for a legacy client that asked for one and whose server responded at once. */
-  const finish = (server: GatewayServer, call: ClientCall, result: RpcObject): RpcObject => {
+  /** Keeps a result that the server returned at once as a completed task, for a legacy client that requested a task. */
+  const keepAsTask = (server: GatewayServer, call: ClientCall, result: RpcObject): RpcObject => {
     const length = (jsonLengthOf(result) ?? Number.POSITIVE_INFINITY) + keptOverhead;
     if (length > maxKeptLength) {
-      const message = `The result exceeds ${maxKeptLength} characters, and cannot be kept as a task. Call the tool without \`task\`.`;
+      const message = `The result exceeds ${maxKeptLength} characters and cannot be kept as a task. Call the tool without \`task\`.`;
       throw new RpcError(rpcCodes.failed, message);
     }
     const now = new Date().toISOString();
@@ -254,7 +254,7 @@ export function createTasks({ table, servers, maxWaiting, inputMs }: TasksOption
       const state = isFromLegacy ? result.task : result.resultType === "task" ? result : undefined;
       if (!isObject(state)) {
         const wasRequested = call.era === "legacy" && isObject(call.params.task) && !isFromLegacy;
-        return wasRequested && result.isError !== true ? finish(server, call, result) : result;
+        return wasRequested && result.isError !== true ? keepAsTask(server, call, result) : result;
       }
       const isRequested = call.era === "legacy" ? isObject(call.params.task) : declaresTasks(call.capabilities);
       if (!isRequested) {
@@ -288,7 +288,7 @@ function isLegacy(server: GatewayServer): boolean {
   return server.describe()?.era === "legacy";
 }
 
-/** Whether a server can create tasks for calls of tools. */
+/** Whether a server can create tasks for tool calls. */
 function supportsTasks(server: GatewayServer): boolean {
   const description = server.describe();
   if (description === undefined) return false;
@@ -307,7 +307,7 @@ export function taskSupportOf(
   return isLegacy(server) ? taskSupport : "optional";
 }
 
-/** The `_meta` of a call, for another request that is sent for it. */
+/** The `_meta` of a call, for another request on its behalf. */
 function metaParams({ params: { _meta } }: ClientCall): RpcObject {
   return _meta === undefined ? {} : { _meta };
 }

@@ -3,8 +3,8 @@ import type { ClientCall } from "../client-call.js";
 import { definitionsOf, exposedName, type Offered, type OfferedTool } from "../servers/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.js";
 import type { GatewayServer } from "../servers/server.js";
-import { appUriOf, isForAppsOnly, showsApps, withOwnApps } from "./app-resources.js";
-import { type Found, findKnown, findOffered } from "./find-offered.js";
+import { appUriOf, isForAppsOnly, showsApps, withAppUris } from "./app-resources.js";
+import { type Found, findCached, findOffered } from "./find-offered.js";
 import { showsOrigins, withOrigins } from "./origins.js";
 import type { ResourceRoutes } from "./resources.js";
 import { type Tasks, taskSupportOf } from "./tasks.js";
@@ -21,7 +21,7 @@ export async function listTools(
     const server = servers[index];
     if (server === undefined || !list?.some(({ definition }) => appUriOf(definition) !== undefined)) return list;
     const shown = showsApps(capabilities) ? list : list.filter(({ definition }) => !isForAppsOnly(definition));
-    return withOwnApps(shown, (uri) => routes.appUri(server, uri)) as readonly OfferedTool[];
+    return withAppUris(shown, (uri) => routes.appUri(server, uri)) as readonly OfferedTool[];
   });
   const offered = era === "legacy" ? lists.map((list, index) => asLegacyTools(list, servers[index])) : lists;
   const signIns = offersSignIn ? servers.map((server) => signInTools([server])) : [];
@@ -40,7 +40,7 @@ export async function callTool(
 ): Promise<RpcObject> {
   const { name, arguments: args } = call.params;
   if (typeof name !== "string") throw new RpcError(rpcCodes.invalidParams, "tools/call requires a string `name`.");
-  const known = findKnown(servers, "tools", name);
+  const known = findCached(servers, "tools", name);
   const signedIn = known === undefined && offersSignIn ? callSignInTool(servers, name, call) : undefined;
   if (signedIn !== undefined) return signedIn;
   const { server, item } =
@@ -53,26 +53,26 @@ export async function callTool(
   const mayBeTask = call.params.task !== undefined || call.capabilities.extensions !== undefined || item.taskSupport;
   const params = mayBeTask ? tasks.paramsFor(server, item, call, plain) : plain;
   const result = await server.forward(call, { method: "tools/call", params, headers });
-  const linked = withOwnLinks(result, server, routes);
+  const linked = withRewrittenLinks(result, server, routes);
   const own = mayBeTask || result.resultType === "task" ? tasks.resultOf(server, call, linked) : linked;
   return call.era === "legacy" ? asLegacyResult(own) : own;
 }
 
 /** A result whose links identify the server, if another may have the same resources. */
-function withOwnLinks(result: RpcObject, server: GatewayServer, routes: ResourceRoutes): RpcObject {
+function withRewrittenLinks(result: RpcObject, server: GatewayServer, routes: ResourceRoutes): RpcObject {
   if (!Array.isArray(result.content)) return result;
-  const content = routes.ownLinks(server, result.content);
+  const content = routes.rewriteLinks(server, result.content);
   return content === result.content ? result : { ...result, content };
 }
 
 /**
- * The tool that an app calls by the name that its server gives it: an app does not know the prefix. Undefined if no server with apps has
- * it, or several have.
+ * The tool that an app calls by the server's own name: an app does not know the prefix. Undefined if no server with apps has it, or
+ * several have.
  */
 function findForApp(servers: readonly GatewayServer[], call: ClientCall, name: string): Found<OfferedTool> | undefined {
   if (!showsApps(call.capabilities)) return undefined;
   const found = servers.flatMap((server) => {
-    const tools = server.tools.known ?? [];
+    const tools = server.tools.cached ?? [];
     const item = tools.find(({ original }) => original === name);
     return item !== undefined && tools.some(({ definition }) => appUriOf(definition) !== undefined)
       ? [{ server, item }]
@@ -94,7 +94,7 @@ function asLegacyTools(
   });
 }
 
-/** Legacy clients accept only an object schema as the output schema of a tool. */
+/** Legacy clients accept only an object schema as a tool's output schema. */
 function asLegacyTool(tool: RpcObject): RpcObject {
   const { outputSchema, ...rest } = tool;
   return outputSchema === undefined || (isObject(outputSchema) && outputSchema.type === "object") ? tool : rest;
@@ -117,8 +117,8 @@ const signInName = "sign_in";
  */
 export function signInTools(servers: readonly GatewayServer[]): Offered[] {
   return servers.flatMap((server) => {
-    if (failureOf(server) === undefined) return [];
-    const name = nameFor(server);
+    if (signInFailure(server) === undefined) return [];
+    const name = signInToolName(server);
     const definition = {
       name,
       title: `Sign in to ${server.name}`,
@@ -131,7 +131,7 @@ export function signInTools(servers: readonly GatewayServer[]): Offered[] {
 }
 
 /** Always prefixed, even if the tools of the server are not: another server may need a sign-in too. */
-function nameFor({ name }: GatewayServer): string {
+function signInToolName({ name }: GatewayServer): string {
   return exposedName(name, signInName);
 }
 
@@ -144,10 +144,10 @@ export function callSignInTool(
   name: string,
   call: ClientCall,
 ): RpcObject | undefined {
-  const server = servers.find((each) => name === nameFor(each));
+  const server = servers.find((each) => name === signInToolName(each));
   if (server === undefined) return undefined;
   call.setRoute(server.name, signInName);
-  const failure = failureOf(server);
+  const failure = signInFailure(server);
   if (failure !== undefined) {
     throw new RpcError(rpcCodes.failed, failure, { data: { reason: "SIGN_IN_NEEDED", server: server.name } });
   }
@@ -156,7 +156,7 @@ export function callSignInTool(
 }
 
 /** Why a server is not connected, if the reason is a missing sign-in. */
-function failureOf(server: GatewayServer): string | undefined {
+function signInFailure(server: GatewayServer): string | undefined {
   const { state, failure } = server.status();
   return state !== "READY" && failure?.code === "SIGN_IN_NEEDED" ? server.redact(failure.message) : undefined;
 }

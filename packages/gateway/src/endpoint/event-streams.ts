@@ -19,7 +19,7 @@ export interface EventStream {
   send(message: RpcMessage): void;
   /** Sends a response. If the client's backlog is full, the stream is destroyed, so that the client does not wait for it. */
   respond(message: RpcResponse): void;
-  /** Sends an event of another type than a message. */
+  /** Sends an event that is not a message. */
   sendEvent(type: string, data: string): void;
   end(): void;
 }

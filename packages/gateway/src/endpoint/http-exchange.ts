@@ -4,7 +4,7 @@ import type { RequestHeaders } from "../client-call.js";
 /** A request over HTTP/1.1 or HTTP/2. */
 export type EndpointRequest = Parameters<Fallback>[0];
 
-/** The part of a response that both versions of HTTP have. */
+/** The common part of an HTTP/1.1 and an HTTP/2 response. */
 export interface EndpointResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
@@ -77,7 +77,7 @@ export function sessionIdOf(headers: RequestHeaders): string | undefined {
   return trimmed(headers["mcp-session-id"]);
 }
 
-/** The version of the protocol that a request names. */
+/** The protocol version that a request names. */
 export function versionOf(headers: RequestHeaders): string | undefined {
   return trimmed(headers["mcp-protocol-version"]);
 }

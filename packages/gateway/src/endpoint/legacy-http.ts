@@ -13,7 +13,7 @@ import type { EndpointParts } from "./endpoint-parts.js";
 import { accepts, type EndpointRequest, type EndpointResponse, sessionIdOf, versionOf } from "./http-exchange.js";
 import { createHttpOutlet, httpError, refuse, sendJson } from "./http-outlet.js";
 
-/** Handles a message of a legacy client: `initialize` starts a session, and everything else requires one. */
+/** Handles a message from a legacy client: `initialize` starts a session, and everything else requires one. */
 export function serveLegacyPost(
   parts: EndpointParts,
   request: EndpointRequest,
@@ -40,7 +40,7 @@ export function serveLegacyPost(
   }
 }
 
-/** Opens the stream of a session for messages that relate to no request. */
+/** Opens a session's stream for messages that relate to no request. */
 export function serveLegacyGet(parts: EndpointParts, request: EndpointRequest, response: EndpointResponse): void {
   try {
     if (!accepts(request.headers.accept, "text/event-stream"))

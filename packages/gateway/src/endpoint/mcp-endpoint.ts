@@ -14,8 +14,8 @@ import { serveLegacyDelete, serveLegacyGet, serveLegacyPost } from "./legacy-htt
 import { serveModernPost } from "./modern-http.js";
 
 /**
- * The endpoint for Streamable HTTP, for both eras. The body decides: a modern request contains its version. Everything else is
- * legacy, which has sessions.
+ * The Streamable HTTP endpoint, for both eras. The body decides: a modern request contains its version. Everything else is legacy, and
+ * belongs to a session.
  */
 export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
   const { turns } = parts;
@@ -71,7 +71,7 @@ function serveMessage(
     return;
   }
   const isModernMessage = isModern(read, request);
-  // A legacy client that disconnects does not cancel its calls, but a new session would be useless: its id would be lost.
+  // A legacy client that disconnects does not cancel its calls, but a new session would be useless: the client does not get its id.
   if (isDisconnected && (isModernMessage || (read.kind === "request" && read.message.method === "initialize"))) return;
   if (isModernMessage) serveModernPost(parts, request, response, read);
   else serveLegacyPost(parts, request, response, read);

@@ -19,7 +19,7 @@ import type { EndpointParts } from "./endpoint-parts.js";
 import { type EndpointRequest, type EndpointResponse, headerOf, versionOf } from "./http-exchange.js";
 import { createHttpOutlet, refuse } from "./http-outlet.js";
 
-/** Handles a message of a modern client. */
+/** Handles a message from a modern client. */
 export function serveModernPost(
   parts: EndpointParts,
   request: EndpointRequest,
@@ -61,7 +61,7 @@ export function serveModernPost(
   }
 }
 
-/** Cancels if the client disconnects before it has received the response. */
+/** Cancels if the client disconnects before the response is sent. */
 function cancelOnDisconnect(response: EndpointResponse, cancel: () => void): void {
   response.once("close", () => {
     if (!response.writableFinished) cancel();
@@ -78,8 +78,8 @@ const nameFields: Readonly<Record<string, string>> = {
 };
 
 /**
- * Throws an RpcError with status 400 if the headers of a modern request differ from its body: a proxy may route by the headers, while
- * the body is executed.
+ * Throws an RpcError with status 400 if the headers of a modern request differ from its body: a proxy may route by the headers, but
+ * the gateway runs the body.
  */
 export function assertModernHeaders(request: RpcRequest, { version }: Envelope, headers: RequestHeaders): void {
   const { method, params } = request;

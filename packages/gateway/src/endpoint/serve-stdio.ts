@@ -31,7 +31,7 @@ export interface StdioClient {
   close(): void;
 }
 
-/** Buffered bytes for a client that does not read. Above it, nothing more is read from the client, and notifications are dropped. */
+/** Buffered bytes for a client that does not read. Above this, nothing more is read from the client, and notifications are dropped. */
 const maxBufferedBytes = 8 * 1024 * 1024;
 
 /** The only client: the process at the other end of the pipes. */
@@ -43,7 +43,7 @@ const requester: Requester = { principal: "stdio", rateKey: "stdio" };
  */
 export function serveStdio(parts: EndpointParts, input: Readable, output: Writable): StdioClient {
   const { accounts, stateless, subscriptions, limits } = parts;
-  /** How to cancel modern requests, by id. */
+  /** Functions that cancel modern requests, by id. */
   const running = new Map<RequestId, () => void>();
   let session: Session | undefined;
   let isClosed = false;
@@ -99,7 +99,7 @@ export function serveStdio(parts: EndpointParts, input: Readable, output: Writab
       },
       end: () => void running.delete(id),
     };
-    // A request may have its response before `cancel` is known.
+    // The response may be sent before `cancel` is known.
     running.set(id, () => {});
     const cancel =
       request.method === "subscriptions/listen"

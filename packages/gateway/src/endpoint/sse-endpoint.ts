@@ -21,7 +21,7 @@ interface SseClient {
   session: Session | undefined;
 }
 
-/** The deprecated HTTP+SSE transport: one stream for all messages to the client, and POST requests for the others. */
+/** The deprecated HTTP+SSE transport: one stream for all messages to the client, and POST requests for messages from it. */
 export interface SseEndpoint {
   readonly open: HttpHandler;
   readonly post: HttpHandler;
@@ -120,7 +120,7 @@ export function createSseEndpoint(parts: EndpointParts): SseEndpoint {
   ): void {
     const read = parseMessage(text);
     if ("code" in read) refuse(request, response, httpError(400, read.message, read.code));
-    // Its stream may have closed while the message was read, or waited.
+    // Its stream may have closed while the message was read or queued.
     else if (!clients.has(id)) refuse(request, response, notFound());
     else {
       response.writeHead(202);

@@ -1,10 +1,10 @@
-/** Limits how many requests begin in one turn of the event loop. The others wait for the next turns, in their order. */
+/** Limits how many requests start in one turn of the event loop. The others wait for later turns, in order. */
 export interface TurnQueue {
-  /** Runs a task in this turn, or in a later one after those that wait already. Returns whether it has run. */
+  /** Runs a task in this turn, or in a later one after the tasks that already wait. Returns whether it has run. */
   run(task: () => void): boolean;
 }
 
-/** As many as can be in flight without a second turn, and a second write to a stdio server, in an ordinary burst. */
+/** Large enough that an ordinary burst needs one turn, and one write to a stdio server. */
 const maxPerTurn = 16;
 
 /**

@@ -22,7 +22,7 @@ export interface GatewayListenOptions {
   readonly limits?: Partial<ListenLimits> | undefined;
 }
 
-/** Headers of clients that browsers may send. */
+/** Request headers that MCP clients in browsers may send. */
 const corsRequestHeaders = [
   "mcp-session-id",
   "mcp-protocol-version",
@@ -44,7 +44,7 @@ export function createToken(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** The options of the listener, with room for streams that stay open. `headers` are allowed in addition to those of clients. */
+/** The listener's options, with enough connections for streams that stay open. `headers` are additional request headers to allow. */
 export function listenerOptionsOf(
   listen: GatewayListenOptions,
   token: string | undefined,
@@ -70,7 +70,7 @@ export function listenerOptionsOf(
 }
 
 /**
- * The URL or address of a listener as clients reach it. The wildcard address, to which nobody can connect, is replaced by `hostName`
+ * The URL or address of a listener as clients reach it. The wildcard address, to which no client can connect, is replaced by `hostName`
  * or the loopback address.
  */
 export function reachableAddress(address: string, hostName: string | undefined): string {

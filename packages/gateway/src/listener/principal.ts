@@ -6,15 +6,15 @@ import type { EndpointRequest } from "../endpoint/http-exchange.js";
 const maxCached = 256;
 
 /**
- * Identifies the sender of a request that the guard has accepted. The principal, which owns sessions, is the Authorization header or
- * the session of a browser (`browserOf`), and the client certificate. Requests are counted by the certificate, else by the token if one is required (`hasToken`), else by the
- * address of the peer: without a token check a client could send any token.
+ * Identifies the sender of a request that the guard has accepted. The principal, which owns sessions, is derived from the Authorization
+ * header or the browser's session (`browserOf`), and the client certificate. Requests are counted by the certificate, else by the token if
+ * one is required (`hasToken`), else by the peer's address: without a token check a client could send any token.
  */
 export function createRequesters(
   hasToken: boolean,
   browserOf: (request: EndpointRequest) => string | undefined = () => undefined,
 ): (request: EndpointRequest) => Requester {
-  const kept = new Map<string, string>();
+  const principals = new Map<string, string>();
   // Reading a certificate takes half as long as a call.
   const fingerprints = new WeakMap<object, string>();
 
@@ -35,11 +35,11 @@ export function createRequesters(
     const authorization = browser === undefined ? (headers.authorization ?? "") : `\n\n${browser}`;
     const fingerprint = socket instanceof TLSSocket ? fingerprintOf(request, socket) : undefined;
     const credentials = fingerprint === undefined ? authorization : `${fingerprint}\n${authorization}`;
-    let principal = kept.get(credentials);
+    let principal = principals.get(credentials);
     if (principal === undefined) {
-      if (kept.size >= maxCached) kept.clear();
+      if (principals.size >= maxCached) principals.clear();
       principal = createHash("sha256").update(credentials).digest("base64url");
-      kept.set(credentials, principal);
+      principals.set(credentials, principal);
     }
     return { principal, rateKey: fingerprint || (hasToken ? "token" : addressOf(request)) };
   };

@@ -24,7 +24,7 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
   const { metrics, isClosing } = options;
   const sse = createSseEndpoint(parts);
   const mcp = createMcpEndpoint(parts);
-  const reading =
+  const getOnly =
     (handler: HttpHandler): HttpHandler =>
     (request, response) => {
       if (request.method === "GET" || request.method === "HEAD") handler(request, response);
@@ -37,12 +37,12 @@ export function createRoutes(parts: EndpointParts, options: RoutesOptions): Http
       "/mcp": mcp,
       "/sse": sse.open,
       [messagesPath]: sse.post,
-      "/healthz": reading((request, response) => sendText(request, response, 200, "ok\n")),
-      "/readyz": reading((request, response) => {
+      "/healthz": getOnly((request, response) => sendText(request, response, 200, "ok\n")),
+      "/readyz": getOnly((request, response) => {
         const isReady = !isClosing() && options.isReady();
         sendText(request, response, isReady ? 200 : 503, isReady ? "ready\n" : "not ready\n");
       }),
-      "/metrics": reading((request, response) =>
+      "/metrics": getOnly((request, response) =>
         sendText(request, response, 200, metrics(), "text/plain; version=0.0.4; charset=utf-8"),
       ),
     }),

@@ -9,7 +9,7 @@ export interface EventLogOptions {
   readonly logsArguments: boolean;
 }
 
-/** The maximum length of a string of a client or a server in an event, in characters. */
+/** The maximum length of a string from a client or a server in an event, in characters. */
 const maxLength = 4096;
 
 /** Emits a `call` event when a call ends, for the log and the audit. */

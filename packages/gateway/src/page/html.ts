@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { printableText } from "@wirescope/channelz/internal";
 
-/** A piece of a page whose text is escaped. */
+/** Escaped HTML. */
 export interface Html {
   readonly markup: string;
 }
 
 type Part = Html | string | number | readonly Html[];
 
-/** Makes a piece of a page. Interpolated values are escaped, unless they are such pieces themselves. */
+/** Creates HTML from a template. Interpolated values are escaped, unless they are `Html`. */
 export function html(pieces: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let markup = pieces[0] ?? "";
   for (const [index, part] of parts.entries()) markup += markupOf(part) + (pieces[index + 1] ?? "");
@@ -49,7 +49,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 };
 
-/** A whole page. `head` is added to its head, such as what a browser loads next. */
+/** A whole page. `head` is added to its `<head>`, such as a `<meta http-equiv="refresh">`. */
 export function pageOf(title: string, body: Html, head: Html = html``): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${head}

@@ -2,9 +2,9 @@ import { createHash, createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import {
   createPageAccess,
-  type Entrance,
   type PageAccess,
   type PageLink,
+  type RedeemedTicket,
   type SessionStore,
   type StoredSession,
 } from "./page-access.js";
@@ -92,9 +92,9 @@ test("forgets a session that the browser ends", () => {
 
 test("[TS-D-PAGE-1] gives a browser one cookie for the page and one for the pages without script, however many links it opens", () => {
   const access = createPageAccess();
-  const enter = (link: PageLink): Entrance | undefined =>
+  const enter = (link: PageLink): RedeemedTicket | undefined =>
     access.redeem(ticketOf(access.linkTo("http://gateway", link)), "127.0.0.1:4690", false);
-  const nameOf = (entrance: Entrance | undefined): string => entrance?.cookie.split("=")[0] ?? "";
+  const nameOf = (entrance: RedeemedTicket | undefined): string => entrance?.cookie.split("=")[0] ?? "";
   const [first, second] = [enter({}), enter({ rights: "reader" })];
   expect(nameOf(second)).toBe(nameOf(first));
   // A link to a page without script does not end the session of a page that is open.

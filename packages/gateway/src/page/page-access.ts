@@ -5,21 +5,21 @@ export type PageRights = "administrator" | "reader";
 
 /** A browser that exchanged a ticket in the last 12 hours. */
 export interface PageSession {
-  /** Identifies the session. It is no secret. */
+  /** Identifies the session. Not a secret. */
   readonly id: string;
   readonly rights: PageRights;
   /**
-   * Whether this is the key of the session, or its proof for this run of the gateway. The cookie alone is not enough: browsers send it to
+   * Whether this is the session's key, or a proof of it for this run of the gateway. The cookie alone is not enough: browsers send it to
    * every port of a host, so other programs on the machine can see it. The key is in the path of a page, or is proven in a header, and
-   * scripts of other ports cannot read it.
+   * scripts on other ports cannot read it.
    */
   hasKey(key: string | undefined): boolean;
 }
 
 /**
  * How a gateway proves to a browser that it knows the browser's session, before the browser sends anything else. A program that took the
- * port of a stopped gateway cannot do it. The browser never sends its key: it sends a proof of its own with the salt, which is worth
- * nothing to the next run of the gateway, because that has another salt.
+ * port of a stopped gateway cannot do it. The browser never sends its key: it sends its own proof, made with the salt. The proof is
+ * useless for the next run of the gateway, which has another salt.
  */
 export interface ServerProof {
   /** Random, for this run of the gateway. */
@@ -27,8 +27,8 @@ export interface ServerProof {
   readonly proof: string;
 }
 
-/** What a ticket was exchanged for. */
-export interface Entrance {
+/** The result of redeeming a ticket. */
+export interface RedeemedTicket {
   readonly key: string;
   /** The page of the link; undefined for the start page. */
   readonly path: string | undefined;
@@ -44,15 +44,15 @@ export interface PageLink {
   readonly path?: ((key: string) => string) | undefined;
 }
 
-/** Who may see the pages of a gateway: a browser that came by a fresh link. */
+/** Access to the pages of a gateway, for browsers that opened a fresh link. */
 export interface PageAccess {
   /** A link that works once, for 10 minutes. */
   linkTo(origin: string, link?: PageLink): string;
-  /** Exchanges a ticket. `host` is the Host header. Undefined if the ticket was used, has expired or is wrong. */
-  redeem(ticket: string, host: string | undefined, isSecure: boolean): Entrance | undefined;
+  /** Exchanges a ticket for a session. `host` is the Host header. Undefined if the ticket was used, has expired or is wrong. */
+  redeem(ticket: string, host: string | undefined, isSecure: boolean): RedeemedTicket | undefined;
   /**
-   * The session whose cookie is in a `Cookie` header: the one with this key, if a browser that opened several links has several
-   * sessions. Its key has to be checked too.
+   * The session whose cookie is in a `Cookie` header. A browser that opened several links has several sessions: the one with this key is
+   * preferred. The caller must also check `hasKey`.
    */
   find(cookies: string | undefined, key: string | undefined): PageSession | undefined;
   /** Proves to the scripts of the page that this gateway knows their session. Undefined if it has no session for the cookie. */
@@ -60,15 +60,16 @@ export interface PageAccess {
   end(session: PageSession): void;
 }
 
-/** Where a link leads first: its ticket is exchanged for a cookie there. */
-export const entrancePath = "/";
+/** The path of a link, where its ticket is exchanged for a cookie. */
+export const ticketPath = "/";
 
 const ticketMs = 10 * 60_000;
 const sessionMs = 12 * 3_600_000;
 const maxKept = 64;
 /**
- * The port follows, because browsers do not separate cookies by port, and another gateway must not replace ours. A new link replaces the
- * cookie, and also the key, which all tabs share. The pages without script have a cookie of their own: their links do not change that key.
+ * Prefixes of cookie names. The port follows, because browsers do not separate cookies by port, and another gateway must not replace our
+ * cookie. A new link replaces the cookie, and also the key, which all tabs share. The pages without JavaScript have their own cookie: their
+ * links do not change that key.
  */
 const scriptCookie = "wirescope_page_";
 const plainCookie = "wirescope_status_";
@@ -95,7 +96,7 @@ export interface PageAccessOptions {
 }
 
 export function createPageAccess({ store, now = Date.now }: PageAccessOptions = {}): PageAccess {
-  // Keyed by a hash of the secret, so that the time of a lookup says nothing about a secret.
+  // Keyed by a hash of the secret, so that the time of a lookup reveals nothing about a secret.
   const tickets = new Map<string, { readonly link: PageLink; readonly until: number }>();
   const sessions = new Map<string, StoredSession>();
   const salt = randomText();
@@ -113,7 +114,7 @@ export function createPageAccess({ store, now = Date.now }: PageAccessOptions = 
     linkTo(origin, link = {}) {
       const ticket = randomText();
       keep(tickets, hash(ticket), { link, until: now() + ticketMs });
-      return `${origin}${entrancePath}?ticket=${ticket}`;
+      return `${origin}${ticketPath}?ticket=${ticket}`;
     },
     redeem(ticket, host = "", isSecure) {
       const found = tickets.get(hash(ticket));

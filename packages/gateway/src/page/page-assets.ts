@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 
-/** A file of the page, as it is and compressed. */
+/** A file of the page, uncompressed and compressed. */
 export interface Asset {
   readonly type: string;
   readonly body: Buffer;

@@ -5,7 +5,7 @@ const shared: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** The page loads from its own origin alone, runs no inline script, and is shown in no frame. */
+/** The page loads resources only from its own origin, runs no inline scripts, and cannot be framed. */
 export const appHeaders: Readonly<Record<string, string>> = {
   ...shared,
   "content-security-policy": [
@@ -25,8 +25,8 @@ export const appHeaders: Readonly<Record<string, string>> = {
 };
 
 /**
- * The user interface of a tool has an origin of its own (`sandbox`), so it reaches neither the page nor its cookie. It loads nothing from the
- * network but from the origins in the query, which its server declares (`_meta.ui.csp` of the MCP Apps extension).
+ * A tool's user interface has its own origin (`sandbox`), so it can access neither the page nor its cookie. It can load only from the
+ * origins in the query, which its server declares (`_meta.ui.csp` of the MCP Apps extension).
  */
 export function appFrameHeaders(query: URLSearchParams): Readonly<Record<string, string>> {
   const [connect, resource, frame] = ["connect", "resource", "frame"].map((name) =>
@@ -55,19 +55,19 @@ export function appFrameHeaders(query: URLSearchParams): Readonly<Record<string,
 
 const maxOrigins = 16;
 
-/** A host on the internet, or all below one, with TLS. Neither an address nor a name of the local network: an app must not explore it. */
+/** A public host name, or all its subdomains, with TLS. No IP addresses and no local names: an app must not scan the local network. */
 const originPattern =
   /^(?:https|wss):\/\/(?:\*\.[a-z\d-]{1,63}\.|[a-z\d-]{1,63}\.)(?:[a-z\d-]{1,63}\.){0,6}[a-z][a-z\d-]{1,62}(?::\d{1,5})?$/;
 const localPattern = /\.(?:localhost|local|internal|lan|home|arpa|test)(?::\d+)?$/;
 
-/** The declared origins that a policy can contain, each after a space. Everything else is left out. */
+/** The declared origins that a policy can contain, each after a space. All others are omitted. */
 function declaredOrigins(declared: readonly string[]): string {
   const origins = declared.slice(0, maxOrigins).map((origin) => origin.toLowerCase().replace(/\/$/, ""));
   const valid = origins.filter((origin) => originPattern.test(origin) && !localPattern.test(origin));
   return [...new Set(valid)].map((origin) => ` ${origin}`).join("");
 }
 
-/** Takes the document of a tool from the page that contains the frame. Later documents replace the first one. */
+/** Receives a tool's document from the page that contains the frame. Later documents replace the first one. */
 export const appFrameDocument = `<!doctype html>
 <meta charset="utf-8"><title>Tool</title>
 <script>

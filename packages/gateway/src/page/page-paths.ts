@@ -1,28 +1,28 @@
-/** The header with the proof that a request comes from the scripts of the page. */
+/** The header that proves that a request comes from the page's scripts. */
 export const keyHeader = "x-wirescope-csrf";
 
-/** The header by which the scripts of the page ask the gateway to prove itself. */
+/** The header by which the page's scripts ask the gateway to prove its identity. */
 export const nonceHeader = "x-wirescope-nonce";
 
 export const sessionPath = "/session";
-/** Stores the key of a session for the scripts of the page. */
-export const entranceScriptPath = "/enter.js";
-/** An empty document without rights, for the user interface of a tool. */
+/** A script that stores the session's key for the page's scripts. */
+export const ticketScriptPath = "/enter.js";
+/** An empty, sandboxed document for a tool's user interface. */
 export const appFramePath = "/app-frame";
 const statusPrefix = "/status/";
 
-/** The path of the page that needs no script, for a session with this key. */
+/** The path of the page without JavaScript, for a session with this key. */
 export function statusPathOf(key: string): string {
   return `${statusPrefix}${key}`;
 }
 
-/** The key in a path of the pages that need no script, and the rest of the path; undefined for other paths. */
+/** The key and the rest of a path of the pages without JavaScript; undefined for other paths. */
 export function parseStatusPath(path: string): { readonly key: string; readonly rest: string } | undefined {
   const [, key, rest = ""] = /^\/status\/([\w-]+)(\/[\w/-]*)?$/.exec(path) ?? [];
   return key === undefined ? undefined : { key, rest };
 }
 
-/** The views of the page: the first segment of their path. They are listed so that no other path becomes public by accident. */
+/** The first path segments of the page's views. They are listed so that no other path becomes public by accident. */
 const views: ReadonlySet<string> = new Set([
   "overview",
   "servers",
@@ -39,7 +39,7 @@ const views: ReadonlySet<string> = new Set([
 
 const files: ReadonlySet<string> = new Set([
   sessionPath,
-  entranceScriptPath,
+  ticketScriptPath,
   appFramePath,
   "/status",
   "/favicon.ico",
@@ -51,7 +51,7 @@ export function isViewPath(path: string): boolean {
   return path === "/" || views.has(path.split("/", 2)[1] ?? "");
 }
 
-/** Whether requests for a path need no token: the files of the page contain no secrets, and the others check the session themselves. */
+/** Whether requests for a path need no token: the page's files contain no secrets, and the other paths check the session themselves. */
 export function isPublicPagePath(path: string): boolean {
   return files.has(path) || path.startsWith("/assets/") || path.startsWith(statusPrefix) || isViewPath(path);
 }
@@ -66,7 +66,7 @@ const sessionServices: ReadonlySet<string> = new Set([
   "wirescope.v1.CallService",
 ]);
 
-/** Calls of tools. */
+/** The path of tool calls. */
 export const toolPath = "/mcp";
 
 /** Whether a session authenticates requests for a path. */

@@ -6,7 +6,6 @@ import { type Assets, encodingOf, readAssets } from "./page-assets.js";
 import { appFrameDocument, appFrameHeaders, appHeaders } from "./page-headers.js";
 import {
   appFramePath,
-  entranceScriptPath,
   isPublicPagePath,
   isSessionPath,
   isViewPath,
@@ -14,11 +13,12 @@ import {
   nonceHeader,
   parseStatusPath,
   sessionPath,
+  ticketScriptPath,
   toolPath,
 } from "./page-paths.js";
-import { entranceScript, linkHint, sendEntrance, sendMessage, sendRefusal } from "./send-page.js";
+import { linkHint, redeemTicket, sendMessage, sendRefusal, ticketScript } from "./send-page.js";
 
-/** What the page shows, as its scripts get it from `/session`. */
+/** What the page shows, as its scripts read it from `/session`. */
 export interface PageInfo {
   /** A gateway, or any process that speaks Channelz. */
   readonly kind: "gateway" | "target";
@@ -34,7 +34,7 @@ export interface PageInfo {
   };
 }
 
-/** A request for one of the pages that need no script, from a browser that has a session. */
+/** A request for one of the pages without JavaScript, from a browser that has a session. */
 export interface PlainPageRequest {
   /** The path below the status page, such as `/sign-in`. */
   readonly path: string;
@@ -43,24 +43,24 @@ export interface PlainPageRequest {
   readonly session: PageSession;
 }
 
-/** Handles the pages that need no script. Returns false if it has none at this path. */
+/** Handles the pages without JavaScript. Returns false if there is no page at this path. */
 export type PlainPages = (request: PlainPageRequest, response: EndpointResponse) => Promise<boolean>;
 
 /** The page of a process, for browsers. */
 export interface PageOptions {
   readonly access: PageAccess;
-  /** The folder with the built page. Default: none; then only the pages without script are served. */
+  /** The folder with the built page. Default: none; then only the pages without JavaScript are served. */
   readonly assets?: string | undefined;
   readonly plainPages?: PlainPages | undefined;
 }
 
 /** The page of a process: its files, its session and the access of browsers. */
 export interface Page {
-  /** For the guard of the listener: what needs no token, and what the session of a browser may call. */
+  /** For the listener's guard: which requests need no token, and which a browser's session may send. */
   readonly admit: NonNullable<ListenOptions["admit"]>;
   /** Handles a request if its path belongs to the page. */
   handle(request: EndpointRequest, response: EndpointResponse, path: string): boolean;
-  /** What the browser of a request may do; undefined if it has no session, or does not send its key. */
+  /** The session of the browser that sent a request; undefined if it has none, or does not send its key. */
   sessionOf(headers: {
     readonly cookie: string | undefined;
     readonly key: string | undefined;
@@ -86,7 +86,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     const session = access.find(headers.cookie, key);
     if (session === undefined) return undefined;
     if (!session.hasKey(key)) {
-      return { refused: `A browser's request needs the key of its session in the header ${keyHeader}. ${linkHint()}.` };
+      return { refused: `Requests from a browser require the session key in the header ${keyHeader}. ${linkHint()}.` };
     }
     if (path === toolPath && session.rights === "reader") return { refused: readOnly };
     return "authenticated";
@@ -101,7 +101,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     else if (session === undefined) {
       sendJson(response, 401, { code: "no-session", message: `This browser has no session. ${linkHint()}.` });
     } else if (!session.hasKey(key)) {
-      const message = `This browser does not have the key of its session. ${linkHint()}.`;
+      const message = `This browser does not have its session key. ${linkHint()}.`;
       sendJson(response, 403, { code: "no-key", message });
     } else if (request.method === "DELETE") {
       access.end(session);
@@ -110,13 +110,13 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
   };
 
   const sendPlain = async (request: EndpointRequest, response: EndpointResponse, path: string): Promise<void> => {
-    const asked = parseStatusPath(path);
-    const session = access.find(request.headers.cookie, asked?.key);
-    if (request.method !== "GET" || asked === undefined || session === undefined || !session.hasKey(asked.key)) {
+    const parsed = parseStatusPath(path);
+    const session = access.find(request.headers.cookie, parsed?.key);
+    if (request.method !== "GET" || parsed === undefined || session === undefined || !session.hasKey(parsed.key)) {
       return sendRefusal(response);
     }
     const query = new URLSearchParams(request.url?.split("?", 2)[1]);
-    const isServed = await plainPages?.({ path: asked.rest, query, key: asked.key, session }, response);
+    const isServed = await plainPages?.({ path: parsed.rest, query, key: parsed.key, session }, response);
     if (isServed !== true) sendMessage(response, 404, "Page not found.");
   };
 
@@ -146,16 +146,16 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
       const query = new URLSearchParams(request.url?.split("?", 2)[1]);
       return void response.writeHead(200, appFrameHeaders(query)).end(appFrameDocument);
     }
-    if (path === entranceScriptPath) {
+    if (path === ticketScriptPath) {
       const headers = { ...appHeaders, "content-type": "text/javascript; charset=utf-8", "cache-control": "no-cache" };
-      return void response.writeHead(200, headers).end(entranceScript);
+      return void response.writeHead(200, headers).end(ticketScript);
     }
     const assets = await readOnce();
     const hasApp = assets.size > 0;
     if (path === "/" && /[?&]ticket=/.test(request.url ?? "")) {
-      return sendEntrance(request, response, { access, isSecure, hasApp });
+      return redeemTicket(request, response, { access, isSecure, hasApp });
     }
-    // A browser that has a session finds the page without script by its link alone.
+    // The page without JavaScript can be opened only with a link, even by a browser that has a session.
     if (path === "/status") return sendRefusal(response);
     sendFile(request, response, assets, path);
   };
@@ -177,7 +177,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
   };
 }
 
-const readOnly = "This link allows only reading. Use a link of an administrator to call tools.";
+const readOnly = "This link is read-only. Open an administrator link to call tools.";
 
 function notBuilt(): string {
   return `This installation does not contain the page. Open the link that ${commandLine("page")} prints to see the status.`;

@@ -2,14 +2,14 @@ import { commandLine } from "@wirescope/tool-server/internal/command-line";
 import type { EndpointRequest, EndpointResponse } from "../endpoint/http-exchange.js";
 import { type Html, html, pageHeaders, pageOf } from "./html.js";
 import type { PageAccess } from "./page-access.js";
-import { entranceScriptPath, statusPathOf } from "./page-paths.js";
+import { statusPathOf, ticketScriptPath } from "./page-paths.js";
 
-/** Where the scripts of the page find the key of their session. Unlike a cookie, no other port of the host can read it. */
+/** The `localStorage` key of the session key. Unlike a cookie, no other port of the host can read it. */
 const keyName = "wirescope.key";
 
-/** How to get a link. */
+/** Says how to get a new link. */
 export function linkHint(): string {
-  return `Get a new one with ${commandLine("page")}`;
+  return `Get a new link with ${commandLine("page")}`;
 }
 
 /** Sends a page with one message. */
@@ -17,23 +17,23 @@ export function sendMessage(response: EndpointResponse, status: number, text: st
   response.writeHead(status, pageHeaders).end(pageOf("Wirescope", html`<h1>Wirescope</h1><p>${text}</p>`));
 }
 
-/** Refuses a browser that did not come by a fresh link. */
+/** Refuses a browser that did not open a fresh link. */
 export function sendRefusal(response: EndpointResponse): void {
   sendMessage(response, 403, `This link is invalid, expired or already used. ${linkHint()}, or call the tool again.`);
 }
 
-export interface EntranceOptions {
+export interface TicketOptions {
   readonly access: PageAccess;
   readonly isSecure: boolean;
-  /** Whether the page has scripts. Without them, a link opens the page that needs none. */
+  /** Whether the built page is installed. If not, a link opens the page without JavaScript. */
   readonly hasApp: boolean;
 }
 
-/** Exchanges the ticket of a link for a cookie, and continues to the page of the link. */
-export function sendEntrance(
+/** Exchanges the ticket of a link for a cookie, and redirects to the page of the link. */
+export function redeemTicket(
   request: EndpointRequest,
   response: EndpointResponse,
-  { access, isSecure, hasApp }: EntranceOptions,
+  { access, isSecure, hasApp }: TicketOptions,
 ): void {
   const ticket = new URLSearchParams(request.url?.split("?", 2)[1]).get("ticket") ?? "";
   const host = String(request.headers[":authority"] ?? request.headers.host ?? "");
@@ -44,22 +44,22 @@ export function sendEntrance(
   }
   const { key, path, cookie } = entered;
   const plain = path ?? statusPathOf(key);
-  // Not a redirect: after one, a browser that came from another site does not send a cookie that is SameSite=Strict.
+  // Not an HTTP redirect: after one, a browser that came from another site does not send SameSite=Strict cookies.
   const refresh: Html = html`<meta http-equiv="refresh" content="0; url=${plain}">`;
   const isApp = hasApp && path === undefined;
   const next = isApp
-    ? html`<noscript>${refresh}</noscript><script src="${entranceScriptPath}" data-key="${key}" data-plain="${plain}"></script>`
+    ? html`<noscript>${refresh}</noscript><script src="${ticketScriptPath}" data-key="${key}" data-plain="${plain}"></script>`
     : refresh;
-  const headers = { ...pageHeaders, ...(isApp && entranceHeaders), "set-cookie": cookie };
+  const headers = { ...pageHeaders, ...(isApp && ticketHeaders), "set-cookie": cookie };
   response.writeHead(200, headers).end(pageOf("Wirescope", html`<p><a href="${plain}">Continue</a></p>`, next));
 }
 
-const entranceHeaders: Readonly<Record<string, string>> = {
+const ticketHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": (pageHeaders["content-security-policy"] ?? "").replace("; ", "; script-src 'self'; "),
 };
 
-/** Stores the key for the scripts of the page. A browser without storage gets the page that needs no script. */
-export const entranceScript: string = `const { key, plain } = document.currentScript.dataset;
+/** Stores the key for the page's scripts. A browser without storage gets the page without JavaScript. */
+export const ticketScript: string = `const { key, plain } = document.currentScript.dataset;
 let next = "/";
 try {
   localStorage.setItem(${JSON.stringify(keyName)}, key);

@@ -71,7 +71,7 @@ describe("lists", () => {
     void list.get();
     await loads[0]?.resolve(["a"]);
     list.invalidate();
-    expect(list.known).toEqual(["a"]);
+    expect(list.cached).toEqual(["a"]);
     const next = list.get();
     await loads[1]?.resolve(["a", "b"]);
     expect(await next).toEqual(["a", "b"]);
@@ -114,7 +114,7 @@ describe("a slow server", () => {
     expect(await list.get()).toBeUndefined();
     expect([loads.length, unavailable.length, changes()]).toEqual([1, 1, 0]);
     await loads[0]?.resolve(["late"]);
-    expect([list.known, changes()]).toEqual([["late"], 1]);
+    expect([list.cached, changes()]).toEqual([["late"], 1]);
   });
 
   test("uses the cached list of a slow server", async () => {
@@ -147,6 +147,6 @@ describe("failing servers", () => {
     void list.get();
     await loads[0]?.resolve(["a"]);
     list.clear();
-    expect([list.known, changes()]).toEqual([undefined, 2]);
+    expect([list.cached, changes()]).toEqual([undefined, 2]);
   });
 });

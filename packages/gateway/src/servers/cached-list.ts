@@ -8,10 +8,10 @@ export interface LoadedList<Item> {
   readonly ttlMs: number;
 }
 
-/** A list of a server, cached until it changes. */
+/** A server's list, cached until it changes. */
 export interface CachedList<Item> {
   /** The cached list, fresh or not; undefined if nothing is cached. */
-  readonly known: readonly Item[] | undefined;
+  readonly cached: readonly Item[] | undefined;
   /**
    * The list; undefined if the server failed or did not respond in time. The time limit counts from the start of the load, and
    * the load continues after it: a slow server delays only the first clients.
@@ -28,7 +28,7 @@ export interface CachedListOptions<Item> {
   /** How long a caller of `get` waits, in milliseconds. */
   readonly limitMs: number;
   readonly clock: Clock;
-  /** The cached list differs from before. */
+  /** The cached list has changed. */
   readonly onChanged: () => void;
   /** The load failed, or took too long: then `reason` is undefined. */
   readonly onUnavailable: (reason: unknown) => void;
@@ -36,30 +36,30 @@ export interface CachedListOptions<Item> {
 
 export function createCachedList<Item>(options: CachedListOptions<Item>): CachedList<Item> {
   const { load, limitMs, clock, onChanged, onUnavailable } = options;
-  let knownText = "";
+  let cachedText = "";
   let freshUntil = 0;
   let loading: { readonly promise: Promise<void>; readonly since: number; isLate: boolean } | undefined;
   /** Incremented when a load in progress becomes outdated. */
   let generation = 0;
 
-  const learn = (items: readonly Item[] | undefined, text = ""): void => {
-    list.known = items;
-    if (text === knownText) return;
-    knownText = text;
+  const setCached = (items: readonly Item[] | undefined, text = ""): void => {
+    list.cached = items;
+    if (text === cachedText) return;
+    cachedText = text;
     onChanged();
   };
 
-  const begin = (): NonNullable<typeof loading> => {
-    const begun = generation;
+  const startLoad = (): NonNullable<typeof loading> => {
+    const startGeneration = generation;
     const promise = load()
       .then(({ items, ttlMs }) => ({ items, ttlMs, text: textOf(items) }))
       .then(
         ({ items, ttlMs, text }) => {
-          if (generation === begun) freshUntil = clock.now() + ttlMs;
-          learn(items, text);
+          if (generation === startGeneration) freshUntil = clock.now() + ttlMs;
+          setCached(items, text);
         },
         (reason: unknown) => {
-          learn(undefined);
+          setCached(undefined);
           onUnavailable(reason);
         },
       )
@@ -70,18 +70,18 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
   };
 
   const list: Mutable<CachedList<Item>> = {
-    known: undefined,
+    cached: undefined,
     async get() {
-      if (list.known !== undefined && freshUntil > clock.now()) return list.known;
-      loading ??= begin();
-      const mine = loading;
-      const leftMs = mine.since + limitMs - clock.now();
-      if (leftMs > 0) await within(clock, leftMs, mine.promise);
-      if (loading === mine && !mine.isLate) {
-        mine.isLate = true;
+      if (list.cached !== undefined && freshUntil > clock.now()) return list.cached;
+      loading ??= startLoad();
+      const current = loading;
+      const leftMs = current.since + limitMs - clock.now();
+      if (leftMs > 0) await within(clock, leftMs, current.promise);
+      if (loading === current && !current.isLate) {
+        current.isLate = true;
         onUnavailable(undefined);
       }
-      return list.known;
+      return list.cached;
     },
     invalidate() {
       generation += 1;
@@ -90,7 +90,7 @@ export function createCachedList<Item>(options: CachedListOptions<Item>): Cached
     clear() {
       generation += 1;
       freshUntil = 0;
-      learn(undefined);
+      setCached(undefined);
     },
   };
   return list;

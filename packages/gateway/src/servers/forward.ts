@@ -11,7 +11,7 @@ import {
 } from "@wirescope/tool-server/internal";
 import type { CallObserver } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
-import { ownMetaKeys } from "../extension-messages.js";
+import { gatewayMetaKeys } from "../extension-messages.js";
 import { capabilityMissing } from "../task-states.js";
 import type { TraceFields } from "../trace-fields.js";
 import { forwardedCapabilities, requiredCapabilities, supportsRequest, withoutMeta } from "./server-requests.js";
@@ -19,15 +19,15 @@ import { forwardedCapabilities, requiredCapabilities, supportsRequest, withoutMe
 /** A request that is forwarded to a server. */
 export interface Forwarded {
   readonly method: string;
-  /** With the names and URIs of the server, and the `_meta` of the client. */
+  /** With the server's names and URIs, and the client's `_meta`. */
   readonly params: RpcObject;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** How many times a server may request input during one call. */
 const maxRounds = 10;
-/** Milliseconds until a request is sent again whose result asked for input but contained no question. */
-const pacingMs = 250;
+/** Milliseconds until a request is sent again if its result requires input but contains no input request. */
+const repeatPauseMs = 250;
 
 /**
  * Forwards a call to a server. If the result requires input, a modern client receives that result; a legacy client is asked, and
@@ -63,11 +63,11 @@ export async function forward(
         : error;
     }
     observer?.succeeded(result);
-    // The server asked for what the client does not support, and failed without it.
+    // The server requested something that the client does not support, and failed without it.
     if (result.isError === true && call.missingCapabilities !== undefined)
       throw capabilityMissing(call.missingCapabilities);
     if (result.resultType === undefined) return result;
-    // In the older era the field has no meaning. A task is a result for the caller of this function.
+    // Legacy results do not have this field. A task is a result for the caller of this function.
     const type = serverEra === "legacy" ? undefined : result.resultType;
     if (type === "task" || (call.era === "modern" && type !== undefined)) return result;
     if (type !== "input_required") {
@@ -82,43 +82,43 @@ export async function forward(
   }
 }
 
-/** The responses of a legacy client to the questions in a result. */
+/** The responses of a legacy client to the input requests in a result. */
 async function inputOf({ inputRequests, requestState }: RpcObject, call: ClientCall): Promise<RpcObject> {
-  const questions = isObject(inputRequests) ? Object.entries(inputRequests) : [];
-  if (questions.length === 0) await new Promise((resolve) => setTimeout(resolve, pacingMs));
-  call.openQuestions += 1;
+  const requests = isObject(inputRequests) ? Object.entries(inputRequests) : [];
+  if (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, repeatPauseMs));
+  call.openRequests += 1;
   try {
     const responses = await Promise.all(
-      questions.map(async ([key, question]) => [key, await askClient(question, call)] as const),
+      requests.map(async ([key, request]) => [key, await askClient(request, call)] as const),
     );
     return {
       ...(responses.length === 0 ? {} : { inputResponses: Object.fromEntries(responses) }),
       ...(typeof requestState === "string" ? { requestState } : {}),
     };
   } finally {
-    call.openQuestions -= 1;
+    call.openRequests -= 1;
     call.activeAt = Date.now();
   }
 }
 
-/** Asks a legacy client a question of a modern server. Rejects with an RpcError if the client does not support it. */
-export async function askClient(question: unknown, call: ClientCall): Promise<RpcObject> {
-  const { method, params } = isObject(question) ? question : {};
-  const asked = isObject(params) ? withoutMeta(params) : undefined;
-  const required = typeof method === "string" ? requiredCapabilities(method, asked) : undefined;
-  if (typeof method !== "string" || !supportsRequest(call.capabilities, method, asked)) {
+/** Sends an input request of a modern server to a legacy client. Rejects with an RpcError if the client does not support it. */
+export async function askClient(request: unknown, call: ClientCall): Promise<RpcObject> {
+  const { method, params } = isObject(request) ? request : {};
+  const sent = isObject(params) ? withoutMeta(params) : undefined;
+  const required = typeof method === "string" ? requiredCapabilities(method, sent) : undefined;
+  if (typeof method !== "string" || !supportsRequest(call.capabilities, method, sent)) {
     if (required !== undefined) throw capabilityMissing(required);
     throw new RpcError(rpcCodes.failed, `The server requested ${String(method)}, which this client does not support.`);
   }
   // Legacy clients need an id for a URL elicitation.
-  const needsId = method === "elicitation/create" && asked?.mode === "url" && asked.elicitationId === undefined;
-  return call.ask(method, needsId ? { ...asked, elicitationId: randomUUID() } : asked);
+  const needsId = method === "elicitation/create" && sent?.mode === "url" && sent.elicitationId === undefined;
+  return call.ask(method, needsId ? { ...sent, elicitationId: randomUUID() } : sent);
 }
 
 /** The parameters with the `_meta` for the server: without the keys that are addressed to the gateway. */
 function withMeta(params: RpcObject, era: Era, call: ClientCall, fields: TraceFields | undefined): RpcObject {
   const given = metaOf(params);
-  const kept = given === undefined ? [] : Object.entries(given).filter(([key]) => !ownMetaKeys.has(key));
+  const kept = given === undefined ? [] : Object.entries(given).filter(([key]) => !gatewayMetaKeys.has(key));
   if (era === "legacy" && kept.length === 0 && fields === undefined) {
     if (params._meta === undefined) return params;
     const { _meta, ...rest } = params;

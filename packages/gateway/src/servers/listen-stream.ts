@@ -1,15 +1,15 @@
 import type { Connection } from "@wirescope/tool-server";
 import { createBackOff, systemClock } from "@wirescope/tool-server/internal";
 
-/** One `subscriptions/listen` of a modern server, for all clients together. It is replaced when its subjects change. */
+/** One `subscriptions/listen` stream to a modern server, shared by all clients. It is replaced when its subjects change. */
 export interface ListenStream {
-  /** Sends the subjects as they are now. Rejects if the server refuses; then the stream before continues. */
+  /** Subscribes to the current subjects. Rejects if the server refuses; then the previous stream stays open. */
   open(): Promise<void>;
   /** The session of the stream has ended. */
   forget(): void;
 }
 
-const resubscribe = { firstMs: 1000, maxMs: 60_000 };
+const resubscribeBackOff = { firstMs: 1000, maxMs: 60_000 };
 
 /** Creates a stream for subjects of one kind. `field` is the member of the filter that lists them. */
 export function createListenStream(
@@ -21,7 +21,7 @@ export function createListenStream(
   let renewing: Promise<void> | undefined;
   /** Whether the subjects changed since they were last sent. */
   let isStale = false;
-  const backOff = createBackOff(resubscribe, systemClock);
+  const backOff = createBackOff(resubscribeBackOff, systemClock);
 
   const open = (): Promise<void> => {
     isStale = true;
@@ -37,20 +37,20 @@ export function createListenStream(
       isStale = false;
       const connection = ready();
       if (connection === undefined) return;
-      const before = listening;
+      const previous = listening;
       listening = undefined;
       try {
         if (subjects.size > 0) await listen(connection);
       } catch (error) {
-        listening ??= before;
+        listening ??= previous;
         throw error;
       }
-      await before?.close();
+      await previous?.close();
     }
   };
   const listen = (connection: Connection): Promise<void> =>
     connection.call("subscriptions/listen", async (client) => {
-      // The SDK does not know the member of the tasks extension, but sends what it is given.
+      // The SDK's types lack the tasks extension, but it sends unknown members.
       const filter: object = { [field]: [...subjects.keys()] };
       const subscription = await client.listen(filter);
       listening = subscription;

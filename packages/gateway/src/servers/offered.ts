@@ -37,7 +37,7 @@ export function offerPrompt(server: string, definition: RpcObject, isUnprefixed 
   return { name, original, definition: { name, ...rest } };
 }
 
-/** The definitions of all; only the first of each name, because clients reject a list with duplicate names. */
+/** The definitions of all items; only the first of each name, because clients reject a list with duplicate names. */
 export function definitionsOf(lists: readonly (readonly Offered[] | undefined)[]): RpcObject[] {
   const all = lists.flatMap((list) => list ?? []);
   return [...indexOf(all).values()].map(({ definition }) => definition);

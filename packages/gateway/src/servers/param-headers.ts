@@ -7,7 +7,7 @@ import {
   rpcCodes,
 } from "@wirescope/tool-server/internal";
 
-/** An argument of a tool that is also sent as a header, for proxies that route by headers. */
+/** A tool argument that is also sent as a header, for proxies that route by headers. */
 export interface ParamHeader {
   /** Its path in the arguments. */
   readonly path: readonly string[];
@@ -24,7 +24,7 @@ const maxDepth = 500;
 
 /** The arguments of a tool that are also sent as headers; undefined if the schema declares them in an invalid way. */
 export function paramHeadersOf(inputSchema: unknown): readonly ParamHeader[] | undefined {
-  if (!mentions(inputSchema)) return none;
+  if (!containsKey(inputSchema)) return none;
   const found: ParamHeader[] = [];
   const names = new Set<string>();
   const visit = (node: unknown, path: readonly string[]): boolean => {
@@ -33,13 +33,13 @@ export function paramHeadersOf(inputSchema: unknown): readonly ParamHeader[] | u
     const { properties, ...rest } = node;
     if (key in node) {
       const name = node[key];
-      const isGood = path.length > 0 && typeof name === "string" && token.test(name) && types.has(node.type);
-      if (!isGood || names.has(name.toLowerCase())) return false;
+      const isValid = path.length > 0 && typeof name === "string" && token.test(name) && types.has(node.type);
+      if (!isValid || names.has(name.toLowerCase())) return false;
       names.add(name.toLowerCase());
       found.push({ path, header: `mcp-param-${name.toLowerCase()}`, isNumber: node.type === "integer" });
     }
-    // It is allowed only in a chain of properties.
-    if (Object.values(rest).some((child) => mentions(child))) return false;
+    // Elsewhere in a schema, such as in `items`, the key is not allowed.
+    if (Object.values(rest).some((child) => containsKey(child))) return false;
     return !isObject(properties) || Object.entries(properties).every(([step, child]) => visit(child, [...path, step]));
   };
   return visit(inputSchema, []) ? found : undefined;
@@ -84,11 +84,11 @@ export function headerMismatch(header: string, difference: string): RpcError {
   });
 }
 
-/** Whether a schema contains the key. One that is nested too deeply counts as one that does, and is then rejected. */
-function mentions(node: unknown, depth = 0): boolean {
+/** Whether a schema contains the key; also true if it is nested too deeply, so that it is rejected. */
+function containsKey(node: unknown, depth = 0): boolean {
   if (typeof node !== "object" || node === null) return false;
   if (depth > maxDepth) return true;
-  const within = (child: unknown): boolean => mentions(child, depth + 1);
+  const within = (child: unknown): boolean => containsKey(child, depth + 1);
   if (Array.isArray(node)) return node.some(within);
   return key in node || Object.values(node).some(within);
 }

@@ -3,12 +3,12 @@ import { describeDuration, InFlightSet, noResponse, RpcError, rpcCodes } from "@
 import type { ClientCall } from "../client-call.js";
 import { createRates, type GatewayLimits } from "../limits.js";
 
-/** What a reload did to a server. */
-export type Departure = "changed" | "removed";
+/** Why a server drains: what a reload did to it. */
+export type DrainReason = "changed" | "removed";
 
 export type CallsInFlight = Iterable<ClientCall> & Pick<ReadonlySet<ClientCall>, "has" | "size">;
 
-/** The calls in flight of one server. */
+/** The calls in flight on one server. */
 export interface ServerCalls {
   readonly all: CallsInFlight;
   /** Throws an RpcError if the server has reached a limit, and CONNECTION_CLOSED once it drains. */
@@ -17,7 +17,7 @@ export interface ServerCalls {
   /** Cancels calls during which the server has been silent for longer than `callIdleMs`. */
   cancelSilent(): void;
   /** Accepts no more calls. Resolves when all have ended: after `drainMs` they are cancelled. */
-  drain(why: Departure): Promise<void>;
+  drain(why: DrainReason): Promise<void>;
 }
 
 export interface ServerCallsOptions {
@@ -29,13 +29,13 @@ export interface ServerCallsOptions {
 export function createServerCalls({ server, limits, clock }: ServerCallsOptions): ServerCalls {
   const all = new InFlightSet<ClientCall>();
   const rates = createRates(limits.serverRate, () => clock.now());
-  let departure: Departure | undefined;
+  let drainReason: DrainReason | undefined;
   let onDrained = (): void => {};
 
   return {
     all,
     add(call) {
-      if (departure !== undefined) throw notCalled(server, departure);
+      if (drainReason !== undefined) throw notCalled(server, drainReason);
       if (all.size >= limits.serverConcurrency) throw overloaded(server, "concurrency", limits);
       if (!rates.take("")) throw overloaded(server, "rate", limits);
       call.activeAt = clock.now();
@@ -48,12 +48,12 @@ export function createServerCalls({ server, limits, clock }: ServerCallsOptions)
     cancelSilent() {
       const now = clock.now();
       for (const call of all) {
-        const isSilent = call.openQuestions === 0 && now - call.activeAt >= limits.callIdleMs;
+        const isSilent = call.openRequests === 0 && now - call.activeAt >= limits.callIdleMs;
         if (isSilent) call.cancel(noResponse(server, call.method, limits.callIdleMs));
       }
     },
     drain(why) {
-      departure = why;
+      drainReason = why;
       if (all.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
         const stopTimer = clock.after(limits.drainMs, () => {
@@ -76,12 +76,12 @@ function overloaded(server: string, limit: "concurrency" | "rate", limits: Gatew
   return new RpcError(rpcCodes.failed, message, { data: { reason: "OVERLOADED" } });
 }
 
-function notCalled(server: string, why: Departure): ToolServerError {
+function notCalled(server: string, why: DrainReason): ToolServerError {
   const problem = `The server ${JSON.stringify(server)} was just ${why} in the configuration, and was not called.`;
   return new ToolServerError("CONNECTION_CLOSED", { problem, advice: "Call again." }, { details: { wasSent: false } });
 }
 
-function notDrained(server: string, { method }: ClientCall, why: Departure, drainMs: number): ToolServerError {
+function notDrained(server: string, { method }: ClientCall, why: DrainReason, drainMs: number): ToolServerError {
   return new ToolServerError(
     "CONNECTION_CLOSED",
     {

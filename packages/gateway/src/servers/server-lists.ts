@@ -26,13 +26,13 @@ export interface ServerLists {
   readonly skills: CachedList<RpcObject>;
   /** Patterns of the filter that matched no tool when the tools were last listed. */
   idlePatterns(): readonly string[];
-  /** Offers other tools from now on. */
+  /** Replaces the tool filter. */
   setFilter(filter: ToolFilter | undefined): void;
   /** The server reports a change: the cached list is used until it is loaded again. */
   refresh(kind: ListKind): void;
   /** The server is connected: loads all lists, so that the first client need not wait. */
   reload(): void;
-  /** The server is not connected any more. */
+  /** The server has disconnected. */
   clear(): void;
 }
 
@@ -41,7 +41,7 @@ export interface ServerListsOptions {
   readonly limits: GatewayLimits;
   readonly clock: Clock;
   readonly filter: ToolFilter | undefined;
-  /** Whether tools and prompts keep the names that the server gives them. */
+  /** Whether tools and prompts keep the server's own names. */
   readonly isUnprefixed: boolean;
   readonly events: Pick<GatewayEvents, "emit">;
   /** The connection of the server, opened if necessary. */
@@ -52,7 +52,7 @@ export interface ServerListsOptions {
 
 /** Time limit to load a list, no matter how long a client waits for it. */
 const loadMs = 60_000;
-/** Distinct reasons that are reported until a list is complete again. */
+/** Maximum distinct reasons that are reported until a list is complete again. */
 const maxReasons = 16;
 
 export function createServerLists(options: ServerListsOptions): ServerLists {
@@ -92,7 +92,7 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
       clock,
       async load() {
         connection = await options.open();
-        // It reconnects by itself and its lists are loaded then: a client must not wait for that.
+        // It reconnects by itself, which loads its lists: a client must not wait for that.
         if (connection.state === "TRANSIENT_FAILURE") throw new Error("The connection failed.");
         const { items, ttlMs } = await fetchList(connection, kind, loadMs);
         if (kind === "tools") checkPatterns(items.map((item) => String(item.name)));
@@ -106,7 +106,7 @@ export function createServerLists(options: ServerListsOptions): ServerLists {
       onUnavailable(error) {
         if (error === undefined) {
           omit(`no response in ${describeDuration(limits.listMs)}; it will be added once it responds.`);
-          // The reason of a failed connection is reported with its state, and not again for each list.
+          // The reason for a failed connection is reported with its state, and not again for each list.
         } else if (connection?.state !== "READY") omit("not connected; it will be added once it connects.");
         else omit(error instanceof Error ? error.message : String(error));
       },

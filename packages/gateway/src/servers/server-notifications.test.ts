@@ -32,7 +32,7 @@ test("limits the rate of log messages to all clients, and reports how many messa
   received.length = 0;
   flooding("after");
   flooding("later");
-  expect(received).toEqual([expect.stringMatching(/^600 log messages of this server were dropped/), "after", "later"]);
+  expect(received).toEqual([expect.stringMatching(/^Dropped 600 log messages from this server/), "after", "later"]);
   expect(flood(1000)).toBe(198);
 });
 

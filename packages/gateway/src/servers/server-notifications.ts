@@ -9,7 +9,7 @@ import type { CallsInFlight } from "./server-calls.js";
 import type { ListKind } from "./server-lists.js";
 import type { TaskTable } from "./task-table.js";
 
-/** Log messages, and notifications of extensions, per second that relate to no call, as an average: each is written once for every client. */
+/** Log messages and extension notifications per second that relate to no call, as an average: each is sent to every client. */
 const maxLogRate = 200;
 
 const changedLists: Readonly<Record<string, readonly ListKind[]>> = {
@@ -22,7 +22,7 @@ export interface ServerNotificationsOptions {
   readonly server: string;
   readonly events: Pick<GatewayEvents, "emit">;
   readonly calls: CallsInFlight;
-  /** Whether a message of the server that relates to a call arrives on the stream of that call. */
+  /** Whether a server message that relates to a call arrives on that call's stream. */
   readonly hasStreamPerCall: () => boolean;
   readonly onListChanged: (kind: ListKind) => void;
   /** The tasks of all servers. */
@@ -31,7 +31,7 @@ export interface ServerNotificationsOptions {
   readonly now?: () => number;
 }
 
-/** Creates the handler of the notifications of one server. */
+/** Creates the handler for notifications from one server. */
 export function createServerNotifications(
   options: ServerNotificationsOptions,
 ): (method: string, params: RpcObject, origin: Pick<MessageOrigin, "call">) => void {
@@ -46,7 +46,7 @@ export function createServerNotifications(
       return;
     }
     if (dropped > 0) {
-      const data = `${dropped} log messages of this server were dropped: it exceeds ${maxLogRate} messages per second.`;
+      const data = `Dropped ${dropped} log messages from this server: it exceeds the limit of ${maxLogRate} per second.`;
       events.emit({ kind: "server-log", level: "warning", params: { level: "warning", logger: server, data } });
       dropped = 0;
     }
@@ -68,7 +68,7 @@ export function createServerNotifications(
     if (minLevel !== undefined && isLevelAtLeast(level, minLevel)) call.notify("notifications/message", named);
   };
 
-  /** Only the client that has the task is notified. */
+  /** Only the client that owns the task is notified. */
   const reportModernTask = (params: RpcObject): void => {
     const task = tasks.named(server, params.taskId);
     if (task?.era !== "modern") return;
@@ -76,7 +76,7 @@ export function createServerNotifications(
     events.emit({ kind: "task-updated", id: task.id, params: { ...extensionParams(params), taskId: task.id } });
   };
 
-  /** The same for a legacy server. Modern clients ask for the state, because the notification has no result. */
+  /** The same for a legacy server. Modern clients poll instead, because the notification contains no result. */
   const reportTask = (params: RpcObject): void => {
     const task = tasks.named(server, params.taskId);
     if (task === undefined) return;
@@ -85,7 +85,7 @@ export function createServerNotifications(
     if (session !== undefined) events.emit({ kind: "task-status", session, params: legacyTask(params, id) });
   };
 
-  /** Forwards a notification of an extension to the client that it concerns, or to all if it relates to no call. */
+  /** Forwards an extension notification to the client that it concerns, or to all clients if it relates to no call. */
   const forwardExtension = (method: string, params: RpcObject, { call }: Pick<MessageOrigin, "call">): void => {
     const own = extensionParams(params);
     if (call !== undefined) {
@@ -100,7 +100,7 @@ export function createServerNotifications(
       return;
     }
     if (calls.size > 0 && !hasStreamPerCall()) {
-      // It may be about any of the calls in flight, so it is sent only if they are all of one client.
+      // It may be about any of the calls in flight, so it is sent only if they all belong to one client.
       const [first, ...others] = calls;
       if (others.every(({ account }) => account === first?.account)) first?.notify(method, own);
       return;

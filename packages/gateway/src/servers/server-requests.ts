@@ -5,7 +5,7 @@ import { extensionParams, hasExtensions, isExtensionRequest } from "../extension
 import { relatedTaskKey, relatedTaskOf, tasksExtension } from "../task-states.js";
 import type { CallsInFlight } from "./server-calls.js";
 
-/** A request of a legacy server to a client, such as an elicitation. */
+/** A request from a legacy server to a client, such as an elicitation. */
 export interface ServerRequest {
   readonly method: string;
   readonly params: RpcObject | undefined;
@@ -18,9 +18,9 @@ export const offeredCapabilities = {
   sampling: { context: {}, tools: {} },
   roots: {},
   extensions: {
-    // Servers offer apps only to a client that declares this, and legacy servers learn it once.
+    // Servers offer apps only to a client that declares this, and legacy servers read it only once.
     "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] as string[] },
-    // Required for subscriptions to tasks. Calls declare what their client declares, and in the older era it has no meaning.
+    // Required to subscribe to tasks. Each call declares its own client's capabilities, and legacy servers ignore it.
     "io.modelcontextprotocol/tasks": {},
   },
 } as const;
@@ -28,7 +28,7 @@ export const offeredCapabilities = {
 const forwardedMethods: ReadonlySet<string> = new Set(["elicitation/create", "sampling/createMessage", "roots/list"]);
 
 /**
- * Forwards a request of a server to the client whose call it belongs to. Over HTTP that is the call on whose stream it was sent.
+ * Forwards a request from a server to the client whose call it belongs to. Over HTTP that is the call on whose stream it was sent.
  * On a shared connection it is the only call in flight whose client supports the request. Rejects with an RpcError for the server
  * if there is no such call.
  */
@@ -42,18 +42,18 @@ export async function forwardServerRequest(
     throw new RpcError(rpcCodes.methodNotFound, `The gateway does not forward ${method}.`);
   }
   const call = callOf(server, request, calls);
-  call.openQuestions += 1;
+  call.openRequests += 1;
   try {
-    const own = params && (isExtensionRequest(method) ? extensionParams(params) : ownMeta(params, call));
+    const own = params && (isExtensionRequest(method) ? extensionParams(params) : clientParams(params, call));
     return await call.ask(method, own, origin.signal);
   } finally {
-    call.openQuestions -= 1;
+    call.openRequests -= 1;
     call.activeAt = Date.now();
   }
 }
 
 function callOf(server: string, { method, params, origin }: ServerRequest, calls: CallsInFlight): ClientCall {
-  // A modern client gets questions in a result, which can contain only those of the protocol.
+  // A modern client receives requests in a result, which can contain only core protocol requests.
   const isExtension = isExtensionRequest(method);
   const isCapable = ({ capabilities, era }: ClientCall): boolean =>
     supportsRequest(capabilities, method, params) && (era === "legacy" || !isExtension);
@@ -87,25 +87,25 @@ function callOf(server: string, { method, params, origin }: ServerRequest, calls
       );
 }
 
-/** Whether a call waits for the result of a task: a legacy server asks about the task meanwhile. */
+/** Whether a call waits for the result of a task: meanwhile a legacy server may send requests about the task. */
 function isAboutTask({ method, route }: ClientCall, taskId: string): boolean {
   return method === "tasks/result" && route?.name === taskId;
 }
 
-/** A client would read the `_meta` of a server as that of the gateway. */
+/** Removes the server's `_meta`, which a client would read as the gateway's. */
 export function withoutMeta({ _meta, ...params }: RpcObject): RpcObject {
   return params;
 }
 
-/** The parameters of a question, with the id of its task that the client uses. */
-function ownMeta(params: RpcObject, call: ClientCall): RpcObject {
+/** The parameters of a request for the client: a related task has the id that the client uses. */
+function clientParams(params: RpcObject, call: ClientCall): RpcObject {
   const taskId = relatedTaskOf(params);
   const own = withoutMeta(params);
   if (taskId === undefined || !isAboutTask(call, taskId) || call.era !== "legacy") return own;
   return { ...own, _meta: { [relatedTaskKey]: { taskId: call.params.taskId } } };
 }
 
-/** The capabilities that a client needs to handle a request of a server; undefined if the gateway does not know the request. */
+/** The capabilities that a client needs to handle a server request; undefined if the gateway does not know the request. */
 export function requiredCapabilities(method: string, params: RpcObject | undefined): RpcObject | undefined {
   switch (method) {
     case "elicitation/create":
@@ -119,7 +119,7 @@ export function requiredCapabilities(method: string, params: RpcObject | undefin
   }
 }
 
-/** Whether a client with these capabilities can handle a request of a server. */
+/** Whether a client with these capabilities can handle a server request. */
 export function supportsRequest(capabilities: RpcObject, method: string, params: RpcObject | undefined): boolean {
   const { elicitation, sampling, roots } = capabilities;
   switch (method) {
@@ -133,14 +133,14 @@ export function supportsRequest(capabilities: RpcObject, method: string, params:
     case "roots/list":
       return isObject(roots);
     default:
-      // Which extension a method belongs to is not known.
+      // The gateway does not know which extension a method belongs to.
       return isExtensionRequest(method) && hasExtensions(capabilities);
   }
 }
 
 /**
- * The capabilities of a client that are forwarded to a modern server with each request: all of them, known or not. In the older era
- * a client asks for a task with each call, in the newer era it declares that it supports them.
+ * The client capabilities that are forwarded to a modern server with each request, including unknown ones. A legacy client requests a
+ * task with each call; a modern one declares support for tasks.
  */
 export function forwardedCapabilities({ era, params, capabilities }: ClientCall): RpcObject {
   if (era === "modern") return capabilities;

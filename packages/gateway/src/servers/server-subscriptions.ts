@@ -17,7 +17,7 @@ export interface ServerSubscriptions {
   /** The same for a task of a modern server, by the server's own id. */
   subscribeTask(taskId: string): Promise<void>;
   unsubscribeTask(taskId: string): void;
-  /** There is a new session: sends everything again. */
+  /** Sends everything again, to a new session. */
   renew(): void;
 }
 
@@ -31,7 +31,7 @@ export function createServerSubscriptions(): ServerSubscriptions {
     const open = connection();
     return open?.state === "READY" ? open : undefined;
   };
-  const ask = async (method: string, params: Record<string, unknown>): Promise<void> => {
+  const request = async (method: string, params: Record<string, unknown>): Promise<void> => {
     const open = ready();
     if (open === undefined) return;
     await open.request(method, params, { totalTimeoutMs: requestMs });
@@ -40,19 +40,19 @@ export function createServerSubscriptions(): ServerSubscriptions {
     const server = ready()?.server;
     // A modern server receives the level with each request.
     if (level === undefined || server?.era !== "legacy" || server.capabilities.logging === undefined) return;
-    await ask("logging/setLevel", { level });
+    await request("logging/setLevel", { level });
   };
   const isModern = (): boolean => ready()?.server?.era === "modern";
 
   const uris = new Map<string, number>();
   const resourceStream = createListenStream("resourceSubscriptions", uris, ready);
-  const resources = createCounted(uris, ready, (uri, isAdded) =>
-    isModern() ? resourceStream.open() : ask(isAdded ? "resources/subscribe" : "resources/unsubscribe", { uri }),
+  const resources = createRefCounted(uris, ready, (uri, isAdded) =>
+    isModern() ? resourceStream.open() : request(isAdded ? "resources/subscribe" : "resources/unsubscribe", { uri }),
   );
-  // They have a stream of their own: a server that refuses it must not end the subscriptions to resources.
+  // A separate stream: a server that refuses it must not end the resource subscriptions.
   const taskIds = new Map<string, number>();
   const taskStream = createListenStream("taskIds", taskIds, ready);
-  const tasks = createCounted(taskIds, ready, async () => {
+  const tasks = createRefCounted(taskIds, ready, async () => {
     if (isModern()) await taskStream.open();
   });
 
@@ -74,13 +74,13 @@ export function createServerSubscriptions(): ServerSubscriptions {
       taskStream.forget();
       void setLevel().catch(() => {});
       if (isModern()) for (const stream of [resourceStream, taskStream]) void stream.open().catch(() => {});
-      else for (const uri of uris.keys()) void ask("resources/subscribe", { uri }).catch(() => {});
+      else for (const uri of uris.keys()) void request("resources/subscribe", { uri }).catch(() => {});
     },
   };
 }
 
-/** Counts how many clients subscribe to each subject, and sends the first and the last. */
-function createCounted(
+/** Counts the subscribers of each subject. Subscribes with the first, and unsubscribes with the last. */
+function createRefCounted(
   counts: Map<string, number>,
   ready: () => Connection | undefined,
   send: (subject: string, isAdded: boolean) => Promise<void>,
@@ -100,12 +100,12 @@ function createCounted(
       const count = counts.get(subject) ?? 0;
       counts.set(subject, count + 1);
       if (count > 0) return;
-      const asked = ready();
+      const sentOn = ready();
       try {
         await send(subject, true);
       } catch (error) {
         // A request that was lost with its session is sent again with the next one.
-        if (asked === undefined || asked !== ready()) return;
+        if (sentOn === undefined || sentOn !== ready()) return;
         remove(subject);
         throw error;
       }

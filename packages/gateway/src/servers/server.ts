@@ -25,7 +25,7 @@ import type { GatewayLimits } from "../limits.js";
 import { type Forwarded, forward } from "./forward.js";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { exposedPrefix } from "./offered.js";
-import { createServerCalls, type Departure } from "./server-calls.js";
+import { createServerCalls, type DrainReason } from "./server-calls.js";
 import { createServerLists, type ServerLists } from "./server-lists.js";
 import { createServerNotifications } from "./server-notifications.js";
 import { forwardServerRequest, offeredCapabilities } from "./server-requests.js";
@@ -73,17 +73,17 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   /** The prefix of the names of its tools and prompts. */
   readonly prefix: string;
   readonly subscriptions: ServerSubscriptions;
-  /** What the server states about itself, while it is connected. */
+  /** The server's description of itself, while it is connected. */
   describe(): Connection["server"];
   /** Whether it has connected or failed at least once. */
   isSettled(): boolean;
   /** Identifies the connection to observers; undefined if the entry could not be opened yet. */
   connectionInfo(): ConnectionInfo | undefined;
-  /** Forwards a call. Rejects with an RpcError or a ToolServerError. */
+  /** Rejects with an RpcError or a ToolServerError. */
   forward(call: ClientCall, request: Forwarded): Promise<RpcObject>;
   /**
-   * Forwards a notification of an extension if the server is connected. Dropped if it cannot be sent, or too many wait to be sent.
-   * `capabilities` are those of the client, if they are known.
+   * Forwards an extension notification if the server is connected. Dropped if it cannot be sent, or too many wait to be sent.
+   * `capabilities` are the client's, if they are known.
    */
   notify(method: string, params: RpcObject, capabilities: RpcObject | undefined): void;
   /** Cancels calls during which the server has been silent for too long. */
@@ -93,15 +93,15 @@ export interface GatewayServer extends Pick<ServerLists, "tools" | "prompts" | "
   /** To sign in and out by OAuth; undefined if the entry has its own credential. */
   oauth(): Promise<OAuthSession | undefined>;
   status(): ServerStatus;
-  /** Redacts text from the server: the user's secrets, and those that the server itself made known. */
+  /** Redacts text from the server: the user's secrets, and those that the server itself revealed. */
   redact(text: string): string;
-  /** Offers other tools from now on; calls of the others are rejected. */
+  /** Replaces the tool filter; calls of tools that are no longer offered are rejected. */
   setFilter(filter: ToolFilter | undefined): void;
   /**
    * Accepts no more calls and reports no more states. Calls in flight have `drainMs` to end; then the connection is closed, and
-   * this resolves. May be closed meanwhile.
+   * this resolves. `close` may be called meanwhile.
    */
-  drain(why: Departure): Promise<void>;
+  drain(why: DrainReason): Promise<void>;
   /** Closes the connection; calls in flight end with CONNECTION_CLOSED. */
   close(): Promise<void>;
 }
@@ -126,7 +126,7 @@ export interface GatewayServerOptions {
   readonly onOAuthStep: (step: OAuthStep) => void;
 }
 
-/** Notifications of clients that wait to be sent to one server. */
+/** The maximum number of client notifications that wait to be sent to one server. */
 const maxNotifications = 32;
 
 /** Milliseconds until an entry that could not be opened is tried again. */
@@ -268,7 +268,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       try {
         return await forward(connection ?? (await open()).connection, call, request, options.observers);
       } catch (error) {
-        // If a limit of the gateway cancelled the call, its reason explains more.
+        // If one of the gateway's limits cancelled the call, its reason explains more.
         throw call.reason ?? error;
       } finally {
         calls.remove(call);
@@ -306,7 +306,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         credential: authentication?.summary,
         authentication,
         failure,
-        tools: lists.tools.known?.length,
+        tools: lists.tools.cached?.length,
         idlePatterns: lists.idlePatterns(),
         callsInFlight: calls.all.size,
       };

@@ -8,7 +8,7 @@ import type { GatewayEvents } from "../events.js";
 import type { GatewayLimits } from "../limits.js";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
 import { createGatewayServer, type GatewayServer, type ServerStatus } from "./server.js";
-import type { Departure } from "./server-calls.js";
+import type { DrainReason } from "./server-calls.js";
 import { type ServerSettings, type SettingsByServer, settingsFor } from "./server-settings.js";
 import type { TaskTable } from "./task-table.js";
 import { patternOf, type ToolFilter } from "./tool-filter.js";
@@ -40,7 +40,7 @@ export type Filters = Readonly<Record<string, ToolFilter>>;
 export interface GatewayServersOptions {
   readonly secrets: SecretRegistry;
   readonly info: Implementation;
-  /** Whether tools and prompts keep the names that their servers give them. */
+  /** Whether tools and prompts keep their servers' own names. */
   readonly isUnprefixed: boolean;
   readonly limits: GatewayLimits;
   readonly tasks: Pick<TaskTable, "named" | "update">;
@@ -51,9 +51,9 @@ export interface GatewayServersOptions {
   readonly onOAuthStep: (server: string, step: OAuthStep) => void;
 }
 
-interface Kept {
+interface LoadedServer {
   readonly server: GatewayServer;
-  /** Of its entry: a server with the same digest is kept. */
+  /** Of its entry: a reload keeps a server whose digest has not changed. */
   readonly digest: string;
   /** Its tool filter as JSON. */
   readonly filter: string;
@@ -61,7 +61,7 @@ interface Kept {
 
 export function createGatewayServers(options: GatewayServersOptions): GatewayServers {
   const { secrets, info, limits, clock, events, isUnprefixed } = options;
-  let kept: readonly Kept[] = [];
+  let loaded: readonly LoadedServer[] = [];
   let byName = new Map<string, GatewayServer>();
   /** Servers that are replaced or removed, until they are closed. */
   const draining = new Set<GatewayServer>();
@@ -99,7 +99,7 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
       onOAuthStep: (step) => options.onOAuthStep(entry.name, step),
     });
 
-  const retire = async (server: GatewayServer, why: Departure): Promise<void> => {
+  const retire = async (server: GatewayServer, why: DrainReason): Promise<void> => {
     draining.add(server);
     await server.drain(why).catch(() => {});
     draining.delete(server);
@@ -111,10 +111,10 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
     settings: SettingsByServer,
   ): void => {
     if (isClosed) return;
-    const next: Kept[] = [];
+    const next: LoadedServer[] = [];
     const added: string[] = [];
     const changed: string[] = [];
-    const before = new Map(kept.map((one) => [one.server.name, one]));
+    const before = new Map(loaded.map((one) => [one.server.name, one]));
     for (const configured of configurations) {
       for (const entry of configured.configuration.entries) {
         const { name } = entry;
@@ -151,9 +151,9 @@ export function createGatewayServers(options: GatewayServersOptions): GatewaySer
       events.emit({ kind: "defect", reason });
     }
     const remaining = new Set(next.map(({ server }) => server));
-    const gone = kept.map(({ server }) => server).filter((server) => !remaining.has(server));
+    const gone = loaded.map(({ server }) => server).filter((server) => !remaining.has(server));
     const removed = gone.map(({ name }) => name).filter((name) => !changed.includes(name));
-    kept = next;
+    loaded = next;
     servers.all = next.map(({ server }) => server);
     byName = new Map(servers.all.map((server) => [server.name, server]));
     if (before.size > 0) events.emit({ kind: "reloaded", added, removed, changed });

@@ -11,7 +11,7 @@ import type {
 import { parseResourceChallenge } from "@wirescope/tool-server/internal";
 import type { GatewayEvents } from "../events.js";
 
-/** What a user is shown, with the id of the sign-in. */
+/** What the user is shown, with the id of the sign-in. */
 export interface ShownSignIn {
   readonly id: string;
   readonly request: SignInRequest;
@@ -26,12 +26,12 @@ export interface SignInRun {
   readonly confirmedIssuer: string;
   /** The origin that the user confirmed, if it is not that of the authorization server. */
   readonly confirmedOrigin: string;
-  /** The page that the person started it on, for the last page of the sign-in. Default: none. */
+  /** The page on which the user started it, for a link on the last page of the sign-in. Default: none. */
   readonly returnTo?: string | undefined;
   readonly signal: AbortSignal;
   /** The user has to act. Called again for each run that joins. */
   onShown(shown: ShownSignIn): void;
-  /** A sign-in of another process is in progress: there is nothing to show. */
+  /** Another process is signing in: there is nothing to show. */
   onWaiting(): void;
   /** A step of the OAuth flow has ended. */
   onStep?(step: OAuthStep): void;
@@ -64,7 +64,7 @@ export function createSignIns(events: Pick<GatewayEvents, "emit">): SignIns {
     returnTo,
     begin(request, signal) {
       const shown = { id: randomUUID(), request };
-      // Looked up now: runs may have left or joined since.
+      // Looked up now, because runs may have left or joined since.
       const current = inProgress.get(server);
       if (current !== undefined) current.shown = shown;
       for (const run of current?.runs ?? []) run.onShown(shown);

@@ -3,14 +3,14 @@ import type { Clock } from "@wirescope/tool-server";
 import { type Era, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
 
-/** A task that a server created for a call of a client. */
+/** A task that a server created for a client's call. */
 export interface KnownTask {
   /** The id that clients use: it is unique across servers and cannot be guessed. */
   readonly id: string;
   readonly server: string;
   /** The server's own id. */
   readonly original: string;
-  /** That of the server when it created the task: while the server reconnects, its era is not known. */
+  /** The server's era when it created the task: while the server reconnects, its era is not known. */
   readonly era: Era;
   /** The client that may use it. */
   readonly principal: string;
@@ -52,7 +52,7 @@ interface Entry {
   ttlMs: number | undefined;
 }
 
-/** How many times `max` tasks are kept for all clients and servers together: without a token, a client can invent names. */
+/** At most this many times `max` tasks are kept for all clients and servers together: without a token, a client can invent names. */
 const maxGroups = 64;
 /** The maximum length of a task id of a server, in characters. */
 const maxIdLength = 1024;
@@ -95,7 +95,7 @@ export function createTaskTable({ max, clock }: TaskTableOptions): TaskTable {
     return entry.task;
   };
 
-  /** A task of another client is like one that does not exist. */
+  /** A task of another client is treated as one that does not exist. */
   const ownedEntry = (id: unknown, principal: string): Entry | undefined => {
     const entry = typeof id === "string" ? byId.get(id) : undefined;
     if (entry === undefined || entry.task.principal !== principal) return undefined;
@@ -151,7 +151,7 @@ export function createTaskTable({ max, clock }: TaskTableOptions): TaskTable {
   };
 }
 
-/** The time limit in a state of either era. */
+/** The time limit in a task state of either era. */
 function ttlOf({ ttl, ttlMs = ttl }: RpcObject): number | undefined {
   return typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : undefined;
 }
@@ -163,7 +163,7 @@ function keyOf(first: string, second: string): string {
 function unknownTask(method: string): RpcError {
   return new RpcError(
     rpcCodes.invalidParams,
-    `${method} requires the \`taskId\` of a task: it is unknown or has expired.`,
+    `${method} requires the \`taskId\` of a task. This one is unknown or has expired.`,
   );
 }
 

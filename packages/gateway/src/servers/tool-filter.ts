@@ -14,7 +14,7 @@ export function createToolFilter({ allow, deny = [] }: ToolFilter = {}): (name: 
     (allowed === undefined || allowed.some((matches) => matches(name))) && !denied.some((matches) => matches(name));
 }
 
-/** The patterns that match none of these names, and so have no effect. */
+/** The patterns that match none of these names and therefore have no effect. */
 export function idlePatternsOf({ allow = [], deny = [] }: ToolFilter = {}, names: readonly string[]): string[] {
   return [...new Set([...allow, ...deny])].filter((text) => {
     const matches = patternOf(text);

@@ -4,11 +4,11 @@ import type { GatewaySignIn } from "@wirescope/gateway";
 import type { Gateway } from "@wirescope/gateway/internal";
 import {
   createPageAccess,
-  entrancePath,
   parseStatusPath,
-  sendEntrance,
+  redeemTicket,
   sendMessage,
   sendRefusal,
+  ticketPath,
 } from "@wirescope/gateway/internal/page";
 import type { Io } from "../../io.js";
 import type { OptionValues } from "../../options.js";
@@ -31,7 +31,7 @@ export function createSignInLinks(gateway: () => Gateway): SignInLinks {
     const [path = "", query] = (request.url ?? "").split("?", 2);
     const asked = parseStatusPath(path);
     const session = access.find(request.headers.cookie, asked?.key);
-    if (path === entrancePath) sendEntrance(request, response, { access, isSecure: false, hasApp: false });
+    if (path === ticketPath) redeemTicket(request, response, { access, isSecure: false, hasApp: false });
     else if (asked?.rest !== signInPath) sendMessage(response, 404, "Page not found.");
     else if (request.method !== "GET" || session?.hasKey(asked.key) !== true) sendRefusal(response);
     else {

@@ -33,7 +33,7 @@ export async function sendSignInPage(
   response: PageResponse,
 ): Promise<void> {
   if (session.rights !== "administrator") {
-    sendMessage(response, 403, "This link allows only reading. Use a link of an administrator to sign in.");
+    sendMessage(response, 403, "This link is read-only. Open an administrator link to sign in.");
     return;
   }
   const server = query.get("server") ?? "";

@@ -15,7 +15,7 @@ export interface AdminClientOptions extends AdminTokens {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** Creates a client for the administration of a gateway, for browsers and Node, or over a Connect transport. */
+/** Creates a client for the administration service of a gateway, for browsers and Node, or over a Connect transport. */
 export function createAdminClient(options: AdminClientOptions | Transport): AdminClient {
   const client = createClient(AdminService, "unary" in options ? options : createFetchTransport(options));
   return {
@@ -32,7 +32,7 @@ export interface AdminError {
   readonly status: keyof typeof Code;
   /** What failed and what to do. */
   readonly message: string;
-  /** Details with the code of the gateway. Undefined if it has none. */
+  /** Details with the gateway's error code. Undefined if it has none. */
   readonly failure: Failure | undefined;
 }
 
@@ -44,8 +44,8 @@ export function readAdminError(error: unknown): AdminError {
 }
 
 /**
- * Opens a stream for a loop, and closes it when the loop ends. Connect keeps a stream open until its signal aborts, which would keep
- * the process alive and the gateway busy.
+ * Opens a stream for a `for await` loop, and closes it when the loop ends. Connect keeps a stream open until its signal aborts, which
+ * would keep the process alive and the gateway busy.
  */
 export async function* endWithLoop<Message>(
   open: (options: CallOptions) => AsyncIterable<Message>,
@@ -107,7 +107,7 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array<Arra
   return whole;
 }
 
-// Not every browser supports iteration of streams.
+// Not every browser supports `for await` over a stream.
 async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   if (body === null) return;
   const reader = body.getReader();

@@ -1,11 +1,11 @@
 import type { Interceptor } from "@connectrpc/connect";
 
-/** The header with the administrator's token. Clients of the endpoint do not have it, so they cannot change what they use. */
+/** The header with the administrator's token. MCP clients do not have the token, so they cannot change the gateway. */
 export const adminHeader = "wirescope-admin";
 
 /** The tokens of an administration client. */
 export interface AdminTokens {
-  /** The token of the gateway. Default: none is sent. */
+  /** The gateway's token. Default: none is sent. */
   readonly token?: string | undefined;
   /** The administrator's token, for methods that change something. Default: none is sent, and only reading is possible. */
   readonly adminToken?: string | undefined;

@@ -29,7 +29,7 @@ export function approvalToMessage(server: string, decision: TrustDecision): GetA
   });
 }
 
-/** What has to be approved, as a message describes it. */
+/** The approval request that a message contains. */
 export interface ShownApproval {
   readonly state: TrustDecision["state"];
   readonly reason: string;
@@ -52,7 +52,7 @@ export function approvalFromMessage(message: GetApprovalResponse): ShownApproval
   };
 }
 
-/** The digest of what was evaluated; empty if a policy denies it. */
+/** The digest of the evaluated entry; empty if a policy denies it. */
 export function fingerprintOf(decision: TrustDecision): string {
   if (decision.state === "denied") return "";
   return (decision.state === "trusted" ? decision.fingerprint : decision.subject.fingerprint).digest;

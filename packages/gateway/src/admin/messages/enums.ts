@@ -33,7 +33,7 @@ export const checkOutcomes: Readonly<Record<CheckOutcome, Check_Outcome>> = {
   skipped: Check_Outcome.SKIPPED,
 };
 
-/** The name that has this number in a table; undefined if the peer knows more than we do. */
+/** The name for a number; undefined if a newer peer sent a number that is unknown here. */
 export function nameOf<Name extends string>(table: Readonly<Record<Name, number>>, number: number): Name | undefined {
   return (Object.keys(table) as Name[]).find((name) => table[name] === number);
 }

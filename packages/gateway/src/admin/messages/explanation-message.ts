@@ -40,7 +40,7 @@ export function stepToMessage(step: Step): Check {
   return create(CheckSchema, checkInit(step.step, step));
 }
 
-/** The explanation that a message holds. */
+/** The explanation that a message contains. */
 export function explanationFromMessage(message: ExplanationMessage): Explanation {
   const { server, transport, well, causes, notes, steps, requirements, permissions } = message;
   return {

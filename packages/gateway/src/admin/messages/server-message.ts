@@ -16,7 +16,7 @@ import {
 import type { ServerFailure, ServerStatus } from "../../servers/server.js";
 import { authMethods, connectivityStates, nameOf, transports } from "./enums.js";
 
-/** What a message contains in addition to the status. */
+/** Values for a server message in addition to the status. */
 export interface ServerMessageContext {
   readonly type: Entry["type"];
   readonly configuration: string | undefined;
@@ -81,7 +81,7 @@ export function serverFromMessage(message: Server): ServerReport {
   };
 }
 
-/** The failure of a message, with a code if the gateway has one for it. */
+/** The failure in a message, with a code if the gateway has one for it. */
 export function failureReport(failure: Failure | undefined): ServerReport["failure"] {
   return failure && (failureFromMessage(failure) ?? { code: undefined, message: failure.message });
 }
@@ -167,7 +167,7 @@ export function failureFromMessage(message: Failure, cause?: unknown): ToolServe
   const { subject, problem, evidence, advice, issuerChange, foreignOrigin, unsetVariables } = message;
   return new ToolServerError(
     message.code as ToolServerErrorCode,
-    // A gateway of an older version sends the message alone.
+    // An older gateway sends only the message.
     problem === "" ? { problem: message.message, advice: "" } : { subject, problem, evidence, advice },
     {
       ...(cause === undefined ? {} : { cause }),

@@ -68,7 +68,7 @@ function fieldsOf(fields: OAuthStepFields = {}): MessageInitShape<typeof SignInF
   return Object.entries(fields).map(([name, value]) => ({ name, value }));
 }
 
-/** What a message asks the user to do. */
+/** The sign-in request that a message contains. */
 export function promptFromMessage(server: string, prompt: SignInPrompt): SignInRequest {
   const { issuer, scopes, newScopes, storage, way } = prompt;
   return {
@@ -104,7 +104,7 @@ const proofs = {
   nothing: SignOutProof_Outcome.NOTHING,
 } as const;
 
-/** What a sign-out did, as a message. */
+/** The report of a sign-out, as a message. */
 export function signOutToMessage({ wiped, proof, problems, remaining }: SignOutReport): SignOutResponse {
   return create(SignOutResponseSchema, {
     wiped: wiped.map(({ issuer, accessToken, refreshToken }) => ({
@@ -123,7 +123,7 @@ export function signOutToMessage({ wiped, proof, problems, remaining }: SignOutR
   });
 }
 
-/** What a message says a sign-out did. */
+/** The report of a sign-out that a message contains. */
 export function signOutFromMessage(
   server: string,
   { wiped, proof, problems, remaining }: SignOutResponse,

@@ -9,7 +9,7 @@ import { type Capture, type CaptureOptions, createCapture } from "./capture.js";
 import { type ObjectIds, RecordedPhases } from "./recorded-phases.js";
 import { createSharedWork } from "./shared-work.js";
 
-/** Keeps the latest calls in memory, with what each of them waited for. */
+/** Keeps the latest calls in memory, with their phases. */
 export interface CallLog extends CallObserver {
   readonly statistics: CallStatistics;
   readonly capture: Capture;
@@ -19,12 +19,12 @@ export interface CallLog extends CallObserver {
   running(): Iterable<CallRecord>;
   /** How many calls have ended since the start. */
   readonly endedCount: number;
-  /** The calls that ended after this many others had, as far as they are kept, in the order in which they ended. */
+  /** The calls that ended after the first `count` ones, as far as they are kept, in the order in which they ended. */
   endedSince(count: number): readonly CallRecord[];
   find(id: string): CallRecord | undefined;
-  /** The Channelz ids of what a phase uses. */
+  /** The Channelz ids of the objects that a phase uses. */
   idsOf(subject: PhaseSubject): ObjectIds;
-  /** Calls the listener when a call starts or ends, or the capture changes. Returns how to stop. */
+  /** Calls the listener when a call starts or ends, or the capture changes. Returns an unsubscribe function. */
   watch(listener: () => void): () => void;
   readonly watchers: number;
   close(): void;
@@ -163,7 +163,7 @@ export function createCallLog(options: CallLogOptions): CallLog {
   };
 }
 
-/** The server that a call without a route was for: the gateway responded, because that server is down. */
+/** The intended server of a call without a route: the gateway itself responded, because that server is down. */
 function unavailableServerOf(fault: RpcFault | undefined): string | undefined {
   const { data } = fault ?? {};
   return isObject(data) && typeof data.server === "string" ? data.server : undefined;

@@ -44,14 +44,14 @@ const kinds = {
   retry: PhaseKind.RETRY,
 } as const satisfies Record<PhaseName, PhaseKind>;
 
-/** How records become messages. */
+/** Options for the conversion of records to messages. */
 export interface MessageOptions {
   readonly prefix: string;
   /** Redacts text about a server. */
   readonly redact: (text: string, server: string | undefined) => string;
 }
 
-/** A call for a list. */
+/** A call without its phases and body, for a list. */
 export function callToMessage(record: CallRecord, { prefix, redact }: MessageOptions): CallMessage {
   const { server } = record;
   return create(CallSchema, {
@@ -86,7 +86,7 @@ export function callToFullMessage(
   return message;
 }
 
-/** A credential that had its headers already is no phase worth a line. */
+/** Whether a phase is too short to show: a credential whose headers were cached. */
 function isInstant({ name, startUs, endUs, hasFailed }: RecordedPhase): boolean {
   return name === "credential" && !hasFailed && endUs >= 0 && endUs - startUs < instantUs;
 }

@@ -3,11 +3,11 @@ import type { ClientCall } from "../../client-call.js";
 import type { CapturedBody } from "./capture.js";
 import type { RecordedPhases } from "./recorded-phases.js";
 
-/** The maximum length of a string of a client or a server, in characters. */
+/** The maximum length of a string from a client or a server, in characters. */
 export const maxTextLength = 1024;
 
 // A class, because one is created for every call.
-/** One call of the log. */
+/** One call in the log. */
 export class CallRecord {
   readonly number: number;
   /** When it started, in milliseconds since the epoch. */
@@ -23,7 +23,7 @@ export class CallRecord {
   /** Whole microseconds; -1 while it runs. */
   durationUs = -1;
   body: CapturedBody | undefined = undefined;
-  /** About how much memory it takes. */
+  /** Its approximate memory. */
   bytes = 0;
 
   constructor(number: number, startMs: number, call: ClientCall, phases: RecordedPhases) {
@@ -35,14 +35,14 @@ export class CallRecord {
     this.session = call.session?.shortId;
   }
 
-  /** Fills in where the call goes, which is known after it has started. Without a server, the name is the one that the client uses. */
+  /** Sets the server and name of the call, which are known after it has started. Without a server, the name is the one that the client uses. */
   route({ route, params }: ClientCall): void {
     this.server = route?.server;
     const name = route === undefined ? (params.name ?? params.uri) : route.name;
     this.name = typeof name === "string" ? cut(name) : undefined;
   }
 
-  /** `server` is the one that the call was for, also if it was not available and the call has no route. */
+  /** `server` is the intended server, even if it was not available and the call has no route. */
   end(
     call: ClientCall,
     how: CallEnding["how"],

@@ -17,7 +17,7 @@ import { type Figures, intervalMs, type ServerFigures } from "./call-statistics.
 import { defaultCaptureMs } from "./capture.js";
 import { watchCalls } from "./watch-calls.js";
 
-/** The service of the calls of a gateway. */
+/** The RPC service for the call log of a gateway. */
 export interface CallServiceParts {
   readonly files: readonly DescFile[];
   readonly routes: (router: ConnectRouter) => void;
@@ -61,7 +61,7 @@ export function createCallService({ log, redact, assertAdministrator }: CallServ
         const record = log.find(id);
         if (record === undefined)
           throw new ConnectError(
-            "This call is not kept any more, or another gateway handled it. The gateway keeps the latest calls in memory.",
+            "This call is no longer kept, or another gateway handled it. The gateway keeps only the latest calls, in memory.",
             Code.NotFound,
           );
         const options = { ...messageOptions, isAdministrator: isAdministrator(context), idsOf: log.idsOf };
@@ -84,9 +84,9 @@ export function createCallService({ log, redact, assertAdministrator }: CallServ
             "This gateway does not capture bodies. Start it with the option --capture.",
             Code.FailedPrecondition,
           );
-        const wanted = duration === undefined ? defaultCaptureMs : durationMs(duration);
-        if (enabled && !(wanted > 0)) throw new ConnectError("duration must be positive.", Code.InvalidArgument);
-        log.capture.set(enabled ? wanted : 0);
+        const requestedMs = duration === undefined ? defaultCaptureMs : durationMs(duration);
+        if (enabled && !(requestedMs > 0)) throw new ConnectError("duration must be positive.", Code.InvalidArgument);
+        log.capture.set(enabled ? requestedMs : 0);
         if (discard) log.capture.discard();
         return create(SetCaptureResponseSchema, { capture: captureToMessage(log.capture) });
       },

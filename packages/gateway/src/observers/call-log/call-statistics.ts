@@ -1,7 +1,7 @@
 import type { CallEnding } from "../../call-observer.js";
 import { LatencyHistogram } from "./latency-histogram.js";
 
-/** Counts and latencies of a time. Latencies are in milliseconds, undefined without calls. */
+/** Call counts and latencies of a period. Latencies are in milliseconds, undefined without calls. */
 export interface Figures {
   readonly calls: number;
   readonly failed: number;
@@ -24,9 +24,9 @@ export interface StatisticsReport {
   readonly servers: readonly ServerFigures[];
 }
 
-/** Counts the calls of each server, by time. */
+/** Counts the calls of each server in short intervals. */
 export interface CallStatistics {
-  /** Counts a call that ended at this time, default now. A call of no known server has an empty name, and is part of the total only. */
+  /** Counts a call that ended at this time, default now. A call without a known server has an empty server name, and is part of the total only. */
   count(server: string, how: CallEnding["how"], durationMs: number, endMs?: number): void;
   /** The figures of the minute before a time, default now, and this many points of history. */
   report(endMs?: number, points?: number): StatisticsReport;
@@ -35,7 +35,7 @@ export interface CallStatistics {
 /** The length of an interval, in milliseconds, and how many are kept: 15 minutes. */
 export const intervalMs = 5000;
 export const maxIntervals = 180;
-/** The intervals of rates and latencies: one minute. */
+/** How many intervals rates and latencies cover: one minute. */
 const windowIntervals = 12;
 
 /** The calls of one server that ended in one interval. */

@@ -14,7 +14,7 @@ interface Captured {
   body: CapturedBody | undefined;
 }
 
-/** Keeps the bodies of calls while an operator wants to see them. */
+/** Captures the arguments and results of calls while an administrator has turned it on. */
 export interface Capture {
   readonly isAllowed: boolean;
   isOn(): boolean;
@@ -26,7 +26,7 @@ export interface Capture {
   discard(): void;
   request(record: Captured, call: ClientCall): void;
   response(record: Captured, call: ClientCall): void;
-  /** The record is not kept any more. */
+  /** Deletes the body of a record, which is no longer kept. */
   drop(record: Captured): void;
   close(): void;
 }
@@ -76,7 +76,7 @@ export function createCapture(options: CaptureOptions & { readonly onChange: () 
   const discard = (): void => {
     for (const record of [...bodies.keys()]) drop(record);
   };
-  /** Deletes what is too old, also if nothing is captured any more. */
+  /** Deletes old bodies, even if nothing is captured any more. */
   const sweep = (): void => {
     timer = undefined;
     for (const record of [...bodies.keys()]) {
@@ -93,7 +93,7 @@ export function createCapture(options: CaptureOptions & { readonly onChange: () 
     untilMs: () => (isOn() ? untilMs : undefined),
     set(durationMs) {
       if (durationMs > 0 && !capturesBodies)
-        throw new TypeError("The gateway was started without permission to capture.");
+        throw new TypeError("Capturing is not allowed. Start the gateway with capturesBodies.");
       untilMs = durationMs > 0 ? now() + Math.min(durationMs, maxCaptureMs) : 0;
       onChange();
     },

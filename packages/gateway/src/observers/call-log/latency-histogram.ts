@@ -1,8 +1,8 @@
-/** Bins for each doubling: a quantile is right within 5 %. */
+/** Bins per doubling of the duration: quantiles are accurate to 5 %. */
 const perOctave = 8;
 /** The upper bound of the first bin, in milliseconds. */
 const firstMs = 0.125;
-/** Up to 20 minutes; longer times count as that. */
+/** Up to 32 minutes; longer durations are counted in the last bin. */
 const binCount = 24 * perOctave;
 
 /** Counts durations in bins whose width grows with the duration. */
@@ -23,15 +23,15 @@ export class LatencyHistogram {
     this.#total += other.#total;
   }
 
-  /** The duration that this share of all does not exceed, in milliseconds; undefined if nothing was counted. */
+  /** The duration that this share of all durations does not exceed, in milliseconds; undefined if nothing was counted. */
   quantile(share: number): number | undefined {
     if (this.#total === 0) return undefined;
-    const wanted = Math.max(1, Math.ceil(share * this.#total));
+    const rank = Math.max(1, Math.ceil(share * this.#total));
     let seen = 0;
     for (let bin = 0; bin < binCount; bin += 1) {
       seen += this.#bins[bin] ?? 0;
       // The middle of the bin, on its scale.
-      if (seen >= wanted) return firstMs * 2 ** ((bin - 0.5) / perOctave);
+      if (seen >= rank) return firstMs * 2 ** ((bin - 0.5) / perOctave);
     }
     return undefined;
   }

@@ -7,7 +7,7 @@ import type {
 } from "@wirescope/tool-server";
 import type { SharedWork } from "./shared-work.js";
 
-/** A phase of a call, a part of it that is shared with other calls, or a repetition. */
+/** A phase of a call, a part of a phase that is shared with other calls, or a retry. */
 export type PhaseName = CallPhase | CredentialOperationKind | "retry";
 
 /** The Channelz objects that a phase used; 0 if there is none. */
@@ -18,8 +18,8 @@ export interface ObjectIds {
 }
 
 /**
- * A phase of a call. Times are whole microseconds since the start of the call: a fraction would be an object of its own in memory, and
- * several phases are kept for each call.
+ * A phase of a call. Times are whole microseconds since the start of the call: V8 stores a fraction as a separate object, and several
+ * phases are kept for each call.
  */
 export interface RecordedPhase {
   readonly name: PhaseName;
@@ -29,11 +29,11 @@ export interface RecordedPhase {
   endUs: number;
   hasFailed: boolean;
   reason: string | undefined;
-  /** What it used. Once the call has ended these are ids, so that no closed socket is kept in memory. */
+  /** The objects that it used; only their ids once the call has ended, so that no closed socket is kept in memory. */
   used: PhaseSubject | ObjectIds | undefined;
 }
 
-/** More phases of one call are only counted: a server can make a request repeat. */
+/** Beyond this number, the phases of a call are only counted: a server can cause any number of retries. */
 const maxPhases = 64;
 
 // A class, because one is created for every call.
@@ -94,7 +94,7 @@ export class RecordedPhases implements CallPhases {
     this.end(name);
   }
 
-  /** The call has ended: phases that are still open have failed, or nobody waits for them. */
+  /** Ends the phases that are still open. They have failed if the call has. */
   finish(durationUs: number, hasFailed: boolean, idsOf: (subject: PhaseSubject) => ObjectIds): void {
     this.#close(0, durationUs, hasFailed);
     for (const phase of this.list) {
@@ -125,7 +125,7 @@ export class RecordedPhases implements CallPhases {
     last.endUs = nowUs;
   }
 
-  /** Ends the open phases from this one on. */
+  /** Ends the open phases from this index on. */
   #close(from: number, nowUs: number, hasFailed: boolean): void {
     const { list } = this;
     for (let index = from; index < list.length; index += 1) {
@@ -141,7 +141,7 @@ export class RecordedPhases implements CallPhases {
   }
 }
 
-/** The phases of an exchange, which follow each other. */
+/** Whether it is a phase of the request-response exchange: these phases follow each other. */
 function isExchange(name: PhaseName): boolean {
   return name === "server" || name === "response" || name === "request";
 }

@@ -1,16 +1,16 @@
 import { findSecretShapes, isSecretName, redactStart } from "@wirescope/tool-server/internal";
 
-/** JSON for people. */
+/** JSON to show to a user. */
 export interface JsonText {
-  /** Valid JSON, also if parts are missing. */
+  /** Valid JSON, even if parts were omitted. */
   readonly text: string;
-  /** Whether parts were left out because it was too large. */
+  /** Whether parts were omitted because it was too large. */
   readonly isTruncated: boolean;
 }
 
 const redacted = "[redacted]";
 const omitted = "[omitted]";
-/** The maximum length of one string, in characters: as far as secrets are found by their shape. */
+/** The maximum length of one string, in characters: secrets are searched by their shape only up to here. */
 const maxString = 16_384;
 const maxDepth = 32;
 

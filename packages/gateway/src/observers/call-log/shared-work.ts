@@ -8,30 +8,30 @@ import {
   channels,
 } from "@wirescope/tool-server";
 
-/** A call that waits for the work of a connection. */
-interface Waiting {
+/** A call that waits for shared work of a connection. */
+interface WaitingCall {
   begin(name: CallPhase | CredentialOperationKind): void;
   end(name: CallPhase | CredentialOperationKind): void;
   fail(name: CallPhase | CredentialOperationKind, reason: string | undefined): void;
 }
 
 /**
- * What connections do for no single call, such as a refresh or a handshake. Calls that wait for it meanwhile get it as parts of the phase
- * in which they wait.
+ * Work of connections that is shared by several calls, such as a refresh or a handshake. A call that waits for it records it as part of
+ * the phase in which it waits.
  */
 export interface SharedWork {
-  /** A call waits for what this connection does. */
-  enter(connection: ConnectionInfo, call: Waiting): void;
-  leave(connection: ConnectionInfo, call: Waiting): void;
+  /** A call starts to wait for this connection. */
+  enter(connection: ConnectionInfo, call: WaitingCall): void;
+  leave(connection: ConnectionInfo, call: WaitingCall): void;
   close(): void;
 }
 
 export function createSharedWork(): SharedWork {
-  const waiting = new Map<ConnectionInfo, Set<Waiting>>();
-  /** Operations of credentials in progress: a call may join one that has begun before. */
+  const waiting = new Map<ConnectionInfo, Set<WaitingCall>>();
+  /** Credential operations in progress: a call may join one that has already started. */
   const running = new Set<CredentialOperation>();
 
-  const callsOf = (connection: ConnectionInfo): Iterable<Waiting> => waiting.get(connection) ?? none;
+  const callsOf = (connection: ConnectionInfo): Iterable<WaitingCall> => waiting.get(connection) ?? none;
   const onStarted = (message: unknown): void => {
     const operation = message as CredentialOperation;
     running.add(operation);
@@ -78,4 +78,4 @@ export function createSharedWork(): SharedWork {
   };
 }
 
-const none: ReadonlySet<Waiting> = new Set();
+const none: ReadonlySet<WaitingCall> = new Set();

@@ -9,14 +9,14 @@ import type { CallLog } from "./call-log.js";
 import { captureToMessage } from "./call-message.js";
 import type { CallRecord } from "./call-record.js";
 
-/** Milliseconds between two messages of one watcher. */
+/** Minimum milliseconds between two messages to one watcher. */
 const pauseMs = 250;
 /** The maximum number of ended calls in one message after the first. */
 const maxBatch = 500;
 
 /**
- * Yields the latest calls, then those that started or ended, until the signal aborts. Nothing is buffered for a watcher: when it has read a
- * message, it gets what the log has by then.
+ * Yields the latest calls, then those that started or ended, until the signal aborts. Nothing is buffered for a watcher: each message is
+ * read from the log when the watcher is ready for it.
  */
 export async function* watchCalls(
   log: CallLog,

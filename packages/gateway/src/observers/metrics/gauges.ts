@@ -3,7 +3,7 @@ import type { Gauge } from "./metrics.js";
 
 const states = ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"] as const;
 
-/** What the gauges of a gateway are read from. */
+/** The sources of a gateway's gauges. */
 export interface GaugeSources {
   readonly sessions: { readonly size: number };
   readonly streams: { readonly size: number };
@@ -63,7 +63,7 @@ export function createGauges(sources: GaugeSources): () => readonly Gauge[] {
   };
 }
 
-/** Beyond this number of series, the rest are counted together: each reload may add servers with new names. */
+/** Beyond this number of series, others are counted together: each reload may add servers with new names. */
 const maxSeries = 2000;
 
 /** Counts refreshes, sign-ins and helper runs by their outcome. A class, because it is held weakly. */
@@ -95,7 +95,7 @@ class CredentialCounts {
   }
 }
 
-/** Starts to count the operations of the connections for which `isOurs` returns true. */
+/** Starts to count the credential operations of connections for which `isOurs` returns true. */
 export function countCredentialOperations(
   isOurs: (connection: ConnectionInfo) => boolean,
 ): Pick<CredentialCounts, "values"> {

@@ -32,7 +32,7 @@ export interface Gauge {
 
 /** The upper bounds of the duration buckets, in seconds. */
 const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-/** Beyond this number of series, the rest are counted together: a client must not be able to fill the memory. */
+/** Beyond this number of series, others are counted together: a client must not be able to fill the memory. */
 const maxSeries = 2000;
 
 interface Series {

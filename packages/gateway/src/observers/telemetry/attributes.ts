@@ -10,7 +10,7 @@ import {
 import { metaKeys, metaOf } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../../client-call.js";
 
-/** Replaces every name that is not known: a client could invent any number of names. */
+/** Replaces every unknown name: a client could invent any number of names. */
 export const other = "_OTHER";
 
 const maxLength = 128;
@@ -65,7 +65,7 @@ const protocols: Readonly<Record<TransportKind, string | undefined>> = {
   stdio: undefined,
 };
 
-/** The address of a server. Of its URL only host and port: the rest may hold secrets. */
+/** The address of a server: only the host and port of its URL, because the rest may contain secrets. */
 export function serverAttributes({ kind, name, target }: ConnectionInfo): Attributes {
   const protocol = protocols[kind];
   const common = { "wirescope.server": cut(name) };
@@ -93,12 +93,12 @@ export function failureAttributes(error: unknown): Attributes {
   return rpcCode === undefined ? { "error.type": error.code } : codeAttributes(rpcCode);
 }
 
-/** The kind and the cause of a credential operation: fixed strings of ours. */
+/** The kind and the cause of a credential operation: both are fixed strings. */
 export function operationAttributes({ kind, cause }: Pick<CredentialOperation, "kind" | "cause">): Attributes {
   return { "wirescope.operation": kind, ...(cause === undefined ? {} : { "wirescope.cause": cause }) };
 }
 
-/** The outcome of a credential operation. A failure is reported by its code, because its message may contain text of a peer. */
+/** The outcome of a credential operation. A failure is reported by its code, because its message may contain text from a peer. */
 export function outcomeAttributes({ outcome, code }: CredentialOutcome): Attributes {
   const type = outcome === "cancelled" ? outcome : outcome === "failed" ? (code ?? other) : undefined;
   return { "wirescope.outcome": outcome, ...(type === undefined ? {} : { "error.type": type }) };

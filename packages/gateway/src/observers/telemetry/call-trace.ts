@@ -27,7 +27,7 @@ import { createSpanParent, type SpanParent } from "./span-parent.js";
 
 /** The span and the duration of a call. */
 export interface CallTrace {
-  /** Runs the handler of the call, so that spans that are started in it are children of the call's. */
+  /** Runs the call's handler, so that spans that are started in it are children of the call's span. */
   run<T>(work: () => T): T;
   /** A request is sent to a server for the call. */
   forward(request: ObservedRequest): RequestObserver;
@@ -100,7 +100,7 @@ function endAttributes(
   { params: { name }, route }: ClientCall,
   { how, fault }: CallEnding,
 ): Attributes {
-  // A call that has a route names something in the catalogue.
+  // A call with a route names a tool, prompt or resource that exists.
   const known = typeof name !== "string" ? undefined : route === undefined ? other : name;
   return {
     ...subjectAttributes(method, known),

@@ -97,7 +97,7 @@ function meterOf({ meterProvider }: GatewayTelemetry): Meter | undefined {
   return meter === createNoopMeter() ? undefined : meter;
 }
 
-/** The API's own default provider would create a span for each call, which nothing records. */
+/** Whether the application has set a provider. The API's default provider would create a span for each call that nothing records. */
 function isSet(provider: TracerProvider): boolean {
   return (
     !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== new ProxyTracerProvider().getDelegate()

@@ -47,7 +47,7 @@ interface Recorded {
   readonly parent: SpanParent;
 }
 
-/** Operations that requests may have to wait for; the others are parts of these, or of a single request. */
+/** Operations that requests may have to wait for; all others are parts of these, or of a single request. */
 const shared: ReadonlySet<CredentialOperationKind> = new Set<CredentialOperationKind>(["refresh", "sign-in", "helper"]);
 
 export function createCredentialSpans({ spans, duration }: CredentialSpansOptions): CredentialSpans {
@@ -71,7 +71,7 @@ export function createCredentialSpans({ spans, duration }: CredentialSpansOption
     const parentId = trace.getSpanContext(parentContext)?.spanId;
     for (const request of requests.of(subject)) {
       request.addEvent("wirescope.credential.started", operationAttributes(operation));
-      // The request that it is done for is its parent, and needs no link.
+      // The request that triggered it is its parent, and needs no link.
       if (request.spanContext().spanId !== parentId) request.addLink({ context: span.spanContext() });
     }
     return parent;

@@ -10,7 +10,7 @@ const conventional: Readonly<Record<string, { readonly name: string; readonly un
 /** Prometheus labels that have their own name in the semantic conventions. */
 const attributeNames: Readonly<Record<string, string>> = { code: "error.type" };
 
-/** Exports the metrics of `/metrics`, read when a collector asks. Returns how to stop. */
+/** Exports the metrics of `/metrics`, read on each collection. Returns a function that stops the export. */
 export function exportMetrics(meter: Meter, { metrics, gauges }: ObservedGateway): () => void {
   const calls = meter.createObservableCounter("wirescope.gateway.calls", {
     description: "Completed requests from clients, by method, server and outcome.",

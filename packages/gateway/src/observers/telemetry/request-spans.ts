@@ -1,7 +1,7 @@
 import type { Span } from "@opentelemetry/api";
 import type { ConnectionInfo } from "@wirescope/tool-server";
 
-/** The spans of requests in flight, by connection: what happens to the connection meanwhile is added to them as events. */
+/** The spans of requests in flight, by connection: state changes of the connection are added to them as events. */
 export interface RequestSpans {
   add(info: ConnectionInfo, span: Span): void;
   remove(info: ConnectionInfo, span: Span): void;

@@ -41,7 +41,7 @@ export function createRequestTrace(
   origin: RequestOrigin,
 ): RequestObserver {
   const { info } = connection;
-  // The name comes from the catalogue, so the number of names is bounded.
+  // The name is from a server's list, so the number of names is bounded.
   const subject = subjectAttributes(method, typeof params.name === "string" ? params.name : undefined);
   const attributes: Attributes = { "mcp.method.name": method, ...subject, ...cachedServerAttributes(info) };
   const startedAt = performance.now();

@@ -1,7 +1,7 @@
 import type { Context } from "@opentelemetry/api";
 import type { ConnectionInfo } from "@wirescope/tool-server";
 
-/** The parent of spans for work that is done on behalf of something else, such as a refresh during a call. */
+/** The parent of spans for work that is done on behalf of another operation, such as a refresh during a call. */
 export interface SpanParent {
   /** The parent context for an operation of this connection; undefined after `end`, because work may outlive what started it. */
   contextFor(subject: ConnectionInfo): Context | undefined;

@@ -3,7 +3,7 @@ import type { StartTelemetryOptions, Telemetry } from "./telemetry.js";
 /** Where every copy of the OpenTelemetry API keeps the global providers. */
 const globalKey = Symbol.for("opentelemetry.js.api.1");
 
-/** Starts to record; undefined if there is no provider. Then the OpenTelemetry API is not even loaded. */
+/** Starts to record; undefined if there is no provider, in which case the OpenTelemetry API is not even loaded. */
 export async function startTelemetry(options: StartTelemetryOptions): Promise<Telemetry | undefined> {
   const { tracerProvider, meterProvider } = options.telemetry;
   const mayBeGlobal = tracerProvider === undefined || meterProvider === undefined;

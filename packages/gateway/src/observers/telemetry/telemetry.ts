@@ -3,15 +3,15 @@ import type { CallObserver } from "../../call-observer.js";
 import type { Propagator, TraceFieldReader } from "../../trace-fields.js";
 import type { Gauge, Metrics } from "../metrics/metrics.js";
 
-/** Where spans and metrics of a gateway go, and which trace fields it forwards to servers. */
+/** Where a gateway sends spans and metrics, and which trace fields it forwards to servers. */
 export interface GatewayTelemetry {
   /** Receives the spans; false disables them. Default: the global provider, if one is set when the gateway starts. */
   readonly tracerProvider?: TracerProvider | false | undefined;
   /** Receives the metrics; false disables them. Default: the global provider, if one is set when the gateway starts. */
   readonly meterProvider?: MeterProvider | false | undefined;
   /**
-   * Trace fields that are read from clients and forwarded to servers, even if no spans are recorded. Baggage may hold data that
-   * is not meant for third parties, so it is forwarded only if it is listed here. Default `["tracecontext"]`.
+   * Trace fields that are read from clients and forwarded to servers, even if no spans are recorded. Baggage may contain data
+   * that is not meant for third parties, so it is forwarded only if it is listed here. Default `["tracecontext"]`.
    */
   readonly propagators?: readonly Propagator[] | undefined;
   /** Exports what is buffered. Awaited after the gateway has stopped. */
@@ -33,7 +33,7 @@ export interface Telemetry extends CallObserver {
   close(): Promise<void>;
 }
 
-/** What is observed of a gateway in addition to calls. */
+/** The parts of a gateway that are observed in addition to calls. */
 export interface ObservedGateway {
   readonly metrics: Metrics;
   readonly gauges: () => readonly Gauge[];

@@ -34,7 +34,7 @@ export class Call extends Canceller {
   /** When the last message of the server was received, in milliseconds. */
   activeAt = 0;
   /** Requests of the server that the caller has not responded to: meanwhile no progress is expected from the server. */
-  openQuestions = 0;
+  openRequests = 0;
   /** Receives what the call waits for; undefined if nothing observes it. */
   phases: CallPhases | undefined = undefined;
   #route: CallRoute | undefined = undefined;
