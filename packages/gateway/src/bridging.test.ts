@@ -71,7 +71,7 @@ function ask(known: readonly string[]): InputRequiredResult {
 
 const eliciting = { capabilities: { elicitation: { form: {} } } };
 
-/** Responds to each question with this name. */
+/** Responds to each elicitation with this name. */
 function respondAs(name: string): (client: Client) => void {
   let count = 0;
   return (client) =>
@@ -99,7 +99,7 @@ describe.each(["legacy", "modern"] as const)("a question of a %s server during a
     }
   });
 
-  test("passes the question to a client of SDK 1.x and its response back", async () => {
+  test("forwards the request to a client of SDK 1.x, and its response to the server", async () => {
     const gateway = await startAsking(era);
     const client = await connectOld(gateway, { elicitation: {} }, (old) => {
       old.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { name: "Grace" } }));
@@ -150,7 +150,7 @@ describe("a connection that all calls share", () => {
     };
   }
 
-  test("passes a question to the only call in flight whose client supports it", async () => {
+  test("forwards a request to the only call in flight whose client supports it", async () => {
     const gateway = await start();
     const end = await begin(gateway, await connect(gateway, "legacy"));
     const client = await connect(gateway, "modern", eliciting, decline);
@@ -158,7 +158,7 @@ describe("a connection that all calls share", () => {
     await end();
   });
 
-  test("rejects a question that could belong to two calls, and gives the reason", async () => {
+  test("rejects a request that could belong to two calls, and gives the reason", async () => {
     const gateway = await start();
     const other = await connect(gateway, "legacy", eliciting, decline);
     const end = await begin(gateway, other);
@@ -239,7 +239,7 @@ describe("a call that waits for input from a modern client", () => {
 
 test("compares arguments that a tool declares as headers with the headers, and forwards them as headers", async () => {
   const seen: unknown[] = [];
-  // What the protocol adds to schemas is not in the types of schemas.
+  // The protocol's schema extensions are not in the schema types.
   const region = { type: "string" as const, "x-mcp-header": "Region" };
   const inputSchema = fromJsonSchema<{ region: string }>({ type: "object", properties: { region } });
   const listener = modernListener(() => {
@@ -262,7 +262,7 @@ test("compares arguments that a tool declares as headers with the headers, and f
 });
 
 describe("a server of both eras whose tool sends requests to its client", () => {
-  /** In the newer era a tool cannot send requests, and this one does not return its question in a result. */
+  /** In the modern era a tool cannot send requests, and this one does not return its request in a result. */
   const makeSampling: MakeServer = () => {
     const server = new McpServer({ name: "sampling", version: "1.0.0" }, { capabilities: { tools: {} } });
     server.registerTool("ask", { inputSchema: z.object({}) }, async (_, { mcpReq }) => {
@@ -292,12 +292,12 @@ describe("a server of both eras whose tool sends requests to its client", () => 
     },
   );
 
-  test("uses a server of both eras in the newer era by default", async () => {
+  test("uses the modern era by default with a server that supports both", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveBoth(makeSampling) } });
     await expect.poll(() => gateway.gateway.servers()[0]?.protocolVersion, patience).toBe("2026-07-28");
   });
 
-  test("a legacy server learns that the user of a modern client declined, and its tool ends", async () => {
+  test("reports to a legacy server that the user of a modern client declined, and its tool ends", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeSampling) } });
     await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
     const capabilities = { sampling: {} };
@@ -312,7 +312,7 @@ describe("a server of both eras whose tool sends requests to its client", () => 
     expect(JSON.stringify(result)).toContain("The user declined the request.");
   });
 
-  test("a modern client that does not support the request gets the error of the protocol [TS-D-EXT-8]", async () => {
+  test("returns the protocol's error to a modern client that does not support the request [TS-D-EXT-8]", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeSampling) } });
     await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(1);
     const response = await post(

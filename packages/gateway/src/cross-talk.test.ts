@@ -51,17 +51,17 @@ function makeMarking(): MakeServer {
   };
 }
 
-test("delivers every response, progress and question of many concurrent calls to its own caller (CVE-2026-111770, CVE-2026-25536)", async () => {
+test("delivers every response, progress and server request of many concurrent calls to its own caller (CVE-2026-111770, CVE-2026-25536)", async () => {
   const gateway = await startTestGateway({
     old: { type: "http", url: await serveLegacy(makeMarking()) },
     new: { type: "http", url: await serveModern(makeMarking()) },
     child: { command: process.execPath, args: [everything, "stdio"] },
   });
-  // A call does not wait for long until its server has connected.
+  // A call waits only briefly for its server to connect.
   await expect.poll(() => gateway.gateway.servers().every(({ state }) => state === "READY"), patience).toBe(true);
   const seen: string[] = [];
   let progress = 0;
-  // All questions are open at once, too.
+  // All requests to clients are open at once, too.
   const gather = gatherAll(callCount);
   const open = (index: number): Promise<Client> =>
     connect(gateway, index % 2 === 0 ? "modern" : "legacy", { capabilities: { elicitation: { form: {} } } }, (client) =>
@@ -83,10 +83,10 @@ test("delivers every response, progress and question of many concurrent calls to
             : { name: `${server}__mark`, arguments: { mark } };
         const result = await client.callTool(params, {
           onprogress: ({ message }) => {
-            // The client itself reports each round in which it was asked.
+            // The SDK's client itself reports each input round as progress.
             if (message?.startsWith("Fulfilling input")) return;
             progress += 1;
-            if (message !== mark) seen.push(`${mark} heard ${message}`);
+            if (message !== mark) seen.push(`${mark} received ${message}`);
           },
         });
         const text = JSON.stringify(result.content);
@@ -111,30 +111,30 @@ test("delivers messages on the stream of an ended call to no client", async () =
       response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
       const reply = eventOf(`{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}`);
       if (isHeld) late = () => response.end(reply);
-      // In one piece, so that none is cut off from the others.
+      // In one write, so that the messages arrive together.
       else response.end(`${reply}${eventOf(say("late"))}${eventOf(JSON.stringify(question))}`);
       return undefined;
     },
   });
   const gateway = await startTestGateway({ raw: server.entry });
-  const heard: string[] = [];
+  const received: string[] = [];
   const other = await connect(gateway, "legacy", { capabilities: { elicitation: {} } }, (client) => {
-    client.setNotificationHandler("notifications/message", ({ params }) => void heard.push(String(params.data)));
+    client.setNotificationHandler("notifications/message", ({ params }) => void received.push(String(params.data)));
     client.setRequestHandler("elicitation/create", async ({ params }) => {
-      heard.push(params.message);
+      received.push(params.message);
       return { action: "accept" };
     });
   });
   await expect.poll(server.listening, patience).toBe(1);
-  // The other has a call in flight, so that it could be taken for who is asked.
+  // The other client has a call in flight, so the request could be sent to it by mistake.
   const held = other.callTool({ name: "raw__echo", arguments: { isHeld: true } });
   await expect.poll(() => late, patience).toBeDefined();
   const caller = await connect(gateway, "legacy");
   await caller.callTool({ name: "raw__echo", arguments: {} });
   await expect.poll(() => server.seen.some(({ id, method }) => id === 7 && method === undefined), patience).toBe(true);
   server.say(say("for all"));
-  await expect.poll(() => heard, patience).toContain("for all");
+  await expect.poll(() => received, patience).toContain("for all");
   late?.();
   await held;
-  expect(heard).toEqual(["for all"]);
+  expect(received).toEqual(["for all"]);
 });

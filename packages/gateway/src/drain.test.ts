@@ -12,7 +12,7 @@ import {
 import { pipes, serveHolding } from "./holding-servers.test.helper.js";
 import { modernListener, serve, serveModern } from "./tool-servers.test.helper.js";
 
-/** The list of a new server is waited for, however busy the machine is. */
+/** Waits for the list of a new server, however busy the machine is. */
 const patient = { listMs: patience.timeout };
 const call = (name: string) => ({ name, arguments: {} });
 const form = { type: "object" as const, properties: {} };
@@ -33,7 +33,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What the gateway holds of servers, in the registry. */
+/** The gateway's objects for servers in the registry. */
 function objectsOf({ gateway: { registry } }: TestGateway): readonly number[] {
   return [registry.size.channels, registry.size.subchannels];
 }
@@ -49,15 +49,15 @@ describe.each(["legacy", "modern"] as const)("a call in flight on a %s server th
     await ready(gateway);
     const before = objectsOf(gateway);
     const client = await connect(gateway, era);
-    const heard: number[] = [];
-    const first = client.callTool(call("hold__hold"), { onprogress: ({ progress }) => void heard.push(progress) });
+    const received: number[] = [];
+    const first = client.callTool(call("hold__hold"), { onprogress: ({ progress }) => void received.push(progress) });
     await expect.poll(() => old.held.length, patience).toBe(1);
 
     await gateway.gateway.reload([configurationOf({ hold: fresh.entry })]);
     const second = client.callTool(call("hold__hold"));
     await expect.poll(() => fresh.held.length, patience).toBe(1);
     await old.held[0]?.progress(7);
-    await expect.poll(() => heard, patience).toEqual([7]);
+    await expect.poll(() => received, patience).toEqual([7]);
     expect(objectsOf(gateway)).toEqual(before.map((count) => count + 1));
     const { channel } = await gateway.gateway.registry.getTopChannels();
     const trace = channel.flatMap(({ data }) => data?.trace?.events.map(({ description }) => description) ?? []);
@@ -69,12 +69,12 @@ describe.each(["legacy", "modern"] as const)("a call in flight on a %s server th
     await expect.poll(() => [...old.sockets].every(({ destroyed }) => destroyed), patience).toBe(true);
     fresh.held[0]?.release();
     expect(textOf(await second)).toBe("new");
-    // The end of the old one is not reported as that of the new one.
+    // The end of the old server is not reported as a state of the new one.
     const states = gateway.events.flatMap((event) => (event.kind === "server-state" ? event.state : []));
     expect(states).not.toContain("SHUTDOWN");
   });
 
-  test("cancels a call on the old server if its client cancels it, and leaves nothing of that server", async () => {
+  test("cancels a call on the old server if its client cancels it, and leaves no object of that server", async () => {
     const old = await serveHolding("old", era);
     const gateway = await startTestGateway({ hold: old.entry }, { limits: patient });
     await ready(gateway);
@@ -107,7 +107,7 @@ test("keeps each call with its own server through consecutive reloads", async ()
     calls.push(client.callTool(call("hold__hold")));
     await expect.poll(() => held.length, patience).toBe(1);
   }
-  // Nothing is new in this one, and it ends nothing.
+  // This reload changes nothing, and ends nothing.
   await gateway.gateway.reload([configurationOf({ hold: servers[2]?.entry })]);
   expect(objectsOf(gateway)).toEqual([3, 3]);
   for (const { held } of servers) held[0]?.release();
@@ -115,7 +115,7 @@ test("keeps each call with its own server through consecutive reloads", async ()
   await expect.poll(() => objectsOf(gateway), patience).toEqual([1, 1]);
 });
 
-test("runs a process that is removed, and added again meanwhile, until its client has responded to its question", async () => {
+test("keeps a removed process running until its client has responded to its request, even if it is added again meanwhile", async () => {
   const gateway = await startTestGateway({ pipes }, { limits: patient });
   const { promise: hasResponded, resolve: respond } = deferred();
   let questions = 0;

@@ -23,7 +23,7 @@ async function serveFiles(): Promise<{ readonly url: string; readonly calls: str
 const modes: readonly Mode[] = ["modern", "legacy"];
 
 test.each(modes)(
-  "[TS-D-DIALECT-4] a %s client neither sees nor calls the tools that an entry leaves out",
+  "[TS-D-DIALECT-4] a %s client neither sees nor calls the tools that an entry excludes",
   async (mode) => {
     const { url, calls } = await serveFiles();
     const gateway = await startTestGateway({
@@ -43,7 +43,7 @@ test.each(modes)(
   },
 );
 
-test("[TS-D-DIALECT-4] a server that its entry disables is not connected, until a reload enables it", async () => {
+test("[TS-D-DIALECT-4] does not connect a server that its entry disables, until a reload enables it", async () => {
   const { url } = await serveFiles();
   const entries = (disabled: boolean) => ({ on: { type: "http", url }, off: { type: "http", url, disabled } });
   const gateway = await startTestGateway(entries(true));
@@ -61,7 +61,7 @@ test("[TS-D-DIALECT-4] a server that its entry disables is not connected, until 
   expect(await servers()).toEqual(["on"]);
 });
 
-test("[TS-D-DIALECT-4] a change of the selection of tools in an entry counts from the reload on", async () => {
+test("[TS-D-DIALECT-4] applies a changed tool selection of an entry at the next reload", async () => {
   const { url } = await serveFiles();
   const gateway = await startTestGateway({ files: { type: "http", url, excludeTools: ["delete"] } });
   const client = await connect(gateway, "modern");
@@ -75,7 +75,7 @@ test("[TS-D-DIALECT-4] a change of the selection of tools in an entry counts fro
   );
 });
 
-test.each(modes)("[TS-D-DIALECT-4] a call of a %s client ends after the timeout of the entry", async (mode) => {
+test.each(modes)("[TS-D-DIALECT-4] ends a call of a %s client after the entry's timeout", async (mode) => {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;

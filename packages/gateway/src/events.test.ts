@@ -59,7 +59,7 @@ test("coalesces simultaneous updates of a resource, and drops delayed events whe
   expect(received).toHaveLength(2);
 });
 
-test("reports what a handler throws as a defect, redacted, and still calls the other handlers", () => {
+test("reports an error that a handler throws as a defect, redacted, and still calls the other handlers", () => {
   const log: GatewayEvent[] = [];
   const events = createEvents({
     onEvent(event) {
@@ -80,7 +80,7 @@ test("reports what a handler throws as a defect, redacted, and still calls the o
   expect(log).toEqual([{ kind: "defect", reason: expect.stringContaining("unwritable [redacted]") }]);
 });
 
-test("passes only log events to onEvent, and stops calling a handler that is unsubscribed", () => {
+test("passes only log events to onEvent, and stops calling a handler that has unsubscribed", () => {
   const kinds: string[] = [];
   const events = createEvents({ onEvent: ({ kind }) => void kinds.push(kind) });
   const unsubscribe = events.subscribe({ reloaded: () => kinds.push("handled") });

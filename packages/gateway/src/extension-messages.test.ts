@@ -37,7 +37,7 @@ function makeNotes(seen: unknown[] = [], made: McpServer[] = []): MakeServer {
   };
 }
 
-/** A client that records the notifications of the extension. */
+/** A client that records the extension's notifications. */
 async function connectListening(
   gateway: Parameters<typeof connect>[0],
   mode: "modern" | "legacy",
@@ -56,7 +56,7 @@ async function connectListening(
 const isReady = (gateway: Awaited<ReturnType<typeof startTestGateway>>) =>
   expect.poll(() => gateway.gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
 
-describe("notifications of unknown extensions from servers [TS-D-EXT-10]", () => {
+describe("unknown extension notifications from servers [TS-D-EXT-10]", () => {
   test.each([
     ["modern", "modern"],
     ["modern", "legacy"],
@@ -98,7 +98,7 @@ describe("notifications of unknown extensions from servers [TS-D-EXT-10]", () =>
   });
 });
 
-/** A stdio server that notifies when it has two calls, which it then ends, and with each call that is marked as single. */
+/** A stdio server that sends a notification when it has two calls, which it then ends, and for each call that is marked as single. */
 const sharing = `
 const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
 const results = {
@@ -119,7 +119,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
   for (const done of waiting.splice(0)) send({ id: done, result: { content: [] } });
 });`;
 
-test("a notification on a connection that calls of several clients share reaches none of them, and that of a single call its client [TS-D-EXT-10]", async () => {
+test("a notification on a shared connection reaches no client if several have calls in flight, and else the client of the only call [TS-D-EXT-10]", async () => {
   const gateway = await startTestGateway({ one: { command: process.execPath, args: ["-e", sharing] } });
   await isReady(gateway);
   const [first, second] = [await connectListening(gateway, "legacy"), await connectListening(gateway, "legacy")];
@@ -130,7 +130,7 @@ test("a notification on a connection that calls of several clients share reaches
   expect(second.received).toEqual([]);
 });
 
-describe("notifications of unknown extensions from clients [TS-D-EXT-10]", () => {
+describe("unknown extension notifications from clients [TS-D-EXT-10]", () => {
   test("a notification reaches all servers that declare the extension of its client, or the one whose tool it names", async () => {
     const [one, two, other]: unknown[][] = [[], [], []] as never;
     const gateway = await startTestGateway({
@@ -207,8 +207,8 @@ describe("notifications of unknown extensions from clients [TS-D-EXT-10]", () =>
   });
 });
 
-describe("requests of unknown extensions from servers [TS-D-EXT-10]", () => {
-  test("a request is passed to the legacy client of the call, and the response to the server", async () => {
+describe("unknown extension requests from servers [TS-D-EXT-10]", () => {
+  test("forwards a request to the legacy client of the call, and the response to the server", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeNotes()) } });
     await isReady(gateway);
     const clients = [await connectListening(gateway, "legacy"), await connectListening(gateway, "legacy")];

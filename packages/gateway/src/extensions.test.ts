@@ -106,7 +106,7 @@ describe("extensions in capabilities [TS-D-EXT-1]", () => {
 const ui = "io.modelcontextprotocol/ui";
 const showing = { capabilities: { extensions: { [ui]: { mimeTypes: ["text/html;profile=mcp-app"] } } } };
 
-/** What an app declares about its frame. */
+/** An app's declarations for its frame. */
 const appMeta = {
   csp: {
     connectDomains: ["https://api.example.com", "wss://live.example.com"],
@@ -172,7 +172,7 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
     }
   });
 
-  test("an app calls a tool by the name that its server gives it, and keeps its URI if no other server has it", async () => {
+  test("an app calls a tool by the server's own name, and keeps its URI if no other server has the same", async () => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveModern(makeApp("one")) } });
     await expect.poll(() => gateway.gateway.servers()[0]?.tools, patience).toBe(2);
     const client = await connect(gateway, mode, showing);
@@ -209,7 +209,7 @@ describe.each(["modern", "legacy"] as const)("apps with a %s client [TS-D-EXT-5]
     }
   });
 
-  test("tools keep their names if the prefix of the server is never used", async () => {
+  test("tools keep their names if the server's prefix setting is never", async () => {
     const gateway = await startTestGateway(
       {
         one: { type: "http", url: await serveModern(makeApp("one")) },
@@ -241,7 +241,7 @@ async function makeSkilled(name: string, words: string): Promise<MakeServer> {
 }
 
 describe.each(["modern", "legacy"] as const)("skills with a %s client [TS-D-EXT-6]", (mode) => {
-  test("lists, gets and reads skills of servers of either era, also if two have the same URI", async () => {
+  test("lists, gets and reads skills of servers of both eras, even if two have the same URI", async () => {
     const urls = {
       one: await serveModern(await makeSkilled("pdf", "from one")),
       two: await serveLegacy(await makeSkilled("pdf", "from two")),
@@ -268,7 +268,7 @@ describe.each(["modern", "legacy"] as const)("skills with a %s client [TS-D-EXT-
   });
 });
 
-test("[TS-D-EXT-6] a server with a skill or an app of an unusual URI does not receive reads of the resources of another server", async () => {
+test("[TS-D-EXT-6] does not send reads of another server's resources to a server with a skill or an app with an unusual URI", async () => {
   const readOf = (mark: string) => ({ "resources/read": () => `{"contents":[{"uri":"file:///a","text":"${mark}"}]}` });
   const evil = await serveRaw({
     initialize: () =>
@@ -288,14 +288,14 @@ test("[TS-D-EXT-6] a server with a skill or an app of an unusual URI does not re
   const client = await connect(gateway, "modern", showing);
   await client.listTools();
   for (const uri of ["file:///a", "file:///b", "skill://c"]) {
-    // The lists of both servers are known after the first request.
+    // The lists of both servers are cached after the first request.
     for (let times = 0; times < 2; times += 1) {
       expect((await client.readResource({ uri })).contents).toMatchObject([{ text: "genuine" }]);
     }
   }
 });
 
-describe("methods of extensions that the gateway does not know [TS-D-EXT-7]", () => {
+describe("unknown extension methods [TS-D-EXT-7]", () => {
   const id = "example.com/notes";
   const params = z.looseObject({});
   const makeNotes =

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { connect, patience, startTestGateway, textOf } from "./gateway.test.helper.js";
 import { makeEcho, modernListener, serve, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
-/** A port that nobody listens on. */
+/** A port on which nothing listens. */
 async function deadPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -16,7 +16,7 @@ async function deadPort(): Promise<number> {
   return port;
 }
 
-/** A server that takes requests and never responds. */
+/** A server that accepts requests and never responds. */
 async function silentServer(): Promise<string> {
   return `http://127.0.0.1:${await serve(() => {})}/mcp`;
 }
@@ -41,7 +41,7 @@ describe("an unreachable and a silent server", () => {
     const client = await connect(gateway, "modern");
     const toolNames = async () =>
       (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name);
-    // On a busy machine the good one may be late, too.
+    // On a busy machine the working server may be late, too.
     await expect.poll(toolNames, patience).toEqual(["good__echo"]);
     const isOmitted = (server: string) =>
       gateway.events.some(
@@ -53,7 +53,7 @@ describe("an unreachable and a silent server", () => {
       new Set(["dead", "silent", "gone"]),
     );
 
-    // The time limit of the silent one is over: later clients do not wait for it again.
+    // The time limit of the silent server has passed: later clients do not wait for it again.
     const startedAt = performance.now();
     for (let time = 0; time < 5; time += 1) await client.listTools(undefined, { cacheMode: "refresh" });
     expect(textOf(await client.callTool({ name: "good__echo", arguments: { text: "a" } }))).toBe("good: a");
@@ -64,7 +64,7 @@ describe("an unreachable and a silent server", () => {
     );
     expect(reported).toEqual([...new Set(reported)]);
     expect(reported).toContain("silent tools/list: no response in 1.5 s; it will be added once it responds.");
-    // Those that failed are tried again now and then.
+    // Failed servers are tried again from time to time.
     const states = () => gateway.gateway.servers().map(({ name, state }) => [name, state]);
     await expect.poll(states, patience).toEqual([
       ["dead", "TRANSIENT_FAILURE"],
@@ -75,7 +75,7 @@ describe("an unreachable and a silent server", () => {
     expect(gateway.gateway.servers()[3]?.failure?.message).toContain("/nowhere/at-all");
   });
 
-  test("fails a call of their tools with the name of the server and the reason", async () => {
+  test("fails a call to their tools with the name of the server and the reason", async () => {
     const gateway = await startTestGateway(
       { dead: { type: "http", url: `http://127.0.0.1:${await deadPort()}/mcp` } },
       { limits: { listMs: 300 } },

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { connect, type Mode, patience, startTestGateway, type TestGateway, textOf } from "./gateway.test.helper.js";
 import { type MakeServer, serveLegacy, serveModern } from "./tool-servers.test.helper.js";
 
-/** A server with one of everything, and handles on each of it that was made. */
+/** A server with one of each feature, and the instances that were created. */
 function makeRich(mark: string, made: McpServer[] = []): MakeServer {
   return () => {
     const server = new McpServer(
@@ -74,7 +74,7 @@ function makeRich(mark: string, made: McpServer[] = []): MakeServer {
   };
 }
 
-/** Where the tool `wait` runs, and where it was cancelled. */
+/** Calls of the tool `wait` that run, and those that were cancelled. */
 const waiting = new Set<string>();
 const cancelled = new Set<string>();
 
@@ -89,7 +89,7 @@ async function startRich(era: Era, mark = "rich", made: McpServer[] = []): Promi
 }
 
 describe.each(pairs)("features of a %s server for a %s client", (era, mode) => {
-  test("lists resources and templates, and reads them by the URIs of the server", async () => {
+  test("lists resources and templates, and reads them by the server's URIs", async () => {
     const client = await connect(await startRich(era), mode);
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual(["notes://rich/all", "shared://everywhere", "wirescope://status"]);
@@ -186,7 +186,7 @@ describe.each(pairs)("features of a %s server for a %s client", (era, mode) => {
   });
 });
 
-/** Waits until all servers are connected, and their lists are there. */
+/** Waits until all servers are connected, and their lists are loaded. */
 async function settled({ gateway }: TestGateway): Promise<void> {
   await expect.poll(() => gateway.servers().every(({ tools }) => tools !== undefined), patience).toBe(true);
 }
@@ -196,13 +196,13 @@ describe("log messages", () => {
     "sends log messages of a %s server with the name of the server, at the requested level",
     async (era) => {
       const gateway = await startRich(era);
-      const heard: unknown[] = [];
+      const received: unknown[] = [];
       const client = await connect(gateway, "legacy", {}, (prepared) =>
-        prepared.setNotificationHandler("notifications/message", ({ params }) => void heard.push(params)),
+        prepared.setNotificationHandler("notifications/message", ({ params }) => void received.push(params)),
       );
       await client.setLoggingLevel("warning");
       await client.callTool({ name: "rich__speak", arguments: {} });
-      await expect.poll(() => heard, patience).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
+      await expect.poll(() => received, patience).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
     },
   );
 
@@ -211,25 +211,25 @@ describe("log messages", () => {
     async (era) => {
       const gateway = await startRich(era);
       const listen = async (): Promise<[Awaited<ReturnType<typeof connect>>, unknown[]]> => {
-        const heard: unknown[] = [];
+        const received: unknown[] = [];
         const client = await connect(gateway, "modern", {}, (prepared) =>
-          prepared.setNotificationHandler("notifications/message", ({ params }) => void heard.push(params)),
+          prepared.setNotificationHandler("notifications/message", ({ params }) => void received.push(params)),
         );
-        return [client, heard];
+        return [client, received];
       };
-      const [asking, heard] = await listen();
+      const [asking, received] = await listen();
       const [silent, nothing] = await listen();
       const level = { "io.modelcontextprotocol/logLevel": "info" };
       await silent.callTool({ name: "rich__speak", arguments: {} });
       await asking.callTool({ name: "rich__speak", arguments: {}, _meta: level });
-      await expect.poll(() => heard, patience).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
+      await expect.poll(() => received, patience).toEqual([{ level: "warning", logger: "rich/voice", data: "spoken" }]);
       expect(nothing).toEqual([]);
     },
   );
 });
 
 describe("resources with the same URI on two servers", () => {
-  test("lists resources of the same URI with URIs that identify their server", async () => {
+  test("lists resources with the same URI under URIs that identify their server", async () => {
     const gateway = await startTestGateway({
       one: { type: "http", url: await serveLegacy(makeRich("one")) },
       "two words": { type: "http", url: await serveModern(makeRich("two")) },
@@ -252,20 +252,23 @@ describe("subscriptions to a resource", () => {
     async (mode) => {
       const made: McpServer[] = [];
       const gateway = await startRich("legacy", "rich", made);
-      const heard: unknown[] = [];
+      const received: unknown[] = [];
       const client = await connect(gateway, mode, {}, (prepared) =>
-        prepared.setNotificationHandler("notifications/resources/updated", ({ params }) => void heard.push(params.uri)),
+        prepared.setNotificationHandler(
+          "notifications/resources/updated",
+          ({ params }) => void received.push(params.uri),
+        ),
       );
       if (mode === "legacy") await client.subscribeResource({ uri: "notes://rich/all" });
       else await client.listen({ resourceSubscriptions: ["notes://rich/all"] });
       await made[0]?.server.sendResourceUpdated({ uri: "shared://everywhere" });
       await made[0]?.server.sendResourceUpdated({ uri: "notes://rich/all" });
-      await expect.poll(() => heard, patience).toEqual(["notes://rich/all"]);
+      await expect.poll(() => received, patience).toEqual(["notes://rich/all"]);
       if (mode === "modern") return;
       await client.unsubscribeResource({ uri: "notes://rich/all" });
       await made[0]?.server.sendResourceUpdated({ uri: "notes://rich/all" });
       await client.ping();
-      expect(heard).toHaveLength(1);
+      expect(received).toHaveLength(1);
     },
   );
 });

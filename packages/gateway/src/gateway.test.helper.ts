@@ -18,7 +18,7 @@ export interface TestGateway {
   readonly events: readonly GatewayEvent[];
 }
 
-/** The servers of a configuration that is trusted. */
+/** A trusted configuration with these servers. */
 export function configurationOf(entries: object, changes: Partial<GatewayConfiguration> = {}): GatewayConfiguration {
   return {
     configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
@@ -30,7 +30,7 @@ export function configurationOf(entries: object, changes: Partial<GatewayConfigu
   };
 }
 
-/** A gateway to these servers, until the test ends. */
+/** Starts a gateway with these servers, until the test ends. */
 export async function startTestGateway(entries: object, options: Partial<GatewayOptions> = {}): Promise<TestGateway> {
   const events: GatewayEvent[] = [];
   const gateway = await runGateway({
@@ -44,7 +44,7 @@ export async function startTestGateway(entries: object, options: Partial<Gateway
   return { gateway, url, endpoint, token, events };
 }
 
-/** How long a test waits for what must come, on a machine that is busy with other things. */
+/** Poll options that are long enough for a busy machine. */
 export const patience = { timeout: 60_000, interval: 10 };
 
 export type Mode = "modern" | "legacy";

@@ -13,9 +13,9 @@ export interface Held {
 export interface Holding {
   /** Its entry in a configuration. */
   readonly entry: { readonly type: string; readonly url: string };
-  /** The calls that it has taken. */
+  /** The calls that it has received. */
   readonly held: readonly Held[];
-  /** Those that it was reached by; of the newer era alone. */
+  /** Incoming connections; recorded only in the modern era. */
   readonly sockets: ReadonlySet<Socket>;
 }
 
@@ -50,7 +50,7 @@ export async function serveHolding(mark: string, era: "legacy" | "modern"): Prom
   return { entry: { type: "http", url: `http://127.0.0.1:${port}/mcp` }, held, sockets };
 }
 
-/** A stdio server. It returns its pid, at once or after the client has responded to a question; or it never responds. */
+/** A stdio server. It returns its pid, at once or after the client has responded to a request; or it never responds. */
 const program = `
 const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
 const result = { content: [{ type: "text", text: String(process.pid) }] };

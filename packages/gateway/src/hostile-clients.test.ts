@@ -55,7 +55,7 @@ test.each([
   const response = await post(gateway, initialize(changes));
   expect(await response.json()).toMatchObject({ error: { code: -32_602, message: /16384 characters/ } });
   expect(response.headers.get("mcp-session-id")).toBeNull();
-  // What is not kept may be as long as it likes, such as an icon.
+  // Values that are not kept, such as an icon, may be long.
   const icons = [{ src: `data:image/png;base64,${long}` }];
   const fine = await post(gateway, initialize({ clientInfo: { name: "a", version: "1", icons } }));
   expect(fine.headers.get("mcp-session-id")).not.toBeNull();
@@ -131,7 +131,7 @@ describe("resource subscriptions", () => {
     });
     expect(stream.headers.get("content-type")).toBe("text/event-stream");
     const asked = (method: string): number => server.seen.filter((message) => message.method === method).length;
-    // What was refused is taken back at once.
+    // A refused subscription is released at once.
     await expect.poll(() => asked("resources/unsubscribe"), patience).toBe(1);
 
     isRefused = false;
@@ -150,7 +150,7 @@ describe("resource subscriptions", () => {
   });
 });
 
-test("truncates strings of a client in events and error messages", async () => {
+test("truncates strings from a client in events and error messages", async () => {
   const gateway = await startTestGateway({});
   const session = await begin(gateway);
   const responses = [];
@@ -206,11 +206,11 @@ test("does not find a session by the id of another client, nor by an invented on
   for (const other of ["__proto__", "constructor", `${id}, ${id}`, id.slice(1), id.toLowerCase()]) {
     expect(await statusOf("of-the-first", other), other).toBe(404);
   }
-  // Nobody chooses the id of a session.
+  // A client cannot choose the id of its session.
   const chosen = await post(gateway, initialize(), { "mcp-session-id": "chosen" });
   expect(chosen.status).toBe(400);
   expect(await statusOf("of-the-first", "chosen")).toBe(404);
-  // No client can continue the session of another.
+  // No client can use another client's session.
   const headers = { authorization: "Bearer of-the-second", accept: "text/event-stream", "last-event-id": "1" };
   const status = await new Promise((resolve, reject) => {
     const request = httpRequest(gateway.endpoint, { headers: { ...headers, "mcp-session-id": id } }, (response) => {

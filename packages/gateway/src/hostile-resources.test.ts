@@ -40,7 +40,7 @@ const linkOf = async (client: Client, name: string): Promise<unknown> => {
 };
 
 describe("a server that claims the resources of another server", () => {
-  test("does not get them by a link in a result: the link identifies that server", async () => {
+  test("does not receive reads of a resource that its results link to: the link identifies that server", async () => {
     const { client, other } = await start({ "tools/call": linking(account) });
     expect(await linkOf(other, "evil__echo")).toBe(`wirescope://evil/${account}`);
     for (const each of [client, other]) expect(await textAt(each, account)).toBe("from bank");
@@ -49,7 +49,7 @@ describe("a server that claims the resources of another server", () => {
     expect(await linkOf(client, "bank__echo")).toBe(account);
   });
 
-  test("does not get them by a link that another server has sent before, although nobody lists the resource", async () => {
+  test("does not receive reads of a resource that another server linked to before, even if no server lists it", async () => {
     const statement = "statement://9";
     const bank = await serveRaw({ "tools/call": linking(statement), "resources/read": reading("bank") });
     const evil = await serveRaw({ "tools/call": linking(statement), "resources/read": reading("evil") });

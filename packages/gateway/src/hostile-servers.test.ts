@@ -70,7 +70,7 @@ describe.each<Mode>(["legacy", "modern"])("deeply nested messages (%s)", (mode) 
     expect(gateway.gateway.servers().map(({ callsInFlight }) => callsInFlight)).toEqual([0, 0]);
   });
 
-  test("does not forward a question that is nested too deeply, and reports the failure", async () => {
+  test("does not forward a request that is nested too deeply, and reports the failure", async () => {
     const question = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","x":${abyss}}}}`;
     const [hostile, good] = [await serveRaw({ "tools/call": sayingFirst(() => question) }), await serveRaw()];
     const gateway = await startTestGateway({ hostile: hostile.entry, good: good.entry });
@@ -131,7 +131,7 @@ test.each<Mode>(["legacy", "modern"])(
             eventOf(JSON.stringify({ jsonrpc: "2.0", id: question, method: "elicitation/create", params })),
           );
         }
-        // Once all that is too much was refused.
+        // Once all excess requests were refused.
         const timer = setInterval(() => {
           if (hostile.seen.filter(({ error }) => error !== undefined).length < asked - 32) return;
           clearInterval(timer);
@@ -153,7 +153,7 @@ test.each<Mode>(["legacy", "modern"])(
       const call = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "hostile__echo", arguments: {} } };
       const text = await (await post(gateway, call, session)).text();
       expect(text.match(/elicitation\/create/g)).toHaveLength(32);
-      // The client is notified that the questions are cancelled.
+      // The client is notified that the requests are cancelled.
       expect(text.match(/notifications\/cancelled/g)).toHaveLength(32);
       expect(text).toContain('"result":{"content":[]}');
     }
@@ -177,7 +177,7 @@ test("neither keeps nor forwards a URI that is too long", async () => {
   await expect(client.readResource({ uri: uriOf(10_000) })).rejects.toThrow("A URI can have at most 8192 characters.");
 });
 
-test("truncates long instructions of a server", async () => {
+test("truncates long instructions from a server", async () => {
   const capabilities = {};
   const instructions = "x".repeat(1_000_000);
   const talker = await serveRaw({
@@ -217,7 +217,7 @@ test("omits a list that is too long, reports it, and lists the others", async ()
   );
 });
 
-test("limits the log messages of a server that logs endlessly and reports it; messages about a call all reach its client", async () => {
+test("limits and reports the log messages of a server that logs endlessly; all messages about a call reach its client", async () => {
   const log = (data: string): string =>
     JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "error", data } });
   const talker = await serveRaw({
@@ -228,22 +228,22 @@ test("limits the log messages of a server that logs endlessly and reports it; me
     },
   });
   const gateway = await startTestGateway({ talker: talker.entry });
-  const heard: string[] = [];
+  const received: string[] = [];
   const client = await connect(gateway, "legacy", {}, (prepared) =>
-    prepared.setNotificationHandler("notifications/message", ({ params }) => void heard.push(String(params.data))),
+    prepared.setNotificationHandler("notifications/message", ({ params }) => void received.push(String(params.data))),
   );
   await expect.poll(talker.listening, patience).toBe(1);
   for (let times = 0; times < 5000; times += 1) talker.say(log("again"));
   await expect
     .poll(() => {
       talker.say(log("last"));
-      return heard;
+      return received;
     }, patience)
     .toContain("last");
-  expect(heard.filter((text) => text === "again").length).toBeLessThan(3000);
-  expect(heard.some((text) => text.includes("log messages from this server"))).toBe(true);
+  expect(received.filter((text) => text === "again").length).toBeLessThan(3000);
+  expect(received.some((text) => text.includes("log messages from this server"))).toBe(true);
   await client.callTool({ name: "talker__echo", arguments: {} });
-  expect(heard.filter((text) => text === "own")).toHaveLength(500);
+  expect(received.filter((text) => text === "own")).toHaveLength(500);
 });
 
 test("stops reading a list of endless pages at a limit, and lists the others", async () => {
@@ -275,7 +275,7 @@ test("truncates a page with more tools than a function takes arguments, and repo
   expect(reasons).toEqual([expect.stringMatching(/^tools "t0", "t1", .* and 19990 more have no input schema/)]);
 });
 
-/** A registry that reports the length of each text that is redacted. */
+/** A registry that reports the length of each redacted string. */
 function measured(registry: SecretRegistry, onText: (length: number) => void): SecretRegistry {
   return {
     ...registry,
@@ -287,7 +287,7 @@ function measured(registry: SecretRegistry, onText: (length: number) => void): S
   };
 }
 
-// Redacting a MiB takes half a second, in which the gateway does nothing else.
+// Redacting 1 MiB takes half a second, and blocks the gateway meanwhile.
 test("redacts no more of a long text than it shows, whether a server or a client sends it", async () => {
   let longest = 0;
   const secrets = measured(createSecretRegistry(), (length) => {
@@ -320,7 +320,7 @@ test("redacts no more of a long text than it shows, whether a server or a client
   expect(longest).toBeLessThan(100_000);
 });
 
-test("lets only the server that asked for an elicitation with a URL report its completion", async () => {
+test("lets only the server that sent a URL elicitation report its completion", async () => {
   const question = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"mode":"url","message":"Pay?","url":"https://bank.example","elicitationId":"payment-1"}}`;
   const completion = `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"payment-1","note":"x"}}`;
   const [bank, evil] = [await serveRaw({ "tools/call": sayingFirst(() => question) }), await serveRaw()];

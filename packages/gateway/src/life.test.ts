@@ -33,7 +33,7 @@ describe("close", () => {
     await expect
       .poll(async () => (await fetch(`${gateway.url}/readyz`).catch(() => undefined))?.status, patience)
       .not.toBe(200);
-    // An open page asks for its session, and must learn that this is not the end.
+    // An open page requests its session, and must not conclude that the session has ended.
     expect((await fetch(`${gateway.url}/session`)).status).toBe(503);
     for (const release of waiting) release();
     expect(textOf(await held)).toBe("held");
@@ -89,7 +89,7 @@ describe("leaks", () => {
           if (index % 5 === 0) setImmediate(() => controller.abort());
           else controller.abort();
           await ended;
-          // Half of them say good-bye, and half just go.
+          // Half of them end their session, and half just disconnect.
           if (client.getProtocolEra() === "legacy" && index % 4 === 1) {
             const transport = client.transport as { terminateSession?: () => Promise<void> } | undefined;
             await transport?.terminateSession?.();
@@ -100,7 +100,7 @@ describe("leaks", () => {
     }
     await expect.poll(() => metric("wirescope_gateway_event_streams"), patience).toBe(0);
     await expect.poll(() => metric("wirescope_gateway_listeners"), patience).toBe(0);
-    // A client that disconnects has not cancelled anything: its call runs to its end.
+    // A client that disconnects does not cancel its call.
     await expect.poll(() => metric("wirescope_gateway_calls_in_flight")).toBe(0);
     expect(await metric("wirescope_gateway_parked_calls")).toBe(0);
     const opened = gateway.events.filter(({ kind }) => kind === "session-opened").length;

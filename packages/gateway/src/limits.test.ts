@@ -6,7 +6,7 @@ import { connect, patience, post, startTestGateway, type TestGateway, textOf } f
 import { completeLimits } from "./limits.js";
 import { makeEcho, serveModern } from "./tool-servers.test.helper.js";
 
-/** A server whose tool ends when it is let go. */
+/** A server whose tool ends when it is released. */
 async function startHolding(limits: Parameters<typeof completeLimits>[0]): Promise<{
   readonly gateway: TestGateway;
   readonly running: () => number;
@@ -46,7 +46,7 @@ const begin = async (gateway: TestGateway, name = "raw") => {
   return { status: response.status, session: { "mcp-session-id": response.headers.get("mcp-session-id") ?? "" } };
 };
 
-test("limits the requests in flight of one client, and does not delay others", async () => {
+test("limits one client's requests in flight, and does not delay other clients", async () => {
   const { gateway, running, release } = await startHolding({ clientConcurrency: 2 });
   const { session } = await begin(gateway, "greedy");
   const hold = (id: number) =>
@@ -63,14 +63,14 @@ test("limits the requests in flight of one client, and does not delay others", a
   expect(gateway.events.filter(({ kind }) => kind === "refused")).toHaveLength(1);
 });
 
-/** Sends many requests at once with `send`, and expects that as many are admitted as the rate allows, however slow the machine is. */
+/** Sends many requests at once with `send`, and expects that the rate limit admits the right number, however slow the machine is. */
 async function expectRate(rate: number, send: (id: number) => Promise<readonly number[]>): Promise<void> {
   const startedAt = performance.now();
   const statuses = (await Promise.all(Array.from({ length: 60 }, (_, id) => send(id)))).flat();
   const elapsedS = (performance.now() - startedAt) / 1000;
   expect(new Set(statuses)).toEqual(new Set([200, 429]));
   const admitted = statuses.filter((status) => status === 200).length;
-  // The first requests, such as those that begin a session, may have been sent before.
+  // The first requests, such as those that start a session, may have been sent before.
   expect(admitted).toBeGreaterThanOrEqual(2 * rate - 1);
   expect(admitted).toBeLessThanOrEqual(2 * rate + Math.ceil(elapsedS * rate) + 1);
 }
@@ -95,7 +95,7 @@ test.each([
   });
 });
 
-/** A request of the newer era, under a name of its own. */
+/** A modern request with a different client name each time. */
 function modernRequest(
   id: number,
   method: string,
@@ -179,7 +179,7 @@ test("closes an idle session, and none in use", async () => {
 test("does not treat sessions as idle whose requests have arrived, even if this process was busy for longer than the idle time", async () => {
   const gateway = await startTestGateway({}, { limits: { sessionIdleMs: 2000 } });
   const { hostname, port } = new URL(gateway.url);
-  // More than begin in one turn of the event loop.
+  // More than start in one turn of the event loop.
   const clients = await Promise.all(
     Array.from({ length: 40 }, async () => {
       const socket = connectSocket(Number(port), hostname);
@@ -216,7 +216,7 @@ test("rejects an invalid limit with a TypeError", () => {
   expect(() => completeLimits({ sesions: 1 } as object)).toThrow(TypeError);
   expect(() => completeLimits({ sessions: 0 })).toThrow(/must be greater than 0/);
   expect(completeLimits({ sessions: 5 })).toMatchObject({ sessions: 5, listMs: 5000 });
-  // A timer that is longer would fire at once.
+  // A longer timer would fire at once.
   const { inputMs, clientRate } = completeLimits({ inputMs: Infinity, clientRate: Infinity });
   expect([inputMs, clientRate]).toEqual([2 ** 31 - 1, Infinity]);
 });

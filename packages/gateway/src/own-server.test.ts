@@ -9,7 +9,7 @@ const initialize = JSON.stringify({
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
 });
 
-test("counts the requests of a client as calls of the gateway's server, and as streams and messages of its socket", async () => {
+test("counts a client's requests as calls of the gateway's server, and as streams and messages of its socket", async () => {
   const { endpoint, token, gateway } = await startTestGateway({});
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { serve } from "./tool-servers.test.helper.js";
 
-/** A message as it came from the gateway. */
+/** A raw message from the gateway. */
 export interface RawMessage {
   readonly id?: number | undefined;
   readonly method?: string | undefined;
@@ -16,11 +16,11 @@ export type RawMethod = (message: RawMessage, response: ServerResponse) => strin
 /** A legacy server with arbitrary responses. */
 export interface RawServer {
   readonly entry: { readonly type: "http"; readonly url: string };
-  /** What the gateway sent. */
+  /** The messages from the gateway. */
   readonly seen: readonly RawMessage[];
-  /** How many streams the gateway listens on. */
+  /** How many event streams the gateway has open. */
   readonly listening: () => number;
-  /** Says something that is about no request, as it is. */
+  /** Sends raw text on the event streams, unrelated to a request. */
   say(text: string): void;
 }
 
@@ -82,5 +82,5 @@ export async function serveRaw(methods: Readonly<Record<string, RawMethod>> = {}
   };
 }
 
-/** JSON that is nested so deep that it can be read, and not written again. */
+/** JSON that is nested so deeply that it can be parsed but not stringified. */
 export const abyss: string = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;

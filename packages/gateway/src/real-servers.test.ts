@@ -29,7 +29,7 @@ function respond(client: Client): void {
   client.setRequestHandler("roots/list", async () => roots);
 }
 
-/** The three kinds of clients, each of which responds to questions of servers. */
+/** The three kinds of clients. Each responds to server requests. */
 const clients: Readonly<Record<string, (gateway: TestGateway) => Promise<Client>>> = {
   "SDK 2.x, modern": (gateway) => connect(gateway, "modern", { capabilities }, respond),
   "SDK 2.x, legacy": (gateway) => connect(gateway, "legacy", { capabilities }, respond),
@@ -38,7 +38,7 @@ const clients: Readonly<Record<string, (gateway: TestGateway) => Promise<Client>
       client.setRequestHandler(ElicitRequestSchema, async () => elicited);
       client.setRequestHandler(CreateMessageRequestSchema, async () => sampled);
       client.setRequestHandler(ListRootsRequestSchema, async () => roots);
-      // What is used here is the same in both.
+      // The members that are used here are the same in both SDKs.
     })) as unknown as Client,
 };
 
@@ -60,12 +60,12 @@ describe.each(["stdio", "http", "sse"] as const)("the reference server over %s",
 
       const progress: number[] = [];
       const long = { name: "all__trigger-long-running-operation", arguments: { duration: 0.2, steps: 2 } };
-      // A step of the server has a total. One without is the SDK's own: it reports each time that it gives a call its input, and
-      // this server asks for the roots a moment after it was begun, which may be during this call.
+      // Progress from the server has a total. Progress without one is the SDK's own: it reports each input that it returns, and
+      // this server requests the roots shortly after its start, which may be during this call.
       const onprogress = (update: { progress: number; total?: number }) => {
         if (update.total !== undefined) progress.push(update.progress);
       };
-      // The one client takes a schema in between.
+      // The SDK 1.x client takes a schema as its second argument.
       const request = client as unknown as {
         callTool(params: object, ...rest: unknown[]): Promise<object>;
       };

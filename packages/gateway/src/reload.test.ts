@@ -122,7 +122,7 @@ test("[TS-SEC-7] sends a rotated token with every call after the reload, and the
   tokens.length = 0;
   expect(await echo("b")).toBe("api: b");
   expect(new Set(tokens)).toEqual(new Set(["Bearer token-of-december"]));
-  // Both stay secret: the old one may be in a message that comes late.
+  // Both stay secret: the old one may be in a late message.
   expect(secrets.redact("token-of-november token-of-december")).toBe("[redacted] [redacted]");
 });
 

@@ -71,7 +71,7 @@ test("accepts several configurations that the program created", async () => {
   await expect.poll(() => gateway.servers().map(({ state }) => state), patience).toEqual(["READY", "READY"]);
 });
 
-test("reads the file again at reload, and reports what is wrong with it in findings", async () => {
+test("reads the file again at reload, and reports its problems in findings", async () => {
   const file = write({ everything: server });
   const gateway = await start({ configuration: file, trust: trustAll({ environment }) });
   expect(gateway.findings).toEqual([]);
@@ -81,7 +81,7 @@ test("reads the file again at reload, and reports what is wrong with it in findi
   expect(gateway.findings.map(({ code, server: name }) => `${name} ${code}`)).toEqual(["api url-insecure"]);
 });
 
-test("[TS-D-ADMIN-11] says in the administration why a reload failed, until one succeeds", async () => {
+test("[TS-D-ADMIN-11] reports in the administration service why a reload failed, until one succeeds", async () => {
   const file = write({});
   const gateway = await start({ configuration: file });
   const admin = connectAdmin(gateway.url ?? "", gateway);

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { connect, patience, startTestGateway } from "./gateway.test.helper.js";
 import { makeEcho, serve, serveModern } from "./tool-servers.test.helper.js";
 
-/** What the sockets under a node are there for; each must have been read. */
+/** The roles of the sockets below a node; each must have been read. */
 function rolesOf(node: TreeNode | undefined): Set<string | undefined> {
   return new Set(
     node?.children.map((child) => (child.kind === "socket" && child.object !== undefined ? child.role : undefined)),

@@ -17,7 +17,7 @@ export interface TestTask {
   inputRequests?: Record<string, unknown>;
 }
 
-/** A modern server of the SDK whose tool `work` creates a task. */
+/** A modern SDK server whose tool `work` creates a task. */
 export interface TaskServer {
   readonly url: string;
   readonly tasks: ReadonlyMap<string, TestTask>;
@@ -25,7 +25,7 @@ export interface TaskServer {
   readonly seen: readonly string[];
   /** The tasks of each subscription that the gateway has. */
   readonly listening: () => readonly (readonly string[])[];
-  /** Notifies of the state of a task, on the subscriptions that contain it. */
+  /** Sends the state of a task on the subscriptions that include it. */
   notify(taskId: string): void;
 }
 
@@ -62,7 +62,7 @@ export async function serveTasks(options: TaskServerOptions): Promise<TaskServer
         send(response, id, "notifications/tasks", { taskId, ...times, ttlMs, ...tasks.get(taskId) });
     }
   };
-  /** The SDK does not have subscriptions to tasks. */
+  /** The SDK does not implement task subscriptions. */
   const listen = ({ id, params }: ListenRequest, response: ServerResponse): void => {
     const isDeclared = params._meta[metaKeys.clientCapabilities]?.extensions?.[tasksExtension] !== undefined;
     if (!isDeclared || refusesListening) {
@@ -136,14 +136,14 @@ interface ListenRequest {
   };
 }
 
-/** What a modern client sends. */
+/** The parameters of a modern client. */
 export interface ModernRequest {
   readonly capabilities?: object;
   readonly token?: string;
   readonly name?: string;
 }
 
-/** A message of the gateway to a modern client. */
+/** A message from the gateway to a modern client. */
 export interface Received {
   readonly method?: string;
   readonly params?: Record<string, unknown>;
@@ -177,7 +177,7 @@ export async function subscribe(
   return { received, close };
 }
 
-/** Sends one request of a modern client, and resolves with the message that is the response. */
+/** Sends one request as a modern client, and resolves with the response message. */
 export async function request(
   gateway: TestGateway,
   method: string,
@@ -190,7 +190,7 @@ export async function request(
   return { status: response.status, ...JSON.parse(json) };
 }
 
-/** The `_meta` of a request of a modern client, which declares the extension by default. */
+/** The `_meta` of a modern client's request, which declares the extension by default. */
 export function modernMeta(capabilities: object = { extensions: { [tasksExtension]: {} } }): Record<string, unknown> {
   return {
     [metaKeys.protocolVersion]: "2026-07-28",

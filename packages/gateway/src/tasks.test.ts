@@ -134,7 +134,7 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     expect(server.tasks.get("kept")?.status).toBe("cancelled");
   });
 
-  test("a server that returns the id of another client's task gets neither client the other's task", async () => {
+  test("a server that returns the id of another client's task gives neither client access to the other's task", async () => {
     const server = await serveTasks({ nextId: () => "fixed" });
     const gateway = await startTestGateway({ one: { type: "http", url: server.url } }, { listen: { token: false } });
     await offered(gateway, "one__work");
@@ -143,7 +143,7 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     expect(error?.message).toContain("belongs to another client");
   });
 
-  test("methods of tasks need the extension, and a task that nobody asked for is an error", async () => {
+  test("task methods require the extension, and a task that was not requested is an error", async () => {
     const server = await serveTasks({ nextId: () => "t", isStubborn: true });
     const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
     await offered(gateway, "one__work");
@@ -167,7 +167,7 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     expect((await request(gateway, "tasks/get", { taskId }, { name: "other" })).error?.code).toBe(-32_020);
   });
 
-  test("a client of SDK 1.x calls a tool as a task and responds to its question", async () => {
+  test("a client of SDK 1.x calls a tool as a task and responds to its request", async () => {
     const server = await serveTasks({ nextId: () => "t" });
     const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
     await offered(gateway, "one__work");
@@ -214,7 +214,7 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     let failed: { message: string } | undefined;
     for await (const message of stream) {
       if (message.type === "taskCreated") {
-        // A new question in each state, whatever the client responds.
+        // A new input request in each state, whatever the client responds.
         const inputRequests = (): object => {
           asked += 1;
           return { [`${key}${asked}`]: question };
@@ -229,7 +229,7 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
     expect(failed?.message).toContain(failure);
   });
 
-  test("a legacy client that asks for a task gets one even if the server responds at once", async () => {
+  test("a legacy client that requests a task gets one even if the server responds at once", async () => {
     const server = await serveTasks({ nextId: () => "t" });
     const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
     await offered(gateway, "one__now");
@@ -244,7 +244,7 @@ describe("tasks of modern servers [TS-D-EXT-2]", () => {
 });
 
 describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
-  test("notifies only the client that has a task of its state, with the id that it uses", async () => {
+  test("notifies only the client that owns a task of its state, with the client's id", async () => {
     const ids = ["of alice", "of bob"];
     const server = await serveTasks({ nextId: () => ids.shift() ?? "" });
     const gateway = await startTestGateway({ one: { type: "http", url: server.url } }, { listen: { token: false } });
@@ -269,13 +269,13 @@ describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
       .poll(() => alice.received[1], patience)
       .toMatchObject({ method: "notifications/tasks", params: { taskId: alices, status: "completed", result } });
     expect(alice.received[1]?.params?._meta).toEqual({ "io.modelcontextprotocol/subscriptionId": 1 });
-    const heard = JSON.stringify([...alice.received, ...bob.received]);
-    expect(heard).not.toContain("of alice");
+    const everything = JSON.stringify([...alice.received, ...bob.received]);
+    expect(everything).not.toContain("of alice");
     expect(JSON.stringify(bob.received)).not.toContain(alices);
     expect(JSON.stringify(mallory.received)).not.toContain("notifications/tasks");
   });
 
-  test("a state that the server sends at once follows the acknowledgement, and the server is left when the client is", async () => {
+  test("sends a state that arrives at once after the acknowledgement, and unsubscribes from the server when the client disconnects", async () => {
     const ids = ["first", "t"];
     const server = await serveTasks({ nextId: () => ids.shift() ?? "" });
     const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
@@ -297,7 +297,7 @@ describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
     await expect.poll(server.listening, patience).toEqual([]);
   });
 
-  test("a client that subscribes over stdio gets the latest state of its task, and not each one of a server that repeats itself", async () => {
+  test("a client that subscribes over stdio gets the latest state of its task, and not every repeated one", async () => {
     const server = await serveTasks({ nextId: () => "t" });
     const gateway = await startTestGateway({ one: { type: "http", url: server.url } });
     await offered(gateway, "one__work");
@@ -342,7 +342,7 @@ describe("subscriptions to tasks of modern servers [TS-D-EXT-13]", () => {
 const form = { type: "object" as const, properties: { name: { type: "string" as const } } };
 
 describe("tasks of legacy servers [TS-D-EXT-3]", () => {
-  test("a client of SDK 1.x runs the reference server's task and responds to its question", async () => {
+  test("a client of SDK 1.x runs the reference server's task and responds to its request", async () => {
     const gateway = await startTestGateway({ ref: reference });
     await offered(gateway, "ref__simulate-research-query");
     const client = await connectOld(gateway, { elicitation: { form: {} } }, (made) =>
@@ -361,7 +361,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
     expect(textOf(messages.at(-1)?.result ?? {})).toContain("python");
   }, 60_000);
 
-  test("a modern client runs the reference server's task and responds to its question", async () => {
+  test("a modern client runs the reference server's task and responds to its request", async () => {
     const gateway = await startTestGateway({ ref: reference });
     await offered(gateway, "ref__simulate-research-query");
     const capabilities = { elicitation: { form: {} }, extensions: { [tasksExtension]: {} } };
@@ -390,7 +390,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
     expect(JSON.stringify(state.result)).not.toContain("related-task");
   }, 60_000);
 
-  test("notifies only the session that has a task of its status, with the id that it uses", async () => {
+  test("notifies only the session that owns a task of its status, with the client's id", async () => {
     const state =
       '"status":"working","createdAt":"2026-11-16T12:00:00Z","lastUpdatedAt":"2026-11-16T12:00:00Z","ttl":60000';
     const server = await serveRaw({
@@ -401,12 +401,12 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
     });
     const gateway = await startTestGateway({ raw: server.entry });
     await offered(gateway, "raw__job");
-    const heard: { readonly who: string; readonly taskId: string; readonly status: string }[] = [];
+    const notified: { readonly who: string; readonly taskId: string; readonly status: string }[] = [];
     const listen =
       (who: string) =>
       (client: Awaited<ReturnType<typeof connectOld>>): void =>
         client.setNotificationHandler(TaskStatusNotificationSchema, ({ params: { taskId, status } }) => {
-          heard.push({ who, taskId, status });
+          notified.push({ who, taskId, status });
         });
     const owner = await connectOld(gateway, {}, listen("owner"));
     await connectOld(gateway, {}, listen("other"));
@@ -419,14 +419,14 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
     await expect
       .poll(() => {
         server.say(notification);
-        return heard.length;
+        return notified.length;
       }, patience)
       .toBeGreaterThan(0);
-    expect(heard[0]).toEqual({ who: "owner", taskId: created.task.taskId, status: "completed" });
-    expect(heard.some(({ who }) => who === "other")).toBe(false);
+    expect(notified[0]).toEqual({ who: "owner", taskId: created.task.taskId, status: "completed" });
+    expect(notified.some(({ who }) => who === "other")).toBe(false);
   });
 
-  test("[TS-D-EXT-14] forwards progress of a task to the session that created it, also after the response", async () => {
+  test("[TS-D-EXT-14] forwards a task's progress to the session that created it, even after the response", async () => {
     const server = await serveRaw({
       initialize: () => legacyTasks,
       "tools/list": () =>
@@ -436,11 +436,11 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
     });
     const gateway = await startTestGateway({ raw: server.entry });
     await offered(gateway, "raw__job");
-    const heard: { readonly who: string; readonly params: unknown }[] = [];
+    const notified: { readonly who: string; readonly params: unknown }[] = [];
     const listen =
       (who: string) =>
       (client: Awaited<ReturnType<typeof connectOld>>): void =>
-        client.setNotificationHandler(ProgressNotificationSchema, ({ params }) => void heard.push({ who, params }));
+        client.setNotificationHandler(ProgressNotificationSchema, ({ params }) => void notified.push({ who, params }));
     const owner = await connectOld(gateway, {}, listen("owner"));
     await connectOld(gateway, {}, listen("other"));
     await owner.listTools();
@@ -455,10 +455,10 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
         server.say(
           `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${progressToken},"progress":3,"total":5}}`,
         );
-        return heard;
+        return notified;
       }, patience)
       .toContainEqual({ who: "owner", params: { progressToken: "mine", progress: 3, total: 5 } });
-    expect(heard.some(({ who }) => who === "other")).toBe(false);
+    expect(notified.some(({ who }) => who === "other")).toBe(false);
   });
 
   test("a modern client gets the state of a task in its own form while the legacy server reconnects", async () => {
@@ -500,7 +500,7 @@ describe("tasks of legacy servers [TS-D-EXT-3]", () => {
     await cancelled;
   });
 
-  test("a tool that must be a task is refused to a modern client without the extension", async () => {
+  test("refuses a modern client without the extension a tool that requires a task", async () => {
     const server = await serveRaw({
       initialize: () => legacyTasks,
       "tools/list": () =>

@@ -24,22 +24,22 @@ export async function serve(handler: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Makes servers of the SDK, with what the tests need of one. */
+/** Creates SDK servers. */
 export type MakeServer = (era: "legacy" | "modern") => McpServer;
 
-/** A request handler that is a modern server of the SDK. */
+/** A request handler for a modern SDK server. */
 export function modernListener(make: MakeServer): RequestListener {
   const handler = createMcpHandler(() => make("modern"), { legacy: "reject" });
   onTestFinished(() => handler.close());
   return toNodeHandler(handler) as unknown as RequestListener;
 }
 
-/** A server of the SDK that speaks the newer era. */
+/** A modern SDK server. */
 export async function serveModern(make: MakeServer): Promise<string> {
   return `http://127.0.0.1:${await serve(modernListener(make))}/mcp`;
 }
 
-/** A request handler that is a legacy server of the SDK, with sessions. */
+/** A request handler for a legacy SDK server, with sessions. */
 export function legacyListener(make: MakeServer): RequestListener {
   const transports = new Map<string, NodeStreamableHTTPServerTransport>();
   const open = new Set<McpServer>();
@@ -69,12 +69,12 @@ export function legacyListener(make: MakeServer): RequestListener {
   };
 }
 
-/** A server of the SDK that speaks the older era, with sessions. */
+/** A legacy SDK server, with sessions. */
 export async function serveLegacy(make: MakeServer): Promise<string> {
   return `http://127.0.0.1:${await serve(legacyListener(make))}/mcp`;
 }
 
-/** A server of the SDK that speaks both eras at one URL. */
+/** An SDK server that supports both eras at one URL. */
 export async function serveBoth(make: MakeServer): Promise<string> {
   const [modern, legacy] = [modernListener(make), legacyListener(make)];
   const isModern = ({ headers }: IncomingMessage): boolean => headers["mcp-method"] !== undefined;
@@ -82,7 +82,7 @@ export async function serveBoth(make: MakeServer): Promise<string> {
   return `http://127.0.0.1:${port}/mcp`;
 }
 
-/** A server with an echo that says who it is. */
+/** A server with an echo tool that includes the server's name. */
 export function makeEcho(mark: string): MakeServer {
   return () => {
     const server = new McpServer({ name: mark, version: "1.0.0" }, { capabilities: { tools: { listChanged: true } } });
@@ -95,7 +95,7 @@ export function makeEcho(mark: string): MakeServer {
   };
 }
 
-/** Says on standard error on which port a server listens: these cannot be asked for it. */
+/** Writes the port of a server to standard error, because these servers do not report it. */
 const printPort = `data:text/javascript,${encodeURIComponent(`
 import { subscribe } from "node:diagnostics_channel";
 subscribe("tracing:net.server.listen:asyncEnd", ({ server }) => {
@@ -114,12 +114,12 @@ export function startEverything(behind: "streamableHttp" | "sse"): Promise<numbe
     await ended;
   });
   return new Promise((resolve, reject) => {
-    let heard = "";
+    let output = "";
     child.stderr.on("data", (chunk) => {
-      heard += chunk;
-      const port = /\[\[port (\d+)\]\]/.exec(heard)?.[1];
+      output += chunk;
+      const port = /\[\[port (\d+)\]\]/.exec(output)?.[1];
       if (port !== undefined) resolve(Number(port));
     });
-    child.once("close", (code) => reject(new Error(`The server ended with code ${code}: ${heard}`)));
+    child.once("close", (code) => reject(new Error(`The server ended with code ${code}: ${output}`)));
   });
 }

@@ -12,7 +12,7 @@ describe("the trace fields of a request", () => {
     expect(read({ _meta: { progressToken: 1 } }, { accept: "*/*" })).toBeUndefined();
   });
 
-  test("reads _meta before the headers", () => {
+  test("prefers _meta to the headers", () => {
     const headers = { traceparent: other, tracestate: "b=2" };
     expect(read({ _meta: { traceparent: parent } }, headers)).toEqual({ traceparent: parent });
     expect(read({}, headers)).toEqual({ traceparent: other, tracestate: "b=2" });

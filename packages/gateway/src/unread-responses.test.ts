@@ -4,7 +4,7 @@ import { patience, post, startTestGateway } from "./gateway.test.helper.js";
 import { serveRaw } from "./raw-server.test.helper.js";
 
 const clients = 16;
-// More than the buffers of the system take on the way.
+// More than the system's buffers hold.
 const responseBytes = 16_000_000;
 
 test("limits the total of JSON responses that clients do not read, without affecting a client that reads", async () => {
@@ -61,7 +61,7 @@ test("limits the total of JSON responses that clients do not read, without affec
     askAndSleep();
     await expect.poll(completed, patience).toBe(sent);
   }
-  // Each that stays has several megabytes waiting. There is one connection more: the one of the client that reads.
+  // Each remaining connection has several megabytes buffered. One more belongs to the client that reads.
   await expect.poll(connections, patience).toBeLessThanOrEqual(clients / 2);
   const response = await post(gateway, call("small"), headers);
   expect(await response.json()).toMatchObject({ result: { content: [{ text: "small" }] } });

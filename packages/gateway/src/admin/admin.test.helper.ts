@@ -21,7 +21,7 @@ export interface TestAdmin extends TestGateway {
   readonly admin: AdminClient;
 }
 
-/** A gateway to these servers, and a client for its administration, until the test ends. */
+/** Starts a gateway with these servers, and creates an administration client for it, until the test ends. */
 export async function startTestAdmin(entries: object, options: Partial<GatewayOptions> = {}): Promise<TestAdmin> {
   const gateway = await startTestGateway(entries, options);
   return {
@@ -43,12 +43,12 @@ export async function explain(
   throw new Error("The diagnosis has no result.");
 }
 
-/** A project in a folder of its own, whose entries need real approvals. */
+/** A project in its own folder, whose entries need real approvals. */
 export interface ApprovedProject {
   readonly folder: string;
   readonly file: string;
   readonly secrets: SecretRegistry;
-  /** What the gateway is given, with the entries as they are now. */
+  /** The gateway's configuration, with the current entries. */
   write(entries: object, variables?: Readonly<Record<string, string>>): GatewayConfiguration;
 }
 

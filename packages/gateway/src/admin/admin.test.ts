@@ -106,7 +106,7 @@ describe("ListServers", () => {
 });
 
 describe("WatchServers", () => {
-  /** The messages of a watcher. */
+  /** Collects the messages to a watcher. */
   function watch({ admin }: TestAdmin): {
     messages: { servers: Record<string, Server>; removed: string[] }[];
     end(): void;
@@ -168,7 +168,7 @@ describe("WatchServers", () => {
     await expect(next).resolves.toMatchObject({ done: true });
   });
 
-  test("frees its place when a watcher leaves", async () => {
+  test("frees a watcher's slot when it disconnects", async () => {
     const { admin } = await startTestAdmin({});
     const leaving = new AbortController();
     setMaxListeners(0, leaving.signal);
@@ -285,7 +285,7 @@ describe("access control", () => {
         a: { type: "http", url: "http://127.0.0.1:1/mcp" },
         program: { command: process.execPath, args: ["-e", program] },
       };
-      // One start by the gateway itself, and no other for a minute.
+      // The gateway itself starts it once, and not again for a minute.
       const configurations = [configurationOf(entries, { backOff: { firstMs: 60_000, maxMs: 60_000 } })];
       const { url, token, gateway } = await startTestAdmin({}, { ...options, configurations });
       const admin = connectAdmin(url, { token: token || undefined, ...given });
@@ -320,7 +320,7 @@ describe("other clients", () => {
     const world = await startThree();
     const proto = fileURLToPath(new URL("../../../../proto", import.meta.url));
     const loaded = loadSync("wirescope/v1/admin.proto", { includeDirs: [proto], enums: String, longs: String });
-    // biome-ignore lint/suspicious/noExplicitAny: grpc-js makes the class at run time.
+    // biome-ignore lint/suspicious/noExplicitAny: grpc-js creates the class at run time.
     const { AdminService } = (loadPackageDefinition(loaded) as any).wirescope.v1;
     const client = new AdminService(world.gateway.address, credentials.createInsecure());
     onTestFinished(() => client.close());

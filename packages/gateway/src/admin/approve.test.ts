@@ -15,7 +15,7 @@ import { ConnectivityState, TrustState } from "./client/index.js";
 
 const variable = (name: string): string => `\${${name}}`;
 
-/** A program of the project that is a tool server. */
+/** A tool server program in the project. */
 function writeProgram({ folder }: ApprovedProject, comment: string): void {
   const program = `// ${comment}
 import { createInterface } from "node:readline";
@@ -47,7 +47,7 @@ async function startUnapproved(project: ApprovedProject): Promise<TestAdmin> {
 const notWhatWasShown = /\[aborted\] Server "tools" has changed since it was shown.*Review it again/;
 
 describe("approvals", () => {
-  test("[TS-D-ADMIN-6] applies an approval to what was shown, and starts the server at once for connected clients", async () => {
+  test("[TS-D-ADMIN-6] approves exactly what was shown, and starts the server at once for connected clients", async () => {
     const project = createApprovedProject();
     const world = await startUnapproved(project);
     const { admin } = world;

@@ -6,7 +6,7 @@ import { createServerHistory, type ServerHistory, type ServerHistoryOptions } fr
 
 interface World {
   readonly history: ServerHistory;
-  /** Sets the servers at a time, and waits until that is recorded. */
+  /** Sets the servers at a time, and waits until they are recorded. */
   set(timeMs: number, servers: Readonly<Record<string, ConnectivityState>>): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ test("[TS-D-ADMIN-10] shows the servers as they were at a time", async () => {
   expect(statesOf(history.at(-1))).toEqual({});
 });
 
-test("[TS-D-ADMIN-10] drops what is older than its maximum age, but not the moment that still applies", async () => {
+test("[TS-D-ADMIN-10] drops records older than the maximum age, but not the one that still applies", async () => {
   const { history, set } = start({ maxAgeMs: 10_000 });
   await set(1_000, { a: CONNECTING });
   await set(2_000, { a: READY });
@@ -57,7 +57,7 @@ test("[TS-D-ADMIN-10] drops what is older than its maximum age, but not the mome
   expect(history.at(5_000)).toMatchObject({ timeMs: 15_000 });
 });
 
-test("[TS-D-ADMIN-10] keeps the newest moment, however few bytes it may keep", async () => {
+test("[TS-D-ADMIN-10] keeps the newest record, however small the memory limit", async () => {
   const { history, set } = start({ maxBytes: 1 });
   for (const timeMs of [1_000, 2_000]) await set(timeMs, { a: timeMs === 1_000 ? CONNECTING : READY });
   expect(history.at(0)).toMatchObject({ timeMs: 2_000 });

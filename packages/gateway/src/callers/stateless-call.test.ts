@@ -6,7 +6,7 @@ import type { Outlet } from "./outlet.js";
 import { createParkedCalls } from "./parked-calls.js";
 import { type InputRequired, StatelessCall } from "./stateless-call.js";
 
-/** A call whose server is the test. */
+/** A call for which the test acts as the server. */
 function startCall() {
   const account = createAccounts(completeLimits()).create({ principal: "p", rateKey: "p" }, undefined);
   const options = { subject: "a call", account, capabilities: {}, logLevel: undefined, headers: undefined };

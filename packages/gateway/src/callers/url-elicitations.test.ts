@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createUrlElicitations } from "./url-elicitations.js";
 
-test("lets only the server that asked report the completion, and only once", () => {
+test("lets only the server that sent an elicitation report its completion, and only once", () => {
   const elicitations = createUrlElicitations();
   elicitations.add("payment-1", "bank");
   expect(elicitations.complete("payment-1", "other")).toBe(false);
@@ -9,7 +9,7 @@ test("lets only the server that asked report the completion, and only once", () 
   expect(elicitations.complete("payment-1", "bank")).toBe(false);
 });
 
-test("lets the gateway report the completion of its own question", () => {
+test("lets the gateway report the completion of its own elicitation", () => {
   const elicitations = createUrlElicitations();
   elicitations.add("random", "bank");
   expect(elicitations.complete("random", undefined)).toBe(true);

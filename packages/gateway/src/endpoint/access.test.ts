@@ -33,7 +33,7 @@ function statusOf(url: string, headers: Record<string, string>): Promise<number 
   });
 }
 
-/** A gateway whose token changes; `change` resolves when the new one counts. */
+/** A gateway whose token changes; `change` resolves when the new one is in use. */
 async function startWithTokenFile(token: string): Promise<TestGateway & { change(token: string): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-token-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -44,7 +44,7 @@ async function startWithTokenFile(token: string): Promise<TestGateway & { change
     ...gateway,
     async change(next) {
       writeFileSync(tokenFile, next);
-      // No session, so this begins none.
+      // It is refused without a session, so it starts none.
       const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
       await expect.poll(async () => (await post({ ...gateway, token: next }, ping)).status, patience).toBe(400);
     },
@@ -228,7 +228,7 @@ test("does not let another client continue a call that waits for input (CVE-2026
   expect(await call("of-the-second", { requestState })).toMatchObject({
     error: { message: /requestState is not known/ },
   });
-  // It is still there, and its question still open.
+  // The call is still parked, and its request still open.
   expect(await call("of-the-first", { requestState })).toMatchObject({ result: { resultType: "input_required" } });
 });
 

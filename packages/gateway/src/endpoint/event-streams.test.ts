@@ -9,7 +9,7 @@ interface Opened {
   readonly stream: EventStream;
   readonly response: EndpointResponse;
   read(): void;
-  /** What it got. */
+  /** The text that it received. */
   readonly text: () => string;
 }
 
@@ -41,7 +41,7 @@ async function start(maxBytes: number): Promise<(reads: boolean) => Promise<Open
 const mega = 1_000_000;
 const notice = { jsonrpc: "2.0", method: "notifications/message", params: { data: "x".repeat(mega) } } as const;
 
-test("limits the backlog of a stream: a notification is dropped, a question fails, and a response ends the stream", async () => {
+test("limits the backlog of a stream: a notification is dropped, a request fails, and a response ends the stream", async () => {
   const open = await start(3 * mega);
   const { stream, response } = await open(false);
   for (let turn = 0; turn < 20; turn += 1) stream.send(notice);

@@ -5,14 +5,14 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { patience, startTestGateway, type TestGateway } from "../gateway.test.helper.js";
 import { eventOf, type RawMessage, type RawServer, serveRaw } from "../raw-server.test.helper.js";
 
-/** How a client can say where the body of a request ends. */
+/** How a client frames the body of a request. */
 const ways = ["content-length", "chunked"] as const;
 type Way = (typeof ways)[number];
 
 const page = "https://page.example";
 const limits = { messageBytes: 3000 };
 
-/** What a client receives, without what necessarily differs: the time, the framing of the body, and the fate of the connection. */
+/** What a client receives, without the parts that always differ: the date, the body's framing, and the connection header. */
 interface Received {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -89,7 +89,7 @@ function namedHeaders({ headers }: IncomingMessage): Received["headers"] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !byNature.includes(name)));
 }
 
-/** Sends messages as a client that is let in. */
+/** Sends messages as an authorized client. */
 function senderOf(way: Way, more: Record<string, string> = {}): Sent {
   return (body, headers = {}) =>
     ask(way, {
@@ -120,14 +120,14 @@ const initialize = request("initialize", {
   clientInfo: { name: "raw", version: "1" },
 });
 
-/** Sends the same in both framings, expects the same responses, and returns them. */
+/** Sends the same messages in both framings, expects the same responses, and returns them. */
 async function both(say: (way: Way) => Promise<Record<string, Received>>): Promise<Record<string, Received>> {
   const [withLength, inChunks] = [await say(ways[0]), await say(ways[1])];
   expect(withLength).toEqual(inChunks);
   return withLength;
 }
 
-/** The status of each, with the type of what it says. */
+/** The status and the content type of each response. */
 function outlineOf(received: Record<string, Received>): Record<string, string> {
   const outline = ({ status, headers, body }: Received): string =>
     [status, headers["content-type"] ?? "-", /"code":(-\d+)/.exec(body)?.[1] ?? (body === "" ? "empty" : "ok")].join(
@@ -136,7 +136,7 @@ function outlineOf(received: Record<string, Received>): Record<string, string> {
   return Object.fromEntries(Object.entries(received).map(([name, one]) => [name, outline(one)]));
 }
 
-/** How often the server behind was asked to call something off. */
+/** How many cancellations the server received. */
 const cancelled = (): number => server.seen.filter(({ method }) => method === "notifications/cancelled").length;
 const held = (): number =>
   server.seen.filter(({ params }) => (params?.arguments as { text?: string } | undefined)?.text === "hold").length;
@@ -284,7 +284,7 @@ describe("refused requests", () => {
     });
   });
 
-  test("sends the same refusal of the guard in both framings, readable for a page of an allowed origin", async () => {
+  test("sends the same refusal of the guard in both framings, readable for a page on an allowed origin", async () => {
     const received = await both(async (way) => {
       const send = senderOf(way);
       const from = senderOf(way, { origin: page });
@@ -316,7 +316,7 @@ describe("refused requests", () => {
   });
 });
 
-test("cancels the call of a client that ends its side of the connection while it waits, in both framings", async () => {
+test("cancels the call of a client that half-closes the connection while it waits, in both framings", async () => {
   const body = JSON.stringify(call("hold", "h", { _meta: meta() }));
   const { hostname, port, host } = new URL(gateway.endpoint);
   for (const way of ways) {

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { type Mode, patience, startTestGateway, textOf } from "../gateway.test.helper.js";
 import { makeEcho, serveLegacy, serveModern } from "../tool-servers.test.helper.js";
 
-/** Pipes to a gateway, and what came out of them. */
+/** Pipes to a gateway, and the messages that it wrote. */
 interface Pipes {
   readonly input: PassThrough;
   readonly lines: JSONRPCMessage[];
@@ -33,7 +33,7 @@ async function open(entries: object, options: Parameters<typeof startTestGateway
   return pipes;
 }
 
-/** A client of the SDK over the pipes. */
+/** An SDK client over the pipes. */
 async function connectOver(
   pipes: Pipes,
   mode: Mode,
@@ -79,7 +79,7 @@ describe.each<Mode>(["legacy", "modern"])("a %s client over stdio", (mode) => {
     await pipes.closed;
   });
 
-  test("sends progress, passes on questions, and cancels a call", async () => {
+  test("sends progress, forwards server requests, and cancels a call", async () => {
     let isWaiting = false;
     let cancelled = false;
     const url = await serveLegacy(() => {

@@ -23,7 +23,7 @@ async function connectSse({ url, token }: TestGateway, prepare = (_: Client): vo
   return client;
 }
 
-test("serves tool calls of a client of the HTTP+SSE transport", async () => {
+test("serves tool calls from an HTTP+SSE client", async () => {
   const gateway = await startTestGateway({ echo: { type: "http", url: await serveModern(makeEcho("echo")) } });
   const client = await connectSse(gateway);
   expect(textOf(await client.callTool({ name: "echo__echo", arguments: { text: "a" } }))).toBe("echo: a");
@@ -37,7 +37,7 @@ test("serves tool calls of a client of the HTTP+SSE transport", async () => {
   expect(textOf(await old.callTool({ name: "echo__echo", arguments: { text: "b" } }))).toBe("echo: b");
 });
 
-test("sends progress, questions and changed lists over the stream of the client", async () => {
+test("sends progress, server requests and list changes over the client's stream", async () => {
   const made: McpServer[] = [];
   const url = await serveLegacy(() => {
     const server = new McpServer({ name: "rich", version: "1" }, { capabilities: { tools: { listChanged: true } } });
@@ -83,7 +83,7 @@ test("ends a session with its stream, and requires a session for messages", asyn
   await expect.poll(() => gateway.events.filter(({ kind }) => kind === "session-closed").length, patience).toBe(1);
 });
 
-test("limits the open streams, and frees the place of a closed one", async () => {
+test("limits the open streams, and frees the slot of a closed one", async () => {
   const gateway = await startTestGateway({}, { limits: { sessions: 2 } });
   const open = async (): Promise<{ status: number; end(): Promise<void> | undefined }> => {
     const headers = { authorization: `Bearer ${gateway.token}`, accept: "text/event-stream" };

@@ -72,14 +72,14 @@ describe("legacy clients", () => {
     expect(await response.json()).toMatchObject({ id: "a", result: { content: [{ text: "echo: hello" }] } });
   });
 
-  test("requires an existing session of a legacy client", async () => {
+  test("requires a legacy client to use an existing session", async () => {
     const gateway = await start();
     expect(await summaryOf(await post(gateway, call(1)))).toEqual([400, -32_000, 1]);
     expect(await summaryOf(await post(gateway, call(1), { "mcp-session-id": "none" }))).toEqual([404, -32_001, 1]);
   });
 
   test("does not find a closed session, and has ended its stream", async () => {
-    // Without servers, so that no list changes meanwhile and nothing may arrive.
+    // Without servers, so that no list changes and no notification arrives meanwhile.
     const gateway = await startTestGateway({});
     const session = await begin(gateway);
     const headers = { authorization: `Bearer ${gateway.token}`, ...session };
@@ -138,7 +138,7 @@ describe("modern clients", () => {
   const without = (name: keyof typeof headers) =>
     Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name));
 
-  test("requires neither initialize nor a session of a modern client", async () => {
+  test("requires neither initialize nor a session from a modern client", async () => {
     const gateway = await start();
     const response = await post(gateway, modernCall(), headers);
     expect(response.status).toBe(200);

@@ -42,7 +42,7 @@ const initialize = {
   params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "busy", version: "1" } },
 };
 
-test("accepts new connections while many requests of others are waiting", async () => {
+test("accepts new connections while many requests on others are waiting", async () => {
   let opened = 0;
   const gateway = await startTestGateway(
     {},
@@ -65,7 +65,7 @@ test("accepts new connections while many requests of others are waiting", async 
   await expect.poll(() => openedBefore, patience).toBeLessThan(200);
 });
 
-test("accepts new connections while many messages of an HTTP+SSE client are waiting", async () => {
+test("accepts new connections while many messages from an HTTP+SSE client are waiting", async () => {
   let calls = 0;
   const gateway = await startTestGateway(
     {},

@@ -25,7 +25,7 @@ async function servePrincipals(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Makes requests on one connection; returns whose they are. */
+/** Sends requests on one connection; returns their principals. */
 type Ask = (token: string) => Promise<string>;
 
 function overHttp1(port: number, name: string): Ask {

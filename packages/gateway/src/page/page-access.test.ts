@@ -12,17 +12,17 @@ import {
 const ticketOf = (link: string): string => new URL(link).searchParams.get("ticket") ?? "";
 const pairOf = (cookie: string | undefined): string => cookie?.split(";")[0] ?? "";
 
-test("[TS-D-PAGE-1] accepts a ticket once, and gives a cookie that neither scripts nor other sites get", () => {
+test("[TS-D-PAGE-1] accepts a ticket once, and sets a cookie that neither scripts nor other sites receive", () => {
   const access = createPageAccess();
   const ticket = ticketOf(access.linkTo("http://127.0.0.1:4690"));
-  const entrance = access.redeem(ticket, "127.0.0.1:4690", false);
-  expect(entrance?.cookie).toMatch(
+  const redeemed = access.redeem(ticket, "127.0.0.1:4690", false);
+  expect(redeemed?.cookie).toMatch(
     /^wirescope_page_4690=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
   );
   expect(access.redeem(ticket, "127.0.0.1:4690", false)).toBeUndefined();
-  const session = access.find(`other=1; ${pairOf(entrance?.cookie)}`, undefined);
+  const session = access.find(`other=1; ${pairOf(redeemed?.cookie)}`, undefined);
   expect(session?.rights).toBe("administrator");
-  expect([entrance?.key, undefined, "", "wrong"].map((key) => session?.hasKey(key))).toEqual([
+  expect([redeemed?.key, undefined, "", "wrong"].map((key) => session?.hasKey(key))).toEqual([
     true,
     false,
     false,
@@ -47,15 +47,15 @@ test("[TS-D-PAGE-1] expires a link after 10 minutes, and its cookie after 12 hou
 test("[TS-D-PAGE-1] keeps the newest 64 of any number of tickets and sessions", () => {
   const access = createPageAccess();
   const tickets = Array.from({ length: 10_000 }, () => ticketOf(access.linkTo("http://gateway")));
-  const entrances = tickets.map((ticket) => access.redeem(ticket, undefined, false));
-  expect(entrances.filter((entrance) => entrance !== undefined)).toHaveLength(64);
-  expect(entrances.at(-1)).toBeDefined();
-  const first = pairOf(entrances.find((entrance) => entrance !== undefined)?.cookie);
+  const allRedeemed = tickets.map((ticket) => access.redeem(ticket, undefined, false));
+  expect(allRedeemed.filter((redeemed) => redeemed !== undefined)).toHaveLength(64);
+  expect(allRedeemed.at(-1)).toBeDefined();
+  const first = pairOf(allRedeemed.find((redeemed) => redeemed !== undefined)?.cookie);
   for (let count = 0; count < 64; count++) access.redeem(ticketOf(access.linkTo("http://gateway")), undefined, false);
   expect(access.find(first, undefined)).toBeUndefined();
 });
 
-test("[TS-D-PAGE-6] continues the sessions of before a restart, of which it stores hashes only, and neither tickets nor expired ones", () => {
+test("[TS-D-PAGE-6] restores sessions after a restart from stored hashes, but neither tickets nor expired sessions", () => {
   let now = 1_000;
   let stored: readonly StoredSession[] = [];
   const store: SessionStore = {
@@ -74,7 +74,7 @@ test("[TS-D-PAGE-6] continues the sessions of before a restart, of which it stor
   const later = open();
   expect(later.find(pairOf(cookie), undefined)?.hasKey(key)).toBe(true);
   for (const each of [ticket, unused]) expect(later.redeem(each, undefined, false)).toBeUndefined();
-  // Somebody who can write the file does not get a session that never ends.
+  // A user who can write the file cannot create a session that never ends.
   stored = stored.map((session) => ({ ...session, until: Number.MAX_SAFE_INTEGER }));
   expect(open().find(pairOf(cookie), undefined)).toBeUndefined();
   now += 12 * 3_600_000;
@@ -90,22 +90,22 @@ test("forgets a session that the browser ends", () => {
   expect(access.find(cookie, undefined)).toBeUndefined();
 });
 
-test("[TS-D-PAGE-1] gives a browser one cookie for the page and one for the pages without script, however many links it opens", () => {
+test("[TS-D-PAGE-1] gives a browser one cookie for the page and one for the pages without JavaScript, however many links it opens", () => {
   const access = createPageAccess();
   const enter = (link: PageLink): RedeemedTicket | undefined =>
     access.redeem(ticketOf(access.linkTo("http://gateway", link)), "127.0.0.1:4690", false);
-  const nameOf = (entrance: RedeemedTicket | undefined): string => entrance?.cookie.split("=")[0] ?? "";
+  const nameOf = (redeemed: RedeemedTicket | undefined): string => redeemed?.cookie.split("=")[0] ?? "";
   const [first, second] = [enter({}), enter({ rights: "reader" })];
   expect(nameOf(second)).toBe(nameOf(first));
-  // A link to a page without script does not end the session of a page that is open.
+  // A link to a page without JavaScript does not end the session of an open page.
   const plain = enter({ path: (key) => `/status/${key}/sign-in` });
   expect(nameOf(plain)).not.toBe(nameOf(second));
-  const cookies = [plain, second].map((entrance) => pairOf(entrance?.cookie)).join("; ");
-  expect([plain, second].map((entrance) => access.find(cookies, entrance?.key)?.rights)).toEqual([
+  const cookies = [plain, second].map((redeemed) => pairOf(redeemed?.cookie)).join("; ");
+  expect([plain, second].map((redeemed) => access.find(cookies, redeemed?.key)?.rights)).toEqual([
     "administrator",
     "reader",
   ]);
-  // The key of one session does not open the other.
+  // The key of one session is not valid for the other.
   expect(access.find(pairOf(second?.cookie), plain?.key)?.hasKey(plain?.key)).toBe(false);
 });
 

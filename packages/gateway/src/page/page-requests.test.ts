@@ -57,7 +57,7 @@ test("[TS-D-PAGE-3] refuses a cookie without its key, with the key of another se
   }
 });
 
-test("[TS-D-PAGE-3] refuses requests of foreign origins and rebound names, even with the cookie and the key", async () => {
+test("[TS-D-PAGE-3] refuses requests from foreign origins and rebound names, even with the cookie and the key", async () => {
   const world = await startPage(undefined, {}, { listen: { allowedOrigins: ["https://tools.example"] } });
   const headers = headersOf(await enter(world));
   const { port } = new URL(world.url);
@@ -77,7 +77,7 @@ test("[TS-D-PAGE-3] refuses requests of foreign origins and rebound names, even 
       expect({ foreign, path, status }).toEqual({ foreign, path, status: 403 });
     }
   }
-  // A page that may call with the token does not get the rights of the browser's session.
+  // A page that may use the token does not get the rights of the browser's session.
   const allowed = { ...headers, origin: "https://tools.example" };
   expect((await call(world, listServers, allowed)).status).toBe(401);
   const preflight = { origin: "https://tools.example", "access-control-request-method": "POST" };
@@ -97,13 +97,13 @@ test("[TS-D-PAGE-3] opens the page by a link on another site, but not by a form,
   expect((await send(url, "/", { ...link, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script" })).status).toBe(403);
   expect((await send(url, "/", link, "POST")).status).toBe(403);
   expect((await send(url, "/metrics", link)).status).toBe(403);
-  // A replayed ticket gives nothing, wherever the link was found.
+  // A replayed ticket is useless, wherever the link was found.
   const path = access.linkTo(url).slice(url.length);
   expect((await send(url, path, link)).status).toBe(200);
   expect((await send(url, path, link)).headers["set-cookie"]).toBeUndefined();
 });
 
-test("[TS-D-ADMIN-10] streams the objects of the gateway to a browser, and shows them and the servers as they were before", async () => {
+test("[TS-D-ADMIN-10] streams the gateway's objects to a browser, and shows earlier states of them and of the servers", async () => {
   const world = await startPage(undefined, { gone: { command: process.execPath, args: ["-e", "process.exit(3)"] } });
   const headers = headersOf(await enter(world));
   const authenticate: Interceptor = (next) => (request) => {
@@ -129,7 +129,7 @@ test("[TS-D-ADMIN-10] streams the objects of the gateway to a browser, and shows
   expect(servers).toMatchObject([{ name: "gone" }]);
 });
 
-test("[TS-D-PAGE-4] lets a reader read, and neither change anything nor call a tool", async () => {
+test("[TS-D-PAGE-4] lets a reader read, but not change anything or call a tool", async () => {
   const world = await startPage();
   const reader = headersOf(await enter(world, { rights: "reader" }));
   expect(JSON.parse((await send(world.url, "/session", reader)).body)).toMatchObject({ rights: "reader" });
@@ -146,11 +146,11 @@ test("[TS-D-PAGE-4] lets a reader read, and neither change anything nor call a t
     expect(stream.body).toContain("permission_denied");
   }
   expect((await call(world, "/mcp", { ...reader, ...mcpHeaders }, initialize)).status).toBe(403);
-  // An administrator gets as far as the server that does not exist.
+  // An administrator gets past the check: the error is about the unknown server.
   expect((await call(world, reconnect, headersOf(await enter(world)), body)).status).toBe(404);
 });
 
-test("[TS-D-PAGE-3] does not accept the session at paths that are not the page's", async () => {
+test("[TS-D-PAGE-3] does not accept the session at paths outside of the page", async () => {
   const world = await startPage();
   const headers = headersOf(await enter(world));
   for (const path of [

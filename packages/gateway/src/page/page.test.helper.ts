@@ -13,7 +13,7 @@ export interface PageWorld extends TestGateway {
   readonly access: PageAccess;
 }
 
-/** A response, as it came. */
+/** A raw response. */
 export interface RawResponse {
   readonly status: number;
   readonly headers: NodeJS.Dict<string | string[]>;
@@ -47,7 +47,7 @@ export function createAssets(): string {
   return folder;
 }
 
-/** A gateway with a page, until the test ends. */
+/** Starts a gateway with a page, until the test ends. */
 export async function startPage(
   assets: string | undefined = createAssets(),
   entries: object = {},
@@ -65,7 +65,7 @@ export async function enter({ access, url }: PageWorld, link: PageLink = {}): Pr
   return { cookie: response.headers.get("set-cookie")?.split(";")[0] ?? "", key };
 }
 
-/** Sends a request whose path and headers nothing corrects. */
+/** Sends a request with exactly this path and these headers. */
 export async function send(
   url: string,
   path: string,

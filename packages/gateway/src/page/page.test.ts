@@ -20,7 +20,7 @@ test("[TS-D-PAGE-2] serves the page at the path of every view, without a token a
   }
 });
 
-test("[TS-D-PAGE-2] sends files with hashed names compressed, to be cached for ever", async () => {
+test("[TS-D-PAGE-2] sends files with hashed names compressed, and lets browsers cache them forever", async () => {
   const { url } = await startPage();
   const path = "/assets/index-Ab12.js";
   for (const [accepted, encoding] of [
@@ -68,7 +68,7 @@ test("[TS-D-PAGE-2] makes no other path public", async () => {
   }
 });
 
-test("[TS-D-PAGE-1] stores the key for the scripts of the page, and leads a browser without scripts to the status", async () => {
+test("[TS-D-PAGE-1] stores the key for the page's scripts, and redirects a browser without JavaScript to the status page", async () => {
   const { url, access } = await startPage();
   const { headers, body } = await send(url, new URL(access.linkTo(url)).href.slice(url.length));
   const [, key] = /data-key="([\w-]{43})"/.exec(body) ?? [];
@@ -100,7 +100,7 @@ test("[TS-D-PAGE-3] describes the session to a browser that has its cookie and i
   expect((await send(url, "/session", { cookie, ...csrf })).status).toBe(401);
 });
 
-test("opens the page without script if the page is not built, and says so", async () => {
+test("opens the page without JavaScript if the page is not built, and says so", async () => {
   const world = await startPage("/does/not/exist");
   const { url, access } = world;
   expect(await send(url, "/")).toMatchObject({ status: 404, body: /does not contain the page/ });
@@ -109,7 +109,7 @@ test("opens the page without script if the page is not built, and says so", asyn
   expect(body).not.toContain("<script");
 });
 
-test("[TS-D-PAGE-5] gives the user interface of a tool a frame with its own origin and without network", async () => {
+test("[TS-D-PAGE-5] gives a tool's user interface a frame with its own origin and without network access", async () => {
   const { url } = await startPage();
   const { headers } = await send(url, "/app-frame");
   const policy = String(headers["content-security-policy"]);
@@ -117,7 +117,7 @@ test("[TS-D-PAGE-5] gives the user interface of a tool a frame with its own orig
   expect(policy).not.toMatch(/allow-same-origin|connect-src|https?:|\*/);
 });
 
-test("[TS-D-PAGE-5] lets the user interface of a tool load from the origins that its server declares, and from no others", async () => {
+test("[TS-D-PAGE-5] lets a tool's user interface load from the origins that its server declares, and from no others", async () => {
   const { url } = await startPage();
   const policyOf = async (name: string, origins: readonly string[]): Promise<string> => {
     const query = new URLSearchParams(origins.map((origin) => [name, origin]));

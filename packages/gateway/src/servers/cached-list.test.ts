@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createCachedList, type LoadedList } from "./cached-list.js";
 
-/** A list whose loads are decided by hand, and whose time too. */
+/** A list whose loads and clock the test controls. */
 function setUp(ttlMs = Number.POSITIVE_INFINITY) {
   const loads: { resolve(items: string[]): Promise<void>; reject(reason: Error): Promise<void> }[] = [];
   const unavailable: unknown[] = [];
@@ -129,7 +129,7 @@ describe("a slow server", () => {
 });
 
 describe("failing servers", () => {
-  test("omits and reports a failing server, and asks it again the next time", async () => {
+  test("omits and reports a failing server, and requests its list again the next time", async () => {
     const { list, loads, unavailable, changes } = setUp();
     void list.get();
     await loads[0]?.resolve(["a"]);

@@ -29,7 +29,7 @@ describe("names that clients would not accept", () => {
 const letters = fc.constantFrom("a", "b", "_", "-", ".", "é", "0");
 const word = fc.array(letters, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(""));
 
-test("gives every pair its own name, which clients accept", () => {
+test("gives every pair of server and tool a unique name that clients accept", () => {
   fc.assert(
     fc.property(word, word, word, word, (server, name, otherServer, otherName) => {
       const exposed = exposedName(server, name);

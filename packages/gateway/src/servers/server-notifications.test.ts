@@ -36,7 +36,7 @@ test("limits the rate of log messages to all clients, and reports how many messa
   expect(flood(1000)).toBe(198);
 });
 
-test("limits the rate and the length of notifications of extensions to all clients [TS-D-EXT-10]", () => {
+test("limits the rate and the length of extension notifications to all clients [TS-D-EXT-10]", () => {
   const received: unknown[] = [];
   const events = createEvents();
   events.subscribe({ "extension-notification": ({ params }) => received.push(params) });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { settingsFor } from "./server-settings.js";
 
-test("[TS-D-EXT-12] a server has the settings of its groups, in their order, and its own before them", () => {
+test("[TS-D-EXT-12] a server has the settings of its groups in order, overridden by its own", () => {
   const settings = {
     "charts-one": { era: "auto" },
     "*": { era: "legacy" },

@@ -55,7 +55,7 @@ test("keeps a task for its ttl, and one without a limit for a day after its last
   expect(() => table.find(unlimited.id, alice)).toThrow("unknown or has expired");
 });
 
-test("removes expired tasks that nobody asks for when another is added [TS-D-EXT-4]", () => {
+test("removes expired tasks that no client requests when another is added [TS-D-EXT-4]", () => {
   const { table, advance } = tableOf(10);
   table.add("one", "modern", callOf("alice"), { taskId: "1", ttlMs: 1000 });
   advance(hourMs);

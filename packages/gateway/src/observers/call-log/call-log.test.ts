@@ -83,7 +83,7 @@ test("keeps no socket in memory after the call, only its ids, and at most 64 pha
   expect(call.phases).toBeUndefined();
 });
 
-test("[TS-D-CALLS-1] gives a refresh to every call that waits for its connection, and to no other", () => {
+test("[TS-D-CALLS-1] records a refresh in every call that waits for its connection, and in no other", () => {
   const log = openLog();
   const [notes, other] = [{ name: "notes" } as ConnectionInfo, { name: "other" } as ConnectionInfo];
   const calls = [1, 2, 3].map((id) => new TestCall(id, "editor"));
@@ -93,11 +93,11 @@ test("[TS-D-CALLS-1] gives a refresh to every call that waits for its connection
   first?.phases?.begin("credential", notes);
   third?.phases?.begin("credential", other);
   channels["credential:started"].publish(operation);
-  // It joins the refresh that runs.
+  // It joins the refresh in progress.
   second?.phases?.begin("credential", notes);
   channels["credential:ended"].publish({ operation, outcome: "failed", code: "TOKEN_REFUSED", durationMs: 5 });
   for (const call of calls) log.ended?.(call, { ...ok, how: "error" });
-  // After the end nothing reaches them.
+  // After the calls have ended, they receive nothing more.
   channels["credential:started"].publish(operation);
   const outlines = log
     .endedSince(0)
@@ -107,7 +107,7 @@ test("[TS-D-CALLS-1] gives a refresh to every call that waits for its connection
   expect(outlines).toEqual([[credential, refresh], [credential, refresh], [credential]]);
 });
 
-test("[TS-D-CALLS-3] deletes the oldest bodies when they are too large together, and all when a call is not kept", () => {
+test("[TS-D-CALLS-3] deletes the oldest bodies when the total is too large, and the body of a call that is no longer kept", () => {
   let nowMs = 1_000_000;
   const log = openLog({ capturesBodies: true, maxCalls: 300, now: () => nowMs });
   const text = Array.from({ length: 8 }, () => "x".repeat(10_000));

@@ -10,7 +10,7 @@ import { lastToolCall, startTestCalls, toolCalls } from "./calls.test.helper.js"
 
 const echoed = '{"content":[{"type":"text","text":"ok"}]}';
 
-test("[TS-D-CALLS-2] a watcher gets the calls that are kept, then a call when it starts and when it ends", async () => {
+test("[TS-D-CALLS-2] sends a watcher the kept calls, then each call when it starts and when it ends", async () => {
   let release = (): void => {};
   const server = await serveRaw({
     "tools/call"({ id, params }, response) {
@@ -62,7 +62,7 @@ test("[TS-D-CALLS-4] statistics count the calls of each server, failures and lat
   expect([window?.seconds, interval?.seconds]).toEqual([expect.any(BigInt), 5n]);
 });
 
-test("[TS-D-CALLS-3] bodies are captured only with permission, redacted, and shown only to an administrator", async () => {
+test("[TS-D-CALLS-3] captures bodies only if allowed, redacts them, and shows them only to an administrator", async () => {
   const server = await serveRaw();
   const secrets = createSecretRegistry();
   secrets.add("the-known-secret");
@@ -97,13 +97,13 @@ test("[TS-D-CALLS-3] bodies are captured only with permission, redacted, and sho
   expect((await lastToolCall(gateway)).hasBody).toBe(false);
 });
 
-test("[TS-D-CALLS-3] refuses to turn the capture on without permission, and says how to get it", async () => {
+test("[TS-D-CALLS-3] refuses to turn the capture on if it is not allowed, and says how to allow it", async () => {
   const gateway = await startTestCalls({});
   const failure = await gateway.calls.setCapture({ enabled: true }).catch((error: unknown) => readAdminError(error));
   expect(failure).toMatchObject({ status: "FailedPrecondition", message: expect.stringContaining("--capture") });
 });
 
-test("a call that is unknown, or of another gateway, is not found", async () => {
+test("does not find an unknown call, or one of another gateway", async () => {
   const gateway = await startTestCalls({});
   for (const id of ["", "1", "ffffff-1", "__proto__"]) {
     await expect(gateway.reader.getCall({ id })).rejects.toMatchObject({ code: Code.NotFound });
@@ -126,7 +126,7 @@ test("names from clients and servers are bounded and redacted", async () => {
   expect(await toolCalls(gateway)).toEqual([]);
 });
 
-test("[TS-D-CALLS-4] a call that fails because its server is down counts for that server, and one of an unknown tool in the total", async () => {
+test("[TS-D-CALLS-4] counts a call that fails because its server is down for that server, and a call of an unknown tool only in the total", async () => {
   const server = await serveRaw({ "tools/call": () => echoed });
   const gateway = await startTestCalls({
     notes: server.entry,

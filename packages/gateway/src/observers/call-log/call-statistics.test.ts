@@ -8,7 +8,7 @@ function createWorld() {
   return Object.assign(world, { statistics: createCallStatistics(() => world.nowMs) });
 }
 
-test("[TS-D-CALLS-4] quantiles are right within 5 %", () => {
+test("[TS-D-CALLS-4] quantiles are accurate to 5 %", () => {
   const { statistics } = createWorld();
   for (let ms = 1; ms <= 1000; ms += 1) statistics.count("notes", "ok", ms);
   const { p50Ms = 0, p95Ms = 0 } = statistics.report().total;
@@ -34,7 +34,7 @@ test("a call leaves the window after a minute, and the history after 15 minutes"
   expect(statistics.report(undefined, 180).servers).toEqual([]);
 });
 
-test("an interval that is used again contains nothing of the old one", () => {
+test("a reused interval contains no counts of the old one", () => {
   const world = createWorld();
   for (let count = 0; count < 400; count += 1) {
     world.statistics.count("notes", "ok", 1);
@@ -43,7 +43,7 @@ test("an interval that is used again contains nothing of the old one", () => {
   expect(world.statistics.report(undefined, 1000).total.points.reduce((sum, { calls }) => sum + calls, 0)).toBe(179);
 });
 
-test("calls that the client cancelled or that wait for input count, but their time does not", () => {
+test("counts calls that were cancelled or wait for input, but not their latency", () => {
   const { statistics } = createWorld();
   statistics.count("notes", "cancelled", 60_000);
   statistics.count("notes", "input", 60_000);
@@ -52,7 +52,7 @@ test("calls that the client cancelled or that wait for input count, but their ti
   expect(statistics.report().total.failed).toBe(1);
 });
 
-test("the rates after the start refer to the time since then, and servers are bounded", () => {
+test("computes rates over the time since the start, and limits the number of servers", () => {
   const world = createWorld();
   world.nowMs += 2000;
   const { windowMs } = world.statistics.report();

@@ -13,7 +13,7 @@ export interface TestCalls extends TestGateway {
   readonly client: Client;
 }
 
-/** A gateway to these servers with a client of it, and clients for its calls. */
+/** Starts a gateway with these servers, an MCP client, and clients for its call log. */
 export async function startTestCalls(entries: object, options: Partial<GatewayOptions> = {}): Promise<TestCalls> {
   const gateway = await startTestGateway(entries, options);
   const { url, token } = gateway;
@@ -25,13 +25,13 @@ export async function startTestCalls(entries: object, options: Partial<GatewayOp
   };
 }
 
-/** The calls of tools that are kept, the oldest first. */
+/** The kept tool calls, oldest first. */
 export async function toolCalls({ reader }: Pick<TestCalls, "reader">): Promise<Call[]> {
   for await (const { calls } of reader.watchCalls({})) return calls.filter(({ method }) => method === "tools/call");
   return [];
 }
 
-/** The last call of a tool once it has ended, with everything. */
+/** The last tool call once it has ended, with its phases and body. */
 export async function lastToolCall(gateway: Pick<TestCalls, "reader" | "calls">): Promise<Call> {
   let last: Call | undefined;
   await expect

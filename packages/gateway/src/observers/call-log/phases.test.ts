@@ -13,7 +13,7 @@ import { lastToolCall, outlineOf, startTestCalls } from "./calls.test.helper.js"
 const exchange = ["request", "server", "response"];
 const certificates = new URL("../../../../../test/certificates/", import.meta.url);
 
-/** A helper whose header is another one each time. */
+/** A helper that returns a different header each time. */
 function helper(): string {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-calls-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -48,7 +48,7 @@ test("[TS-D-CALLS-1] shows a call over an open connection as a request, the serv
   expect(channel?.ref?.name).toBe("notes");
 });
 
-test("a call that finds no idle connection looks up the host, connects and secures a new one", async () => {
+test("shows the DNS lookup, TCP and TLS phases of a call that finds no idle connection", async () => {
   const [cert, key, ca] = ["server.pem", "server-key.pem", "ca.pem"].map((file) =>
     readFileSync(new URL(file, certificates)),
   );
@@ -65,14 +65,14 @@ test("a call that finds no idle connection looks up the host, connects and secur
   });
   const echo = (): Promise<unknown> => gateway.client.callTool({ name: "tls__echo", arguments: { text: "a" } });
   await echo();
-  // They need more connections than there are.
+  // They need more than the open connections.
   await Promise.all([echo(), echo(), echo(), echo()]);
   const { call } = await gateway.calls.getCall({ id: (await lastToolCall(gateway)).id });
   expect(outlineOf(call?.phases ?? [])).toEqual(["connecting", "  lookup", "  tcp", "  tls", "request", "server"]);
   expect(call?.phases[0]?.socketId).toBe(call?.phases.at(-1)?.socketId);
 });
 
-test("a refused credential is a retry, the helper runs again, and the request is sent on", async () => {
+test("shows a refused credential as a retry, the new helper run, and the repeated request", async () => {
   let refused: string | undefined;
   const port = await serve((request, response) => {
     const key = String(request.headers["x-key"]);
@@ -99,7 +99,7 @@ test("a refused credential is a retry, the helper runs again, and the request is
   expect(call.phases[2]?.reason).toBe("The server returned 401.");
 });
 
-test("a call to a server that lost the session connects again, with the steps and the helper as parts", async () => {
+test("shows the new connection of a call to a server that lost the session, with its steps and the helper run", async () => {
   let isForgotten = false;
   const server = await serveRaw({
     "tools/call"(_, response) {
@@ -124,7 +124,7 @@ test("a call to a server that lost the session connects again, with the steps an
   expect(again.slice(-3)).toEqual(exchange);
 });
 
-test("a call over pipes has the process as its socket", async () => {
+test("shows the process as the socket of a stdio call", async () => {
   const entries = { local: { command: process.execPath, args: [everything] } };
   const gateway = await startTestCalls(entries);
   await expect
@@ -136,7 +136,7 @@ test("a call over pipes has the process as its socket", async () => {
   expect(socket?.ref?.name).toContain("pid");
 });
 
-test("a call that fails marks the phase in which it failed", async () => {
+test("marks the phase in which a call failed", async () => {
   const server = await serveRaw({
     "tools/call"(_, response) {
       response.destroy();

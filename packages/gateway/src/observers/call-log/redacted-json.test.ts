@@ -7,7 +7,7 @@ const known = "a-secret-of-this-test";
 secrets.add(known);
 const jsonOf = (value: unknown, limit = 65_536) => redactedJson(value, (text) => secrets.redact(text), limit);
 
-test("hides secrets by value, by the name of the member and by their form, also in keys and encodings", () => {
+test("redacts secrets by value, by member name and by shape, also in keys and encodings", () => {
   const value = {
     plain: `before ${known} after`,
     encoded: Buffer.from(`x ${known} y`).toString("base64"),
@@ -25,7 +25,7 @@ test("hides secrets by value, by the name of the member and by their form, also 
   expect(isTruncated).toBe(false);
 });
 
-test("leaves no part of a secret at the place where a long string is cut", () => {
+test("leaves no part of a secret where a long string is truncated", () => {
   for (const before of [16_384 - known.length + 3, 16_384 - 1, 16_384]) {
     const { text, isTruncated } = jsonOf("-".repeat(before) + known + "-".repeat(50_000));
     expect(text).not.toContain(known.slice(0, 2));

@@ -36,7 +36,7 @@ function createNumbers() {
 
 const idsOf = (response: WatchCallsResponse | undefined): string[] => (response?.calls ?? []).map(({ id }) => id);
 
-test("[TS-D-CALLS-2] says how many calls a slow watcher missed, and sends all that run with that message", async () => {
+test("[TS-D-CALLS-2] reports how many calls a slow watcher missed, and sends all running calls with that message", async () => {
   const { log, listeners, start, end } = createNumbers();
   const left = new AbortController();
   const stream = watchCalls(log, 3, ({ number }) => create(CallSchema, { id: String(number) }), left.signal);

@@ -35,7 +35,7 @@ test("counts refreshes by server, outcome and code, and ignores those of other g
   ]);
 });
 
-test("limits the number of series while servers come and go, and counts every operation", () => {
+test("limits the number of series while servers are added and removed, and counts every operation", () => {
   const counts = countCredentialOperations(({ name }) => name.startsWith("server-"));
   for (let number = 0; number < 3000; number += 1) end(infoOf(`server-${number}`), { outcome: "done" });
   end(infoOf("server-7"), { outcome: "done" });
@@ -46,7 +46,7 @@ test("limits the number of series while servers come and go, and counts every op
 });
 
 test("does not keep a discarded gateway in memory", async () => {
-  // In a function of its own, for this one keeps what it saw.
+  // In a separate function, because a function keeps its references.
   const begin = (): void => void countCredentialOperations(() => true).values();
   begin();
   expect(ended.hasSubscribers).toBe(true);

@@ -27,7 +27,7 @@ interface RecordedSpan {
   isEnded: boolean;
 }
 
-/** Notes the spans that are made; the id of each is its number. */
+/** Records the spans that are created; the id of each is its number. */
 function createTracer(): { tracer: Tracer; spans: RecordedSpan[]; start(name: string, context?: Context): Span } {
   const spans: RecordedSpan[] = [];
   const startSpan = (name: string, _: unknown, context: Context): Span => {
@@ -66,7 +66,7 @@ function startWatch() {
   return { spans, start, spanParents, requests, watch };
 }
 
-/** Does something as a tool server does: `work` is its part. */
+/** Runs a credential operation as a tool server does; `work` is the inner operation. */
 function operate(
   kind: CredentialOperation["kind"],
   work = (): void => {},

@@ -26,7 +26,7 @@ function makeMirror(): McpServer {
   return server;
 }
 
-/** The same over pipes, as a program that needs nothing. */
+/** The same over stdio, as a program without dependencies. */
 const pipedMirror = `
 let text = "";
 const response = (id, result) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
@@ -48,7 +48,7 @@ process.stdin.on("data", (chunk) => {
 });`;
 
 interface World extends TestGateway {
-  /** The headers of the last call that the server of the newer era got. */
+  /** The headers of the last call to the modern server. */
   readonly headers: () => IncomingHttpHeaders;
 }
 

@@ -6,7 +6,7 @@ import { startTelemetry } from "./start-telemetry.js";
 const open = (telemetry: Parameters<typeof startTelemetry>[0]["telemetry"]): ReturnType<typeof startTelemetry> =>
   startTelemetry({ telemetry, reader: createTraceFieldReader(["tracecontext"]), transport: "tcp" });
 
-/** One that the API did not make. */
+/** A provider that the API did not create. */
 const provider: TracerProvider = { getTracer: (name) => new ProxyTracerProvider().getTracer(name) };
 
 afterEach(() => {
