@@ -10,7 +10,7 @@ import { jsonLinesOf, saveFile } from "./export-calls.js";
 /** Beyond this, a link would be too long for a browser or a server. */
 const maxLinkLength = 8000;
 
-/** The captured arguments and result, and what can be done with them. */
+/** The captured arguments and result, with actions to copy, export or run them again. */
 export function CallBody({ call, body }: { readonly call: CallDetail; readonly body: Body }): VNode {
   const captured = capturedCallOf(call, body);
   const given = captured?.arguments ?? body.request;
@@ -68,7 +68,7 @@ interface JsonTextProps {
 function JsonText({ text, isTruncated, label }: JsonTextProps): VNode {
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so that the keyboard has to reach it. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it. */}
       <section class="call-body" tabIndex={0} aria-label={label}>
         <pre>
           {readable(text)
@@ -77,7 +77,7 @@ function JsonText({ text, isTruncated, label }: JsonTextProps): VNode {
             .join("\n")}
         </pre>
       </section>
-      {isTruncated && <p class="soft">Parts are missing because it is too large.</p>}
+      {isTruncated && <p class="soft">It is too large, so parts of it were omitted.</p>}
     </>
   );
 }

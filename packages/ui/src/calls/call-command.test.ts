@@ -3,7 +3,7 @@ import { capturedCallOf, commandOf, isRedacted } from "./call-command.js";
 
 const call = { method: "tools/call", server: "notes", name: "write" };
 
-test("makes a command that a shell passes on unchanged", () => {
+test("creates a command whose arguments a shell passes unchanged", () => {
   const request = JSON.stringify({ name: "notes__write", arguments: { text: "it's $HOME `x`\n" } });
   const captured = capturedCallOf(call, { request, requestTruncated: false });
   expect(captured && commandOf(captured)).toBe(`wirescope call notes write '{"text":"it'\\''s $HOME \`x\`\\n"}'`);
@@ -15,7 +15,7 @@ test("quotes names that a shell would interpret", () => {
   expect(commandOf(named)).toBe("wirescope call 'a;reboot' 'x y'");
 });
 
-test("shows characters that hide or reorder others, and means the same", () => {
+test("escapes characters that hide or reorder others, without changing the value", () => {
   const text = "a\u202eb\u0007\u{e0041}";
   const captured = capturedCallOf(call, { request: JSON.stringify({ arguments: { text } }), requestTruncated: false });
   expect(captured?.arguments).toBe('{"text":"a\\u202eb\\u0007\\udb40\\udc41"}');
@@ -24,7 +24,7 @@ test("shows characters that hide or reorder others, and means the same", () => {
   expect(capturedCallOf({ ...call, name: "a\u202eb" }, body)).toBeUndefined();
 });
 
-test("offers no command for what was not captured completely, or is not the call of a tool", () => {
+test("offers no command for a request that was not captured completely, or is not a tool call", () => {
   const body = { request: '{"arguments":{"key":"[redacted]"}}', requestTruncated: false };
   expect(capturedCallOf(call, body)).toMatchObject({ arguments: '{"key":"[redacted]"}' });
   expect(isRedacted(capturedCallOf(call, body)!)).toBe(true);

@@ -1,4 +1,4 @@
-/** What a captured request says about a call of a tool. */
+/** A tool call, read from a captured request. */
 export interface CapturedCall {
   readonly server: string;
   readonly tool: string;
@@ -6,16 +6,16 @@ export interface CapturedCall {
   readonly arguments: string;
 }
 
-/** The call of a tool that was captured; undefined if the request is none, or was not captured completely. */
+/** The captured tool call; undefined if the request is not a tool call, or was not captured completely. */
 export function capturedCallOf(
   call: { readonly method: string; readonly server: string; readonly name: string },
   body: { readonly request: string; readonly requestTruncated: boolean } | undefined,
 ): CapturedCall | undefined {
   if (call.method !== "tools/call" || call.server === "" || call.name === "") return undefined;
   if (body === undefined || body.requestTruncated) return undefined;
-  // A shell has no form for them that people could check before they run the command.
+  // A user could not check such a name in a shell before running the command.
   if (call.server.search(invisible) >= 0 || call.name.search(invisible) >= 0) return undefined;
-  // Servers choose the names of tools: one with a dash first would be an option of the command.
+  // Servers choose the names of tools: one that starts with a dash would be parsed as an option.
   if (call.server.startsWith("-") || call.name.startsWith("-")) return undefined;
   try {
     const { arguments: given = {} } = JSON.parse(body.request) as { readonly arguments?: unknown };
@@ -25,7 +25,7 @@ export function capturedCallOf(
   }
 }
 
-/** Characters that hide or reorder others, by their code units: JSON has an escape for each. */
+/** Characters that hide or reorder others. JSON can escape each of them. */
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 function escaped(text: string): string {
@@ -43,7 +43,7 @@ export function isRedacted({ arguments: given }: CapturedCall): boolean {
   return given.includes("[redacted]");
 }
 
-/** A word for a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -42,7 +42,7 @@ test("shows a call as running at a moment before its end, and not at all before 
   expect(callsAt(calls, 20_000)).toEqual(calls);
 });
 
-test("holds the list at the newest call that is shown, and counts those after it", () => {
+test("holds the list at the newest shown call, and counts newer ones", () => {
   const calls = [call("3"), call("2"), call("1")];
   expect(holdList(calls, undefined)).toEqual({ shown: calls, newCount: 0 });
   expect(holdList(calls, "2")).toEqual({ shown: calls.slice(1), newCount: 1 });

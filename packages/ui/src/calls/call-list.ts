@@ -1,15 +1,15 @@
 import type { CallRow, Outcome } from "../shell/store/index.js";
 
-/** What the list shows; an empty string shows all. */
+/** The filter of the list; an empty string shows all. */
 export interface CallFilter {
   readonly server: string;
   readonly client: string;
   readonly outcome: string;
-  /** Whether requests that the gateway responds to itself are shown, such as lists. */
+  /** Whether requests are shown that the gateway handles itself, such as lists. */
   readonly includesOwn: boolean;
 }
 
-/** "failed" is an outcome to filter by: an error, or a failure that the tool reported. */
+/** The outcomes that the filter "failed" shows: an error, or a failure that the tool reported. */
 const failures: ReadonlySet<Outcome> = new Set<Outcome>(["error", "tool error"]);
 
 export function filterCalls(calls: readonly CallRow[], filter: CallFilter): readonly CallRow[] {
@@ -23,7 +23,7 @@ export function filterCalls(calls: readonly CallRow[], filter: CallFilter): read
   );
 }
 
-/** The calls as they were at a moment: those that started later are not there yet, and others had not ended. */
+/** The calls as they were at a moment: without those that started later, and as running if they ended later. */
 export function callsAt(calls: readonly CallRow[], timeMs: number): readonly CallRow[] {
   return calls.flatMap((call) => {
     if (call.startMs > timeMs) return [];
@@ -32,7 +32,7 @@ export function callsAt(calls: readonly CallRow[], timeMs: number): readonly Cal
   });
 }
 
-/** The list while somebody reads it: without the calls that started later, which are only counted. */
+/** The list while it is held: without newer calls, which are only counted. */
 export function holdList(
   calls: readonly CallRow[],
   heldAt: string | undefined,

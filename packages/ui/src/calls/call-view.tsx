@@ -6,13 +6,13 @@ import { Copy, duration, Empty, ErrorNote, Loading, PropertyList, Section, State
 import { Link, type ViewProps } from "../shell/routing/index.js";
 import { type CallDetail, calls, capture, isAdministrator, readCall } from "../shell/store/index.js";
 import { CallBody } from "./call-body.js";
-import { titleOfCall, toneOfOutcome } from "./call-words.js";
+import { titleOfCall, toneOfOutcome } from "./call-labels.js";
 import { PhaseTimeline } from "./phase-timeline.js";
 
-/** How often a call that runs is read again, in milliseconds. */
+/** How often a running call is read again, in milliseconds. */
 const pollMs = 1000;
 
-/** One call: what it was, what it waited for and, if it was captured, its body. */
+/** One call: its properties, its phases and, if it was captured, its body. */
 export function CallView({ params, isPanel }: ViewProps): VNode {
   const { id = "" } = params;
   const { call, error } = useCall(id);
@@ -95,8 +95,8 @@ function useCall(id: string): CallState {
   // The list reports the end of the call sooner than the next poll.
   const listed = calls.value?.find((each) => each.id === id)?.outcome;
   useEffect(() => {
-    const left = new AbortController();
-    const { signal } = left;
+    const controller = new AbortController();
+    const { signal } = controller;
     const read = async (): Promise<void> => {
       while (!signal.aborted) {
         try {
@@ -111,7 +111,7 @@ function useCall(id: string): CallState {
       }
     };
     void read();
-    return () => left.abort();
+    return () => controller.abort();
   }, [id, listed]);
   return state.id === id ? state : { call: undefined, error: undefined };
 }

@@ -27,8 +27,8 @@ import {
   useCommands,
   watchCalls,
 } from "../shell/store/index.js";
+import { outcomes, titleOfCall, toneOfOutcome } from "./call-labels.js";
 import { type CallFilter, callsAt, filterCalls, holdList, valuesOf } from "./call-list.js";
-import { outcomes, titleOfCall, toneOfOutcome } from "./call-words.js";
 import { CaptureButton, CaptureNote } from "./capture-switch.js";
 import { jsonLinesOf, saveFile } from "./export-calls.js";
 import { useHold } from "./use-hold.js";

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { ActionButton, StateMark, Time } from "../design/index.js";
 import { capture, isAdministrator, setCapture } from "../shell/store/index.js";
 
-/** Says that arguments and results are captured, and lets an administrator end that. */
+/** Shows that arguments and results are captured, and lets an administrator stop it. */
 export function CaptureNote(): VNode | null {
   const state = capture.value;
   if (state === undefined || !state.isOn) return null;
@@ -28,7 +28,7 @@ export function CaptureNote(): VNode | null {
   );
 }
 
-/** Turns the capture on, if the gateway was started with permission for it. */
+/** Turns the capture on, if the gateway was started with `--capture`. */
 export function CaptureButton(): VNode | null {
   const state = capture.value;
   if (state === undefined || !state.isAllowed || state.isOn || !isAdministrator.value) return null;

@@ -34,13 +34,13 @@ test("places each phase as a share of the call", () => {
   ]);
 });
 
-test("lets a phase that has not ended reach the present", () => {
+test("extends a phase that has not ended to the present", () => {
   const { totalMs, bars } = chartOf(callOf(undefined, [[PhaseKind.SERVER, 250, undefined]]), 1000);
   expect(totalMs).toBe(1000);
   expect(bars[0]).toMatchObject({ left: 0.25, width: 0.75, lengthMs: undefined });
 });
 
-test("stays within the chart if a phase outlasts the call, or the call took no time", () => {
+test("keeps bars within the chart if a phase outlasts the call, or the call took no time", () => {
   const { totalMs, bars } = chartOf(callOf(10, [[PhaseKind.SERVER, 5, 15]]), 0);
   expect([totalMs, bars[0]?.left, bars[0]?.width]).toEqual([20, 0.25, 0.75]);
   expect(chartOf(callOf(0, [[PhaseKind.REQUEST, 0, 0]]), 0).bars[0]).toMatchObject({ left: 0, width: 0 });

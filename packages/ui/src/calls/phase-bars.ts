@@ -23,7 +23,7 @@ export interface PhaseChart {
   readonly bars: readonly PhaseBar[];
 }
 
-/** `elapsedMs` is how long a call has run that has not ended. */
+/** `elapsedMs` is how long a call has been running, if it has not ended. */
 export function chartOf({ phases, duration }: Pick<Call, "phases" | "duration">, elapsedMs: number): PhaseChart {
   const measured = phases.map((phase) => ({ phase, startMs: msOf(phase.start) ?? 0, lengthMs: msOf(phase.duration) }));
   const ends = measured.map(({ startMs, lengthMs }) => startMs + (lengthMs ?? 0));

@@ -4,13 +4,13 @@ import { type Call, PhaseKind } from "@wirescope/gateway/admin";
 import type { VNode } from "preact";
 import { duration } from "../design/index.js";
 import { Link } from "../shell/routing/index.js";
-import { explanationOfPhase, titleOfPhase } from "./call-words.js";
+import { explanationOfPhase, titleOfPhase } from "./call-labels.js";
 import { chartOf, type PhaseBar } from "./phase-bars.js";
 
-/** Phases in which the server or the network works for the call; in the others it waits. */
+/** Phases in which the server or the network processes the call; in all others it waits. */
 const work: ReadonlySet<PhaseKind> = new Set([PhaseKind.REQUEST, PhaseKind.SERVER, PhaseKind.RESPONSE]);
 
-/** What a call waited for, as nested bars below the whole. */
+/** The phases of a call, as nested bars below the total. */
 export function PhaseTimeline({ call, elapsedMs }: { readonly call: Call; readonly elapsedMs: number }): VNode {
   const { totalMs, bars } = chartOf(call, elapsedMs);
   return (

@@ -1,9 +1,9 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 
 export interface Hold {
-  /** The id of the newest call that is shown; undefined if the list moves. */
+  /** The id of the newest shown call; undefined if the list is not held. */
   readonly heldAt: string | undefined;
-  /** Shows what is new. */
+  /** Shows the new calls. */
   readonly release: () => void;
   /** For the element around the list. */
   readonly handlers: {
@@ -15,7 +15,7 @@ export interface Hold {
   };
 }
 
-/** Keeps a list in place while it is paused, or while somebody points at it, has the focus in it or has scrolled down. */
+/** Keeps a list in place while it is paused, the pointer or the focus is in it, or it is scrolled down. */
 export function useHold(newest: string | undefined, isPaused: boolean, isOff: boolean): Hold {
   const [isPointed, setPointed] = useState(false);
   const [isFocused, setFocused] = useState(false);
@@ -35,7 +35,7 @@ export function useHold(newest: string | undefined, isPaused: boolean, isOff: bo
   }, []);
   const handlers = useMemo(
     () => ({
-      // A finger enters and never leaves.
+      // A touch enters and never leaves.
       onPointerEnter: (event: PointerEvent) => setPointed(event.pointerType === "mouse"),
       onPointerLeave: () => setPointed(false),
       onFocusIn: () => setFocused(true),

@@ -2,7 +2,7 @@ import "./connections-view.css";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Button, Empty, Loading } from "../design/index.js";
-import { objectPath, parseObjectPath } from "../object-words/index.js";
+import { objectPath, parseObjectPath } from "../object-model/index.js";
 import { address, openPanel, setQuery, type ViewProps } from "../shell/routing/index.js";
 import { session, snapshot } from "../shell/store/index.js";
 import type { ShownNode } from "./fold.js";
@@ -12,7 +12,7 @@ import { ObjectTree } from "./object-tree.js";
 import { type Presentation, Toolbar } from "./toolbar.js";
 import { useGraph } from "./use-graph.js";
 
-/** What is connected to what: a live graph, and the same as a table and as a tree. */
+/** All connections as a live graph, a table or a tree. */
 export function ConnectionsView({ query }: ViewProps): VNode {
   const [openGroups, setOpenGroups] = useState<ReadonlySet<string>>(new Set());
   const [arrangements, setArrangements] = useState(0);
@@ -78,7 +78,7 @@ function presentationOf(value: string | null): Presentation {
   return matchMedia("(max-width: 640px)").matches ? "tree" : "graph";
 }
 
-/** The end of the key of the object in the detail panel. */
+/** The suffix of the key of the object in the detail panel. */
 function selectedKey(): string | undefined {
   const [, , kind, id] = address.value.panel?.split(/[/?]/) ?? [];
   const found = parseObjectPath(kind, id);

@@ -7,7 +7,7 @@ import type { GraphEdge } from "./graph.js";
 export interface EdgeLayerProps {
   readonly edges: readonly GraphEdge[];
   readonly boxes: ReadonlyMap<string, Box>;
-  /** Lines that belong to what a person points at. */
+  /** Lines of the hovered, focused or selected node. */
   readonly highlighted: readonly GraphEdge[];
 }
 

@@ -20,7 +20,7 @@ test("draws a failing line as failing whether or not it has traffic", () => {
   ]);
 });
 
-test("draws lines of the same look as one path, and failing ones last", () => {
+test("draws lines that look the same as one path, and failing ones last", () => {
   const paths = edgePaths([
     [edge(0, true), span],
     [edge(0), span],

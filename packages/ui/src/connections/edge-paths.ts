@@ -8,7 +8,7 @@ export interface Span {
   readonly y2: number;
 }
 
-/** Lines that look the same, as one path: hundreds of lines stay a few elements. */
+/** Lines that look the same, as one path, so that hundreds of lines need only a few elements. */
 export interface EdgePath {
   readonly style: EdgeStyle;
   readonly width: number;
@@ -32,12 +32,12 @@ export function edgeWidth(perSecond: number): number {
   return Math.min(maxWidth, Math.round(width * 2) / 2);
 }
 
-/** The paths of lines, one for each look. */
+/** The paths of lines, one for each style and width. */
 export function edgePaths(edges: Iterable<readonly [GraphEdge, Span]>): EdgePath[] {
   const paths = new Map<string, { style: EdgeStyle; width: number; parts: string[] }>();
   for (const [edge, span] of edges) {
     const style = edgeStyle(edge);
-    // A broken line is read by its gap, which a thick line hides.
+    // The gap of a broken line must be visible, and a thick line would hide it.
     const width = style === "failing" ? 2 : edgeWidth(edge.traffic);
     const id = `${style} ${width}`;
     const path = paths.get(id) ?? { style, width, parts: [] };

@@ -12,7 +12,7 @@ export interface FarNodesProps {
   readonly boxes: ReadonlyMap<string, Box>;
 }
 
-/** All nodes from far away: one path for each colour, so that thousands cost no more than a few. */
+/** All nodes of a zoomed-out graph: one path for each colour, so that thousands cost no more than a few. */
 export function FarNodes({ nodes, boxes }: FarNodesProps): VNode {
   const paths = useMemo(() => {
     const byTone = new Map<Tone, string[]>();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { channel, snapshotOf, socket, subchannel } from "../object-words/snapshot.test.helper.js";
+import { channel, snapshotOf, socket, subchannel } from "../object-model/snapshot.test.helper.js";
 import { filterGraph, statesOf } from "./filter.js";
 import { buildGraph } from "./graph.js";
 
@@ -16,14 +16,14 @@ const graph = buildGraph({
 });
 const shown = (text: string, state = "") => [...filterGraph(graph, { text, state }).nodes.keys()];
 
-test("keeps what a search finds, everything below it, and the way to its process", () => {
+test("keeps the matches of a search, everything below them, and the path to their process", () => {
   expect(shown("clock")).toEqual(["process|", "|channel|1", "|subchannel|2", "|socket|3", "address|127.0.0.1:8080"]);
   expect(shown("SOCKET 3")).toEqual(["process|", "|channel|1", "|subchannel|2", "|socket|3", "address|127.0.0.1:8080"]);
   expect(shown(":8080 socket")).toContain("|socket|3");
   expect(shown("nothing like this")).toEqual([]);
 });
 
-test("keeps the objects of a state and the way to their process, and says which of them match", () => {
+test("keeps the objects in a state and the path to their process, and reports which of them match", () => {
   expect(shown("", "shutdown")).toEqual(["process|", "|channel|4", "|subchannel|5"]);
   expect(filterGraph(graph, { text: "", state: "shutdown" }).matches).toEqual(new Set(["|subchannel|5"]));
   expect(shown("", "problem")).toEqual(["process|", "|channel|4"]);

@@ -2,21 +2,21 @@ import { formatAddress } from "@wirescope/channelz/internal/text";
 import type { Graph, GraphNode } from "./graph.js";
 import { groupBy } from "./group-by.js";
 
-/** What a person looks for. */
+/** The search text and the state filter. */
 export interface GraphFilter {
   /** Words that must all occur in a node. */
   readonly text: string;
-  /** Words of states, or "problem"; empty for all. */
+  /** The word of a state, or "problem"; empty for all. */
   readonly state: string;
 }
 
-/** The graph that matches, with the ids of the nodes that do; the others connect them to their process. */
+/** The filtered graph, with the ids of the nodes that match; all others connect them to their process. */
 export interface FilteredGraph extends Graph {
   /** Undefined if nothing was filtered. */
   readonly matches: ReadonlySet<string> | undefined;
 }
 
-/** Keeps the nodes that match and what is between them and their process; for a search also everything below a match. */
+/** Keeps the nodes that match and those between them and their process; for a search also everything below a match. */
 export function filterGraph(graph: Graph, { text, state }: GraphFilter): FilteredGraph {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && state === "") return { ...graph, matches: undefined };
@@ -37,7 +37,7 @@ export function filterGraph(graph: Graph, { text, state }: GraphFilter): Filtere
   };
 }
 
-/** The states that occur, with the number of objects in each, for the filter. Problems first. */
+/** The states in the graph with the number of objects in each, for the filter. Problems first. */
 export function statesOf({ nodes }: Graph): { readonly state: string; readonly count: number }[] {
   const counts = new Map<string, number>();
   let problems = 0;
@@ -54,7 +54,7 @@ function hasState({ state, object }: GraphNode, wanted: string): boolean {
   return wanted === "problem" ? state.isProblem : object !== undefined && state.word === wanted;
 }
 
-/** Nodes that did not change are the same in the next graph. */
+/** A cache: nodes that did not change are the same objects in the next graph. */
 const texts = new WeakMap<GraphNode, string>();
 
 function hasWords(node: GraphNode, words: readonly string[]): boolean {
@@ -64,7 +64,7 @@ function hasWords(node: GraphNode, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** Everything about a node that a person may type: kind, id, name, target, addresses, state. */
+/** The searchable text of a node: kind, id, name, target, addresses, state. */
 export function searchText({ title, label, state, object }: GraphNode): string {
   const parts = [title, label, state.word];
   if (object !== undefined) parts.push(object.name, object.target ?? "", object.origin);

@@ -1,6 +1,6 @@
 import type { SnapshotObject } from "@wirescope/channelz/timeline";
 import { expect, test } from "vitest";
-import { channel, server, snapshotOf, socket, subchannel } from "../object-words/snapshot.test.helper.js";
+import { channel, server, snapshotOf, socket, subchannel } from "../object-model/snapshot.test.helper.js";
 import { type FoldedGraph, type FoldOptions, foldGraph } from "./fold.js";
 import { buildGraph } from "./graph.js";
 
@@ -48,7 +48,7 @@ test("folds many problems into a group that is marked as one", () => {
   });
 });
 
-test("hides what only a member of a group refers to, and shows what several refer to below the group", () => {
+test("hides nodes that only one member of a group refers to, and shows nodes that several refer to below the group", () => {
   const ids = Array.from({ length: 50 }, (_, index) => index + 10);
   const objects = [
     channel(1, { children: ids.map((id) => `socket ${id}`) }),
@@ -64,7 +64,7 @@ test("hides what only a member of a group refers to, and shows what several refe
   expect(folded.groupOf.get("address|127.0.0.1:9999")).toBe(group);
 });
 
-test("hides what members share if that would be many nodes again", () => {
+test("hides the shared nodes of a group if they are many", () => {
   const ids = Array.from({ length: 60 }, (_, index) => index + 10);
   const objects = [
     channel(1, { children: ids.map((id) => `socket ${id}`) }),
@@ -81,7 +81,7 @@ test("shows the members below a group that is open", () => {
   expect(open.edges).toHaveLength(41);
 });
 
-test("keeps a group until it is clearly too small, so that it does not come and go with one connection", () => {
+test("keeps a group until it is clearly too small, so that a single connection does not toggle it", () => {
   const previous = fold(manyChannels(41)).groups;
   expect(fold(manyChannels(31), { previous }).nodes.size).toBe(2);
   expect(fold(manyChannels(30), { previous }).nodes.size).toBe(31);

@@ -1,4 +1,4 @@
-import { countOf } from "../object-words/index.js";
+import { countOf } from "../object-model/index.js";
 import type { Graph, GraphEdge, GraphNode } from "./graph.js";
 import { groupBy } from "./group-by.js";
 
@@ -12,7 +12,7 @@ export interface GroupNode extends GraphNode {
 /** A node as it is shown: one of the graph, or a group. */
 export type ShownNode = (GraphNode & { readonly isGroup?: false }) | GroupNode;
 
-/** What is left of a graph after folding. */
+/** A graph after folding. */
 export interface FoldedGraph {
   /** Each after its parent. */
   readonly nodes: ReadonlyMap<string, ShownNode>;
@@ -26,7 +26,7 @@ export interface FoldedGraph {
 export interface FoldOptions {
   /** The ids of groups that are open. */
   readonly open: ReadonlySet<string>;
-  /** Groups of the graph before. They stay until they are clearly too small, so that none comes and goes with one connection. */
+  /** Groups of the previous graph. They stay until they are clearly too small, so that a single connection does not toggle a group. */
   readonly previous?: ReadonlySet<string> | undefined;
   /** Above this number, siblings become a group. Default: 40. */
   readonly maxSiblings?: number | undefined;
@@ -46,7 +46,7 @@ export function foldGraph(graph: Graph, { open, previous, maxSiblings = 40 }: Fo
   );
   const shared = findShared(parentsOf, memberGroups, open);
 
-  // All parents of a node come before it, not just the first one.
+  // Ordered so that all parents of a node come before it, not just the first one.
   const inOrder = [...graph.nodes.values()].sort((a, b) => Math.abs(a.column) - Math.abs(b.column));
   for (const node of inOrder) {
     const anchor = anchorOf(parentsOf.get(node.id) ?? [], shown, groupOf);
@@ -90,7 +90,7 @@ function findGroups(
   return found;
 }
 
-/** Nodes alike have the same id of their group. The activity of a socket changes too often to be part of it. */
+/** Similar nodes have the same group id. A socket's activity changes too often to be part of it. */
 function groupId({ parent, kind, role, state, object }: GraphNode, isTroubled: boolean): string {
   const word = state.isProblem || object?.state !== undefined ? state.word : "open";
   return `group|${parent}|${kind}|${role ?? ""}|${word}|${isTroubled ? "problem" : ""}`;
@@ -104,10 +104,10 @@ function withProblemsBelow({ nodes }: Graph): Set<string> {
   return troubled;
 }
 
-/** More than this many do not help to see where the members of a group connect to. */
+/** Beyond this number, shared nodes do not help to see where the members of a group connect to. */
 const maxShared = 8;
 
-/** What several members of a closed group refer to, and nothing else: such as the one address that all of its sockets connect to. */
+/** Nodes that only several members of the same closed group refer to, such as the address that all its sockets connect to. */
 function findShared(
   parentsOf: ReadonlyMap<string, readonly string[]>,
   memberGroups: ReadonlyMap<string, FoundGroup>,
@@ -122,7 +122,7 @@ function findShared(
   return new Set([...byGroup.values()].filter(({ length }) => length <= maxShared).flat());
 }
 
-/** What a node is below: the first of its parents that is shown, or the group that hides the first one. */
+/** The shown parent of a node: the first of its parents that is shown, or the group that hides the first one. */
 function anchorOf(
   parents: readonly string[],
   shown: ReadonlyMap<string, ShownNode>,
@@ -154,7 +154,7 @@ function createGroup({ id, members }: FoundGroup, first: GraphNode, isOpen: bool
   };
 }
 
-/** The edges between what is shown. Those of a group's members become one. */
+/** The edges between shown nodes. The edges of a group's members are merged. */
 function mergeEdges(
   edges: readonly GraphEdge[],
   shown: ReadonlyMap<string, ShownNode>,

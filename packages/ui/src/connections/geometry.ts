@@ -6,7 +6,7 @@ export const rowHeight = 50;
 export const nodeHeight = 38;
 const columnGap = 52;
 
-/** A column of the graph: where it is, in px from the process, and what is in it. */
+/** A column of the graph. `x` is in px from the process. */
 export interface Column {
   readonly title: string;
   readonly x: number;
@@ -59,7 +59,7 @@ export function boxOf(
   layout: Layout,
   columns: ReadonlyMap<number, Column>,
 ): Box {
-  // Refs of a hostile peer can nest deeper than any column.
+  // References from a hostile peer can nest deeper than any column.
   const { x, width } = columns.get(node.column) ?? columns.get(0)!;
   return { x, y: (layout.get(node.id) ?? 0) * rowHeight, width, height: nodeHeight };
 }

@@ -15,7 +15,7 @@ import { fit, overlaps, panBy, reveal, type Size, type Viewport, visibleBox, zoo
 
 export interface GraphViewProps {
   readonly shown: ShownGraph;
-  /** The end of the key of the object in the detail panel. */
+  /** The suffix of the key of the object in the detail panel. */
   readonly selected: string | undefined;
   readonly onOpen: (node: ShownNode) => void;
   readonly onArrange: () => void;
@@ -23,7 +23,7 @@ export interface GraphViewProps {
 
 const arrows = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" } as const;
 
-/** The graph. It can be moved and zoomed by pointer, wheel and keyboard; only what can be seen is in the document. */
+/** The graph. It can be moved and zoomed by pointer, wheel and keyboard; only visible nodes are in the document. */
 export function GraphView({ shown, selected, onOpen, onArrange }: GraphViewProps): VNode {
   const { folded, layout, matches, graph, arrangement } = shown;
   const frame = useRef<HTMLDivElement>(null);
@@ -49,7 +49,7 @@ export function GraphView({ shown, selected, onOpen, onArrange }: GraphViewProps
     [boxes, size],
   );
   useFirstFit(view, size, arrangement, boxes, focused, setView);
-  // The panel takes a part of the width; what it shows stays in sight.
+  // The panel takes a part of the width; the selected node stays visible.
   useEffect(() => {
     const box = selectedId === undefined ? undefined : boxes.get(selectedId);
     if (box !== undefined && size !== undefined) setView((now) => now && reveal(now, box, size));
@@ -163,7 +163,7 @@ function centreOf(boxes: ReadonlyMap<string, Box>): Box {
   return boxes.values().next().value!;
 }
 
-/** Fits the graph when it is first shown, and again when a person asked for another part of it. */
+/** Fits the graph when it is first shown, and again when the user changes the filter, a group or the arrangement. */
 function useFirstFit(
   view: Viewport | undefined,
   size: Size | undefined,
@@ -180,7 +180,7 @@ function useFirstFit(
     if (bounds === undefined) return;
     const box = focused === undefined ? undefined : boxes.get(focused);
     const before = anchor.current;
-    // What was clicked stays under the pointer.
+    // The clicked node stays under the pointer.
     if (view !== undefined && box !== undefined && before !== undefined) {
       setView(panBy(view, (before.x - box.x) * view.scale, (before.y - box.y) * view.scale));
     } else setView(fit(bounds, size, centreOf(boxes)));

@@ -1,6 +1,6 @@
 import { noCounters, type SnapshotObject } from "@wirescope/channelz/timeline";
 import { expect, test } from "vitest";
-import { channel, server, snapshotOf, socket, subchannel } from "../object-words/snapshot.test.helper.js";
+import { channel, server, snapshotOf, socket, subchannel } from "../object-model/snapshot.test.helper.js";
 import { buildGraph, type Graph, type GraphInput } from "./graph.js";
 
 function graphOf(objects: Iterable<SnapshotObject>, more: Partial<GraphInput> = {}): Graph {
@@ -57,14 +57,14 @@ test("puts clients and listeners left of the process, and channels down to remot
   ]);
 });
 
-test("leaves out the column of subchannels if there are no subchannels, and keeps it when the last one closed", () => {
+test("omits the column of subchannels if there are none, and keeps it when the last one has closed", () => {
   const direct = [channel(4, { children: ["socket 6"] }), socket(6, 50_001, 8080)];
   expect(columns(graphOf(direct))["|socket|6"]).toBe(2);
   const previous = graphOf(gateway);
   expect(columns(graphOf(direct, { previous }))["|socket|6"]).toBe(3);
 });
 
-test("uses the nodes of the graph before that did not change, and only those", () => {
+test("reuses the unchanged nodes of the previous graph, and only those", () => {
   const before = graphOf(gateway);
   const started = { ...noCounters, started: 1 };
   const after = graphOf(gateway, {
@@ -75,7 +75,7 @@ test("uses the nodes of the graph before that did not change, and only those", (
   expect(changed.map(({ id, traffic }) => [id, traffic])).toEqual([["|channel|4", 1]]);
 });
 
-test("gives nested channels columns of their own, before all subchannels", () => {
+test("gives nested channels their own columns, before all subchannels", () => {
   const graph = graphOf([
     channel(1, { children: ["channel 2", "subchannel 3"] }),
     channel(2, { isTop: false, children: ["subchannel 4"] }),
@@ -96,7 +96,7 @@ test("shows an object with two parents once, with a line from each", () => {
   expect(lines(graph)).toEqual(expect.arrayContaining(["|channel|1 > |subchannel|3", "|channel|2 > |subchannel|3"]));
 });
 
-test("ends with refs that form a cycle, and shows objects that nothing refers to", () => {
+test("terminates if references form a cycle, and shows objects that nothing refers to", () => {
   const graph = graphOf([
     channel(1, { children: ["channel 2"] }),
     channel(2, { isTop: false, children: ["channel 1"] }),
@@ -152,7 +152,7 @@ test("counts the traffic of a line in calls, and in messages at a socket and its
   expect(traffic).toMatchObject({ "|channel|4": 2, "|socket|6": 35, "address|127.0.0.1:8080": 35 });
 });
 
-test("shows control characters in names escaped, and shortens names without end", () => {
+test("escapes control characters in names, and truncates very long names", () => {
   const graph = graphOf([channel(1, { name: `<b>\u202e\u0007${"x".repeat(10_000)}` })]);
   const title = graph.nodes.get("|channel|1")?.title ?? "";
   expect(title).toMatch(/^<b>\\u202e\\x07xxx/);

@@ -9,7 +9,7 @@ import {
   rolesOf,
   type SocketRole,
   trafficOf,
-} from "../object-words/index.js";
+} from "../object-model/index.js";
 import { groupBy } from "./group-by.js";
 
 /** What a node is. Processes and remote addresses are not Channelz objects. */
@@ -17,7 +17,7 @@ export type NodeKind = SnapshotObject["kind"] | "process" | "address";
 
 /** A box of the graph. */
 export interface GraphNode {
-  /** The key of its object, or an id of its own. */
+  /** The key of its object, or a generated id. */
   readonly id: string;
   readonly kind: NodeKind;
   readonly object?: SnapshotObject | undefined;
@@ -30,7 +30,7 @@ export interface GraphNode {
   readonly traffic: number;
   /** Left of its process if negative, right of it if positive. */
   readonly column: number;
-  /** The neighbour towards the process below which the layout places it. */
+  /** The neighbour towards the process, below which the layout places it. */
   readonly parent?: string | undefined;
 }
 
@@ -58,9 +58,9 @@ export interface GraphShape {
 export interface GraphInput {
   readonly snapshot: Snapshot;
   readonly ratesOf: (key: ObjectKey) => Counters | undefined;
-  /** What to call a process. */
+  /** The title of a process. */
   readonly processTitle: (origin: string) => string;
-  /** The graph before: columns that were needed once stay, so that nothing moves sideways, and nodes that did not change are used again. */
+  /** The previous graph: its columns stay, so that nothing moves sideways, and unchanged nodes are reused. */
   readonly previous?: Graph | undefined;
 }
 
@@ -120,7 +120,7 @@ export function buildGraph({ snapshot, ratesOf, processTitle, previous }: GraphI
     const byListener = groupBy(accepted, (socket) => listenerOf(socket, listeners)?.key);
     for (const listener of listeners) {
       if (nodes.has(listener.key)) continue;
-      // A listener counts nothing itself: its traffic is that of the connections that it accepted.
+      // A listener has no counters: its traffic is that of the connections that it accepted.
       const traffic = byListener.get(listener.key)?.reduce((sum, each) => sum + trafficOf(each, ratesOf(each.key)), 0);
       add(listener, -2, server.key, traffic);
     }
@@ -140,7 +140,7 @@ export function buildGraph({ snapshot, ratesOf, processTitle, previous }: GraphI
     const queue = tops.map((object) => ({ object, parent: process }));
     for (const { object, parent } of queue) {
       const known = nodes.get(object.key);
-      // Reached before, by another parent; the refs of a hostile peer may even form a cycle.
+      // Already reached through another parent; references from a hostile peer may even form a cycle.
       if (known !== undefined) {
         connect(parent, known);
         continue;
@@ -191,7 +191,7 @@ export function buildGraph({ snapshot, ratesOf, processTitle, previous }: GraphI
       own.filter(({ isTop }) => isTop),
       id,
     );
-    // Parents that closed while the snapshot was read leave these behind. They are shown, because they exist.
+    // Objects whose parents closed while the snapshot was read.
     for (const object of own) if (!nodes.has(object.key)) addChannels([object], id);
   }
   return { nodes, edges, shape };

@@ -34,12 +34,12 @@ test("places a new node next to its siblings, without moving any other", () => {
   expect(after.get("new socket")).toBe(0);
 });
 
-test("uses the place of a node that closed again", () => {
+test("reuses the position of a closed node", () => {
   const without = small.filter(({ id }) => id !== "c");
   expect(place([...without, node("d", 1, "process")], arrange(small)).get("d")).toBe(2);
 });
 
-test("gives a node that comes back its place again, unless another has it", () => {
+test("gives a node that appears again its old position, unless it is taken", () => {
   const before = arrange(small);
   const without = place(
     small.filter(({ id }) => id !== "a"),
@@ -50,7 +50,7 @@ test("gives a node that comes back its place again, unless another has it", () =
   expect(place([...small, node("e", 1, "process")], taken, before).get("a")).not.toBe(0);
 });
 
-test("places a process that is new below everything", () => {
+test("places a new process below everything", () => {
   const before = arrange(small);
   expect(place([...small, node("other", 0)], before).get("other")).toBeGreaterThan(before.get("c")!);
 });
@@ -68,7 +68,7 @@ const arbitraryNodes = fc
     return nodes;
   });
 
-test("keeps all nodes of a column at least a row apart, arranged and after any appearances and closings", () => {
+test("keeps all nodes of a column at least one row apart, also after nodes appear and close", () => {
   fc.assert(
     fc.property(arbitraryNodes, fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }), (nodes, choices) => {
       const first = nodes.filter((_, index) => index === 0 || choices[index % 60]);

@@ -1,13 +1,13 @@
 import { hierarchy, tree } from "d3-hierarchy";
 
-/** What the layout has to know of a node. Nodes come after their parents. */
+/** The part of a node that the layout needs. Nodes come after their parents. */
 export interface LayoutNode {
   readonly id: string;
   readonly column: number;
   readonly parent?: string | undefined;
 }
 
-/** The vertical position of each node, in rows. Columns are those of the nodes. */
+/** The vertical position of each node, in rows. */
 export type Layout = ReadonlyMap<string, number>;
 
 /** The distance between unrelated neighbours, in rows. */
@@ -41,8 +41,8 @@ export function arrange(nodes: Iterable<LayoutNode>): Layout {
 }
 
 /**
- * Keeps the positions of nodes that are known, and gives new ones the free position that is nearest to their siblings, or else
- * their parent. So nothing moves because something else appeared. What was `seen` before comes back to its place if it is free.
+ * Keeps the positions of existing nodes, and gives new ones the free position that is nearest to their siblings, or else their
+ * parent, so that nothing moves because something else appeared. A node that was `seen` before returns to its position if that is free.
  */
 export function place(nodes: Iterable<LayoutNode>, previous: Layout, seen?: Layout): Layout {
   const all = [...nodes];
@@ -65,14 +65,14 @@ export function place(nodes: Iterable<LayoutNode>, previous: Layout, seen?: Layo
     if (layout.has(node.id)) continue;
     const sibling = node.parent === undefined ? undefined : lastChild.get(node.parent);
     const parent = node.parent === undefined ? undefined : layout.get(node.parent);
-    // A process that is new gets the space below everything.
+    // A new process is placed below everything.
     const near = seen?.get(node.id) ?? (sibling === undefined ? (parent ?? bottom + 2) : sibling + 1);
     set(node, nearestFree(columns.get(node.column) ?? [], near));
   }
   return layout;
 }
 
-/** The row nearest to one that is at least 1 away from all taken rows, which ascend. */
+/** The row nearest to `near` that is at least 1 away from all taken rows, which are sorted. */
 function nearestFree(taken: readonly number[], near: number): number {
   const start = firstAtLeast(taken, near);
   let below = near;

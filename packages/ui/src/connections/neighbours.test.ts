@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { channel, server, snapshotOf, socket, subchannel } from "../object-words/snapshot.test.helper.js";
+import { channel, server, snapshotOf, socket, subchannel } from "../object-model/snapshot.test.helper.js";
 import { foldGraph } from "./fold.js";
 import { buildGraph } from "./graph.js";
 import { arrange } from "./layout.js";
@@ -20,7 +20,7 @@ const layout = arrange(nodes.values());
 const move = (id: string, direction: Parameters<typeof neighbourOf>[1]) =>
   neighbourOf(id, direction, nodes, edges, layout);
 
-test("moves along the lines to both sides, and within a column up and down", () => {
+test("moves along the edges to both sides, and up and down within a column", () => {
   expect(move("process|", "left")).toBe("|server|1");
   expect(move("|server|1", "left")).toBe("|socket|2");
   expect(move("|socket|2", "right")).toBe("|server|1");
@@ -31,7 +31,7 @@ test("moves along the lines to both sides, and within a column up and down", () 
   expect(move("gone", "up")).toBeUndefined();
 });
 
-test("finds the way of a node to its process and to everything below it, and nothing beside it", () => {
+test("finds the edges from a node to its process and to everything below it, and no others", () => {
   const ways = edgesThrough("|channel|3", edges).map(({ parent, child }) => `${parent} > ${child}`);
   expect(ways.sort()).toEqual(["process| > |channel|3", "|channel|3 > |subchannel|5"]);
 });

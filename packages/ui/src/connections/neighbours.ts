@@ -44,7 +44,7 @@ export function neighbourOf(
   return nearest;
 }
 
-/** The lines on the ways from a node to its processes and to everything below it. */
+/** The edges on all paths from a node to its processes and to everything below it. */
 export function edgesThrough(id: string, edges: readonly GraphEdge[]): GraphEdge[] {
   const found = new Set<GraphEdge>();
   const follow = (from: "parent" | "child", to: "parent" | "child"): void => {

@@ -1,6 +1,6 @@
 import { Component, type VNode } from "preact";
 import { ToneShape } from "../design/index.js";
-import { objectPath, rateText, shortTitle } from "../object-words/index.js";
+import { objectPath, rateText, shortTitle } from "../object-model/index.js";
 import type { ShownNode } from "./fold.js";
 import type { Box } from "./geometry.js";
 
@@ -8,7 +8,7 @@ export interface NodeBoxProps {
   readonly node: ShownNode;
   readonly box: Box;
   readonly isSelected: boolean;
-  /** It is there only to connect what matches a search. */
+  /** Whether it is shown only to connect nodes that match a search. */
   readonly isFaded: boolean;
   readonly isTabStop: boolean;
   readonly isFar: boolean;
@@ -17,7 +17,7 @@ export interface NodeBoxProps {
   readonly onFocus: (id: string) => void;
 }
 
-/** One box of the graph. It is drawn again only if something in it changed: there are hundreds of them. */
+/** One box of the graph. It renders again only if it changed, because there are hundreds of them. */
 export class NodeBox extends Component<NodeBoxProps> {
   override shouldComponentUpdate(next: NodeBoxProps): boolean {
     return !isSame(this.props, next);
@@ -84,7 +84,7 @@ function renderNode(props: NodeBoxProps): VNode {
   );
 }
 
-/** What a node looks like is in few fields; snapshots replace the objects with every update. */
+/** Compares only the fields that are shown, because snapshots replace the objects with every update. */
 function isSame(before: NodeBoxProps, after: NodeBoxProps): boolean {
   return (
     before.box.x === after.box.x &&

@@ -2,7 +2,7 @@ import type { SnapshotObject } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Column, Empty, StateMark, Table, Time } from "../design/index.js";
-import { formatRate, objectPath } from "../object-words/index.js";
+import { formatRate, objectPath } from "../object-model/index.js";
 import { openPanel } from "../shell/routing/index.js";
 import type { Graph, GraphNode } from "./graph.js";
 import { lastActivity } from "./last-activity.js";
@@ -19,7 +19,7 @@ interface Row {
   readonly lastMs: number | undefined;
 }
 
-/** Problems first, then what changes, then what is quiet. */
+/** Problems first, then changing states, then idle ones. */
 const toneOrder = ["failing", "waiting", "connecting", "ready", "idle"];
 const kindOrder = ["server", "channel", "subchannel", "socket"];
 

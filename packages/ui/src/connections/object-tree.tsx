@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Icon, StateMark } from "../design/index.js";
 import { useVisibleRows } from "../design/visible-rows.js";
-import { rateText } from "../object-words/index.js";
+import { rateText } from "../object-model/index.js";
 import type { FoldedGraph, ShownNode } from "./fold.js";
 import { type TreeRow, treeMove, treeRows } from "./tree-rows.js";
 

@@ -2,7 +2,7 @@ import "./toolbar.css";
 import type { Snapshot } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { SearchField, Tabs } from "../design/index.js";
-import { countOf } from "../object-words/index.js";
+import { countOf } from "../object-model/index.js";
 import { setQuery } from "../shell/routing/index.js";
 import { type GraphFilter, statesOf } from "./filter.js";
 import type { Graph } from "./graph.js";
@@ -13,7 +13,7 @@ export type Presentation = "graph" | "table" | "tree";
 export interface ToolbarProps {
   readonly filter: GraphFilter;
   readonly presentation: Presentation;
-  /** With everything in it, also what the filter hides. */
+  /** The whole graph, including nodes that the filter hides. */
   readonly graph: Graph;
   readonly snapshot: Snapshot;
 }
@@ -24,7 +24,7 @@ const presentations = [
   { key: "tree", title: "Tree" },
 ] as const;
 
-/** Search, filter by state, and the choice of graph, table and tree. All of them are in the address. */
+/** Search, filter by state, and the choice of graph, table and tree. All of them are stored in the address. */
 export function Toolbar({ filter, presentation, graph, snapshot }: ToolbarProps): VNode {
   return (
     <div class="connections-toolbar">

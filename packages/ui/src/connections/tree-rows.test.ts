@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { channel, server, snapshotOf, socket, subchannel } from "../object-words/snapshot.test.helper.js";
+import { channel, server, snapshotOf, socket, subchannel } from "../object-model/snapshot.test.helper.js";
 import { foldGraph } from "./fold.js";
 import { buildGraph } from "./graph.js";
 import { treeMove, treeRows } from "./tree-rows.js";
@@ -32,7 +32,7 @@ test("lists everything below its process, with level and position", () => {
   expect(text(new Set(["process|"]))).toEqual(["1 1/1 process false"]);
 });
 
-test("moves, expands and collapses by keys as trees do", () => {
+test("moves, expands and collapses by the usual keys of a tree", () => {
   const rows = treeRows(folded, new Set());
   expect(treeMove(rows, 0, "ArrowDown")).toEqual({ kind: "focus", index: 1 });
   expect(treeMove(rows, 0, "ArrowUp")).toBeUndefined();

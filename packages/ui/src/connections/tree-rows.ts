@@ -1,7 +1,7 @@
 import type { FoldedGraph, ShownNode } from "./fold.js";
 import { groupBy } from "./group-by.js";
 
-/** A line of the tree, with what screen readers say about its place. */
+/** A row of the tree, with its position for screen readers. */
 export interface TreeRow {
   readonly node: ShownNode;
   /** From 1. */
@@ -12,7 +12,7 @@ export interface TreeRow {
   readonly isExpanded: boolean | undefined;
 }
 
-/** The lines of the tree, without those below a node that is collapsed. Groups are expanded by opening them. */
+/** The rows of the tree, without those below a collapsed node. Groups are expanded by opening them. */
 export function treeRows({ nodes }: FoldedGraph, collapsed: ReadonlySet<string>): TreeRow[] {
   const children = groupBy(nodes.values(), ({ parent }) => parent);
   const rows: TreeRow[] = [];
@@ -28,7 +28,7 @@ export function treeRows({ nodes }: FoldedGraph, collapsed: ReadonlySet<string>)
   return rows;
 }
 
-/** What a key does in a tree, as the ARIA practices say. */
+/** The effect of a key in a tree, as in the ARIA Authoring Practices. */
 export type TreeMove =
   | { readonly kind: "focus"; readonly index: number }
   | { readonly kind: "toggle"; readonly index: number }

@@ -6,21 +6,21 @@ import { type FoldedGraph, foldGraph } from "./fold.js";
 import { buildGraph, type Graph } from "./graph.js";
 import { arrange, type Layout, place } from "./layout.js";
 
-/** The graph at each step, and where its nodes are. */
+/** The graph after each step, and the positions of its nodes. */
 export interface ShownGraph {
   readonly graph: Graph;
   readonly filtered: FilteredGraph;
   readonly folded: FoldedGraph;
   readonly matches: ReadonlySet<string> | undefined;
   readonly layout: Layout;
-  /** Changes when everything was arranged again, because a person asked for something else. */
+  /** Changes when everything was arranged again, because the user changed a choice. */
   readonly arrangement: string;
 }
 
 export interface GraphChoices {
   readonly filter: GraphFilter;
   readonly openGroups: ReadonlySet<string>;
-  /** How many times a person asked for a new arrangement. */
+  /** How many times the user requested a new arrangement. */
   readonly arrangements: number;
 }
 
@@ -30,19 +30,19 @@ interface Memory {
   groups?: ReadonlySet<string>;
   layout?: Layout;
   arrangement?: string;
-  /** The last position of everything that was ever shown: it may come back when the time bar moves. */
+  /** The last position of each node that was ever shown: it may appear again when the time bar moves. */
   readonly seen: Map<string, number>;
 }
 
 const maxSeen = 20_000;
 
-/** The graph of the moment that the page shows. Positions change only if the choices of the person do. */
+/** The graph of the moment that the page shows. Positions change only if the user's choices do. */
 export function useGraph({ filter, openGroups, arrangements }: GraphChoices): ShownGraph | undefined {
   const memory = useRef<Memory>({ seen: new Map() }).current;
   const now = snapshot.value;
   if (now === undefined) return undefined;
 
-  // A search draws the same moment again with each key.
+  // A search renders the same moment again with each key.
   const graph =
     memory.graph !== undefined && memory.snapshot === now
       ? memory.graph

@@ -3,7 +3,7 @@ import { panBy, type Viewport, zoomAt } from "./viewport.js";
 
 type Update = (change: (view: Viewport | undefined) => Viewport | undefined) => void;
 
-/** A pointer that moved less than this has clicked. */
+/** A pointer that moved less than this, in px, has clicked. */
 const clickDistance = 4;
 
 /** Moves the graph with the pointer and the wheel, zooms with Ctrl and the wheel, and with two fingers. */
@@ -52,7 +52,7 @@ export function usePointer(frame: { readonly current: HTMLElement | null }, setV
         const [dx, dy] = [now.x - before.x, now.y - before.y];
         moved += Math.hypot(dx, dy);
         if (moved < clickDistance) return;
-        // Captured only now: a capture at once would take the click from the node below.
+        // Captured only now: an earlier capture would take the click from the node below.
         if (!element.hasPointerCapture(event.pointerId)) element.setPointerCapture(event.pointerId);
         const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
         pointers.set(event.pointerId, now);

@@ -10,7 +10,7 @@ test("zooms around the point under the pointer, within limits", () => {
   expect(zoomAt(view, 0.0001, 0, 0).scale).toBe(0.02);
 });
 
-test("fits a small graph without enlarging it, and shows the middle of one that would be too small to read", () => {
+test("fits a small graph without enlarging it, and shows the middle of one that would be unreadable", () => {
   const process = { x: 0, y: 1000, width: 140, height: 40 };
   expect(fit({ x: -400, y: 0, width: 800, height: 200 }, size, process)).toMatchObject({ scale: 1, x: 500 });
   const tall = { x: 0, y: 0, width: 800, height: 20_000 };
@@ -27,7 +27,7 @@ test("moves only as far as needed to show a box", () => {
   expect(reveal(view, { x: 100, y: -500, width: 100, height: 40 }, size).y).toBe(544);
 });
 
-test("knows what can be seen", () => {
+test("returns the visible part of the graph", () => {
   const seen = visibleBox({ x: -1000, y: 0, scale: 2 }, size);
   expect(overlaps(seen, { x: 600, y: 100, width: 10, height: 10 })).toBe(true);
   expect(overlaps(seen, { x: 100, y: 100, width: 10, height: 10 })).toBe(false);

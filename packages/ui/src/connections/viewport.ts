@@ -1,6 +1,6 @@
 import type { Box } from "./geometry.js";
 
-/** How the graph is seen: a point of it at (gx, gy) is on the screen at (x + gx * scale, y + gy * scale). */
+/** The visible part of the graph: a point at (gx, gy) is on the screen at (x + gx * scale, y + gy * scale). */
 export interface Viewport {
   readonly x: number;
   readonly y: number;
@@ -15,10 +15,10 @@ export interface Size {
 
 const minScale = 0.02;
 const maxScale = 2.5;
-/** Text is readable down to this. */
+/** The minimum scale at which text is readable. */
 const readableScale = 0.72;
 const margin = 32;
-/** The space that the titles of the columns take. */
+/** The height of the column titles. */
 const titleHeight = 28;
 
 /** Zooms by a factor; the point of the screen at (x, y) stays where it is. */
@@ -50,7 +50,7 @@ export function fit(bounds: Box, { width, height }: Size, centre: Box, isWhole =
   return { scale, x, y: titleHeight + y };
 }
 
-/** Moves as little as possible so that a box can be seen. */
+/** Moves as little as possible to make a box visible. */
 export function reveal(view: Viewport, box: Box, { width, height }: Size): Viewport {
   const left = view.x + box.x * view.scale;
   const top = view.y + box.y * view.scale;
@@ -63,7 +63,7 @@ export function reveal(view: Viewport, box: Box, { width, height }: Size): Viewp
   return dx === 0 && dy === 0 ? view : panBy(view, dx, dy);
 }
 
-/** The part of the graph that can be seen, and a little around it. */
+/** The visible part of the graph, with a margin. */
 export function visibleBox(view: Viewport, { width, height }: Size): Box {
   const around = 120;
   return {

@@ -12,7 +12,7 @@ export interface ButtonProps {
   readonly isSmall?: boolean | undefined;
   readonly isDisabled?: boolean | undefined;
   readonly type?: "button" | "submit" | undefined;
-  /** The name for screen readers, if the content is an icon. It is the tooltip as well. */
+  /** The name for screen readers, if the content is an icon. It is also the tooltip. */
   readonly label?: string | undefined;
   readonly isPressed?: boolean | undefined;
   readonly onClick?: ((event: MouseEvent) => void) | undefined;
@@ -49,23 +49,23 @@ export interface ActionButtonProps {
   readonly kind?: ButtonKind | undefined;
   readonly isSmall?: boolean | undefined;
   readonly isDisabled?: boolean | undefined;
-  /** What the button says while the action runs. Default: its children. */
+  /** The button's text while the action runs. Default: its children. */
   readonly busy?: string | undefined;
   /** Runs the action. If it rejects, the message appears below the button. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A button for something that takes time and may fail. The error stays next to it until the next try. */
+/** A button for an action that takes time and may fail. The error stays next to it until the next try. */
 export function ActionButton({ children, kind, isSmall, isDisabled, busy, run }: ActionButtonProps): VNode {
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<unknown>();
-  const left = useRef(new AbortController());
+  const controller = useRef(new AbortController());
   useEffect(() => {
-    left.current = new AbortController();
-    return () => left.current.abort();
+    controller.current = new AbortController();
+    return () => controller.current.abort();
   }, []);
   const start = async (): Promise<void> => {
-    const { signal } = left.current;
+    const { signal } = controller.current;
     setRunning(true);
     setError(undefined);
     try {

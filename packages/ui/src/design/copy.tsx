@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Icon } from "./icon.js";
 
 export interface CopyProps {
-  /** What is copied. */
+  /** The text to copy. */
   readonly text: string;
   /** What it is: "command", "id". Default: "". */
   readonly what?: string | undefined;

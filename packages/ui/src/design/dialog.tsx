@@ -10,7 +10,7 @@ export interface DialogProps {
   /** Buttons at the bottom. */
   readonly actions?: ComponentChildren;
   readonly isWide?: boolean | undefined;
-  /** Called when a person closes it: with the button, Escape, or a click outside. */
+  /** Called when the user closes it: with the button, Escape, or a click outside. */
   readonly onClose: () => void;
 }
 
@@ -41,7 +41,7 @@ export function Dialog({ title, children, actions, isWide, onClose }: DialogProp
           <Icon name="close" />
         </Button>
       </header>
-      {/* A long text must scroll by keyboard. */}
+      {/* Long text must scroll by keyboard. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the focus. */}
       <div class="dialog-body" tabIndex={0}>
         {children}

@@ -8,7 +8,7 @@ export interface EmptyProps {
   readonly children?: ComponentChildren;
 }
 
-/** What is shown if a list or a view has nothing to show. */
+/** Shown if a list or a view is empty. */
 export function Empty({ title, children }: EmptyProps): VNode {
   return (
     <div class="empty">
@@ -18,7 +18,7 @@ export function Empty({ title, children }: EmptyProps): VNode {
   );
 }
 
-/** What is shown until the first data arrive. */
+/** Shown until the first data arrives. */
 export function Loading({ what }: { readonly what: string }): VNode {
   return (
     <div class="loading" role="status">

@@ -4,11 +4,11 @@ import { errorMessage } from "./error-message.js";
 
 export interface ErrorNoteProps {
   readonly error: unknown;
-  /** What a person can do about it: buttons or a command. */
+  /** What to do about it: buttons or a command. */
   readonly children?: ComponentChildren;
 }
 
-/** An error in the words of the command line, announced to screen readers. */
+/** An error message, announced to screen readers. */
 export function ErrorNote({ error, children }: ErrorNoteProps): VNode {
   return (
     <div class="error-note" role="alert">

@@ -8,7 +8,7 @@ export interface FieldProps {
   /** Receives the ids for the control: `<input id={id} aria-describedby={describedBy} />`. */
   readonly children: (ids: { readonly id: string; readonly describedBy: string | undefined }) => ComponentChildren;
   readonly hint?: ComponentChildren;
-  /** What is wrong with the value. */
+  /** The validation error of the value. */
   readonly error?: string | undefined;
 }
 

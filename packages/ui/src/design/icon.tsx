@@ -23,7 +23,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A small drawing in the colour of the text. It says nothing to screen readers: give its button a label. */
+/** A small drawing in the colour of the text. It is hidden from screen readers: give its button a label. */
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }): VNode {
   return (
     <svg

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { duration, relativeTime, relativeToMoment } from "./relative-time.js";
 
-test("names a length of time in its largest unit", () => {
+test("formats a duration in its largest unit", () => {
   const lengths = [0, 0.25, 4, 4.25, 41.4, 999, 1500, 12_300, 59_999, 60_000, 3_600_000, 200_000_000];
   expect(lengths.map(duration)).toEqual([
     "0 ms",
@@ -19,7 +19,7 @@ test("names a length of time in its largest unit", () => {
   ]);
 });
 
-test("names a moment relative to now, in the past and in the future", () => {
+test("formats a time relative to now, in the past and in the future", () => {
   const now = 1_000_000;
   expect([now, now - 999, now - 3_400, now - 65_000, now + 240_000].map((each) => relativeTime(each, now))).toEqual([
     "now",
@@ -30,7 +30,7 @@ test("names a moment relative to now, in the past and in the future", () => {
   ]);
 });
 
-test("names a moment relative to another one", () => {
+test("formats a time relative to another one", () => {
   const moment = 1_000_000;
   const times = [moment, moment + 999, moment - 3_400, moment - 65_000, moment + 240_000];
   expect(times.map((each) => relativeToMoment(each, moment))).toEqual([

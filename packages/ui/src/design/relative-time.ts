@@ -5,7 +5,7 @@ const units: readonly (readonly [name: string, ms: number])[] = [
   ["s", 1_000],
 ];
 
-/** A length of time in its largest unit: "41 ms", "3 min". */
+/** A duration in its largest unit: "41 ms", "3 min". */
 export function duration(ms: number): string {
   const length = Math.abs(ms);
   if (length < 1) return length === 0 ? "0 ms" : `${length.toFixed(2)} ms`;

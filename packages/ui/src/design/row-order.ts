@@ -1,4 +1,4 @@
-/** How a column sorts: the value of a row, and which direction comes first. */
+/** The value by which a column sorts a row. */
 export type SortValue = string | number | bigint | undefined;
 
 export interface SortOrder {
@@ -19,7 +19,7 @@ export function sortRows<Row>(rows: readonly Row[], sortValue: (row: Row) => Sor
   });
 }
 
-/** Keeps rows where they were: rows that are new follow at the end, rows that are gone leave no gap. */
+/** Keeps the order of existing rows: new rows are added at the end, and removed rows leave no gap. */
 export function keepOrder<Row>(rows: readonly Row[], keyOf: (row: Row) => string, order: readonly string[]): Row[] {
   const byKey = new Map(rows.map((row) => [keyOf(row), row]));
   const kept = order.flatMap((key) => {

@@ -25,7 +25,7 @@ export function Section({ title, actions, children, isFlush }: SectionProps): VN
   );
 }
 
-/** Names and values in two columns. Rows without a value are left out. */
+/** Names and values in two columns. Rows without a value are omitted. */
 export function PropertyList({
   rows,
 }: {

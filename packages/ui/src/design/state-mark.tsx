@@ -1,7 +1,7 @@
 import "./state-mark.css";
 import type { ComponentChildren, VNode } from "preact";
 
-/** What a colour of state means. */
+/** The meaning of a state's colour. */
 export type Tone = "ready" | "connecting" | "idle" | "waiting" | "failing";
 
 /** A shape for each tone, so that colour is never the only difference. */

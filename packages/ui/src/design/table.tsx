@@ -9,13 +9,13 @@ export interface Column<Row> {
   readonly key: string;
   readonly title: string;
   readonly render: (row: Row) => ComponentChildren;
-  /** What the column sorts by. Default: it cannot be sorted. */
+  /** The value to sort by. Default: the column cannot be sorted. */
   readonly sortValue?: (row: Row) => SortValue;
   /** Whether the column has numbers, which are aligned at the right. */
   readonly isNumber?: boolean;
   /** 1 is always shown; 2 not in a narrow table; 3 only in a wide one. Default: 1. */
   readonly priority?: 1 | 2 | 3;
-  /** Whether the column takes the space that others leave, and shortens its text. */
+  /** Whether the column takes the remaining space, and truncates its text. */
   readonly isWide?: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** What the search looks at. Default: the table has no search. */
+  /** The text to search in. Default: the table has no search. */
   readonly searchText?: (row: Row) => string;
   /** Filters and buttons next to the search. */
   readonly toolbar?: ComponentChildren;
@@ -34,15 +34,15 @@ export interface TableProps<Row> {
   /** Called for a click on a row, and for Enter. */
   readonly onOpen?: (row: Row) => void;
   readonly selectedKey?: string | undefined;
-  /** What is shown if there is no row. */
+  /** Shown if there are no rows. */
   readonly empty: ComponentChildren;
-  /** Where the table scrolls. Default: with the view. Tables with more than 150 rows need a height of their own. */
+  /** Whether the table itself scrolls. Default: it scrolls with the view. Required for tables with more than 150 rows. */
   readonly isScrolling?: boolean;
 }
 
 /**
- * A table with search, sort and keyboard. While the pointer or the focus is inside, rows keep their places, so that nothing moves
- * away under a click. Only the rows that can be seen are in the document if there are many.
+ * A table with search, sorting and keyboard navigation. While the pointer or the focus is inside, rows keep their places, so that
+ * nothing moves away under a click. If there are many rows, only visible ones are in the document.
  */
 export function Table<Row>(props: TableProps<Row>): VNode {
   const { what, columns, rows, keyOf, searchText, toolbar, initialSort, onOpen, selectedKey, empty, isScrolling } =
@@ -89,7 +89,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
     if (next === 0) scroller.current?.scrollTo({ top: 0 });
     if (next === shown.length - 1) scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
     const found = rowInDocument();
-    // At once, so that the next key is for this row. After a jump the row is in the document only when the table has scrolled to it.
+    // At once, so that the next key reaches this row. After a jump, the row is in the document only when the table has scrolled to it.
     if (found) found.focus();
     else requestAnimationFrame(() => rowInDocument()?.focus());
   };
@@ -128,7 +128,7 @@ export function Table<Row>(props: TableProps<Row>): VNode {
           onPointerEnter={() => setPointer(true)}
           onPointerLeave={() => setPointer(false)}
           onFocusIn={() => setFocus(true)}
-          // Not if it moves to another row: the rows would move between the press and the release of a click.
+          // Not if the focus moves to another row: the rows would move between the press and the release of a click.
           onFocusOut={({ currentTarget, relatedTarget }) =>
             setFocus(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))
           }

@@ -3,7 +3,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 
 /** The height of a row in px, as `--row` in tokens.css. */
 const rowHeight = 32;
-/** Tables with fewer rows are in the document as a whole. */
+/** Up to this number of rows, the whole table is in the document. */
 const maxWhole = 150;
 const overscan = 12;
 
@@ -16,7 +16,7 @@ export interface VisibleRows {
   readonly onScroll: () => void;
 }
 
-/** Which rows of a long table can be seen. */
+/** Which rows of a long table are visible. */
 export function useVisibleRows(scroller: RefObject<HTMLElement | null>, count: number): VisibleRows {
   const [view, setView] = useState({ top: 0, height: 800 });
   const measure = (): void => {

@@ -9,7 +9,7 @@ const outcomes: Readonly<Record<Check_Outcome, readonly [tone: Tone, word: strin
   [Check_Outcome.SKIPPED]: ["idle", "skipped"],
 };
 
-/** Steps or requirements, with their outcome and what was seen. */
+/** Steps or requirements, with their outcome and evidence. */
 export function CheckList({ checks }: { readonly checks: readonly Check[] }): VNode {
   return (
     <ol class="check-list">

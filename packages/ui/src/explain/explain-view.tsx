@@ -9,7 +9,7 @@ import { CauseList, Notes } from "./causes.js";
 import { CheckList } from "./check-list.js";
 import { useExplain } from "./run-explain.js";
 
-/** Why a server does not work: each step while it runs, what was seen, and how to fix it. */
+/** Diagnoses a server: shows each step while it runs, the evidence, and how to fix it. */
 export function ExplainView({ params }: ViewProps): VNode {
   const { server: name } = params;
   if (servers.value === undefined) return <Loading what="servers" />;
@@ -25,7 +25,7 @@ export function ExplainView({ params }: ViewProps): VNode {
   return <Diagnosis key={name} server={server} />;
 }
 
-/** The servers, those that do not work first. */
+/** The list of servers, failing ones first. */
 function Choice({ servers: all }: { readonly servers: readonly Server[] }): VNode {
   const sorted = [...all].sort((a, b) => Number(isWell(a)) - Number(isWell(b)));
   return (
@@ -71,7 +71,7 @@ function Diagnosis({ server }: { readonly server: Server }): VNode {
       </header>
       <div class="explain-result" aria-live="polite">
         {!isStarted && (
-          <p class="soft">Run checks each step of the connection to {name}, with the credentials of its entry.</p>
+          <p class="soft">“Run” checks each step of the connection to {name}, with its configured credentials.</p>
         )}
         {isRunning && <Loading what={`the next step for ${name}`} />}
         {error !== undefined && <ErrorNote error={error} />}
@@ -90,12 +90,12 @@ function Diagnosis({ server }: { readonly server: Server }): VNode {
       )}
       {explanation !== undefined && explanation.notes.length > 0 && <Notes notes={explanation.notes} />}
       {explanation !== undefined && explanation.requirements.length > 0 && (
-        <Section title="Requirements of the protocol">
+        <Section title="Protocol requirements">
           <CheckList checks={explanation.requirements} />
         </Section>
       )}
       {explanation !== undefined && explanation.permissions.length > 0 && (
-        <Section title="Scopes that the server asks for">
+        <Section title="Scopes that the server requests">
           <p>{explanation.permissions.join(", ")}</p>
         </Section>
       )}

@@ -4,9 +4,9 @@ import { hasNavigated } from "../shell/routing/index.js";
 import { actions } from "../shell/store/index.js";
 import { addStep } from "./add-step.js";
 
-/** How far a diagnosis is. */
+/** The progress of a diagnosis. */
 export interface ExplainProgress {
-  /** The steps that are known, in order. */
+  /** The steps that are done, in order. */
   readonly steps: readonly Check[];
   /** Undefined while it runs, and if it failed. */
   readonly explanation: Explanation | undefined;
@@ -19,8 +19,8 @@ export interface ExplainProgress {
 const noSteps: readonly Check[] = [];
 
 /**
- * Diagnoses a server while the view is shown, and again on request. A page that was opened by this address waits for a click: a diagnosis
- * sends requests with the credentials of the server, and any page on the web can have a link to this address.
+ * Diagnoses a server while the view is shown, and again on request. If the page was loaded at this address, it waits for a click: a
+ * diagnosis sends requests with the server's credentials, and any page on the web can link to this address.
  */
 export function useExplain(server: string): ExplainProgress {
   const [round, setRound] = useState(hasNavigated() ? 1 : 0);
@@ -29,8 +29,8 @@ export function useExplain(server: string): ExplainProgress {
   const [error, setError] = useState<unknown>();
   useEffect(() => {
     if (round === 0) return undefined;
-    const left = new AbortController();
-    const { signal } = left;
+    const controller = new AbortController();
+    const { signal } = controller;
     setSteps(noSteps);
     setExplanation(undefined);
     setError(undefined);
@@ -47,7 +47,7 @@ export function useExplain(server: string): ExplainProgress {
     read().catch((reason: unknown) => {
       if (!signal.aborted) setError(reason);
     });
-    return () => left.abort();
+    return () => controller.abort();
   }, [server, round]);
   return { steps, explanation, error, isStarted: round > 0, run: () => setRound((count) => count + 1) };
 }

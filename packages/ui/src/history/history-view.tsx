@@ -7,7 +7,7 @@ import { Link, type ViewProps } from "../shell/routing/index.js";
 import { changes, chooseTime, recording, samplingCost, snapshot, timeRange } from "../shell/store/index.js";
 import { RecordingSection } from "./recording-section.js";
 
-/** What happened: every change that is kept, and recordings of other times and machines. */
+/** Every kept change, and recordings of other times and machines. */
 export function HistoryView({ isPanel }: ViewProps): VNode {
   const range = timeRange.value;
   if (range === undefined) return <Loading what="history" />;
@@ -56,7 +56,12 @@ const columns: readonly Column<Row>[] = [
     sortValue: ({ change }) => change.key,
   },
   { key: "name", title: "Name", render: ({ name }) => name, sortValue: ({ name }) => name, priority: 3 },
-  { key: "text", title: "What", render: ({ change }) => <span title={change.text}>{change.text}</span>, isWide: true },
+  {
+    key: "text",
+    title: "Details",
+    render: ({ change }) => <span title={change.text}>{change.text}</span>,
+    isWide: true,
+  },
 ];
 
 const keyOf = ({ key }: Row): string => key;
@@ -78,7 +83,7 @@ function Changes(): VNode {
   const all = changes.value;
   const rows = useMemo(() => {
     const hidden = new Set([...(hasObjects ? [] : ["appeared", "disappeared"]), ...(hasEvents ? [] : ["trace"])]);
-    // A failure that was over before the next sample is in the trace only.
+    // A failure that ended before the next sample is only in the trace.
     return rowsOf(all.filter(({ kind, text }) => !hidden.has(kind) || text.includes("-> TRANSIENT_FAILURE")));
   }, [all, hasObjects, hasEvents]);
   const { firstMs, lastMs } = timeRange.value ?? { firstMs: 0, lastMs: 0 };
@@ -112,17 +117,17 @@ function Changes(): VNode {
                 checked={hasObjects}
                 onChange={(event) => setObjects(event.currentTarget.checked)}
               />
-              Objects that appear and close
+              Objects that appear or close
             </label>
             <label class="history-filter">
               <input type="checkbox" checked={hasEvents} onChange={(event) => setEvents(event.currentTarget.checked)} />
-              Events of traces
+              Trace events
             </label>
           </>
         }
         empty={
           <Empty title="No state has changed yet.">
-            <p>When a channel or a process changes its state, it is listed here, and the time bar gets a tick.</p>
+            <p>State changes of channels and processes are listed here and marked in the time bar.</p>
           </Empty>
         }
       />

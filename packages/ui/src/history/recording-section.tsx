@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import { Button, Copy, ErrorNote, Section } from "../design/index.js";
 import { closeRecording, openRecording, recording, recordingError } from "../shell/store/index.js";
 
-/** Opens a recording, or says which one is shown. */
+/** Opens a recording, or shows which one is open. */
 export function RecordingSection(): VNode {
   const input = useRef<HTMLInputElement>(null);
   const shown = recording.value;
@@ -36,8 +36,8 @@ export function RecordingSection(): VNode {
       />
       {shown === undefined ? (
         <p class="soft">
-          Drop a recording anywhere on the page to look at another time or another machine. It stays in this browser.
-          Make one with <Copy text="wirescope record" what="command" isShown />
+          Drop a recording anywhere on the page to view another time or machine. It is not uploaded. Create one with{" "}
+          <Copy text="wirescope record" what="command" isShown />
         </p>
       ) : (
         <p>

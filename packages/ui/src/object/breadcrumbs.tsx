@@ -1,13 +1,13 @@
 import type { ObjectKey, Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
-import { objectLabel, objectPath, objectTitle, parentsOf, shortTitle } from "../object-words/index.js";
+import { objectLabel, objectPath, objectTitle, parentsOf, shortTitle } from "../object-model/index.js";
 import { Link } from "../shell/routing/index.js";
 import { snapshot } from "../shell/store/index.js";
 
-/** Deeper than any implementation nests; refs of a hostile peer may have no end. */
+/** More levels than any implementation has; references from a hostile peer may be endless. */
 const maxLevels = 8;
 
-/** The way from the process to the object, by the first parent of each. */
+/** The path from the process to the object, through the first parent of each. */
 export function Breadcrumbs({
   object,
   isPanel,

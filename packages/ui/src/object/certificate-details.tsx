@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { PropertyList, StateMark, Time } from "../design/index.js";
-import { type Certificate, readCertificate, validityOf } from "../object-words/index.js";
+import { type Certificate, readCertificate, validityOf } from "../object-model/index.js";
 import { shownTimeMs } from "../shell/store/index.js";
 
 /** The details of a certificate, and how long it is still valid. */
@@ -13,7 +13,7 @@ export function CertificateDetails({
   readonly bytes: Uint8Array;
 }): VNode | null {
   const [certificate, setCertificate] = useState<Certificate | "unreadable">();
-  // Snapshots replace the bytes by equal ones.
+  // Each snapshot has a new but equal array.
   const identity = bytes.join(",");
   useEffect(() => {
     let isCurrent = true;

@@ -4,7 +4,7 @@ import { addPoint, rateColumns } from "./chart-data.js";
 const points = (...values: (readonly [timeMs: number, value: number])[]) =>
   values.map(([timeMs, value]) => ({ timeMs, value }));
 
-test("turns counters into counts per second, and lets a counter begin at 0 after a restart", () => {
+test("converts counters to counts per second, and starts a counter at 0 after a restart", () => {
   const started = points([1000, 10], [2000, 14], [4000, 14], [5000, 3]);
   const failed = points([1000, 0], [2000, 1], [5000, 1]);
   expect(rateColumns([started, failed])).toEqual([
@@ -15,7 +15,7 @@ test("turns counters into counts per second, and lets a counter begin at 0 after
   expect(rateColumns([[], []])).toEqual([[], [], []]);
 });
 
-test("adds newer values only, and keeps a bounded number of them", () => {
+test("adds only newer values, and keeps a limited number of them", () => {
   const kept = points([1000, 1], [2000, 2]);
   expect(addPoint(kept, { timeMs: 2000, value: 9 })).toBe(kept);
   expect(addPoint(kept, { timeMs: 3000, value: 9 })).toHaveLength(3);

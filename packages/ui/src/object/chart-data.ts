@@ -7,10 +7,10 @@ export interface CounterPoint {
 /** Columns for the chart: seconds since 1970, then counts per second of each series, or null without a value. */
 export type ChartColumns = [seconds: number[], ...rates: (number | null)[][]];
 
-/** How many moments a chart has. */
+/** The maximum number of points in a chart. */
 const maxMoments = 600;
 
-/** Adds what a live snapshot says to the values of the history. A moment that is known already is left out. */
+/** Adds the value of a live snapshot to the history. A moment that the history already has is ignored. */
 export function addPoint(points: readonly CounterPoint[], point: CounterPoint): readonly CounterPoint[] {
   const last = points.at(-1);
   return last !== undefined && last.timeMs >= point.timeMs ? points : [...points.slice(1 - maxMoments), point];

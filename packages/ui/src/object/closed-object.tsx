@@ -2,7 +2,7 @@ import type { ObjectKind, Snapshot } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Button, Empty, Time } from "../design/index.js";
-import { findObject, objectLabel } from "../object-words/index.js";
+import { findObject, objectLabel } from "../object-model/index.js";
 import { Link } from "../shell/routing/index.js";
 import { changes, chooseTime, chosenTime, readMoment } from "../shell/store/index.js";
 import { ObjectDetails } from "./object-details.js";
@@ -13,7 +13,7 @@ export interface ClosedObjectProps {
   readonly isPanel: boolean;
 }
 
-/** An object that does not exist at the moment: what it was when it closed, if the history still has it. */
+/** An object that does not exist at the shown moment: its last state, if the history still has it. */
 export function ClosedObject({ kind, id, isPanel }: ClosedObjectProps): VNode {
   const label = objectLabel({ kind, id });
   const ending = changes.value.findLast(
@@ -62,14 +62,14 @@ function useMoment(timeMs: number | undefined): Snapshot | undefined {
   const [found, setFound] = useState<{ readonly timeMs: number; readonly snapshot: Snapshot | undefined }>();
   useEffect(() => {
     if (timeMs === undefined) return undefined;
-    const left = new AbortController();
-    readMoment(timeMs, left.signal).then(
+    const controller = new AbortController();
+    readMoment(timeMs, controller.signal).then(
       (snapshot) => setFound({ timeMs, snapshot }),
       () => {
-        // Without the moment, the page still says since when the object is closed.
+        // Without the snapshot, the page still shows when the object closed.
       },
     );
-    return () => left.abort();
+    return () => controller.abort();
   }, [timeMs]);
   return found !== undefined && found.timeMs === timeMs ? found.snapshot : undefined;
 }

@@ -4,7 +4,7 @@ import type { SnapshotObject } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { Section } from "../design/index.js";
 
-/** A trace with many events may have many times that were never set, and a recording may contain anything. */
+/** A long trace may have many unset times, and a recording may contain anything. */
 const maxShown = 20;
 
 /** Which values of the object were corrected, why, and what the process sent. */
@@ -28,7 +28,7 @@ export function CorrectionSection({ object }: { readonly object: SnapshotObject 
             </ul>
             {known !== undefined && (
               <p class="soft">
-                Proof: {known.evidence}. Known from {known.peers}.
+                Evidence: {known.evidence}. Known from {known.peers}.
               </p>
             )}
           </div>

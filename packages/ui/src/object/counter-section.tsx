@@ -1,7 +1,7 @@
 import { type Counters, inFlight, type SnapshotObject } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { Section } from "../design/index.js";
-import { formatRate } from "../object-words/index.js";
+import { formatRate } from "../object-model/index.js";
 import { rates } from "../shell/store/index.js";
 import { RateChart, type RateChartProps } from "./rate-chart.js";
 
@@ -59,7 +59,7 @@ export interface CounterSectionProps {
   readonly isClosed: boolean;
 }
 
-/** What the object counts, with rates now and over the last minutes. */
+/** The counters of an object, with rates now and over the last minutes. */
 export function CounterSection({ object, isClosed }: CounterSectionProps): VNode {
   const { counters, kind, key } = object;
   const now = isClosed ? undefined : rates(key);
@@ -103,7 +103,7 @@ export function CounterSection({ object, isClosed }: CounterSectionProps): VNode
   );
 }
 
-/** Failures stand out, but none do not. */
+/** Highlights failures, but not a count of 0. */
 function numberClass(field: string, value = 0): string {
   return field === "failed" && value > 0 ? "number counter-failed" : "number";
 }

@@ -1,5 +1,5 @@
 import type uPlot from "uplot";
-import { formatRate } from "../object-words/index.js";
+import { formatRate } from "../object-model/index.js";
 import type { ChartColumns } from "./chart-data.js";
 
 const height = 120;
@@ -7,7 +7,7 @@ const height = 120;
 /** A line of a chart. */
 export interface ChartLine {
   readonly title: string;
-  /** The token of its colour. */
+  /** The CSS variable of its colour. */
   readonly colour: "--accent" | "--failing" | "--text-soft";
 }
 
@@ -19,7 +19,7 @@ export interface Chart {
   end(): void;
 }
 
-/** Draws a chart into an element, as wide as it is, in the colours of the page. Both may change. */
+/** Draws a chart into an element. It follows changes of the element's width and of the colour scheme. */
 export async function createChart(element: HTMLElement, lines: readonly ChartLine[]): Promise<Chart> {
   // The library is loaded with the first chart.
   const { default: Plot } = await import("uplot");

@@ -3,7 +3,7 @@ import { formatAddress, printableText } from "@wirescope/channelz/internal/text"
 import type { SnapshotObject } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { Copy, StateMark } from "../design/index.js";
-import { objectLabel, objectPath, objectState, objectTitle, rolesOf, type SocketRole } from "../object-words/index.js";
+import { objectLabel, objectPath, objectState, objectTitle, rolesOf, type SocketRole } from "../object-model/index.js";
 import { Link } from "../shell/routing/index.js";
 import { rates, snapshot } from "../shell/store/index.js";
 import { Breadcrumbs } from "./breadcrumbs.js";
@@ -68,7 +68,7 @@ export function ObjectDetails({ object, isPanel, closedMs }: ObjectDetailsProps)
   );
 }
 
-/** Of a connection, both ends. */
+/** The title of an object; for a connection, both addresses. */
 function fullTitle(object: SnapshotObject, role: SocketRole | undefined): string {
   const title = objectTitle(object, role);
   if (object.kind !== "socket" || role === "listen") return title;

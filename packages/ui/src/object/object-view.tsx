@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { Empty, Loading } from "../design/index.js";
-import { findObject, objectLabel, parseObjectPath } from "../object-words/index.js";
+import { findObject, objectLabel, parseObjectPath } from "../object-model/index.js";
 import type { ViewProps } from "../shell/routing/index.js";
 import { snapshot } from "../shell/store/index.js";
 import { ClosedObject } from "./closed-object.js";

@@ -3,7 +3,7 @@ import "./rate-chart.css";
 import type { Counters, ObjectKey } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatRate } from "../object-words/index.js";
+import { formatRate } from "../object-model/index.js";
 import { chosenTime, liveSnapshot, readHistory } from "../shell/store/index.js";
 import { addPoint, type CounterPoint, rateColumns } from "./chart-data.js";
 import { type Chart, type ChartLine, createChart } from "./create-chart.js";
@@ -14,7 +14,7 @@ export interface RateChartProps {
   readonly lines: readonly (ChartLine & { readonly field: keyof Counters })[];
 }
 
-/** Counts per second over the time that the history has, up to now. */
+/** Counts per second over the whole history, up to now. */
 export function RateChart({ title, objectKey, lines }: RateChartProps): VNode {
   const series = useSeries(objectKey, lines);
   const columns = useMemo(() => rateColumns(series), [series]);
@@ -58,23 +58,23 @@ export function RateChart({ title, objectKey, lines }: RateChartProps): VNode {
   );
 }
 
-/** The values that the history has, and those of every live snapshot since. */
+/** The values in the history, and those of every live snapshot since. */
 function useSeries(key: ObjectKey, lines: RateChartProps["lines"]): readonly (readonly CounterPoint[])[] {
   const [series, setSeries] = useState<readonly (readonly CounterPoint[])[]>(() => lines.map(() => []));
   useEffect(() => {
-    const left = new AbortController();
+    const controller = new AbortController();
     const request = { series: lines.map(({ field }) => ({ key, field })), maxChanges: 1 };
-    readHistory(request, left.signal).then(
+    readHistory(request, controller.signal).then(
       (history) => {
         const kept = lines.map(({ field }) => history.series.find((each) => each.field === field)?.points ?? []);
         // Snapshots may have arrived meanwhile.
         setSeries((now) => kept.map((points, index) => (now[index] ?? []).reduce(addPoint, points)));
       },
       () => {
-        // The chart begins with what the page sees from now on.
+        // The chart starts with the next live snapshot.
       },
     );
-    return () => left.abort();
+    return () => controller.abort();
   }, [key]);
   const now = liveSnapshot.value;
   useEffect(() => {

@@ -13,11 +13,11 @@ import {
   rateText,
   rolesOf,
   trafficOf,
-} from "../object-words/index.js";
+} from "../object-model/index.js";
 import { Link } from "../shell/routing/index.js";
 import { rates, snapshot } from "../shell/store/index.js";
 
-/** A list longer than this starts with its beginning. */
+/** The number of rows that are shown at first. */
 const maxShort = 20;
 
 export interface RelationsProps {
@@ -25,7 +25,7 @@ export interface RelationsProps {
   readonly isPanel: boolean;
 }
 
-/** What refers to the object, and what it refers to. */
+/** The objects that refer to the object, and those that it refers to. */
 export function Relations({ object, isPanel }: RelationsProps): VNode | null {
   const now = snapshot.value;
   if (now === undefined) return null;

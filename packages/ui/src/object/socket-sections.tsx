@@ -5,7 +5,7 @@ import type { VNode } from "preact";
 import { ErrorNote, Loading, PropertyList, Section } from "../design/index.js";
 import { chosenTime } from "../shell/store/index.js";
 import { CertificateDetails } from "./certificate-details.js";
-import { describeOptions, type OptionRow } from "./socket-words.js";
+import { describeOptions, type OptionRow } from "./socket-options.js";
 import { useSocketDetails } from "./use-socket-details.js";
 
 export interface SocketSectionsProps {
@@ -13,7 +13,7 @@ export interface SocketSectionsProps {
   readonly isClosed: boolean;
 }
 
-/** What only a socket has: security, flow control, options and the state of TCP. */
+/** The sections that only a socket has: security, flow control, options and TCP state. */
 export function SocketSections({ object, isClosed }: SocketSectionsProps): VNode {
   const isPast = isClosed || chosenTime.value !== undefined;
   const { socket, error, isLoading } = useSocketDetails(object, !isPast);
@@ -85,7 +85,7 @@ function SecuritySection({ security, isPast, isLoading }: SecuritySectionProps):
   );
 }
 
-/** Windows usually start with 65,535 bytes, and senders stop at 0. */
+/** Windows usually start at 65,535 bytes, and senders stop at 0. */
 function FlowControlSection({ socket }: { readonly socket: Socket | undefined }): VNode | null {
   const local = socket?.data?.localFlowControlWindow;
   const remote = socket?.data?.remoteFlowControlWindow;
@@ -110,7 +110,7 @@ function FlowControlSection({ socket }: { readonly socket: Socket | undefined })
   );
 }
 
-/** What a person looks for first. */
+/** The most important fields. */
 const firstRows = [
   "tcpi_state",
   "tcpi_rtt",

@@ -2,7 +2,7 @@ import { formatAddress, printableText, securityName, timeOf } from "@wirescope/c
 import type { SnapshotObject } from "@wirescope/channelz/timeline";
 import type { ComponentChildren, VNode } from "preact";
 import { Copy, PropertyList, Section, Time } from "../design/index.js";
-import { listenerAt, objectLabel, objectPath, otherEndOf, type SocketRole } from "../object-words/index.js";
+import { listenerAt, objectLabel, objectPath, otherEndOf, type SocketRole } from "../object-model/index.js";
 import { Link } from "../shell/routing/index.js";
 import { snapshot } from "../shell/store/index.js";
 import { readTrace } from "./trace-entries.js";
@@ -15,7 +15,7 @@ export interface SummaryProps {
   readonly isPanel: boolean;
 }
 
-/** What the object is: names, addresses and times. */
+/** The name, addresses and times of an object. */
 export function Summary({ object, role, isPanel }: SummaryProps): VNode {
   const created = readTrace(object)?.createdMs;
   const process = originOf(object);
@@ -80,7 +80,7 @@ function time(timestamp: Parameters<typeof timeOf>[0]): VNode | undefined {
   return ms === undefined ? undefined : <Time ms={ms} />;
 }
 
-/** Text of a peer, in full as far as a person may read it. */
+/** Text from a peer. */
 function text(value: string): VNode | undefined {
   return value === "" ? undefined : <LongText text={printableText(value, 20_000)} />;
 }
@@ -91,7 +91,7 @@ function address(value: string): VNode | string {
 
 const maxShort = 300;
 
-/** Text that is shown in full on request if it is long. */
+/** Text that is collapsed if it is long. */
 export function LongText({ text }: { readonly text: string }): VNode {
   if (text.length <= maxShort) return <span>{text}</span>;
   return (

@@ -1,10 +1,10 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ChannelTraceEvent_Severity as Severity } from "@wirescope/channelz/client";
 import { expect, test } from "vitest";
-import { channel, socket } from "../object-words/snapshot.test.helper.js";
+import { channel, socket } from "../object-model/snapshot.test.helper.js";
 import { readTrace } from "./trace-entries.js";
 
-test("lists the events of a trace, the newest first, with severity, distance and the object they are about", () => {
+test("lists the events of a trace, the newest first, with severity, time since the previous event and the related object", () => {
   const object = channel(
     1,
     { origin: "a" },
@@ -59,7 +59,7 @@ test("lists the events of a trace, the newest first, with severity, distance and
   });
 });
 
-test("says that a socket and an object without a trace have none", () => {
+test("returns undefined for a socket and for an object without a trace", () => {
   expect(readTrace(socket(1, 2, 3))).toBeUndefined();
   expect(readTrace(channel(1))).toBeUndefined();
 });

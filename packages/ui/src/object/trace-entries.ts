@@ -3,11 +3,11 @@ import { printableText, timeOf } from "@wirescope/channelz/internal/text";
 import { type ObjectKey, objectKey, type SnapshotObject } from "@wirescope/channelz/timeline";
 import type { Tone } from "../design/state-mark.js";
 
-/** An event of a trace, as it is shown. */
+/** A trace event, as it is shown. */
 export interface TraceEntry {
   /** Milliseconds since 1970; undefined if the peer gave no time. */
   readonly timeMs: number | undefined;
-  /** Since the event before; undefined for the oldest that is kept. */
+  /** Since the previous event; undefined for the oldest one that is kept. */
   readonly sincePreviousMs: number | undefined;
   readonly severity: "info" | "warning" | "error" | "unknown";
   readonly tone: Tone;
@@ -19,7 +19,7 @@ export interface TraceEntry {
 /** A trace, as it is shown. */
 export interface TraceSummary {
   readonly createdMs: number | undefined;
-  /** All events that ever were logged. */
+  /** The number of all events that were ever logged. */
   readonly logged: bigint;
   /** Newest first. */
   readonly entries: readonly TraceEntry[];

@@ -1,7 +1,7 @@
 import type { SnapshotObject } from "@wirescope/channelz/timeline";
 import type { VNode } from "preact";
 import { duration, Section, StateMark, Time } from "../design/index.js";
-import { countOf, pathOfKey } from "../object-words/index.js";
+import { countOf, pathOfKey } from "../object-model/index.js";
 import { Link } from "../shell/routing/index.js";
 import { snapshot } from "../shell/store/index.js";
 import { LongText } from "./summary.js";
@@ -28,7 +28,7 @@ export function TraceSection({ object, isPanel }: TraceSectionProps): VNode | nu
     <Section title="Trace" actions={<span class="soft">{countOf(Number(trace.logged), "event")}</span>}>
       <ol class="trace">
         {trace.entries.map((entry, index) => (
-          // Events have no id, and the list only grows at its beginning.
+          // Events have no id, and the list grows only at its start.
           <Entry key={trace.entries.length - index} entry={entry} isPanel={isPanel} />
         ))}
       </ol>

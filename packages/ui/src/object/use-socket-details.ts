@@ -6,7 +6,7 @@ import { connection, readSocket } from "../shell/store/index.js";
 const intervalMs = 2_000;
 
 export interface SocketDetails {
-  /** The newest that is known: at first what the snapshot has. */
+  /** The latest data: initially from the snapshot. */
   readonly socket: Socket | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;
@@ -21,8 +21,8 @@ export function useSocketDetails(
   const isReadable = isLive && connection.value === "live";
   useEffect(() => {
     if (!isReadable) return undefined;
-    const left = new AbortController();
-    const { signal } = left;
+    const controller = new AbortController();
+    const { signal } = controller;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = async (): Promise<void> => {
       if (document.visibilityState === "visible") {
@@ -30,7 +30,7 @@ export function useSocketDetails(
           const socket = await readSocket(id, signal);
           if (!signal.aborted) setDetails({ socket });
         } catch (error) {
-          // What was read before stays: the socket may be about to close.
+          // The previous data stays: the socket may be about to close.
           if (!signal.aborted) setDetails((before) => ({ ...before, error }));
         }
       }
@@ -38,7 +38,7 @@ export function useSocketDetails(
     };
     void read();
     return () => {
-      left.abort();
+      controller.abort();
       clearTimeout(timer);
     };
   }, [id, isReadable]);

@@ -5,10 +5,10 @@ import { Link } from "../shell/routing/index.js";
 import { finalExpiryMs, ServerActions, serverState } from "../shell/server-actions/index.js";
 import { shownTimeMs } from "../shell/store/index.js";
 
-/** A token that nothing renews is reported this long before it expires. */
+/** How long before its expiry a token that cannot be refreshed is reported. */
 const expiryNoticeMs = 10 * 60_000;
 
-/** What a person has to do something about: the configuration, and servers with the buttons for each. */
+/** Everything that needs the user's attention: the configuration, and servers with their actions. */
 export function Attention({
   servers,
   reloadFailure,
@@ -30,7 +30,7 @@ export function Attention({
             <li>
               <div class="attention-name">
                 Configuration
-                <StateMark tone="failing">not in use</StateMark>
+                <StateMark tone="failing">not applied</StateMark>
               </div>
               <p class="attention-reason">{reloadFailure}</p>
             </li>
@@ -42,7 +42,7 @@ export function Attention({
             <li key={server.name}>
               <ServerName server={server} />
               <p class="attention-reason">
-                The token expires <Time ms={finalExpiryMs(server) ?? 0} />, and nothing renews it.
+                The token expires <Time ms={finalExpiryMs(server) ?? 0} /> and cannot be refreshed.
               </p>
               <ServerActions server={server} isComplete />
             </li>

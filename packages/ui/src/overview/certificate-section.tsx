@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { type Column, Section, StateMark, Table, Time } from "../design/index.js";
-import { objectLabel, objectPath, validityOf } from "../object-words/index.js";
+import { objectLabel, objectPath, validityOf } from "../object-model/index.js";
 import { Link, openPanel } from "../shell/routing/index.js";
 import type { UsedCertificate } from "./use-certificates.js";
 
@@ -11,7 +11,7 @@ const columns: readonly Column<UsedCertificate>[] = [
     render: ({ certificate: { subject } }) => <span title={subject}>{subject}</span>,
     isWide: true,
   },
-  { key: "side", title: "Of", render: ({ side }) => (side === "own" ? "this process" : "the other end"), priority: 2 },
+  { key: "side", title: "Owner", render: ({ side }) => (side === "own" ? "this process" : "peer"), priority: 2 },
   {
     key: "validity",
     title: "Validity",
@@ -35,7 +35,7 @@ const columns: readonly Column<UsedCertificate>[] = [
 
 const keyOf = ({ side, certificate: { issuer, serial } }: UsedCertificate): string => `${side} ${issuer} ${serial}`;
 
-/** The certificates of the connections of a process, those that expire first at the top. */
+/** The certificates of a process's connections, in the order of their expiry. */
 export function CertificateSection({ used }: { readonly used: readonly UsedCertificate[] }): VNode | null {
   if (used.length === 0) return null;
   return (
@@ -52,9 +52,9 @@ export function CertificateSection({ used }: { readonly used: readonly UsedCerti
   );
 }
 
-/** What a person should know of a certificate that is not valid for long; undefined if it is. */
+/** The problem of a certificate that is invalid or expires soon; undefined otherwise. */
 export function certificateReason({ certificate, side }: UsedCertificate): string | undefined {
   const [tone, word] = validityOf(certificate, Date.now());
-  const whose = side === "own" ? "of this process" : "of the other end";
-  return tone === "ready" ? undefined : `The certificate ${certificate.subject} ${whose}: ${word}.`;
+  const owner = side === "own" ? "this process" : "the peer";
+  return tone === "ready" ? undefined : `The certificate ${certificate.subject} of ${owner}: ${word}.`;
 }

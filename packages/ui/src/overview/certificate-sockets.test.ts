@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { channel, server, snapshotOf, socket } from "../object-words/snapshot.test.helper.js";
+import { channel, server, snapshotOf, socket } from "../object-model/snapshot.test.helper.js";
 import { certificateSockets } from "./certificate-sockets.js";
 
 test("[TS-D-PAGE-13] reads the certificates of one socket for each address, of at most 32, and of no listener", () => {

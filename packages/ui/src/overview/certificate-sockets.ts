@@ -1,10 +1,10 @@
 import { formatAddress } from "@wirescope/channelz/internal/text";
 import type { Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
-import { rolesOf } from "../object-words/index.js";
+import { rolesOf } from "../object-model/index.js";
 
 const maxSockets = 32;
 
-/** One socket for each address that the process connects to or listens on: the others have the same certificates. Processes that do not respond have none. */
+/** One socket for each address that the process connects to or listens on: all others have the same certificates. Processes that do not respond are skipped. */
 export function certificateSockets({ objects, origins }: Snapshot): readonly SnapshotObject[] {
   const silent = new Set(origins.filter(({ error }) => error !== undefined).map(({ name }) => name));
   const byAddress = new Map<string, SnapshotObject>();

@@ -7,7 +7,7 @@ import { Figures } from "./figures.js";
 import { percent, perSecond } from "./number-text.js";
 import { readyCount, ServerTable } from "./server-table.js";
 
-/** The servers of a gateway: how many work, what to do about the rest, and how each one is. */
+/** The servers of a gateway: how many are connected, which need attention, and the state of each. */
 export function GatewayOverview(): VNode {
   useEffect(watchCallStatistics, []);
   const all = shownServers.value;

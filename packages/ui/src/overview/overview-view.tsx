@@ -5,9 +5,9 @@ import { recording, session } from "../shell/store/index.js";
 import { GatewayOverview } from "./gateway-overview.js";
 import { ProcessOverview } from "./process-overview.js";
 
-/** What works, and what to do about the rest. */
+/** The overview of a gateway or a process. */
 export function OverviewView(_props: ViewProps): VNode {
   if (session.value === undefined) return <Loading what="overview" />;
-  // A recording has objects only.
+  // A recording contains only objects.
   return session.value.kind === "gateway" && recording.value === undefined ? <GatewayOverview /> : <ProcessOverview />;
 }

@@ -11,7 +11,7 @@ import {
   toneOfState,
   wordOfState,
 } from "../design/index.js";
-import { validityOf } from "../object-words/index.js";
+import { validityOf } from "../object-model/index.js";
 import { Link, openPanel } from "../shell/routing/index.js";
 import { rates, snapshot } from "../shell/store/index.js";
 import { CertificateSection, certificateReason } from "./certificate-section.js";

@@ -51,7 +51,7 @@ function problemsOf(object: SnapshotObject): readonly Problem[] {
   return [];
 }
 
-/** The newest warning or error of a trace; peers write the reason for a failure there. */
+/** The newest warning or error in a trace; peers write the reason for a failure there. */
 function lastReason(object: SnapshotObject): string {
   const events = object.kind === "socket" ? [] : (object.message?.data?.trace?.events ?? []);
   const warning = events.findLast(({ severity }) => severity >= 2) ?? events.at(-1);

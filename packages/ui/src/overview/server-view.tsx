@@ -18,7 +18,7 @@ const transports: Readonly<Record<Transport, string>> = {
   [Transport.HTTP]: "Streamable HTTP",
   [Transport.SSE]: "HTTP with SSE",
   [Transport.WEBSOCKET]: "WebSocket",
-  [Transport.STDIO]: "stdio, a process on the machine of the gateway",
+  [Transport.STDIO]: "stdio, a process on the gateway's machine",
 };
 
 /** Everything about one server of the gateway. */

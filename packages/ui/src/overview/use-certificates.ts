@@ -1,6 +1,6 @@
 import type { Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Certificate, readCertificate } from "../object-words/index.js";
+import { type Certificate, readCertificate } from "../object-model/index.js";
 import { chosenTime, connection, readSocket } from "../shell/store/index.js";
 import { certificateSockets } from "./certificate-sockets.js";
 
@@ -8,13 +8,13 @@ import { certificateSockets } from "./certificate-sockets.js";
 export interface UsedCertificate {
   readonly certificate: Certificate;
   readonly socket: SnapshotObject;
-  /** Whose it is, as seen from the process. */
+  /** Whether it belongs to the process or its peer. */
   readonly side: "own" | "remote";
 }
 
 const intervalMs = 30_000;
 
-/** Reads the certificates of a process while the view is shown, twice a minute: snapshots do not have them. Those that expire first are first. */
+/** Reads the certificates of a process while the view is shown, twice a minute: snapshots do not have them. In the order of their expiry. */
 export function useCertificates(now: Snapshot | undefined): readonly UsedCertificate[] {
   const [found, setFound] = useState<readonly UsedCertificate[]>([]);
   const latest = useRef(now);
@@ -23,8 +23,8 @@ export function useCertificates(now: Snapshot | undefined): readonly UsedCertifi
   const isReadable = isLive && now !== undefined && connection.value === "live";
   useEffect(() => {
     if (!isReadable) return undefined;
-    const left = new AbortController();
-    const { signal } = left;
+    const controller = new AbortController();
+    const { signal } = controller;
     const read = async (): Promise<void> => {
       const sockets = latest.current === undefined ? [] : certificateSockets(latest.current);
       const used = await readCertificates(sockets, signal);
@@ -35,7 +35,7 @@ export function useCertificates(now: Snapshot | undefined): readonly UsedCertifi
       if (document.visibilityState === "visible") void read();
     }, intervalMs);
     return () => {
-      left.abort();
+      controller.abort();
       clearInterval(timer);
     };
   }, [isReadable]);

@@ -60,7 +60,7 @@ function SignedOut(): VNode {
   return (
     <main class="whole">
       <Empty title="This browser has no valid link to the page.">
-        <p>Links work once. Print a new one on the machine of the gateway, and open it here:</p>
+        <p>Each link works once. Print a new one on the gateway's machine, and open it here:</p>
         <Copy text="wirescope page" what="command" isShown />
       </Empty>
     </main>

@@ -6,18 +6,18 @@ import { address, Link, openPanel } from "./routing/index.js";
 import { ViewHost } from "./view-host.js";
 import { findView } from "./views.js";
 
-/** What is selected, next to the view. On phones it covers the view. */
+/** The details of the selection, next to the view. On phones it covers the view. */
 export function DetailPanel(): VNode | null {
   const { panel } = address.value;
   const element = useRef<HTMLElement>(null);
   const before = useRef<Element | null>(null);
   const isOpen = panel !== undefined;
-  // In the same turn as the key or the click, so that the next key reaches what it is meant for.
+  // In the same turn as the key or the click, so that the next key reaches the right element.
   useLayoutEffect(() => {
     if (!isOpen) return undefined;
     before.current = document.activeElement;
     return () => {
-      // The focus goes back to what opened the panel, unless it is elsewhere by now.
+      // The focus returns to the element that opened the panel, unless it has moved elsewhere.
       if (document.activeElement === document.body && before.current instanceof HTMLElement) before.current.focus();
     };
   }, [isOpen]);

@@ -8,8 +8,8 @@ import { openRecording, recordingError } from "./store/index.js";
 export function DropTarget(): VNode | null {
   const [isOver, setOver] = useState(false);
   useEffect(() => {
-    const left = new AbortController();
-    const { signal } = left;
+    const controller = new AbortController();
+    const { signal } = controller;
     addEventListener(
       "dragover",
       (event) => {
@@ -32,7 +32,7 @@ export function DropTarget(): VNode | null {
         setOver(false);
         const file = event.dataTransfer?.files[0];
         if (file === undefined) return;
-        // Without it, the browser leaves the page and shows the file.
+        // Otherwise the browser would leave the page and show the file.
         event.preventDefault();
         void openRecording(file).then(() => {
           // The error is shown there.
@@ -41,7 +41,7 @@ export function DropTarget(): VNode | null {
       },
       { signal },
     );
-    return () => left.abort();
+    return () => controller.abort();
   }, []);
   return isOver ? <div class="drop-target">Drop a recording to open it</div> : null;
 }

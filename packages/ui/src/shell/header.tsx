@@ -14,7 +14,7 @@ const marks: Readonly<Record<ConnectionState, readonly [tone: Tone, word: string
 
 const past: readonly [tone: Tone, word: string] = ["waiting", "in the past"];
 
-/** What is shown, whether it is live, and the way into the palette. */
+/** The name of the gateway or process, whether the page is live, and the button that opens the palette. */
 export function Header(): VNode {
   const [tone, word] = chosenTime.value === undefined ? marks[connection.value] : past;
   const { title, kind } = session.value ?? {};

@@ -7,11 +7,11 @@ import { neighbourChange } from "./time-ticks.js";
 const sequenceMs = 1200;
 
 /**
- * The keys of the whole page: Ctrl/⌘K and "/" open the palette, "g" and a letter open a view, "[" and "]" show the change before and
- * after, "n" returns to now, Escape closes the panel.
+ * The page's keyboard shortcuts: Ctrl/⌘K and "/" open the palette, "g" and a letter open a view, "[" and "]" show the previous and
+ * the next change, "n" returns to now, Escape closes the panel.
  */
 export function listenForShortcuts(): void {
-  let goneAtMs = Number.NEGATIVE_INFINITY;
+  let prefixAtMs = Number.NEGATIVE_INFINITY;
   addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
       event.preventDefault();
@@ -29,16 +29,16 @@ export function listenForShortcuts(): void {
     } else if (event.key === "Escape") {
       openPanel(undefined);
     } else if (event.key === "g") {
-      goneAtMs = event.timeStamp;
-    } else if (event.timeStamp - goneAtMs < sequenceMs) {
-      goneAtMs = Number.NEGATIVE_INFINITY;
+      prefixAtMs = event.timeStamp;
+    } else if (event.timeStamp - prefixAtMs < sequenceMs) {
+      prefixAtMs = Number.NEGATIVE_INFINITY;
       const view = availableViews().find(({ key }) => key === event.key);
       if (view !== undefined) navigate(view.patterns[0] ?? "/");
     }
   });
 }
 
-/** Shows the moment of the change before or after the one that is shown. After the last change comes now. */
+/** Shows the moment of the previous or next change. After the last change, shows now. */
 function goToChange(step: -1 | 1): void {
   const timeMs = chosenTime.peek() ?? timeRange.peek()?.lastMs;
   if (timeMs === undefined) return;

@@ -5,7 +5,7 @@ import { address, Link } from "./routing/index.js";
 import { session } from "./store/index.js";
 import { findView, type ViewDefinition, views } from "./views.js";
 
-/** The views that this server has. */
+/** The views that are available in this session. */
 export function availableViews(): readonly ViewDefinition[] {
   const current = session.value;
   return views.filter(({ icon, isAvailable }) => {
@@ -13,7 +13,7 @@ export function availableViews(): readonly ViewDefinition[] {
   });
 }
 
-/** The views at the left; at the bottom on phones. */
+/** The list of views: on the left, or at the bottom on phones. */
 export function SideBar(): VNode {
   const current = findView(address.value.path)?.view;
   return (

@@ -16,10 +16,10 @@ export function TimeBar(): VNode | null {
   const chosen = chosenTime.value;
   const { firstMs, lastMs } = range;
   const isPast = chosen !== undefined;
-  // The browser rounds to steps from the start: the end has to be one of them.
+  // The browser rounds to steps from the start, so the end must be a multiple of the step.
   const endMs = firstMs + Math.max(1, Math.ceil((lastMs - firstMs) / stepMs)) * stepMs;
   const move = (timeMs: number): void => {
-    // The end of a recording is a moment like any other; the end of what is live is now.
+    // The end of a recording is a moment like any other; the end of live data is now.
     chooseTime(recording.peek() === undefined && timeMs >= lastMs ? undefined : timeMs);
   };
   return (
@@ -72,7 +72,7 @@ export function TimeBar(): VNode | null {
   );
 }
 
-/** How far the track of the slider is from the edges, in px: half of its thumb. */
+/** The distance of the slider's track from the edges, in px: half of its thumb. */
 const inset = 8;
 const maxShown = 6;
 

@@ -6,7 +6,7 @@ const changeAt = (timeMs: number, kind: TimelineChange["kind"], text = ""): Time
   return { timeMs, kind, key: "|channel|1", text };
 };
 
-test("draws a line for each moment when a state changed, and marks those when something began to fail", () => {
+test("draws a line for each moment when a state changed, and marks those when something started to fail", () => {
   const all = [
     changeAt(0, "state", "IDLE → CONNECTING"),
     changeAt(500, "state", "CONNECTING → TRANSIENT_FAILURE"),
@@ -37,7 +37,7 @@ test("finds the change before and after a moment", () => {
   ]);
 });
 
-test("lists the changes near a moment, the gravest first", () => {
+test("lists the changes near a moment, the most severe first", () => {
   const all = [
     changeAt(1000, "appeared", "socket 3"),
     changeAt(1100, "state", "READY → TRANSIENT_FAILURE"),

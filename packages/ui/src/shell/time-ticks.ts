@@ -9,7 +9,7 @@ export interface TickPaths {
   readonly minor: string;
   /** States that changed. */
   readonly major: string;
-  /** Something began to fail. */
+  /** Something started to fail. */
   readonly failing: string;
 }
 
@@ -17,7 +17,7 @@ type Weight = keyof TickPaths;
 const weights: readonly Weight[] = ["minor", "major", "failing"];
 const lines: Readonly<Record<Weight, string>> = { minor: "6V10", major: "2V10", failing: "0V10" };
 
-/** The changes in a range as vertical lines, at most one for each column of the drawing: that of its gravest change. */
+/** The changes in a range as vertical lines, at most one for each column of the drawing: for its most severe change. */
 export function tickPath(changes: readonly TimelineChange[], { firstMs, lastMs }: TimelineRange): TickPaths {
   const length = Math.max(1, lastMs - firstMs);
   const byColumn = new Map<number, number>();
@@ -35,7 +35,7 @@ export function tickPath(changes: readonly TimelineChange[], { firstMs, lastMs }
   return paths;
 }
 
-/** Undefined for an event of a trace that changes nothing. */
+/** Undefined for a trace event that changes nothing. */
 function weightOf({ kind, text }: TimelineChange): Weight | undefined {
   switch (kind) {
     case "appeared":
@@ -47,13 +47,13 @@ function weightOf({ kind, text }: TimelineChange): Weight | undefined {
       return "failing";
     case "restarted":
       return "major";
-    // A failure that is over before the next sample is in the trace only.
+    // A failure that ends before the next sample is only in the trace.
     case "trace":
       return text.includes("-> TRANSIENT_FAILURE") ? "failing" : undefined;
   }
 }
 
-/** The changes within a few columns of a time, the gravest first. */
+/** The changes within a few columns of a time, the most severe first. */
 export function changesNear(
   changes: readonly TimelineChange[],
   { firstMs, lastMs }: TimelineRange,

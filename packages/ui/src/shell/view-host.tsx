@@ -40,7 +40,7 @@ export function ViewHost({ url, isPanel }: { readonly url: string; readonly isPa
   if (loadError !== undefined) {
     return (
       <div class="view-error">
-        <ErrorNote error="The code of this view could not be loaded. The server may have been updated." />
+        <ErrorNote error="This view could not be loaded. The server may have been updated." />
         <Button onClick={() => location.reload()}>Reload the page</Button>
       </div>
     );

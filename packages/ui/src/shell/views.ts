@@ -3,16 +3,16 @@ import type { IconName } from "../design/index.js";
 import { matchPath, parseAddress, type ViewProps } from "./routing/index.js";
 import type { Session } from "./store/index.js";
 
-/** A view, and the addresses that it has. */
+/** A view and its addresses. */
 export interface ViewDefinition {
   readonly title: string;
-  /** The most specific pattern comes last; the first one is that of the side bar. */
+  /** The first pattern is the address in the side bar. */
   readonly patterns: readonly string[];
   /** In the side bar; undefined if the view is reached by links only. */
   readonly icon?: IconName;
   /** The key that opens the view after "g". */
   readonly key?: string;
-  /** Whether the server of the page has what the view shows. Default: always. */
+  /** Whether the page's server has the data for the view. Default: always. */
   readonly isAvailable?: (session: Session) => boolean;
   readonly load: () => Promise<ComponentType<ViewProps>>;
 }
@@ -81,7 +81,7 @@ export const views: readonly ViewDefinition[] = [
   },
 ];
 
-/** A view with what its address says. */
+/** A view with the parameters of its address. */
 export interface FoundView extends Omit<ViewProps, "isPanel"> {
   readonly view: ViewDefinition;
 }

@@ -22,7 +22,7 @@ describe("the command of a run", () => {
     );
   });
 
-  test("resources and prompts have commands of their own", () => {
+  test("resources and prompts have their own commands", () => {
     expect(commandLine({ offer, method: "resources/read", params: { uri: "notes://a b" } })).toBe(
       "wirescope resources notes 'notes://a b'",
     );
@@ -31,7 +31,7 @@ describe("the command of a run", () => {
     );
   });
 
-  test("there is no command if a name of the server would be an option of it", () => {
+  test("returns no command if a name from the server would be parsed as an option", () => {
     for (const name of ["--config=evil.json", "--"]) {
       expect(commandLine({ offer: { ...offer, name }, method: "tools/call", params: {} })).toBeUndefined();
       expect(commandLine({ offer, method: "resources/read", params: { uri: name } })).toBeUndefined();

@@ -1,8 +1,8 @@
 import type { Run } from "../shell/mcp/index.js";
 
 /**
- * The command that does the same as a run; undefined if there is none, because a word of it would be an option. Servers choose the names of
- * tools and arguments, and a command that is pasted must not run with options of theirs.
+ * The command that does the same as a run; undefined if a word of it would be parsed as an option. Servers choose the names of tools and
+ * arguments, and must not be able to add options to a pasted command.
  */
 export function commandLine({ offer, method, params }: Pick<Run, "offer" | "method" | "params">): string | undefined {
   const { server, name } = offer;
@@ -24,7 +24,7 @@ function words(...parts: readonly string[]): string | undefined {
   return ["wirescope", ...parts.map(quoteForShell)].join(" ");
 }
 
-/** A word for POSIX shells. Controls are escaped, so that a pasted command is always one line. */
+/** Quotes a word for POSIX shells. Control characters are escaped, so that a pasted command is always one line. */
 export function quoteForShell(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   if (!/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(word)) return `'${word.replaceAll("'", "'\\''")}'`;

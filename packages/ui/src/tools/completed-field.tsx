@@ -19,7 +19,7 @@ export interface CompletedFieldProps {
 
 const delayMs = 200;
 
-/** A field whose values the server suggests while the person types. */
+/** A field for which the server suggests values while the user types. */
 export function CompletedField({
   name,
   hint,
@@ -34,13 +34,15 @@ export function CompletedField({
   const [isActive, setActive] = useState(false);
   useEffect(() => {
     if (!isActive) return undefined;
-    const left = new AbortController();
+    const controller = new AbortController();
     const timer = setTimeout(() => {
-      completeArgument(reference, { name, value }, others, left.signal).then(setSuggestions, () => setSuggestions([]));
+      completeArgument(reference, { name, value }, others, controller.signal).then(setSuggestions, () =>
+        setSuggestions([]),
+      );
     }, delayMs);
     return () => {
       clearTimeout(timer);
-      left.abort();
+      controller.abort();
     };
   }, [isActive, value]);
   return (

@@ -7,7 +7,7 @@ import { visibleLine, visibleText } from "./result/visible-text.js";
 const shortLength = 600;
 const maxLength = 20_000;
 
-/** What an offer is: its name, its server, and what the server says about it. */
+/** The name, server and description of an offer. */
 export function OfferHeader({ offer }: { readonly offer: Offer }): VNode {
   const { name, key, server, title, description } = offer;
   const [isWhole, setWhole] = useState(false);
@@ -41,7 +41,7 @@ export function OfferHeader({ offer }: { readonly offer: Offer }): VNode {
   );
 }
 
-/** What the server says that a tool does. It is a claim, so it is shown and nothing depends on it. */
+/** The server's hints about a tool. They are unverified, so they are only shown. */
 function hintsOf({ kind, definition }: Offer): readonly string[] {
   if (kind === "template") return ["template"];
   if (typeof definition.mimeType === "string") return [visibleLine(definition.mimeType, 60)];

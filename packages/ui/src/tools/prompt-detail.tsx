@@ -10,7 +10,7 @@ import { RunView } from "./run-view.js";
 
 const maxArguments = 100;
 
-/** A prompt: its arguments, and the messages that it makes of them. */
+/** A prompt: its arguments, and the messages that it returns. */
 export function PromptDetail({ offer }: { readonly offer: Offer }): VNode {
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const [isTried, setTried] = useState(false);

@@ -7,12 +7,12 @@ import { OfferHeader } from "./offer-header.js";
 import { RunView } from "./run-view.js";
 import { expandTemplate, templateVariables } from "./uri-template.js";
 
-/** A resource that a result names and no list has. */
+/** A resource that a result links to and no list has. */
 export function unlistedResource(uri: string): Offer {
   return { kind: "resource", key: uri, server: "", name: uri, title: undefined, description: "", definition: {} };
 }
 
-/** A resource or a template: reads it, and follows its updates. */
+/** A resource or a template: reads it, and subscribes to its updates. */
 export function ResourceDetail({ offer }: { readonly offer: Offer }): VNode {
   const [shownId, setShownId] = useState<number>();
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
@@ -27,7 +27,7 @@ export function ResourceDetail({ offer }: { readonly offer: Offer }): VNode {
   };
   const own = runs.value.filter((run) => run.offer.key === offer.key && run.offer.kind === offer.kind);
   const chosen = own.find(({ id }) => id === shownId) ?? own[0];
-  // While an update is read, what was read before stays, so that nothing flickers.
+  // While an update is read, the previous content stays, so that nothing flickers.
   const isUpdating = chosen?.status === "running" && updateId.current === chosen.id;
   const shown =
     (isUpdating ? own.find(({ status, params }) => status === "done" && params.uri === uri) : undefined) ?? chosen;

@@ -7,7 +7,7 @@ import { offerAddress } from "./offer-address.js";
 import { visibleLine } from "./result/visible-text.js";
 import { RunState, RunView } from "./run-view.js";
 
-/** What was run in this tab, the latest first. */
+/** The runs in this tab, the latest first. */
 export function RunHistory({ selectedId }: { readonly selectedId: number }): VNode {
   const list = runs.value;
   const selected = list.find(({ id }) => id === selectedId);
@@ -23,7 +23,7 @@ export function RunHistory({ selectedId }: { readonly selectedId: number }): VNo
   return (
     <>
       <Section
-        title="Runs of this tab"
+        title="Runs in this tab"
         isFlush
         actions={
           <Button isSmall onClick={forgetRuns}>

@@ -2,9 +2,9 @@ import "./run-view.css";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Button, duration, ErrorNote, StateMark, Time, type Tone } from "../design/index.js";
-import { cancelRun, questions, type Run } from "../shell/mcp/index.js";
+import { cancelRun, inputRequests, type Run } from "../shell/mcp/index.js";
+import { showInputRequest } from "./input-request-dialog.js";
 import { PromptMessages } from "./prompt-messages.js";
-import { showQuestion } from "./question-dialog.js";
 import { contentBlocks } from "./result/content-blocks.js";
 import { Blocks, ToolResult } from "./result/result-view.js";
 import { visibleLine } from "./result/visible-text.js";
@@ -51,7 +51,7 @@ export function RunView({ run, runs, onShow, onReuse, children }: RunViewProps):
         )}
       </header>
       <Progress run={run} />
-      <WaitingQuestion run={run} />
+      <PendingInput run={run} />
       {run.error !== undefined && <ErrorNote error={visibleLine(run.error, 2000)} />}
       {children}
       <RunResult run={run} />
@@ -97,7 +97,7 @@ export function RunState({ run }: { readonly run: Run }): VNode {
 
 const tickMs = 100;
 
-/** How long a run took, or takes already. */
+/** How long a run took, or has been running. */
 function Elapsed({ run: { startedAtMs, endedAtMs } }: { readonly run: Run }): VNode {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -137,13 +137,13 @@ function Progress({ run: { status, progress, task } }: { readonly run: Run }): V
   );
 }
 
-function WaitingQuestion({ run }: { readonly run: Run }): VNode | null {
-  const question = questions.value.find((each) => each.run.id === run.id);
-  if (question === undefined) return null;
+function PendingInput({ run }: { readonly run: Run }): VNode | null {
+  const request = inputRequests.value.find((each) => each.run.id === run.id);
+  if (request === undefined) return null;
   return (
     <p class="run-question">
       <StateMark tone="waiting">{visibleLine(run.offer.server)} asks for input</StateMark>
-      <Button isSmall kind="primary" onClick={() => showQuestion(question.id)}>
+      <Button isSmall kind="primary" onClick={() => showInputRequest(request.id)}>
         Respond
       </Button>
     </p>

@@ -15,7 +15,7 @@ import { SchemaForm } from "./schema-form/schema-form.js";
 import { schemaToForm } from "./schema-form/schema-to-form.js";
 import { validateInWorker } from "./schema-form/validate-in-worker.js";
 
-/** What is typed for a tool. It survives a change to another view. */
+/** The input for a tool. It is kept when the user opens another view. */
 interface ToolInput {
   readonly mode: "form" | "json";
   readonly draft: Draft;
@@ -78,7 +78,7 @@ export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
     setShownId(id);
     fillIn(params.arguments);
   };
-  // A link, such as that of a call, fills in the form and never runs the tool.
+  // A link, such as from a call, fills in the form and never runs the tool.
   const given = address.value.query.get("arguments");
   useEffect(() => {
     if (given === null) return;
@@ -132,7 +132,9 @@ export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
             </span>
           )}
           {isUnchecked && (
-            <span class="soft">The schema of this tool could not be evaluated here; the server checks it.</span>
+            <span class="soft">
+              The schema of this tool could not be evaluated here; the server validates the arguments.
+            </span>
           )}
         </div>
       </form>
@@ -147,7 +149,7 @@ export function ToolDetail({ offer }: { readonly offer: Offer }): VNode {
   );
 }
 
-/** The arguments as JSON, with everything that is wrong with them. */
+/** The arguments as JSON, with their validation errors. */
 function JsonInput({
   json,
   problems,

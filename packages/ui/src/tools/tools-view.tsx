@@ -5,10 +5,10 @@ import { Empty, ErrorNote, Loading, Tabs } from "../design/index.js";
 import { type Offer, type OfferKind, offers, offersFailure, runs, watchOffers } from "../shell/mcp/index.js";
 import { Link, navigate, type ViewProps } from "../shell/routing/index.js";
 import { type Command, useCommands } from "../shell/store/index.js";
+import { mountInputRequests } from "./input-request-dialog.js";
 import { offerAddress } from "./offer-address.js";
 import { OfferList } from "./offer-list.js";
 import { PromptDetail } from "./prompt-detail.js";
-import { mountQuestions } from "./question-dialog.js";
 import { ResourceDetail, unlistedResource } from "./resource-detail.js";
 import { visibleLine } from "./result/visible-text.js";
 import { RunHistory } from "./run-history.js";
@@ -23,10 +23,10 @@ const tabKinds: Readonly<Record<Tab, readonly OfferKind[]>> = {
   runs: [],
 };
 
-/** Tools, resources and prompts of all servers, and what was run in this tab. */
+/** Tools, resources and prompts of all servers, and the runs in this tab. */
 export function ToolsView({ path, params, query }: ViewProps): VNode {
   useEffect(watchOffers, []);
-  useEffect(mountQuestions, []);
+  useEffect(mountInputRequests, []);
   useCommands(useCallback(offerCommands, []));
   const current = offers.value;
   const tab = tabOf(path, query);
@@ -107,7 +107,7 @@ function Nothing({
   if (wanted !== undefined) {
     return (
       <Empty title={`${visibleLine(wanted)} is not offered.`}>
-        <p>Its server may be disconnected, or a filter in the settings leaves it out.</p>
+        <p>Its server may be disconnected, or a tool filter in the settings may exclude it.</p>
         <Link to="/overview">Show the servers</Link>
       </Empty>
     );

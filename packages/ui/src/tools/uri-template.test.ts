@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { expandTemplate, templateVariables } from "./uri-template.js";
 
 describe("a URI template", () => {
-  test("names its variables, each once", () => {
+  test("lists its variables, each once", () => {
     expect(templateVariables("db://{host}/{+path}{?limit,offset*}{&host}")).toEqual([
       "host",
       "path",

@@ -7,7 +7,7 @@ export function templateVariables(template: string): readonly string[] {
   return [...new Set(names.filter((name) => name !== ""))].slice(0, maxVariables);
 }
 
-/** A URI from a template with simple string values, as RFC 6570 expands them. Variables without a value are left out. */
+/** A URI from a template with simple string values, as RFC 6570 expands them. Variables without a value are omitted. */
 export function expandTemplate(template: string, values: Readonly<Record<string, string>>): string {
   return template.replace(expression, (_, operator: string, list: string) => {
     const given = list.split(",").flatMap((item) => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseWebUrl } from "./web-url.js";
 
-test("a person can open only addresses of the web without credentials, and sees the host apart from the rest", () => {
+test("accepts only web URLs without credentials, and separates the host from the rest", () => {
   expect(parseWebUrl("https://example.com:8443/a?b#c")).toEqual({
     href: "https://example.com:8443/a?b#c",
     protocol: "https:",

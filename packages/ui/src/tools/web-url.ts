@@ -1,13 +1,13 @@
-/** An address of the web in its parts. */
+/** A web URL in its parts. */
 export interface WebUrl {
   readonly href: string;
   readonly protocol: string;
   readonly host: string;
-  /** What follows the host. */
+  /** Everything after the host. */
   readonly rest: string;
 }
 
-/** An address with http or https and without user and password; undefined for all others, such as `javascript:`. */
+/** Parses an http or https URL without user and password; undefined for all others, such as `javascript:`. */
 export function parseWebUrl(value: unknown): WebUrl | undefined {
   if (typeof value !== "string") return undefined;
   let url: URL;

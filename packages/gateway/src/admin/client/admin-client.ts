@@ -51,12 +51,13 @@ export async function* endWithLoop<Message>(
   open: (options: CallOptions) => AsyncIterable<Message>,
   options: CallOptions = {},
 ): AsyncGenerator<Message, void> {
-  const left = new AbortController();
-  const signal = options.signal === undefined ? left.signal : AbortSignal.any([options.signal, left.signal]);
+  const controller = new AbortController();
+  const signal =
+    options.signal === undefined ? controller.signal : AbortSignal.any([options.signal, controller.signal]);
   try {
     yield* open({ ...options, signal });
   } finally {
-    left.abort();
+    controller.abort();
   }
 }
 

@@ -6,7 +6,7 @@ const maxLength = 8 * 1024 * 1024;
 const maxOrigins = 16;
 const maxOriginLength = 300;
 
-/** The document of an app, and the origins from which it asks to load, by the directive that the frame has for them. */
+/** The document of an app, and the origins that it declares, by the frame's directive. */
 export interface AppDocument {
   readonly html: string;
   readonly origins: readonly (readonly [directive: "connect" | "resource" | "frame", origin: string])[];

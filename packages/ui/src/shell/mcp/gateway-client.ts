@@ -1,10 +1,10 @@
 import { sessionHeaders } from "../store/session.js";
 import { createMcpClient, type McpClient } from "./mcp-client.js";
 
-/** The extension by which the gateway says which server offers an item. */
+/** The extension by which the gateway reports which server offers an item. */
 export const originExtension = "io.wirescope/origin";
 
-/** The page as a client of the gateway that serves it. It supports what a person can respond to, and never responds by itself. */
+/** The page's MCP client for its gateway. It supports requests that the user can respond to, and never responds by itself. */
 export const gatewayClient: McpClient = createMcpClient({
   endpoint: "/mcp",
   headers: sessionHeaders,

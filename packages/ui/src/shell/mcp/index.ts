@@ -1,4 +1,5 @@
 export { type AppDocument, readApp } from "./apps.js";
+export { inputRequests, type PendingInputRequest } from "./input-requests.js";
 export { objectOf, type RpcObject } from "./mcp-client.js";
 export { groupByServer, type Offer, type OfferKind, searchOffers } from "./offer.js";
 export {
@@ -10,6 +11,5 @@ export {
   subscribedResources,
   watchOffers,
 } from "./offers.js";
-export { type PendingQuestion, questions } from "./questions.js";
 export { declineResponse } from "./run-flow.js";
 export { cancelRun, endOfRun, forgetRuns, type Run, runs, startRun } from "./runs.js";

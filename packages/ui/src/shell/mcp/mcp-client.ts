@@ -3,7 +3,7 @@ import { encodeHeaderText } from "./param-headers.js";
 
 export type RpcObject = Readonly<Record<string, unknown>>;
 
-/** A request that failed: with the code of the protocol, or with the HTTP status if there was no message. */
+/** A failed request: with the JSON-RPC code, if the response had one. */
 export class McpError extends Error {
   readonly code: number | undefined;
   readonly data: unknown;

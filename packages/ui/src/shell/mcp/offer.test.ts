@@ -18,7 +18,7 @@ const tools = offersOf(
 );
 
 describe("what servers offer", () => {
-  test("items without a name are left out, and others have their server and their own name", () => {
+  test("omits items without a name, and returns the server and the server's own name of the others", () => {
     expect(tools.map(({ server, name }) => [server, name])).toEqual([
       ["notes", "add"],
       ["clock", "now"],
@@ -53,7 +53,7 @@ describe("arguments that are also headers", () => {
     },
   };
 
-  test("marked arguments are sent as headers, encoded if a header cannot have them as they are", () => {
+  test("sends marked arguments as headers, encoded if a header cannot contain them unchanged", () => {
     expect(paramHeaders(schema, { region: "größer", nested: { id: 7 }, other: "x" })).toEqual({
       "mcp-param-region": "=?base64?Z3LDtsOfZXI=?=",
       "mcp-param-id": "7",

@@ -5,7 +5,7 @@ export type OfferKind = "tool" | "resource" | "template" | "prompt";
 /** A tool, resource, template or prompt that a server offers through the gateway. */
 export interface Offer {
   readonly kind: OfferKind;
-  /** What identifies it at the gateway: a name, a URI or a template. */
+  /** Identifies it at the gateway: a name, a URI or a template. */
   readonly key: string;
   readonly server: string;
   /** The server's own name for it. */
@@ -15,7 +15,7 @@ export interface Offer {
   readonly definition: RpcObject;
 }
 
-/** The server that is shown for what the gateway itself offers. */
+/** The server name that is shown for the gateway's own items. */
 export const gatewayItself = "wirescope";
 
 const fields: Readonly<Record<OfferKind, { readonly key: string; readonly list: string; readonly method: string }>> = {
@@ -29,7 +29,7 @@ export function listMethod(kind: OfferKind): string {
   return fields[kind].method;
 }
 
-/** The items of a list; those without a name or URI are left out. */
+/** The items of a list; those without a name or URI are omitted. */
 export function offersOf(kind: OfferKind, result: RpcObject, originKey: string): readonly Offer[] {
   const list = result[fields[kind].list];
   if (!Array.isArray(list)) return [];

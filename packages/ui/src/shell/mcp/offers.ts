@@ -36,18 +36,18 @@ const changedBy: Readonly<Record<string, readonly OfferKind[]>> = {
 /** Keeps the lists current while the tools are shown. Returns a function that ends it. */
 export function watchOffers(): () => void {
   return keepStream(async (_, ended, onMessage) => {
-    // Ends when the gateway ends it; a change of its resources starts it again at once.
+    // Until the gateway ends it. If the subscribed resources change, it starts again at once.
     while (!ended.aborted && (await listen(ended, onMessage)));
   });
 }
 
 let restart = new AbortController();
 
-/** Subscribes to updates of a resource, or ends that. */
+/** Subscribes to updates of a resource, or unsubscribes. */
 export function setSubscribed(uri: string, isSubscribed: boolean): void {
   const others = subscribed.peek().filter((each) => each !== uri);
   subscribed.value = isSubscribed ? [...others, uri] : others;
-  // A subscription has its resources from the start: another one replaces it.
+  // The resources of a subscription cannot change, so a new subscription replaces it.
   restart.abort();
 }
 
@@ -103,7 +103,7 @@ async function load(changed: readonly OfferKind[]): Promise<void> {
   }
 }
 
-/** The values that a server suggests for an argument of a prompt or of a template. */
+/** The values that a server suggests for an argument of a prompt or a template. */
 export async function completeArgument(
   ref: RpcObject,
   argument: { readonly name: string; readonly value: string },

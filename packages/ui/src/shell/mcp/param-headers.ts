@@ -2,8 +2,8 @@ const key = "x-mcp-header";
 const maxDepth = 20;
 
 /**
- * The headers that repeat arguments of a tool: its schema marks them with `x-mcp-header`, and the gateway rejects a call in which
- * header and argument differ. It offers no tool with invalid marks.
+ * The headers that repeat tool arguments: the schema marks them with `x-mcp-header`, and the gateway rejects a call in which header
+ * and argument differ. It offers no tool with invalid marks.
  */
 export function paramHeaders(inputSchema: unknown, args: unknown, depth = 0): Readonly<Record<string, string>> {
   const properties = memberOf(inputSchema, "properties");

@@ -6,21 +6,21 @@ import {
   type RpcObject,
 } from "./mcp-client.js";
 
-/** A question of a server that a person responds to: `elicitation/create` or `sampling/createMessage`. */
-export interface ServerQuestion {
+/** A server request that the user responds to: `elicitation/create` or `sampling/createMessage`. */
+export interface InputRequest {
   readonly method: string;
   readonly params: RpcObject;
 }
 
-/** What a request does while it runs. */
+/** Callbacks for a running request. */
 export interface FlowOptions extends Pick<McpRequestOptions, "headers"> {
   readonly signal: AbortSignal;
-  /** Responds to a question. Rejects if the request is cancelled meanwhile. */
-  readonly ask: (question: ServerQuestion) => Promise<RpcObject>;
+  /** Asks the user for a response. Rejects if the run is cancelled meanwhile. */
+  readonly ask: (request: InputRequest) => Promise<RpcObject>;
   readonly onNotification?: (notification: McpNotification) => void;
   /** The state of the task that the request became. */
   readonly onTask?: (state: RpcObject) => void;
-  /** Waits before a task is asked for its state. */
+  /** Waits before the state of a task is polled. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const minPollMs = 250;
 const maxPollMs = 10_000;
 
 /**
- * Sends a request and resolves with its final result: responds to the questions of the server, and follows a task until it ends.
+ * Sends a request and resolves with its final result: responds to the server's input requests, and polls a task until it ends.
  * If it is cancelled, the task is cancelled too.
  */
 export async function runFlow(
@@ -56,14 +56,14 @@ export async function runFlow(
       throw error;
     }
   }
-  throw new Error(`The server asked more than ${maxRounds} times.`);
+  throw new Error(`The server requested input more than ${maxRounds} times.`);
 }
 
 const abandonMs = 1000;
 
 /**
- * Ends a request whose server waits for a response: it learns that there will be none, and a moment later the request is cancelled.
- * Otherwise the gateway would keep it until the question times out.
+ * Ends a request whose server waits for input: declines the input, and cancels the request a moment later. Otherwise the gateway would
+ * keep it until the input request times out.
  */
 function abandon(client: McpClient, method: string, params: RpcObject): void {
   void client.request(method, params, { signal: AbortSignal.timeout(abandonMs) }).catch(() => {});
@@ -91,12 +91,12 @@ async function followTask(client: McpClient, created: RpcObject, options: FlowOp
       if (state.status === "completed") return objectOf(state.result);
       if (state.status === "failed") throw taskFailure(state);
       if (state.status === "cancelled") throw new Error("The task was cancelled.");
-      const questions = Object.fromEntries(
+      const newRequests = Object.fromEntries(
         Object.entries(objectOf(state.inputRequests)).filter(([key]) => !responded.has(key)),
       );
-      if (Object.keys(questions).length > 0) {
-        const inputResponses = await respond(questions, options);
-        for (const key of Object.keys(questions)) responded.add(key);
+      if (Object.keys(newRequests).length > 0) {
+        const inputResponses = await respond(newRequests, options);
+        for (const key of Object.keys(newRequests)) responded.add(key);
         await client.request("tasks/update", { taskId, inputResponses }, { signal });
       } else {
         const pollMs = typeof state.pollIntervalMs === "number" ? state.pollIntervalMs : 1000;
@@ -109,7 +109,7 @@ async function followTask(client: McpClient, created: RpcObject, options: FlowOp
   }
 }
 
-/** Asks one question after the other. */
+/** Asks the user for one response after the other. */
 async function respond(requests: unknown, { ask }: FlowOptions): Promise<RpcObject> {
   const responses: [string, RpcObject][] = [];
   for (const [key, request] of Object.entries(objectOf(requests))) {
@@ -119,7 +119,7 @@ async function respond(requests: unknown, { ask }: FlowOptions): Promise<RpcObje
   return Object.fromEntries(responses);
 }
 
-/** The response of a person who does not want to respond. A sampling request has no such result, so it is an error. */
+/** The response for a request that the user declined. For a sampling request, which has no such result, it is an error. */
 export function declineResponse(method: string, action: "decline" | "cancel"): RpcObject {
   if (method === "elicitation/create") return { action };
   return { error: { code: -1, message: "The user declined the request." } };

@@ -1,13 +1,13 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { applySoon } from "../store/batch.js";
 import { gatewayClient } from "./gateway-client.js";
+import { askUser } from "./input-requests.js";
 import { McpError, type McpNotification, objectOf, type RpcObject } from "./mcp-client.js";
 import type { Offer } from "./offer.js";
 import { paramHeaders } from "./param-headers.js";
-import { askPerson } from "./questions.js";
 import { runFlow } from "./run-flow.js";
 
-/** Something that the person ran in this tab. */
+/** A request that the user ran in this tab. */
 export interface Run {
   readonly id: number;
   readonly offer: Offer;
@@ -17,11 +17,11 @@ export interface Run {
   readonly endedAtMs?: number;
   readonly status: "running" | "done" | "failed" | "cancelled";
   readonly progress?: { readonly done: number; readonly total?: number; readonly message?: string };
-  /** The latest log messages of the server during the run. */
+  /** The latest log messages from the server during the run. */
   readonly logs: readonly string[];
   /** The state of the task that it became. */
   readonly task?: { readonly id: string; readonly status: string; readonly message?: string };
-  /** Undefined also if it is no longer kept. */
+  /** Also undefined if it is no longer kept. */
   readonly result?: RpcObject;
   readonly error?: string;
 }
@@ -38,7 +38,7 @@ let lastId = 0;
 /** The runs of this tab, the latest first. */
 export const runs: ReadonlySignal<readonly Run[]> = computed(() => all.value);
 
-/** Starts a run and returns its id. It continues if the view is left. */
+/** Starts a run and returns its id. It continues if the user leaves the view. */
 export function startRun(offer: Offer, method: string, params: RpcObject): number {
   lastId += 1;
   const id = lastId;
@@ -81,7 +81,7 @@ async function finish(run: Run, cancelled: AbortSignal): Promise<void> {
     applySoon(key, () => update(id, latest));
   };
   const end = (changes: Partial<Run>): void => {
-    // What was about to be shown must not overwrite the end.
+    // Pending changes must not overwrite the end.
     applySoon(key, () => {});
     update(id, { ...latest, ...changes, endedAtMs: Date.now() });
     controllers.delete(id);
@@ -95,7 +95,7 @@ async function finish(run: Run, cancelled: AbortSignal): Promise<void> {
       {
         signal: cancelled,
         headers,
-        ask: (question) => askPerson(run, question, cancelled),
+        ask: (request) => askUser(run, request, cancelled),
         onNotification: (notification) => show(changesBy(notification, latest)),
         onTask({ taskId, status, statusMessage }) {
           const message = typeof statusMessage === "string" ? { message: statusMessage } : {};

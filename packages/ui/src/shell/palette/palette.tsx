@@ -7,8 +7,8 @@ import { isPaletteOpen } from "./palette-state.js";
 import { rankCommands } from "./rank-commands.js";
 
 /**
- * Everything that can be opened or done, by name. The dialog stays in the page and opens in the same turn as the key that asks for it:
- * keys that follow at once are part of the search.
+ * The command palette. The dialog stays in the document and opens in the same turn as its shortcut, so that keys that follow at once
+ * are part of the search.
  */
 export function Palette(): VNode {
   const isOpen = isPaletteOpen.value;
@@ -60,7 +60,7 @@ export function Palette(): VNode {
       aria-label="Commands"
       onCancel={close}
       onClose={() => {
-        // A browser may close it without asking. It may also be open again by now.
+        // A browser may close it by itself. It may also be open again by now.
         if (dialog.current?.open === false) close();
       }}
       onMouseDown={(event) => {

@@ -4,7 +4,7 @@ import { openServerDialog, serverState, usesOAuth } from "../server-actions/inde
 import { availableViews } from "../side-bar.js";
 import { addCommands, type Command, chosenTime, isAdministrator, servers } from "../store/index.js";
 
-/** The commands that every view has: the views themselves, and the servers. */
+/** Adds the commands that are available in every view: the views themselves, and the servers. */
 export function addShellCommands(): void {
   addCommands(() =>
     availableViews().map(({ title, patterns, key }) => ({

@@ -1,7 +1,7 @@
 /** The query parameter with the address in the detail panel. */
 const panelParameter = "panel";
 
-/** What an address says: which view, and what the panel next to it shows. */
+/** The parsed address of the page: the view, and the content of the panel next to it. */
 export interface Address {
   readonly path: string;
   readonly query: URLSearchParams;
@@ -10,7 +10,7 @@ export interface Address {
 }
 
 export function parseAddress(url: string): Address {
-  // A relative URL needs a base, which is of no importance otherwise.
+  // Any base: it only makes a relative URL valid.
   const { pathname, searchParams } = new URL(url, "http://page");
   const panel = searchParams.get(panelParameter) ?? undefined;
   searchParams.delete(panelParameter);

@@ -11,12 +11,12 @@ export const address: ReadonlySignal<Address> = computed(() => current.value);
 
 let isInside = false;
 
-/** Whether the person opened something in the page. The address that the page was loaded with may be a link of somebody else. */
+/** Whether the user has navigated within the page. The address that the page was loaded with may be a link from somebody else. */
 export function hasNavigated(): boolean {
   return isInside;
 }
 
-/** Opens an address of this page: a path, with a query if needed. `replace` leaves no entry in the history of the browser. */
+/** Opens an address of this page: a path, with a query if needed. `replace` adds no entry to the browser history. */
 export function navigate(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   const next = parseAddress(to);
   const url = formatAddress(next);
@@ -29,7 +29,7 @@ export function navigate(to: string, { replace = false }: { readonly replace?: b
   current.value = next;
 }
 
-/** Changes parameters of the query, for filters and tabs. An empty or undefined value removes one. */
+/** Changes query parameters, for filters and tabs. An empty or undefined value removes one. */
 export function setQuery(values: Readonly<Record<string, string | undefined>>): void {
   const query = new URLSearchParams(current.value.query);
   for (const [name, value] of Object.entries(values)) {

@@ -1,4 +1,4 @@
-/** What every view receives. */
+/** The props of every view. */
 export interface ViewProps {
   /** The path: a view with several patterns may differ by it. */
   readonly path: string;

@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ActionButton, Button, Dialog, ErrorNote, Loading } from "../../design/index.js";
 import { actions } from "../store/index.js";
 
-/** Shows everything that a person approves, as the terminal does, and what changed since the last approval. */
+/** Shows everything that the user approves, as the terminal does, and what changed since the last approval. */
 export function ApproveDialog({ server, onClose }: { readonly server: string; readonly onClose: () => void }): VNode {
   const [approval, setApproval] = useState<GetApprovalResponse>();
   const [error, setError] = useState<unknown>();
@@ -16,7 +16,7 @@ export function ApproveDialog({ server, onClose }: { readonly server: string; re
     try {
       await actions.approve(server, approval?.fingerprint ?? "");
     } catch (reason) {
-      // It may have changed: a person must see the new text before the next try.
+      // It may have changed: the user must see the new text before the next try.
       await load();
       throw reason;
     }
@@ -41,7 +41,7 @@ export function ApproveDialog({ server, onClose }: { readonly server: string; re
       }
     >
       {error !== undefined && <ErrorNote error={error} />}
-      {approval === undefined && error === undefined && <Loading what="what there is to approve" />}
+      {approval === undefined && error === undefined && <Loading what="approval" />}
       {approval !== undefined && (
         <>
           <p>{approval.reason}</p>

@@ -10,13 +10,13 @@ import { checkCommand, serverState, usesOAuth, whyCommand } from "./server-statu
 
 export interface ServerActionsProps {
   readonly server: Server;
-  /** Whether everything that can be done is offered, or only what helps now. */
+  /** Whether all actions are offered, or only those that help now. */
   readonly isComplete?: boolean | undefined;
-  /** Whether the link to Explain is left out, as in Explain itself. */
+  /** Whether the link to Explain is omitted, as in Explain itself. */
   readonly isExplained?: boolean | undefined;
 }
 
-/** The buttons for what a person would do about a server; the first one is what helps. */
+/** The action buttons for a server; the most helpful one is first. */
 export function ServerActions({ server, isComplete = false, isExplained = false }: ServerActionsProps): VNode {
   const { remedy } = serverState(server);
   const { name, state } = server;

@@ -13,7 +13,7 @@ export function openServerDialog(dialog: ServerDialog, server: string): void {
   shown.value = { dialog, server };
 }
 
-/** The dialog that is open. It belongs to the frame: the button that opened it disappears when the server works. */
+/** The open dialog. It is part of the frame, because the button that opened it disappears when the server works. */
 export function ServerDialogs(): VNode | null {
   if (shown.value === undefined) return null;
   const { dialog, server } = shown.value;

@@ -9,7 +9,7 @@ function failing(code: string, problem = "It failed.", advice = ""): Server {
   return create(ServerSchema, { name: "notes", state: ConnectivityState.TRANSIENT_FAILURE, failure });
 }
 
-test("names the state of a server as the terminal does, with the remedy that a person needs first", () => {
+test("describes the state of a server as the terminal does, with the first thing to do", () => {
   expect(serverState(create(ServerSchema, { state: ConnectivityState.READY }))).toEqual({
     tone: "ready",
     word: "connected",
@@ -40,7 +40,7 @@ test("shortens a long reason", () => {
   expect(serverState(failing("UNAUTHORIZED", "x".repeat(500))).reason).toHaveLength(240);
 });
 
-test("reports the expiry of a token only if nothing renews it", () => {
+test("reports the expiry of a token only if it cannot be refreshed", () => {
   const signedIn = (renewable: boolean): Server => {
     const oauth = { signedIn: true, renewable, expireTime: timestampFromMs(5_000) };
     return create(ServerSchema, { authentication: { method: AuthMethod.OAUTH, oauth } });

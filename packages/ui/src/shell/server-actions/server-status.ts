@@ -3,7 +3,7 @@ import { AuthMethod, ConnectivityState, type Server } from "@wirescope/gateway/a
 import { statusText } from "@wirescope/gateway/internal/status-text";
 import type { Tone } from "../../design/index.js";
 
-/** Failures that a person resolves by signing in. */
+/** Failures that the user resolves by signing in. */
 const signInCodes: ReadonlySet<string> = new Set([
   "SIGN_IN_NEEDED",
   "SIGN_IN_FAILED",
@@ -15,10 +15,10 @@ const signInCodes: ReadonlySet<string> = new Set([
 /** Failures of the entry in the configuration. */
 const entryCodes: ReadonlySet<string> = new Set(["ENTRY_INVALID", "VARIABLE_UNUSABLE"]);
 
-/** What a person does first about a server. */
+/** The first thing that the user should do about a server. */
 export type Remedy = "sign in" | "approve" | "check" | "explain";
 
-/** How a server is: in a colour, in two or three words, and why. */
+/** The state of a server: as a colour, in two or three words, and the reason. */
 export interface ServerState {
   readonly tone: Tone;
   readonly word: string;
@@ -28,10 +28,10 @@ export interface ServerState {
   readonly remedy: Remedy | undefined;
 }
 
-/** How long a reason may be, in characters; Explain says the rest. */
+/** The maximum length of a reason, in characters; Explain shows the rest. */
 const maxCharacters = 240;
 
-/** By the number of the state, which is that of Channelz. */
+/** Indexed by the state's number in Channelz. */
 const stateNames = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"];
 
 export function serverState({ state, failure }: Server): ServerState {
@@ -44,8 +44,8 @@ export function serverState({ state, failure }: Server): ServerState {
     return { tone, word, reason: undefined, remedy: undefined };
   }
   const remedy = remedyOf(failure.code);
-  const isForPerson = remedy === "approve" || failure.code === "SIGN_IN_NEEDED";
-  const tone = state === ConnectivityState.CONNECTING ? "connecting" : isForPerson ? "waiting" : "failing";
+  const isForUser = remedy === "approve" || failure.code === "SIGN_IN_NEEDED";
+  const tone = state === ConnectivityState.CONNECTING ? "connecting" : isForUser ? "waiting" : "failing";
   return { tone, word, reason: reasonOf(failure), remedy };
 }
 
@@ -64,14 +64,14 @@ function reasonOf({ code, message, problem, advice }: NonNullable<Server["failur
   return advice === "" || said.length + 1 + advice.length > maxCharacters ? said : `${said} ${advice}`;
 }
 
-/** When the token of a server expires for good, in milliseconds since 1970; undefined if it is renewed or has no known end. */
+/** When a server's token expires for good, in milliseconds since 1970; undefined if it can be refreshed or has no known expiry. */
 export function finalExpiryMs({ authentication }: Server): number | undefined {
   const { oauth } = authentication ?? {};
   if (oauth?.signedIn !== true || oauth.renewable || oauth.expireTime === undefined) return undefined;
   return timestampMs(oauth.expireTime);
 }
 
-/** Whether a person can sign in to the server, or out of it. */
+/** Whether the user can sign in to the server, or out of it. */
 export function usesOAuth({ authentication }: Server): boolean {
   return authentication?.method === AuthMethod.OAUTH;
 }

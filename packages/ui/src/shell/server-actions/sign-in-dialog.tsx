@@ -23,15 +23,15 @@ type Progress =
   | { readonly step: "failed"; readonly error: unknown }
   | { readonly step: "done" };
 
-/** Lets a person sign in to a server: what is asked for, where to go, and how it ended. Closing it cancels the sign-in. */
+/** Lets the user sign in to a server: shows the requested scopes, the link and the outcome. Closing it cancels the sign-in. */
 export function SignInDialog({ server, onClose }: { readonly server: string; readonly onClose: () => void }): VNode {
   const [progress, setProgress] = useState<Progress>({ step: "starting" });
   const [steps, setSteps] = useState<readonly SignInStep[]>([]);
   const [choices, setChoices] = useState<SignInChoices>({});
   useEffect(() => {
-    const left = new AbortController();
+    const controller = new AbortController();
     const show = (next: Progress): void => {
-      if (!left.signal.aborted) setProgress(next);
+      if (!controller.signal.aborted) setProgress(next);
     };
     show({ step: "starting" });
     setSteps([]);
@@ -42,17 +42,17 @@ export function SignInDialog({ server, onClose }: { readonly server: string; rea
           onPrompt: (prompt) => show({ step: "prompt", prompt }),
           onWaiting: (message) => show({ step: "waiting", message }),
           onStep: (step) => {
-            if (!left.signal.aborted) setSteps((known) => [...known, step]);
+            if (!controller.signal.aborted) setSteps((known) => [...known, step]);
           },
         },
         choices,
-        left.signal,
+        controller.signal,
       )
       .then(
         () => show({ step: "done" }),
         (error: unknown) => show({ step: "failed", error }),
       );
-    return () => left.abort();
+    return () => controller.abort();
   }, [server, choices]);
 
   return (
@@ -61,7 +61,7 @@ export function SignInDialog({ server, onClose }: { readonly server: string; rea
       onClose={onClose}
       actions={<Button onClick={onClose}>{progress.step === "done" ? "Close" : "Cancel"}</Button>}
     >
-      {progress.step === "starting" && <Loading what="the sign-in" />}
+      {progress.step === "starting" && <Loading what="sign-in" />}
       {progress.step === "waiting" && <p role="status">{progress.message}</p>}
       {progress.step === "prompt" && <Prompt prompt={progress.prompt} />}
       {progress.step === "failed" && (
@@ -117,7 +117,7 @@ function Prompt({ prompt }: { readonly prompt: SignInPrompt }): VNode {
 function OpenLink({ url }: { readonly url: string }): VNode {
   const host = hostOf(url);
   if (host === undefined)
-    return <ErrorNote error={`The authorization server named an address that is not a web page: ${url}`} />;
+    return <ErrorNote error={`The authorization server returned an address that is not a web page: ${url}`} />;
   return (
     <p>
       <a class="button button-primary" href={url} target="_blank" rel="noopener noreferrer">
@@ -137,12 +137,12 @@ function hostOf(url: string): string | undefined {
   }
 }
 
-/** For a browser on another machine than the gateway, which the redirect cannot reach. */
+/** For a browser on another machine, where the redirect does not reach the gateway. */
 function PastedAddress({ signInId, redirectUri }: { readonly signInId: string; readonly redirectUri: string }): VNode {
   const [pasted, setPasted] = useState("");
   return (
     <details class="pasted-address">
-      <summary>The browser ended at an address that does not load?</summary>
+      <summary>Did the browser end at a page that does not load?</summary>
       <Field label="Address of that page" hint={`It starts with ${redirectUri}`}>
         {({ id, describedBy }) => (
           <input
@@ -165,7 +165,7 @@ interface SignInErrorProps {
   readonly onConfirm: (choices: SignInChoices) => void;
 }
 
-/** An authorization server that changed, or a sign-in page at another origin, needs the consent of a person. */
+/** A changed authorization server, or a sign-in page at another origin, requires the user's consent. */
 function SignInError({ error, onConfirm }: SignInErrorProps): VNode {
   const { issuerChange, foreignOrigin } = failureOf(error) ?? {};
   return (

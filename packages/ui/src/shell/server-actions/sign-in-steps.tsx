@@ -12,7 +12,7 @@ const tones: Readonly<Record<Check_Outcome, Tone>> = {
 
 interface SignInStepsProps {
   readonly steps: readonly SignInStep[];
-  /** Whether the list is open from the start, as after a failure. */
+  /** Whether the list is initially open, as after a failure. */
   readonly isOpen: boolean;
 }
 

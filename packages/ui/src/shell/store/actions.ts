@@ -8,7 +8,7 @@ import {
 } from "@wirescope/gateway/admin";
 import { admin, putServer } from "./servers.js";
 
-/** What a sign-in reports while it runs. */
+/** Callbacks for the progress of a sign-in. */
 export interface SignInProgress {
   readonly onPrompt: (prompt: SignInPrompt) => void;
   readonly onWaiting: (message: string) => void;
@@ -22,8 +22,8 @@ export interface SignInChoices {
 }
 
 /**
- * What a person can do about a server. Each rejects with a ConnectError whose message is that of the command line; a failure that
- * the gateway keeps in the server itself, such as a failed reconnect, rejects as well.
+ * The actions on servers. Each rejects with a ConnectError that has the same message as in the command line. A failed reconnect does not
+ * reject: the server's own failure reports it.
  */
 export const actions = {
   /** Signs in. Aborting the signal cancels the sign-in, unless others wait for it. */
@@ -59,7 +59,7 @@ export const actions = {
     if (response.server !== undefined) putServer(response.server);
   },
 
-  /** The steps of a diagnosis when they are known, then the explanation. */
+  /** Yields each step of a diagnosis when it is done, then the explanation. */
   explain(server: string, signal: AbortSignal): AsyncIterable<ExplainResponse> {
     return admin.explain({ server }, { signal });
   },
@@ -69,7 +69,7 @@ export const actions = {
   },
 };
 
-/** The code of docs/errors.md that an action failed with; undefined if it has none. */
+/** The failure of an action, with its code from docs/errors.md; undefined if it has none. */
 export function failureOf(error: unknown): ReturnType<typeof readAdminError>["failure"] {
   return readAdminError(error).failure;
 }

@@ -6,7 +6,7 @@ import { callClient } from "./calls.js";
 import { connection, keepStream } from "./connection.js";
 import { chosenTime } from "./timeline.js";
 
-/** Calls of one server in the last minute before the moment that the page shows. Latencies are in milliseconds. */
+/** Calls of one server in the minute before the moment that the page shows. Latencies are in milliseconds. */
 export interface ServerStatistics {
   /** Empty for all servers together. */
   readonly server: string;
@@ -62,7 +62,7 @@ export function watchCallStatistics(): () => void {
         });
       }
       await nextRead(timeMs, signal);
-      // The gateway may have been replaced in the meantime: then this session has to be opened again first.
+      // The gateway may have been replaced meanwhile; then the session must be opened again first.
       if (connection.peek() !== "live") return;
     }
   });

@@ -5,10 +5,10 @@ import { applySoon } from "./batch.js";
 import { keepStream } from "./connection.js";
 import { transport } from "./transport.js";
 
-/** The calls of the gateway. Only the store uses it. */
+/** The client for the gateway's call log. Only the store uses it. */
 export const callClient: CallClient = createCallClient(transport);
 
-/** How a call ended, as it is shown. */
+/** The outcome of a call, as it is shown. */
 export type Outcome = "running" | "ok" | "tool error" | "error" | "cancelled" | "needs input";
 
 /** A call, as lists show it. Times are in milliseconds since 1970. */
@@ -34,7 +34,7 @@ export interface CaptureStatus {
   readonly untilMs: number | undefined;
 }
 
-/** The page keeps more than the gateway, but not without end. */
+/** The page keeps more calls than the gateway, but not without limit. */
 const maxCalls = 5000;
 
 const list = signal<readonly CallRow[] | undefined>(undefined);
@@ -55,7 +55,7 @@ export function watchCalls(): () => void {
       onMessage();
       return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
     }
-    // Calls of a gateway that ran before stay: their ids are different.
+    // Calls of an earlier run of the gateway stay: their ids are different.
     const known = new Map((list.peek() ?? []).toReversed().map((call) => [call.id, call]));
     let skippedCount = missed.peek();
     for await (const message of callClient.watchCalls({}, { signal })) {
@@ -77,7 +77,7 @@ export function watchCalls(): () => void {
   });
 }
 
-/** The end of a running call may be among those that were skipped; those that still run are in the same message. */
+/** A running call may have ended in a skipped message; calls that still run are in the same message. */
 function dropRunning(known: Map<string, CallRow>): void {
   for (const [id, { outcome }] of known) if (outcome === "running") known.delete(id);
 }

@@ -1,20 +1,20 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-/** Something that the command palette offers. */
+/** A command in the palette. */
 export interface Command {
   readonly id: string;
   readonly title: string;
-  /** What it belongs to: "Server", "Tool", "View". */
+  /** Its group: "Server", "Tool", "View". */
   readonly group: string;
   /** A second line, also searched: an address, a state. */
   readonly detail?: string | undefined;
-  /** The key that does the same. */
+  /** Its shortcut. */
   readonly key?: string | undefined;
   readonly run: () => void;
 }
 
-/** Lists commands when the palette opens. It may be slow for a few milliseconds: it runs only then. */
+/** Lists commands when the palette opens. It may take a few milliseconds, because it runs only then. */
 export type CommandSource = () => readonly Command[];
 
 const sources = signal<readonly CommandSource[]>([]);

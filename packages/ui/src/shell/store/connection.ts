@@ -1,7 +1,7 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { loadSession, type Session } from "./session.js";
 
-/** Whether the page gets live data. "ended": this browser has no valid session, so it has to be opened by a new link. */
+/** Whether the page receives live data. "ended": this browser has no valid session and needs a new link. */
 export type ConnectionState = "connecting" | "live" | "reconnecting" | "ended";
 
 type StreamState = "opening" | "live" | "failing";
@@ -57,7 +57,7 @@ async function run(stream: LiveStream, signal: AbortSignal): Promise<void> {
         if (!signal.aborted) setState(stream, "live");
       });
     } catch {
-      // The server stopped or cannot be reached. The state says so, and the next attempt may succeed.
+      // The server stopped or cannot be reached. The state shows it, and the next attempt may succeed.
     }
     if (signal.aborted) return;
     setState(stream, "failing");

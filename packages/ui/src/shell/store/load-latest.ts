@@ -1,6 +1,6 @@
 /**
- * Loads one thing after another. While one loads, only the last of those that follow is kept: a slider moves faster than a server
- * responds. A failure is left to the next load.
+ * Runs one load after another. While one runs, only the latest of the following requests is kept: a slider moves faster than a server
+ * responds. Failures are ignored.
  */
 export function createLatestLoader<What>(load: (what: What) => Promise<void>): (what: What) => void {
   let next: { readonly what: What } | undefined;

@@ -1,9 +1,9 @@
 import { type Counters, noCounters, type ObjectKey, ratesBetween, type Snapshot } from "@wirescope/channelz/timeline";
 
-/** Rates are means over this time: shorter ones jump, longer ones lag. */
+/** Rates are averages over this time: a shorter one makes them jump, a longer one makes them lag. */
 export const rateWindowMs = 5_000;
 
-/** The snapshots of the last seconds, from which rates follow. */
+/** The snapshots of the last seconds, from which rates are computed. */
 export interface RateWindow {
   add(snapshot: Snapshot): void;
   /** Counts per second of an object, until the newest snapshot. All are 0 if it is new. */
@@ -16,7 +16,7 @@ export function createRateWindow(): RateWindow {
   return {
     add(snapshot) {
       kept.push(snapshot);
-      // The newest one that is older than the window stays, so that there is always a whole window.
+      // Keeps the newest snapshot that is older than the window, so that a whole window is always covered.
       const first = kept.findLastIndex(({ timeMs }) => timeMs <= snapshot.timeMs - rateWindowMs);
       if (first > 0) kept = kept.slice(first);
     },

@@ -10,13 +10,13 @@ import {
   type TimelineRange,
 } from "@wirescope/channelz/timeline";
 
-/** A recording that the page shows instead of what is live. */
+/** A recording that the page shows instead of live data. */
 export interface Recording {
   /** The name of its file. */
   readonly name: string;
   readonly range: TimelineRange;
   readonly changes: readonly TimelineChange[];
-  /** What could not be read of the file. */
+  /** Which part of the file could not be read. */
   readonly problem: string | undefined;
   at(timeMs: number): Promise<Snapshot | undefined>;
   history(request: HistoryRequest): Promise<TimelineHistory>;
@@ -68,7 +68,7 @@ export async function readRecordingFile(file: File): Promise<Recording> {
   return createRecording(file.name, timeline, problems.length === 0 ? undefined : problems.join(" "));
 }
 
-/** Shows a recording; undefined shows what is live. */
+/** Shows a recording; undefined shows live data. */
 export function showRecording(shown: Recording | undefined): void {
   opened.value = shown;
 }

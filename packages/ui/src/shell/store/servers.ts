@@ -9,7 +9,7 @@ import { session } from "./session.js";
 import { chosenTime } from "./timeline.js";
 import { transport } from "./transport.js";
 
-/** The administration of the gateway. Only the store uses it: views call actions. */
+/** The client for the gateway's administration service. Only the store uses it: views call actions. */
 export const admin: AdminClient = createAdminClient(transport);
 
 const list = signal<readonly Server[] | undefined>(undefined);
@@ -19,7 +19,7 @@ export const servers: ReadonlySignal<readonly Server[] | undefined> = computed((
 
 const lastReloadFailure = signal<string | undefined>(undefined);
 
-/** Why the gateway still uses an older configuration than that of its files, while the page shows now; undefined if it does not. */
+/** Why the last reload failed, so that the gateway still uses an older configuration; undefined if it succeeded, or the page shows the past. */
 export const reloadFailure: ReadonlySignal<string | undefined> = computed(() =>
   chosenTime.value === undefined ? lastReloadFailure.value : undefined,
 );
@@ -36,7 +36,7 @@ const loadPast = createLatestLoader(async (timeMs: number) => {
   past.value = then;
 });
 
-/** Loads the servers of the moment that is chosen. Returns a function that ends it. */
+/** Loads the servers of the chosen moment. Returns a function that ends it. */
 export function followPastServers(): () => void {
   return effect(() => {
     const hasServers = session.value?.features.servers === true && recording.value === undefined;

@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 
-/** What the server of the page says about itself and about this browser. */
+/** The page's server, and the rights of this browser. */
 export interface Session {
   /** A gateway, or any process that speaks Channelz. */
   readonly kind: "gateway" | "target";
@@ -17,7 +17,7 @@ export interface Session {
   };
 }
 
-/** What the session request returned: the page cannot show anything without a session. */
+/** The result of the session request: the page cannot show anything without a session. */
 export type SessionState =
   | { readonly status: "loading" }
   | { readonly status: "signed out" }
@@ -35,13 +35,13 @@ export const session: ReadonlySignal<Session | undefined> = computed(() =>
 /** Whether this browser may change something. */
 export const isAdministrator: ReadonlySignal<boolean> = computed(() => session.value?.rights === "administrator");
 
-/** Where the entrance page stores the key of this browser. Unlike a cookie it is not sent to other ports of the same host. */
+/** Where the link stores the session key. Unlike a cookie it is not sent to other ports of the same host. */
 const keyItem = "wirescope.key";
 
 /** The header that every request of the page carries, in addition to the cookie. */
 const keyHeader = "x-wirescope-csrf";
 
-/** The header by which the server is asked to prove itself. */
+/** The header that asks the server to prove its identity. */
 const nonceHeader = "x-wirescope-nonce";
 
 let proof: string | undefined;
@@ -66,11 +66,11 @@ export async function loadSession(): Promise<Session | undefined> {
 }
 
 /**
- * Lets the server prove that it knows the key, and returns the proof of the page for this run of the server. The key itself is not sent:
+ * Lets the server prove that it knows the key, and returns the page's proof for this run of the server. The key itself is not sent:
  * another program may have taken the port of a server that stopped. Undefined if the server does not have the session.
  */
 async function exchangeProofs(key: string): Promise<string | undefined> {
-  // Browsers have no cryptography on plain HTTP beyond the loopback. There the network can read everything anyway.
+  // On plain HTTP, browsers have no Web Crypto except on the loopback interface. The network can read everything there anyway.
   if (!isSecureContext) return key;
   const nonce = base64(crypto.getRandomValues(new Uint8Array(32)));
   const given = await readJson<{ readonly salt: string; readonly proof: string }>({ [nonceHeader]: nonce });

@@ -19,7 +19,7 @@ import { createRateWindow, rateWindowMs } from "./rates.js";
 import { type Recording, readRecordingFile, recording, showRecording } from "./recording.js";
 import { transport } from "./transport.js";
 
-/** The Channelz service of the page: what a snapshot lacks, such as the options of a socket. Only the store uses it. */
+/** The Channelz client, for data that a snapshot lacks, such as socket options. Only the store uses it. */
 export const channelz: ReturnType<typeof createChannelzClient> = createChannelzClient(transport, {
   package: "rpc.channelz.v1",
   peer: "the server of this page",
@@ -30,7 +30,7 @@ const client = createTimelineClient(transport);
 /** How many changes the page keeps for the ticks of the time bar. */
 const maxChanges = 2000;
 
-/** How often the page asks which moments are still kept. */
+/** How often the page requests the range of kept moments, in milliseconds. */
 const rangeMs = 20_000;
 
 const live = signal<Snapshot | undefined>(undefined);
@@ -50,7 +50,7 @@ export const chosenTime: ReadonlySignal<number | undefined> = computed(() => {
   return recording.value === undefined ? time.value : (time.value ?? recording.value.range.lastMs);
 });
 
-/** The moment that the page shows, which may be now, in milliseconds since 1970. What expires is judged by it. */
+/** The moment that the page shows, which may be now, in milliseconds since 1970. Used to decide what has expired. */
 export function shownTimeMs(): number {
   return chosenTime.value ?? Date.now();
 }
@@ -58,11 +58,11 @@ export function shownTimeMs(): number {
 /** All objects at the moment that the page shows. */
 export const snapshot: ReadonlySignal<Snapshot | undefined> = computed(() => {
   if (chosenTime.value === undefined) return live.value;
-  // Until a moment of the past is loaded, the page shows what it showed before; objects of a recording are others.
+  // Until a past moment is loaded, the page keeps showing the live objects; a recording has other objects.
   return past.value ?? (recording.value === undefined ? live.value : undefined);
 });
 
-/** The time that can be chosen; undefined until it is known. */
+/** The time range that can be chosen; undefined until it is known. */
 export const timeRange: ReadonlySignal<TimelineRange | undefined> = computed(() => {
   return recording.value?.range ?? liveRange.value;
 });
@@ -72,12 +72,12 @@ export const changes: ReadonlySignal<readonly TimelineChange[]> = computed(() =>
   return recording.value?.changes ?? liveChanges.value;
 });
 
-/** What reading the objects costs the process; undefined if this server does not read them itself. */
+/** The cost of reading the objects; undefined if this server does not read them itself. */
 export const samplingCost: ReadonlySignal<SamplingCost | undefined> = computed(() => cost.value);
 
 /** Counts per second of an object at the moment that the page shows, as a mean over the last seconds. */
 export function rates(key: ObjectKey): Counters {
-  // Read, so that a component that shows a rate is drawn again with each snapshot.
+  // Subscribes the component, so that it renders again with each snapshot.
   void snapshot.value;
   return (chosenTime.value === undefined ? liveWindow : pastWindow).rates(key);
 }
@@ -93,7 +93,7 @@ const recordingProblem = signal<unknown>(undefined);
 /** Why the last file could not be opened; undefined if it could. */
 export const recordingError: ReadonlySignal<unknown> = computed(() => recordingProblem.value);
 
-/** Shows a recording instead of what is live, at its last moment. If it cannot be read, `recordingError` says why. */
+/** Shows a recording instead of live data, at its last moment. If it cannot be read, `recordingError` has the reason. */
 export async function openRecording(file: File): Promise<void> {
   recordingProblem.value = undefined;
   try {
@@ -103,7 +103,7 @@ export async function openRecording(file: File): Promise<void> {
   }
 }
 
-/** Shows what is live again. */
+/** Shows live data again. */
 export function closeRecording(): void {
   recordingProblem.value = undefined;
   show(undefined);
@@ -111,7 +111,7 @@ export function closeRecording(): void {
 
 /** Shows the end of a recording, or now. */
 function show(next: Recording | undefined): void {
-  // At once: a moment of the one must not be read from the other.
+  // In one batch: a moment of a recording must not be read from the live timeline, or the reverse.
   batch(() => {
     showRecording(next);
     past.value = undefined;
@@ -119,17 +119,17 @@ function show(next: Recording | undefined): void {
   });
 }
 
-/** All objects at a moment that is not the chosen one; undefined if it is not kept. */
+/** All objects at any moment; undefined if it is not kept. */
 export function readMoment(timeMs: number, signal: AbortSignal): Promise<Snapshot | undefined> {
   return recording.peek()?.at(timeMs) ?? client.at(timeMs, { signal });
 }
 
-/** Values of counters over time, and the changes in a part of it. */
+/** Counter values over time, and the changes in a time range. */
 export function readHistory(request: HistoryRequest, signal: AbortSignal): Promise<TimelineHistory> {
   return recording.peek()?.history(request) ?? client.history(request, { signal });
 }
 
-/** Follows the objects of the page, and loads the moment that is chosen. Returns a function that ends it. */
+/** Streams the live objects, and loads the chosen moment. Returns a function that ends it. */
 export function watchTimeline(): () => void {
   const endPast = effect(() => {
     const timeMs = chosenTime.value;
@@ -161,7 +161,7 @@ export function watchTimeline(): () => void {
 
 let rangeReadMs = Number.POSITIVE_INFINITY;
 
-/** The server drops the oldest moments, and does not report it. */
+/** Updates the range: the server drops the oldest moments without notice. */
 function loadRange(nowMs: number, signal: AbortSignal): void {
   rangeReadMs = nowMs;
   client.history({ maxChanges: 1 }, { signal }).then(
@@ -172,7 +172,7 @@ function loadRange(nowMs: number, signal: AbortSignal): void {
   );
 }
 
-/** What was kept before the page was opened. */
+/** Loads the range and the changes from before the page was opened. */
 function loadKept(signal: AbortSignal): void {
   client.history({ maxChanges }, { signal }).then(
     ({ range, changes: kept }) => {
@@ -181,7 +181,7 @@ function loadKept(signal: AbortSignal): void {
       rangeReadMs = range?.lastMs ?? 0;
     },
     () => {
-      // Only the ticks of the time bar are missing, and the stream reports that the connection is lost.
+      // Only the ticks of the time bar are missing; the stream reports a lost connection.
     },
   );
 }
@@ -193,7 +193,7 @@ interface Moment {
 
 const loadMoment = createLatestLoader(showMoment);
 
-/** Shows a moment, with the one a few seconds before for the rates. */
+/** Shows a moment. Also loads the one a few seconds earlier, for the rates. */
 async function showMoment({ timeMs, at }: Moment): Promise<void> {
   const firstMs = timeRange.peek()?.firstMs ?? 0;
   const [before, chosen] = await Promise.all([at(Math.max(firstMs, timeMs - rateWindowMs)), at(timeMs)]);

@@ -2,7 +2,7 @@ import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { sessionHeaders } from "./session.js";
 
-/** All services are on the origin of the page, and the browser sends the cookie. */
+/** All services are on the page's origin, and the browser sends the cookie. */
 export const transport: Transport = createConnectTransport({
   baseUrl: location.origin,
   useBinaryFormat: true,

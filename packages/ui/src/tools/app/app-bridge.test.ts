@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type AppHost, createAppBridge } from "./app-bridge.js";
 
-/** A host that records what it is asked, and allows what `allows` names. */
+/** A host that records requests, and allows those in `allows`. */
 function createHost(allows: readonly string[] = []): { host: AppHost; sent: unknown[]; seen: unknown[] } {
   const [sent, seen]: [unknown[], unknown[]] = [[], []];
   const ask = async (what: string, ...details: unknown[]): Promise<unknown> => {
@@ -33,7 +33,7 @@ describe("an app", () => {
     expect(seen).toEqual([["ready"]]);
   });
 
-  test("gets an error for what the person does not allow or the page does not support", async () => {
+  test("gets an error for a request that the user declines or the page does not support", async () => {
     const { host, sent } = createHost();
     const bridge = createAppBridge(host);
     bridge.receive({ jsonrpc: "2.0", id: "a", method: "tools/call", params: { name: "x" } });
@@ -49,7 +49,7 @@ describe("an app", () => {
     );
   });
 
-  test("calls a tool if the person allows it", async () => {
+  test("calls a tool if the user allows it", async () => {
     const { host, sent, seen } = createHost(["call"]);
     createAppBridge(host).receive({
       jsonrpc: "2.0",
@@ -61,7 +61,7 @@ describe("an app", () => {
     expect(seen).toEqual([["call", "x", { a: 1 }]]);
   });
 
-  test("cannot ask for too much at once, or for a height beyond the limits", async () => {
+  test("cannot send too many requests at once, or set a height beyond the limits", async () => {
     const { host, sent, seen } = createHost();
     const waitingHost: AppHost = { ...host, callTool: () => new Promise(() => {}) };
     const bridge = createAppBridge(waitingHost);

@@ -1,21 +1,21 @@
-/** A message between an app and the page (JSON-RPC by `postMessage`, as the extension io.modelcontextprotocol/ui has it). */
+/** A message between an app and the page (JSON-RPC over `postMessage`, as the extension io.modelcontextprotocol/ui defines it). */
 type AppMessage = Readonly<Record<string, unknown>>;
 
-/** What an app may ask the page for. Each rejects if the person does not allow it. */
+/** The requests that an app may send to the page. Each rejects if the user does not allow it. */
 export interface AppHost {
   post(message: AppMessage): void;
   callTool(name: string, args: unknown): Promise<unknown>;
   readResource(uri: string): Promise<unknown>;
   openLink(url: string): Promise<void>;
   onHeight(height: number): void;
-  /** The app can receive what its tool was called with. */
+  /** The app is ready for the input of its tool. */
   onReady(): void;
   /** The theme, and the tool that the app belongs to. */
   context(): AppMessage;
 }
 
 export interface AppBridge {
-  /** Handles a message of the app. Everything that is not part of the extension is ignored or refused. */
+  /** Handles a message from the app. Everything that is not part of the extension is ignored or refused. */
   receive(data: unknown): void;
   notify(method: string, params: AppMessage): void;
 }
@@ -86,7 +86,7 @@ export function createAppBridge(host: AppHost): AppBridge {
   };
 }
 
-/** An error with a code of JSON-RPC. */
+/** An error with a JSON-RPC code. */
 class AppError extends Error {
   readonly code: number;
 

@@ -17,7 +17,7 @@ import { parseWebUrl } from "../web-url.js";
 import { type AppBridge, createAppBridge } from "./app-bridge.js";
 import { type AppRequest, AppRequestNote } from "./app-request-note.js";
 
-/** The resource of the app of a tool; undefined if it has none. */
+/** The resource URI of a tool's app; undefined if it has none. */
 export function appUriOf({ definition }: Offer): string | undefined {
   const meta = objectOf(definition._meta);
   // Earlier servers have a flat key.
@@ -28,8 +28,8 @@ export function appUriOf({ definition }: Offer): string | undefined {
 let lastRequestId = 0;
 
 /**
- * The app of a tool, in a frame with an origin of its own and without network but for the origins that it declares. It can ask for tools and resources of its own server
- * only, and each time the person decides.
+ * A tool's app, in a frame with its own origin. It can load only from the origins that it declares. It can request only tools and
+ * resources of its own server, and the user decides each time.
  */
 export function AppFrame({
   offer,
@@ -51,11 +51,11 @@ export function AppFrame({
   const [height, setHeight] = useState(240);
 
   useEffect(() => {
-    const left = new AbortController();
-    readApp(uri, left.signal).then(setApp, (reason) => {
-      if (!left.signal.aborted) setError(reason);
+    const controller = new AbortController();
+    readApp(uri, controller.signal).then(setApp, (reason) => {
+      if (!controller.signal.aborted) setError(reason);
     });
-    return () => left.abort();
+    return () => controller.abort();
   }, [uri]);
 
   const ask = (request: Omit<AppRequest, "id" | "decide">): Promise<void> =>
@@ -119,7 +119,7 @@ export function AppFrame({
     });
     bridge.current = own;
     const onMessage = ({ source, data }: MessageEvent<unknown>): void => {
-      // The frame has no origin that could be compared, so the window decides.
+      // The frame has an opaque origin, so the window is compared instead.
       if (source !== contentWindow) return;
       if (objectOf(data).type === "wirescope-app-frame-ready") {
         contentWindow.postMessage({ type: "wirescope-app-html", html }, "*");

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Button } from "../../design/index.js";
 import { visibleLine, visibleText } from "../result/visible-text.js";
 
-/** What an app waits for the person to allow. */
+/** A request from an app that waits for the user's permission. */
 export interface AppRequest {
   readonly id: number;
   readonly text: string;
@@ -15,13 +15,13 @@ export interface AppRequest {
 }
 
 /**
- * An app chooses when its request appears, and can make a person click where the buttons will be. So a request cannot be allowed
- * in its first moments; a double click allows no second one either.
+ * An app chooses when its request appears, and can make the user click where the buttons will be. So a request cannot be allowed
+ * in its first moments, which also ignores the second click of a double click.
  */
 const lockedMs = 800;
 const maxShown = 20_000;
 
-/** Asks the person to allow a request of an app. Give each request its own `key`. */
+/** Asks the user to allow an app's request. Give each request its own `key`. */
 export function AppRequestNote({
   request,
   onAllowAll,

@@ -61,7 +61,7 @@ describe("content of a result", () => {
     });
   });
 
-  test("long text and many parts are cut, and the whole text stays available", () => {
+  test("long text and many parts are truncated, and the whole text stays available", () => {
     const text = "x".repeat(1_000_000);
     const block = contentBlock({ type: "text", text });
     expect(block.kind === "text" && [block.text.shown.length, block.text.whole.length]).toEqual([100_000, 1_000_000]);
@@ -78,7 +78,7 @@ describe("content of a result", () => {
     });
   });
 
-  test("anything that a server sends has a view whose media come from data only", () => {
+  test("any value from a server can be shown, and its media come only from data", () => {
     const part = fc.record(
       {
         type: fc.constantFrom("text", "image", "audio", "resource", "resource_link", "other"),

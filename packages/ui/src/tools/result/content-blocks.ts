@@ -1,14 +1,14 @@
 import { visibleLine, visibleText } from "./visible-text.js";
 
-/** Text that may be longer than what is shown of it. */
+/** Text that may be truncated when it is shown. */
 export interface ShownText {
-  /** What is shown, with invisible characters made visible. */
+  /** The shown part, with invisible characters made visible. */
   readonly shown: string;
   /** The whole text, as the server sent it. */
   readonly whole: string;
 }
 
-/** One part of a result, ready to be shown. Nothing of it is markup, and no address of it is loaded. */
+/** One part of a result, ready to be shown. It contains no markup, and none of its addresses is loaded. */
 export type ContentBlock =
   | { readonly kind: "text"; readonly text: ShownText; readonly isJson: boolean }
   | { readonly kind: "image" | "audio"; readonly source: string; readonly mimeType: string; readonly bytes: number }
@@ -18,7 +18,7 @@ export type ContentBlock =
   | { readonly kind: "resource"; readonly uri: string; readonly mimeType: string; readonly content: ContentBlock }
   | { readonly kind: "note"; readonly text: string };
 
-/** A result of a tool, ready to be shown. */
+/** A tool result, ready to be shown. */
 export interface ResultView {
   readonly isError: boolean;
   readonly blocks: readonly ContentBlock[];
@@ -53,7 +53,7 @@ const audioTypes: ReadonlySet<string> = new Set([
   "audio/flac",
 ]);
 
-/** A result of a tool as it is shown. Any value has a view: a server may send anything. */
+/** Prepares a tool result to be shown. Accepts any value: a server may send anything. */
 export function resultView(result: unknown): ResultView {
   const { content, structuredContent, isError } = objectOf(result);
   return {
@@ -64,7 +64,7 @@ export function resultView(result: unknown): ResultView {
   };
 }
 
-/** The parts of the content of a tool, a prompt or a resource. */
+/** The parts of a tool, prompt or resource content. */
 export function contentBlocks(content: unknown): readonly ContentBlock[] {
   if (content === undefined) return [];
   if (!Array.isArray(content)) return [contentBlock(content)];

@@ -96,7 +96,7 @@ function Block({ block }: { readonly block: ContentBlock }): VNode {
   }
 }
 
-/** Text as text: with its line breaks, never as markup. */
+/** Plain text with its line breaks, never markup. */
 export function Text({ text, isCode = false }: { readonly text: ShownText; readonly isCode?: boolean }): VNode {
   const isCut = text.shown.length < text.whole.length && text.whole.length > 100_000;
   return (
@@ -110,13 +110,15 @@ export function Text({ text, isCode = false }: { readonly text: ShownText; reado
         <Copy text={text.whole} what="text" />
       </span>
       {isCut && (
-        <p class="soft">{formatBytes(text.whole.length)} in total; only the beginning is shown. Copy has all of it.</p>
+        <p class="soft">
+          {formatBytes(text.whole.length)} in total; only the beginning is shown. The copy button copies all of it.
+        </p>
       )}
     </div>
   );
 }
 
-/** Data that a person can save. The browser never shows it: the type is that of plain bytes. */
+/** Data that the user can save. Its type is plain bytes, so the browser never shows it. */
 function Download({
   base64,
   mimeType,

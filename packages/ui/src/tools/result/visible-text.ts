@@ -1,10 +1,10 @@
 // Controls, formats (with the bidirectional overrides and tags), line and paragraph separators, lone surrogates.
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** What belongs to text: newline, tab, and the joiners of emoji and of many scripts. */
+/** Ordinary text characters: newline, tab, and the joiners of emoji and of many scripts. */
 const usual: ReadonlySet<string> = new Set(["\n", "\t", "\u200c", "\u200d"]);
 
-/** Text of a server with everything visible that could hide, reorder or overwrite other text. */
+/** Text from a server, with every character made visible that could hide, reorder or overwrite other text. */
 export function visibleText(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(invisible, (character) => {
     if (usual.has(character)) return character;

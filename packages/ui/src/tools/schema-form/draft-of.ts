@@ -3,7 +3,7 @@ import type { FormNode, NodeOf } from "./form-node.js";
 
 const maxTextLength = 100_000;
 
-/** The draft with which a form starts: its defaults. */
+/** The initial draft of a form: its defaults. */
 export function initialDraft(node: FormNode, isRequired = true): Draft {
   const given = node.default === undefined ? undefined : draftOf(node, node.default, isRequired);
   if (given !== undefined) return given;
@@ -27,7 +27,7 @@ export function initialDraft(node: FormNode, isRequired = true): Draft {
   }
 }
 
-/** The draft of a value, for which `draftValue` returns that value again; undefined if the form cannot express it. */
+/** The draft for which `draftValue` returns this value; undefined if the form cannot express it. */
 export function draftOf(node: FormNode, value: unknown, isRequired = true): Draft | undefined {
   const draft = draftFor(node, value);
   return draft !== undefined && isEqual(draftValue(node, draft, isRequired).value, value) ? draft : undefined;

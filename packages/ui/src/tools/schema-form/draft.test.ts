@@ -38,7 +38,7 @@ describe("what is typed into a form", () => {
     });
   });
 
-  test("reports what is missing or malformed at its field", () => {
+  test("reports a missing or malformed value at its field", () => {
     expect(draftValue(form, draft({ age: "1.5", extra: "{", address: ["", "Main"] })).problems).toEqual([
       { pointer: "/name", message: "Required." },
       { pointer: "/age", message: "Enter a whole number." },
@@ -67,7 +67,7 @@ describe("what is typed into a form", () => {
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
   });
 
-  test("a default that does not fit its schema is left out", () => {
+  test("a default that does not match its schema is ignored", () => {
     const odd = schemaToForm({ type: "object", properties: { a: { type: "integer", default: "many" } } });
     expect(initialDraft(odd)).toEqual([""]);
   });
@@ -110,7 +110,7 @@ const described: fc.Arbitrary<{ schema: object; value: unknown }> = fc.letrec<{
 })).pair;
 
 describe("a form and the values of its schema", () => {
-  test("a value that can be shown in the form is sent unchanged, without a problem", () => {
+  test("a value that can be shown in the form is sent unchanged, without an error", () => {
     fc.assert(
       fc.property(described, ({ schema, value }) => {
         const form = schemaToForm({ type: "object", properties: { value: schema }, required: ["value"] });
@@ -142,7 +142,7 @@ describe("a form and the values of its schema", () => {
     );
   });
 
-  test("any draft, even of another form, has a value or a problem", () => {
+  test("any draft, even of another form, has a value or an error", () => {
     const draft: fc.Arbitrary<Draft> = fc.letrec<{ draft: Draft }>((tie) => ({
       draft: fc.oneof(
         { maxDepth: 4 },

@@ -1,7 +1,7 @@
 import type { FormNode, NodeOf } from "./form-node.js";
 
 /**
- * What is typed into a form, in the shape of its nodes: a string for a field (empty if nothing is set; the index of the option for
+ * The input of a form, in the shape of its nodes: a string for a field (empty if nothing is set; the index of the option for
  * a choice), a list for lists, groups and several choices, and the chosen variant with its draft.
  */
 export type Draft = string | readonly Draft[] | VariantDraft;
@@ -12,7 +12,7 @@ export interface VariantDraft {
   readonly draft: Draft;
 }
 
-/** A problem of a form, with the JSON pointer of the value that it is about. */
+/** A validation error, with the JSON pointer of the value. */
 export interface FormProblem {
   readonly pointer: string;
   readonly message: string;
@@ -69,7 +69,7 @@ function groupValue(node: NodeOf<"group">, drafts: readonly Draft[], isRequired:
   };
 }
 
-/** Whether a person, or a default, put something into a draft; what only its shape requires does not count. */
+/** Whether the user or a default filled in a draft; values that only its shape requires do not count. */
 function isFilled(node: FormNode | undefined, draft: Draft): boolean {
   if (node === undefined || node.kind === "constant") return false;
   if (node.kind === "boolean") return draft === "true" || (draft === "false" && node.default !== undefined);

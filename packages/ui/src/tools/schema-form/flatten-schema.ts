@@ -1,11 +1,11 @@
 /** A JSON Schema as a server sent it: any of its members may be anything. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** The schema that holds `$defs`, and the references on the way to the current part of it. */
+/** The schema that contains `$defs`, and the references followed to the current part of it. */
 export interface SchemaScope {
   readonly root: Schema;
   readonly references: ReadonlySet<string>;
-  /** How many parts may still be looked at: combined references can name each other exponentially often. */
+  /** How many parts may still be visited: combined references can expand exponentially. */
   readonly budget: { parts: number };
 }
 
@@ -13,8 +13,8 @@ const maxReferences = 32;
 const maxMerged = 32;
 
 /**
- * A schema without `$ref` and `allOf`, as far as a form needs: referenced and combined schemas are merged, and what is stated
- * closest wins. Undefined if it refers to itself, to another document or to nothing, or combines too much.
+ * A schema without `$ref` and `allOf`, as far as a form needs: referenced and combined schemas are merged, and the innermost
+ * definition wins. Undefined if it refers to itself, to another document or to nothing, or combines too much.
  */
 export function flattenSchema(
   schema: unknown,
@@ -46,7 +46,7 @@ export function flattenSchema(
   return { schema: merged, scope: below };
 }
 
-/** Both schemas at once: properties and required names of both, and else what the second says. */
+/** Merges two schemas: properties and required names of both, and otherwise the members of the second. */
 export function mergeSchemas(first: Schema, second: Schema): Schema {
   const required = [first.required, second.required].flatMap((names) => (Array.isArray(names) ? names : []));
   const isObjects = isSchema(first.properties) || isSchema(second.properties);

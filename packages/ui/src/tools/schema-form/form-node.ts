@@ -1,8 +1,8 @@
-/** What all parts of a form have. */
+/** Common members of all parts of a form. */
 interface CommonNode {
   readonly title?: string;
   readonly description?: string;
-  /** Whether null is a value. */
+  /** Whether null is allowed. */
   readonly isNullable?: boolean;
   readonly default?: unknown;
 }
@@ -28,7 +28,7 @@ export type FormNode = CommonNode &
     | { readonly kind: "group"; readonly fields: readonly FormField[] }
     /** One of several forms. */
     | { readonly kind: "variants"; readonly variants: readonly FormNode[] }
-    /** Everything that has no field of its own: it is written as JSON. */
+    /** Everything without its own kind of field: it is edited as JSON. */
     | { readonly kind: "json" }
   );
 

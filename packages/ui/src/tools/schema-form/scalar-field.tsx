@@ -33,7 +33,7 @@ export function ScalarField(props: NodeProps): VNode {
   );
 }
 
-/** What is wrong at a value, or below it if that has no fields of its own. */
+/** The errors of a value, and those below it if it has no fields of its own. */
 function errorAt(problems: readonly FormProblem[], pointer: string, isWhole: boolean): string | undefined {
   const found = problems.filter(
     (problem) => problem.pointer === pointer || (isWhole && problem.pointer.startsWith(`${pointer}/`)),

@@ -16,7 +16,7 @@ export interface SchemaFormProps {
   readonly onChange: (draft: Draft) => void;
 }
 
-/** The fields of a form. Each shows what is wrong with its own value; the rest is shown above them. */
+/** The fields of a form. Each shows the errors of its own value; other errors are shown above them. */
 export function SchemaForm({ node, draft, problems, onChange }: SchemaFormProps): VNode {
   const own = problems.filter(({ pointer }) => pointer === "");
   const common = { draft, problems, onChange, label: "Arguments", isRequired: true, pointer: "" };

@@ -146,7 +146,7 @@ describe("the form of a schema", () => {
     expect(schemaToForm({ type: "object", properties })).toEqual({ kind: "json" });
   });
 
-  test("schemas that grow with every reference or are nested deeply end in bounded forms", () => {
+  test("schemas that grow with every reference or are nested deeply have forms of limited size", () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [
         `d${index}`,
@@ -168,7 +168,7 @@ describe("the form of a schema", () => {
     expect(sizeOf(schemaToForm({ type: "object", properties: { deep } }))).toBeLessThan(20);
   });
 
-  test("any JSON whatsoever has a bounded form", () => {
+  test("any JSON value has a form of limited size", () => {
     const words = [
       "type",
       "properties",

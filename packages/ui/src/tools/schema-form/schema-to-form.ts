@@ -15,8 +15,8 @@ interface FormScope extends SchemaScope {
 }
 
 /**
- * The form for the arguments of a tool or the fields of a question. Whatever has no field, and everything beyond the limits, is
- * edited as JSON, so any schema has a form.
+ * The form for the arguments of a tool or the fields of an elicitation. Parts that have no field, or exceed the limits, are edited as
+ * JSON, so any schema has a form.
  */
 export function schemaToForm(schema: unknown): FormNode {
   const root = isSchema(schema) ? schema : {};
@@ -97,7 +97,7 @@ function groupNode(schema: Schema, scope: FormScope): FormNode | undefined {
   const fields = properties.map(
     ([name, part]): FormField => ({ name, isRequired: required.has(name), node: buildNode(part, scope) }),
   );
-  // What must be filled in comes first; otherwise the order of the schema is kept.
+  // Required fields come first; otherwise the order of the schema is kept.
   const ordered = [...fields.filter(({ isRequired }) => isRequired), ...fields.filter(({ isRequired }) => !isRequired)];
   return { kind: "group", fields: ordered, ...commonOf(schema) };
 }

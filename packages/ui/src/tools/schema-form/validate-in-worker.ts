@@ -4,7 +4,7 @@ import type { FormProblem } from "./draft.js";
 const maxLoadMs = 20_000;
 const maxMs = 1500;
 
-/** What is wrong with a value; undefined if the schema cannot be evaluated, or not in time. The server validates in any case. */
+/** The validation errors of a value; undefined if the schema cannot be evaluated, or not in time. The server validates in any case. */
 export function validateInWorker(schema: unknown, value: unknown): Promise<readonly FormProblem[] | undefined> {
   return new Promise((resolve) => {
     const worker = new Worker(new URL("./validation-worker.ts", import.meta.url), { type: "module" });

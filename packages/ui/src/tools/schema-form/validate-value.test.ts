@@ -15,19 +15,19 @@ describe("validation by a schema", () => {
     required: ["age"],
   };
 
-  test("a value that matches its schema has no problems", () => {
+  test("a value that matches its schema has no errors", () => {
     expect(validateValue(schema, { age: 3, code: "ABC", shape: { r: 1 }, list: ["a"] })).toEqual([]);
     expect(validateValue(undefined, 1)).toEqual([]);
   });
 
-  test("reports each problem once, at the value that it is about", () => {
+  test("reports each error once, at its value", () => {
     const problems = validateValue(schema, { age: -1, code: "abc", shape: 5, list: ["a", "long"] });
     expect(problems.map(({ pointer }) => pointer).sort()).toEqual(["/age", "/code", "/list/1", "/shape"]);
     expect(problems.find(({ pointer }) => pointer === "/shape")?.message).toContain("alternatives");
     expect(validateValue(schema, {})).toMatchObject([{ pointer: "", message: expect.stringContaining("age") }]);
   });
 
-  test("reports a bounded number of problems of bounded length", () => {
+  test("limits the number and the length of the reported errors", () => {
     const list = Array.from({ length: 500 }, () => "x".repeat(5000));
     const problems = validateValue({ type: "array", items: { enum: ["a"] } }, list);
     expect(problems.length).toBeLessThanOrEqual(20);

@@ -4,7 +4,7 @@ import type { FormProblem } from "./draft.js";
 const maxProblems = 20;
 const maxMessageLength = 300;
 
-/** Keywords that only repeat what is wrong below them. */
+/** Keywords that only repeat the errors below them. */
 const wrappers: ReadonlySet<string> = new Set([
   "properties",
   "items",
@@ -16,8 +16,8 @@ const wrappers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What is wrong with a value, by JSON Schema 2020-12. It may take forever, or exhaust the stack, if the schema is hostile: call it
- * in a worker that can be ended.
+ * Validates a value by JSON Schema 2020-12. With a hostile schema it may run forever or exhaust the stack: call it in a worker that can
+ * be terminated.
  */
 export function validateValue(schema: unknown, value: unknown): readonly FormProblem[] {
   if (typeof schema !== "object" || schema === null) return [];

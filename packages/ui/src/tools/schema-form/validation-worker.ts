@@ -1,9 +1,9 @@
 import { validateValue } from "./validate-value.js";
 
-// A worker: the page can end it if a pattern or a reference of the schema takes too long.
+// A worker, because the page can terminate it if a pattern or a reference in the schema takes too long.
 addEventListener("message", ({ data }: MessageEvent<{ readonly schema: unknown; readonly value: unknown }>) => {
   const { postMessage } = globalThis as unknown as { readonly postMessage: (message: unknown) => void };
-  // The time that the page allows for the schema begins here.
+  // The page's time limit for the schema starts here.
   postMessage("started");
   try {
     postMessage(validateValue(data.schema, data.value));

@@ -14,7 +14,7 @@ export function pathOfKey(key: ObjectKey): string {
   return `/object/${kind}/${id}`;
 }
 
-/** What an address of an object names; undefined if it cannot be the address of one. */
+/** The kind and id in an object's address; undefined if they are invalid. */
 export function parseObjectPath(
   kind: string | undefined,
   id: string | undefined,
@@ -23,7 +23,7 @@ export function parseObjectPath(
   return { kind: kind as ObjectKind, id: BigInt(id) };
 }
 
-/** The object with a kind and an id, of any process. */
+/** The object with this kind and id, in any process. */
 export function findObject({ objects, origins }: Snapshot, kind: ObjectKind, id: bigint): SnapshotObject | undefined {
   for (const { name } of origins) {
     const found = objects.get(objectKey(name, kind, id));

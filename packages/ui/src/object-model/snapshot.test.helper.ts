@@ -17,7 +17,7 @@ import {
   type SnapshotObject,
 } from "@wirescope/channelz/timeline";
 
-/** What a test says about an object. Children are written as `socket 5`. */
+/** The definition of an object in a test. Children are written as `socket 5`. */
 interface ObjectInit {
   readonly origin?: string;
   readonly name?: string;
@@ -47,7 +47,7 @@ function parts(kind: ObjectKind, id: number, { origin = "", name = "", children 
   };
 }
 
-/** A channel; a top channel unless said otherwise. */
+/** A channel; a top channel by default. */
 export function channel(
   id: number,
   init: ChannelInit = {},
@@ -79,7 +79,7 @@ export function subchannel(
   };
 }
 
-/** A server. Of its children, the first `listening` are sockets that it listens on. */
+/** A server. Its first `listening` children are listening sockets. */
 export function server(id: number, init: ObjectInit & { readonly listening?: number } = {}): SnapshotObject {
   const listenSocket = Array.from({ length: init.listening ?? 1 }, () => ({}));
   return { ...parts("server", id, init), kind: "server", message: create(ServerSchema, { listenSocket }) };

@@ -1,10 +1,10 @@
 import { noCounters } from "@wirescope/channelz/timeline";
 import { expect, test } from "vitest";
+import { countOf, formatRate, objectState, objectTitle, shortTitle, trafficOf } from "./labels.js";
 import { findObject, parseObjectPath, pathOfKey } from "./object-path.js";
 import { channel, snapshotOf, socket, subchannel } from "./snapshot.test.helper.js";
-import { countOf, formatRate, objectState, objectTitle, shortTitle, trafficOf } from "./words.js";
 
-test("calls an object by its name, its target, its address, or else its kind and id", () => {
+test("titles an object by its name, its target, its address, or else its kind and id", () => {
   expect(objectTitle(channel(1, { name: "clock", target: "dns:///clock" }))).toBe("clock");
   expect(objectTitle(channel(1, { target: "dns:///clock" }))).toBe("dns:///clock");
   expect(objectTitle(subchannel(2))).toBe("subchannel 2");
@@ -21,7 +21,7 @@ test("shortens addresses and commands for narrow places", () => {
   expect(shortTitle("clock")).toBe("clock");
 });
 
-test("derives the state of a socket from its purpose, its traffic and its failures", () => {
+test("derives the state of a socket from its role, its traffic and its failures", () => {
   const open = socket(3, 1, 2);
   expect(objectState(open)).toEqual({ tone: "idle", word: "idle", isProblem: false });
   expect(objectState(open, { ...noCounters, messagesSent: 1 }).word).toBe("active");
@@ -37,13 +37,13 @@ test("counts streams of a socket whose peer counts no messages", () => {
   expect(trafficOf(channel(3), { ...noCounters, started: 4, messagesSent: 9 })).toBe(4);
 });
 
-test("writes rates with the digits that matter, and numbers with their noun", () => {
+test("formats rates with a sensible number of digits, and counts with their noun", () => {
   expect([0, 0.04, 0.5, 12.34, 1234.5, 56_789].map(formatRate)).toEqual(["0", "<0.1", "0.5", "12", "1,235", "56.8K"]);
   expect(countOf(1, "call")).toBe("1 call");
   expect(countOf(1204, "call")).toBe("1,204 calls");
 });
 
-test("finds the object of an address in any process, and rejects what cannot be an address", () => {
+test("finds the object at an address in any process, and rejects an invalid address", () => {
   const snapshot = snapshotOf(
     [channel(12, { origin: "b" })],
     [

@@ -2,11 +2,11 @@ import { printableText } from "@wirescope/channelz/internal/text";
 import type * as Asn1 from "asn1js";
 import type { Tone } from "../design/state-mark.js";
 
-/** What a person has to know of a certificate. */
+/** The fields of a certificate that the page shows. */
 export interface Certificate {
   readonly subject: string;
   readonly issuer: string;
-  /** Host names, addresses and URIs that it is for. */
+  /** The host names, addresses and URIs that it is valid for. */
   readonly names: readonly string[];
   readonly serial: string;
   readonly notBeforeMs: number;
@@ -44,11 +44,11 @@ export async function readCertificate(bytes: Uint8Array): Promise<Certificate | 
 type Block = Asn1.AsnType;
 
 function parse(asn1: typeof Asn1, der: Uint8Array): Certificate | undefined {
-  // A copy of its own, because the parser takes the whole buffer below a view.
+  // A copy, because the parser reads the whole underlying buffer of a view.
   const { result, offset } = asn1.fromBER(new Uint8Array(der));
   if (offset === -1) return undefined;
   const fields = itemsOf(itemsOf(result)[0]);
-  // The version is optional, and the only field in front of the serial number with a tag of its own.
+  // The version is optional, and the only field before the serial number that has an explicit tag.
   const first = fields[0]?.idBlock.tagClass === 3 ? 1 : 0;
   const [serial, , issuer, validity, subject] = fields.slice(first);
   const [notBefore, notAfter] = itemsOf(validity).map((time) => dateOf(asn1, time));

@@ -1,6 +1,6 @@
 import { formatAddress } from "@wirescope/channelz/internal/text";
 import type { ObjectKey, Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
-import type { SocketRole } from "./words.js";
+import type { SocketRole } from "./labels.js";
 
 /** What each socket is for, from the server or channel that refers to it. */
 export function rolesOf(objects: Snapshot["objects"]): Map<ObjectKey, SocketRole> {
@@ -16,7 +16,7 @@ export function rolesOf(objects: Snapshot["objects"]): Map<ObjectKey, SocketRole
   return roles;
 }
 
-/** The listening socket that accepted a connection: the one on its local address, or on its port at every address. */
+/** The listening socket that accepted a connection: the one on its local address, or on its port and the wildcard address. */
 export function listenerOf(socket: SnapshotObject, listeners: readonly SnapshotObject[]): SnapshotObject | undefined {
   if (listeners.length < 2) return listeners[0];
   const local = addressOf(socket);

@@ -1,17 +1,17 @@
 import { formatAddress } from "@wirescope/channelz/internal/text";
 import type { ObjectKey, Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
 
-/** The objects that refer to one. */
+/** The objects that refer to this one. */
 export function parentsOf({ objects }: Snapshot, key: ObjectKey): SnapshotObject[] {
   return [...objects.values()].filter(({ children }) => children.includes(key));
 }
 
-/** The objects that one refers to and that still exist. */
+/** The objects that this one refers to and that still exist. */
 export function childrenOf({ objects }: Snapshot, { children }: SnapshotObject): SnapshotObject[] {
   return children.flatMap((key) => objects.get(key) ?? []);
 }
 
-/** The other end of a connection, if the snapshot has it: the socket with the same addresses, exchanged. */
+/** The other end of a connection, if the snapshot has it: the socket with the same addresses, swapped. */
 export function otherEndOf({ objects }: Snapshot, socket: SnapshotObject): SnapshotObject | undefined {
   if (socket.kind !== "socket") return undefined;
   const local = formatAddress(socket.message?.local);

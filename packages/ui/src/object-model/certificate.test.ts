@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readCertificate, validityOf } from "./certificate.js";
 
-/** Of an authority that exists only for this test. */
+/** Issued by a CA that exists only for this test. */
 const pem = `-----BEGIN CERTIFICATE-----
 MIICJDCCAcqgAwIBAgIDHwCqMAoGCCqGSM49BAMCMD4xCzAJBgNVBAYTAk5MMRUw
 EwYDVQQKDAxFeGFtcGxlIEIuVi4xGDAWBgNVBAMMD29yZGVycy5pbnRlcm5hbDAg
@@ -59,7 +59,7 @@ test("returns nothing for bytes that are not a certificate, whatever they are", 
   );
 });
 
-test("[TS-D-PAGE-13] says of a certificate that it is valid, expires within 14 days, expired, or is not valid yet", () => {
+test("[TS-D-PAGE-13] reports whether a certificate is valid, expires within 14 days, has expired, or is not valid yet", () => {
   const dayMs = 24 * 3_600_000;
   const certificate = { notBeforeMs: 0, notAfterMs: 100 * dayMs };
   const words = [-1, 0, 86 * dayMs, 86 * dayMs + 1, 100 * dayMs, 100 * dayMs + 1].map((nowMs) =>

@@ -18,7 +18,7 @@ export function toneOfOutcome(outcome: Outcome): Tone {
   return tones[outcome];
 }
 
-/** What a call does, in one line: the tool, or the method if it is about nothing in particular. */
+/** The title of a call: the tool, or the method with its subject if it has one. */
 export function titleOfCall({ method, name }: Pick<CallRow, "method" | "name">): string {
   const subject = printableText(name, 200);
   if (method === "tools/call" && subject !== "") return subject;
@@ -57,7 +57,7 @@ const explanations: Readonly<Partial<Record<PhaseKind, string>>> = {
   [PhaseKind.RESPONSE]: "The rest of the response.",
 };
 
-/** What a phase means; undefined if its title says it. */
+/** What a phase means; undefined if its title is enough. */
 export function explanationOfPhase(kind: PhaseKind): string | undefined {
   return explanations[kind];
 }

@@ -1,12 +1,12 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { SocketOptionLingerSchema, SocketOptionSchema, SocketOptionTcpInfoSchema } from "@wirescope/channelz/client";
 import { expect, test } from "vitest";
-import { describeOptions } from "./socket-words.js";
+import { describeOptions } from "./socket-options.js";
 
 const option = (name: string, value: string, additional?: { typeUrl: string; value: Uint8Array }) =>
   create(SocketOptionSchema, { name, value, ...(additional === undefined ? {} : { additional }) });
 
-test("puts known options into words, and shows unknown ones as the peer wrote them", () => {
+test("describes known options, and shows unknown ones as the peer sent them", () => {
   const linger = toBinary(
     SocketOptionLingerSchema,
     create(SocketOptionLingerSchema, { active: true, duration: { seconds: 3n } }),

@@ -1,9 +1,9 @@
-import "./question-dialog.css";
+import "./input-request-dialog.css";
 import { signal } from "@preact/signals";
 import { render, type VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Button, Copy, Dialog, Field, PropertyList } from "../design/index.js";
-import { declineResponse, objectOf, type PendingQuestion, questions } from "../shell/mcp/index.js";
+import { declineResponse, inputRequests, objectOf, type PendingInputRequest } from "../shell/mcp/index.js";
 import { PromptMessages } from "./prompt-messages.js";
 import { visibleLine, visibleText } from "./result/visible-text.js";
 import { draftValue, type FormProblem } from "./schema-form/draft.js";
@@ -13,65 +13,65 @@ import { schemaToForm } from "./schema-form/schema-to-form.js";
 import { validateInWorker } from "./schema-form/validate-in-worker.js";
 import { parseWebUrl } from "./web-url.js";
 
-/** Questions that were closed without a response. The run offers them again. */
+/** Input requests whose dialog was closed without a response. The run offers them again. */
 const closed = signal<ReadonlySet<number>>(new Set());
 
-/** Opens the dialog of a question again. */
-export function showQuestion(id: number): void {
+/** Opens the dialog of an input request again. */
+export function showInputRequest(id: number): void {
   closed.value = new Set([...closed.peek()].filter((each) => each !== id));
 }
 
 let isMounted = false;
 
-/** Shows questions above every view from now on: a run continues when its view is left. */
-export function mountQuestions(): void {
+/** Shows input requests above every view from now on: a run continues when the user leaves its view. */
+export function mountInputRequests(): void {
   if (isMounted) return;
   isMounted = true;
   const place = document.createElement("div");
   document.body.append(place);
-  render(<Questions />, place);
+  render(<OpenInputRequest />, place);
 }
 
-function Questions(): VNode | null {
-  const open = questions.value.find(({ id }) => !closed.value.has(id));
+function OpenInputRequest(): VNode | null {
+  const open = inputRequests.value.find(({ id }) => !closed.value.has(id));
   if (open === undefined) return null;
-  return <Question key={open.id} question={open} />;
+  return <InputRequestDialog key={open.id} request={open} />;
 }
 
-function Question({ question }: { readonly question: PendingQuestion }): VNode {
-  if (question.method === "sampling/createMessage") return <SamplingDialog question={question} />;
-  if (question.method !== "elicitation/create") return <UnknownDialog question={question} />;
-  return question.params.mode === "url" ? <UrlDialog question={question} /> : <FormDialog question={question} />;
+function InputRequestDialog({ request }: { readonly request: PendingInputRequest }): VNode {
+  if (request.method === "sampling/createMessage") return <SamplingDialog request={request} />;
+  if (request.method !== "elicitation/create") return <UnknownDialog request={request} />;
+  return request.params.mode === "url" ? <UrlDialog request={request} /> : <FormDialog request={request} />;
 }
 
-/** Closing a dialog does not respond: the question stays open until the person responds or cancels the run. */
-function close(question: PendingQuestion): void {
-  closed.value = new Set([...closed.peek(), question.id]);
+/** Closing a dialog is not a response: the request stays open until the user responds or cancels the run. */
+function close(request: PendingInputRequest): void {
+  closed.value = new Set([...closed.peek(), request.id]);
 }
 
-function Asker({ question }: { readonly question: PendingQuestion }): VNode {
-  const { server, name } = question.run.offer;
+function Requester({ request }: { readonly request: PendingInputRequest }): VNode {
+  const { server, name } = request.run.offer;
   return (
     <p class="soft">
-      Server <strong>{visibleLine(server)}</strong> asks while <code>{visibleLine(name)}</code> runs. Do not enter
-      passwords or tokens.
+      Requested by server <strong>{visibleLine(server)}</strong> while <code>{visibleLine(name)}</code> runs. Do not
+      enter passwords or tokens.
     </p>
   );
 }
 
 function Decline({
-  question,
+  request,
   action = "decline",
 }: {
-  readonly question: PendingQuestion;
+  readonly request: PendingInputRequest;
   readonly action?: "decline" | "cancel";
 }): VNode {
-  return <Button onClick={() => question.respond(declineResponse(question.method, action))}>Decline</Button>;
+  return <Button onClick={() => request.respond(declineResponse(request.method, action))}>Decline</Button>;
 }
 
-/** The fields that a server asks for. */
-function FormDialog({ question }: { readonly question: PendingQuestion }): VNode {
-  const { requestedSchema, message } = question.params;
+/** A form for the requested fields. */
+function FormDialog({ request }: { readonly request: PendingInputRequest }): VNode {
+  const { requestedSchema, message } = request.params;
   const form = useMemo(() => schemaToForm(requestedSchema), [requestedSchema]);
   const [draft, setDraft] = useState(() => initialDraft(form));
   const [problems, setProblems] = useState<readonly FormProblem[]>([]);
@@ -79,15 +79,15 @@ function FormDialog({ question }: { readonly question: PendingQuestion }): VNode
     const { value, problems: own } = draftValue(form, draft);
     const found = own.length > 0 ? own : ((await validateInWorker(requestedSchema, value)) ?? []);
     setProblems(found);
-    if (found.length === 0) question.respond({ action: "accept", content: value });
+    if (found.length === 0) request.respond({ action: "accept", content: value });
   };
   return (
     <Dialog
-      title={`${visibleLine(question.run.offer.server)} asks for input`}
-      onClose={() => close(question)}
+      title={`${visibleLine(request.run.offer.server)} asks for input`}
+      onClose={() => close(request)}
       actions={
         <>
-          <Decline question={question} />
+          <Decline request={request} />
           <Button kind="primary" onClick={() => void accept()}>
             Send
           </Button>
@@ -107,29 +107,29 @@ function FormDialog({ question }: { readonly question: PendingQuestion }): VNode
           Send
         </button>
       </form>
-      <Asker question={question} />
+      <Requester request={request} />
     </Dialog>
   );
 }
 
-/** An address that the server asks the person to open. It is opened only by a click, and shown in full. */
-function UrlDialog({ question }: { readonly question: PendingQuestion }): VNode {
-  const { url, message } = question.params;
+/** A URL that the server asks the user to open. It is opened only by a click, and shown in full. */
+function UrlDialog({ request }: { readonly request: PendingInputRequest }): VNode {
+  const { url, message } = request.params;
   const parsed = parseWebUrl(url);
   return (
     <Dialog
-      title={`${visibleLine(question.run.offer.server)} asks you to open a page`}
-      onClose={() => close(question)}
+      title={`${visibleLine(request.run.offer.server)} asks you to open a page`}
+      onClose={() => close(request)}
       actions={
         <>
-          <Decline question={question} />
+          <Decline request={request} />
           {parsed !== undefined && (
             <a
               class="button button-primary"
               href={parsed.href}
               target="_blank"
               rel="noopener noreferrer"
-              onClick={() => question.respond({ action: "accept" })}
+              onClick={() => request.respond({ action: "accept" })}
             >
               Open {visibleLine(parsed.host, 60)}
             </a>
@@ -150,30 +150,30 @@ function UrlDialog({ question }: { readonly question: PendingQuestion }): VNode 
           <Copy text={parsed.href} what="address" />
         </p>
       )}
-      <Asker question={question} />
+      <Requester request={request} />
     </Dialog>
   );
 }
 
-/** A request for a model. The person reads it and writes the response: the page has no model. */
-function SamplingDialog({ question }: { readonly question: PendingQuestion }): VNode {
-  const { messages, systemPrompt, maxTokens, temperature, stopSequences, modelPreferences } = question.params;
+/** A sampling request. The user reads it and writes the response: the page has no model. */
+function SamplingDialog({ request }: { readonly request: PendingInputRequest }): VNode {
+  const { messages, systemPrompt, maxTokens, temperature, stopSequences, modelPreferences } = request.params;
   const [text, setText] = useState("");
   const hints = objectOf(modelPreferences).hints;
   const names = Array.isArray(hints) ? hints.map((hint) => String(objectOf(hint).name)).join(", ") : "";
   return (
     <Dialog
-      title={`${visibleLine(question.run.offer.server)} asks for a model's response`}
+      title={`${visibleLine(request.run.offer.server)} asks for a model's response`}
       isWide
-      onClose={() => close(question)}
+      onClose={() => close(request)}
       actions={
         <>
-          <Decline question={question} />
+          <Decline request={request} />
           <Button
             kind="primary"
             isDisabled={text === ""}
             onClick={() =>
-              question.respond({
+              request.respond({
                 role: "assistant",
                 content: { type: "text", text },
                 model: "person",
@@ -190,13 +190,13 @@ function SamplingDialog({ question }: { readonly question: PendingQuestion }): V
       <PropertyList
         rows={[
           ["System prompt", typeof systemPrompt === "string" ? visibleText(systemPrompt.slice(0, 10_000)) : undefined],
-          ["Tokens", typeof maxTokens === "number" ? `at most ${maxTokens}` : undefined],
+          ["Max tokens", typeof maxTokens === "number" ? String(maxTokens) : undefined],
           ["Temperature", typeof temperature === "number" ? String(temperature) : undefined],
-          ["Stops at", Array.isArray(stopSequences) ? visibleLine(stopSequences.join(", ")) : undefined],
+          ["Stop sequences", Array.isArray(stopSequences) ? visibleLine(stopSequences.join(", ")) : undefined],
           ["Model", names === "" ? undefined : visibleLine(names)],
         ]}
       />
-      <Field label="Your response" hint="It is sent as the response of the model.">
+      <Field label="Your response" hint="It is sent as the model's response.">
         {({ id, describedBy }) => (
           <textarea
             id={id}
@@ -207,20 +207,20 @@ function SamplingDialog({ question }: { readonly question: PendingQuestion }): V
           />
         )}
       </Field>
-      <Asker question={question} />
+      <Requester request={request} />
     </Dialog>
   );
 }
 
-function UnknownDialog({ question }: { readonly question: PendingQuestion }): VNode {
+function UnknownDialog({ request }: { readonly request: PendingInputRequest }): VNode {
   return (
     <Dialog
-      title={`${visibleLine(question.run.offer.server)} sent a request that the page does not support`}
-      onClose={() => close(question)}
-      actions={<Decline question={question} />}
+      title={`${visibleLine(request.run.offer.server)} sent a request that the page does not support`}
+      onClose={() => close(request)}
+      actions={<Decline request={request} />}
     >
-      <code>{visibleLine(question.method)}</code>
-      <Asker question={question} />
+      <code>{visibleLine(request.method)}</code>
+      <Requester request={request} />
     </Dialog>
   );
 }

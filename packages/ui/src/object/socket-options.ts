@@ -11,16 +11,16 @@ export interface OptionRow {
   readonly meaning: string;
 }
 
-/** The options of a socket, and what the kernel says about its connection. */
-export interface OptionWords {
+/** The options of a socket, and the kernel's information about its connection. */
+export interface DescribedOptions {
   readonly options: readonly OptionRow[];
   readonly tcpInfo: readonly OptionRow[];
 }
 
 const maxOptions = 200;
 
-/** Puts the options of a socket into words. */
-export function describeOptions(options: readonly SocketOption[]): OptionWords {
+/** Describes the options of a socket. */
+export function describeOptions(options: readonly SocketOption[]): DescribedOptions {
   const rows = options.slice(0, maxOptions).flatMap((option) => optionFields(option));
   const isInfo = ([name]: readonly [string, string]): boolean => name.startsWith("  tcpi_");
   return {
@@ -30,8 +30,8 @@ export function describeOptions(options: readonly SocketOption[]): OptionWords {
 }
 
 function optionRow(name: string, value: string): OptionRow {
-  const [meaning = "", unit] = optionWords[name] ?? [];
-  const shown = printableText(payloadWords(value), 400);
+  const [meaning = "", unit] = optionMeanings[name] ?? [];
+  const shown = printableText(payloadText(value), 400);
   const isNumber = /^\d+$/.test(shown);
   const text =
     unit === "switch" && isNumber
@@ -44,15 +44,15 @@ function optionRow(name: string, value: string): OptionRow {
   return { name: printableText(name, 80), value: text, meaning };
 }
 
-/** Options with a payload say the same twice: `0 ms  timeout 0 s`, `off  linger off`. */
-function payloadWords(value: string): string {
+/** Options with a payload contain the value twice: `0 ms  timeout 0 s`, `off  linger off`. */
+function payloadText(value: string): string {
   const words = /(?:^| {2})(?:timeout|linger) (.+)$/.exec(value)?.[1];
   if (words === undefined) return value;
   return value.includes("timeout") && words === "0 s" ? "no limit" : words;
 }
 
 function infoRow(name: string, value: string): OptionRow {
-  const [meaning = "", unit = ""] = infoWords[name] ?? [];
+  const [meaning = "", unit = ""] = tcpInfoMeanings[name] ?? [];
   // The kernel's "no limit".
   if (name === "tcpi_snd_ssthresh" && Number(value) >= 2 ** 31 - 1) return { name, value: "not reached", meaning };
   const [, number, given = unit] = /^(\d+)(?: (.+))?$/.exec(value) ?? [];
@@ -76,8 +76,8 @@ function optionFlags(bits: number): string {
 }
 
 /** The meaning of an option, and the unit of its number. */
-const optionWords: Readonly<Record<string, readonly [meaning: string, unit?: string]>> = {
-  SO_KEEPALIVE: ["keep-alive probes of TCP", "switch"],
+const optionMeanings: Readonly<Record<string, readonly [meaning: string, unit?: string]>> = {
+  SO_KEEPALIVE: ["TCP keep-alive probes", "switch"],
   SO_RCVBUF: ["receive buffer", "bytes"],
   SO_SNDBUF: ["send buffer", "bytes"],
   SO_RCVTIMEO: ["time limit for receiving"],
@@ -100,7 +100,7 @@ const optionWords: Readonly<Record<string, readonly [meaning: string, unit?: str
   TCP_USER_TIMEOUT: ["time that sent data may stay unacknowledged", "ms"],
   TCP_SYNCNT: ["attempts to connect"],
   TCP_LINGER2: ["time in FIN_WAIT2", "s"],
-  TCP_DEFER_ACCEPT: ["accept when data arrive", "s"],
+  TCP_DEFER_ACCEPT: ["accept only when data arrives", "s"],
   TCP_WINDOW_CLAMP: ["maximum receive window", "bytes"],
   TCP_CONGESTION: ["congestion control"],
   TCP_FASTOPEN: ["data in the first packet"],
@@ -109,7 +109,7 @@ const optionWords: Readonly<Record<string, readonly [meaning: string, unit?: str
   IPV6_V6ONLY: ["no IPv4 on this socket", "switch"],
 };
 
-const infoWords: Readonly<Record<string, readonly [meaning: string, unit?: string]>> = {
+const tcpInfoMeanings: Readonly<Record<string, readonly [meaning: string, unit?: string]>> = {
   tcpi_state: ["state"],
   tcpi_ca_state: ["congestion control"],
   tcpi_retransmits: ["retransmissions without progress"],
@@ -127,14 +127,14 @@ const infoWords: Readonly<Record<string, readonly [meaning: string, unit?: strin
   tcpi_lost: ["segments lost"],
   tcpi_retrans: ["segments sent again, in flight"],
   tcpi_fackets: ["segments acknowledged out of order"],
-  tcpi_last_data_sent: ["since data were sent"],
-  tcpi_last_ack_sent: ["since an acknowledgement was sent"],
-  tcpi_last_data_recv: ["since data were received"],
-  tcpi_last_ack_recv: ["since an acknowledgement was received"],
+  tcpi_last_data_sent: ["time since data was sent"],
+  tcpi_last_ack_sent: ["time since an acknowledgement was sent"],
+  tcpi_last_data_recv: ["time since data was received"],
+  tcpi_last_ack_recv: ["time since an acknowledgement was received"],
   tcpi_pmtu: ["path MTU", "bytes"],
   tcpi_rcv_ssthresh: ["receive window threshold", "bytes"],
   tcpi_rtt: ["round-trip time"],
-  tcpi_rttvar: ["variation of the round-trip time"],
+  tcpi_rttvar: ["round-trip time variation"],
   tcpi_snd_ssthresh: ["slow-start threshold", "segments"],
   tcpi_snd_cwnd: ["congestion window", "segments"],
   tcpi_advmss: ["advertised segment size", "bytes"],

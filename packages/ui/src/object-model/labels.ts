@@ -5,11 +5,11 @@ import { type Tone, toneOfState, wordOfState } from "../design/state-mark.js";
 /** What a socket is for: its server listens on it or accepted it, or a channel opened it. */
 export type SocketRole = "listen" | "server" | "client";
 
-/** The state of an object by colour and word. */
+/** The state of an object, as a colour and a word. */
 export interface ObjectState {
   readonly tone: Tone;
   readonly word: string;
-  /** Whether a person should look at it. */
+  /** Whether it needs attention. */
   readonly isProblem: boolean;
 }
 
@@ -21,13 +21,13 @@ export function objectLabel({ kind, id }: Pick<SnapshotObject, "kind" | "id">): 
   return `${kind} ${id}`;
 }
 
-/** What people call an object: its name, target or address, else its kind and id. */
+/** The title of an object: its name, target or address, else its kind and id. */
 export function objectTitle(object: SnapshotObject, role?: SocketRole): string {
   const text = object.kind === "socket" ? socketTitle(object, role) : object.name || object.target || "";
   return text === "" ? objectLabel(object) : printableText(text, maxTitleLength);
 }
 
-/** A title for narrow places: without what most addresses begin with, and of a command the file that it runs. */
+/** A title for narrow places: an address without its usual prefix, or the last path segment of a command. */
 export function shortTitle(title: string): string {
   const command = /^stdio:.*?([^/\\\s]+)$/s.exec(title)?.[1];
   return command ?? title.replace(/^(https?:\/\/|dns:\/\/\/|unix:(?=\/))/, "");
@@ -37,12 +37,12 @@ function socketTitle({ message, name }: SnapshotObject & { readonly kind: "socke
   const local = formatAddress(message?.local);
   const remote = formatAddress(message?.remote);
   if (role === "listen") return local === "-" ? name : local;
-  // Only the far end distinguishes accepted connections.
+  // Only the remote address distinguishes accepted connections.
   const [first, second] = role === "server" ? [remote, local] : [local, remote];
   return [first, second].find((each) => each !== "-") ?? name;
 }
 
-/** The state of an object. Channels have one in Channelz; that of others follows from whether they could be read, and traffic. */
+/** The state of an object. Channels have one in Channelz; for others it is derived from traffic and whether they could be read. */
 export function objectState(object: SnapshotObject, rates?: Counters, role?: SocketRole): ObjectState {
   if (object.unreadable !== undefined) return { tone: "failing", word: "unreadable", isProblem: true };
   if (object.state !== undefined) {
@@ -58,7 +58,7 @@ export function objectState(object: SnapshotObject, rates?: Counters, role?: Soc
 /** Calls per second, or messages per second of a socket. */
 export function trafficOf({ kind }: Pick<SnapshotObject, "kind">, rates: Counters | undefined): number {
   if (rates === undefined) return 0;
-  // Some peers count streams of a socket but no messages.
+  // Some peers count the streams of a socket but not its messages.
   return kind === "socket" ? Math.max(rates.messagesSent + rates.messagesReceived, rates.started) : rates.started;
 }
 
@@ -68,7 +68,7 @@ export function rateText(perSecond: number, unit: string): string {
   return `${formatRate(perSecond)} ${unit}/s`;
 }
 
-/** A number of things per second, with as many digits as matter. */
+/** A rate with a sensible number of digits. */
 export function formatRate(perSecond: number): string {
   if (perSecond === 0) return "0";
   if (perSecond < 0.1) return "<0.1";
