@@ -86,18 +86,21 @@ async function startAsking(era: "legacy" | "modern"): Promise<TestGateway> {
   return startTestGateway({ asking: { type: "http", url } });
 }
 
-describe.each(["legacy", "modern"] as const)("a question of a %s server during a call", (era) => {
-  test.each(["legacy", "modern"] as const)("passes the question to a %s client and its response back", async (mode) => {
-    const gateway = await startAsking(era);
-    const client = await connect(gateway, mode, eliciting, respondAs("Ada"));
-    for (const [times, text] of [
-      [1, "Hello Ada1"],
-      [3, "Hello Ada2, Ada3, Ada4"],
-    ] as const) {
-      const result = await client.callTool({ name: "asking__greet", arguments: { times } });
-      expect(textOf(result)).toBe(text);
-    }
-  });
+describe.each(["legacy", "modern"] as const)("a request from a %s server during a call", (era) => {
+  test.each(["legacy", "modern"] as const)(
+    "forwards the request to a %s client, and its response to the server",
+    async (mode) => {
+      const gateway = await startAsking(era);
+      const client = await connect(gateway, mode, eliciting, respondAs("Ada"));
+      for (const [times, text] of [
+        [1, "Hello Ada1"],
+        [3, "Hello Ada2, Ada3, Ada4"],
+      ] as const) {
+        const result = await client.callTool({ name: "asking__greet", arguments: { times } });
+        expect(textOf(result)).toBe(text);
+      }
+    },
+  );
 
   test("forwards the request to a client of SDK 1.x, and its response to the server", async () => {
     const gateway = await startAsking(era);
@@ -281,7 +284,7 @@ describe("a server of both eras whose tool sends requests to its client", () => 
     }));
 
   test.each(["legacy", "modern"] as const)(
-    "serves a %s client if its era is set to the older one [TS-D-EXT-8]",
+    "serves a %s client if its era is set to legacy [TS-D-EXT-8]",
     async (mode) => {
       const url = await serveBoth(makeSampling);
       const entries = { one: { type: "http", url } };

@@ -194,11 +194,11 @@ describe("a call that does not end in time", () => {
     });
 
   test.each([
-    ["legacy", "over pipes", async () => pipes],
-    ["modern", "over pipes", async () => pipes],
-    ["legacy", "of the newer era", async () => ({ type: "http", url: await serveAsking() })],
+    ["legacy", "stdio", async () => pipes],
+    ["modern", "stdio", async () => pipes],
+    ["legacy", "modern HTTP", async () => ({ type: "http", url: await serveAsking() })],
   ] as const)(
-    "fails a late call with the reason even while a %s client is asked a question by a server %s",
+    "fails a late call with the reason even while a %s client handles a request from a %s server",
     async (mode, _, entry) => {
       const gateway = await startTestGateway({ slow: await entry() }, { limits });
       const isEnded = () => gateway.events.some((event) => event.kind === "call" && event.outcome === "error");

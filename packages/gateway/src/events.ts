@@ -55,7 +55,7 @@ export type GatewayListener = (event: GatewayEvent) => void;
 /** A list whose changes clients are notified of. */
 export type ChangingList = "tools" | "prompts" | "resources";
 
-/** Every event within a gateway: those of the log, and those that concern clients or the administration. */
+/** Every event within a gateway: log events, and events for clients or the administration service. */
 export type InternalEvent =
   | GatewayEvent
   | { readonly kind: "list-changed"; readonly list: ChangingList }

@@ -63,7 +63,7 @@ describe("unknown extension notifications from servers [TS-D-EXT-10]", () => {
     ["legacy", "modern"],
     ["legacy", "legacy"],
   ] as const)(
-    "a notification of a %s server during a call reaches only the %s client that made the call",
+    "a notification from a %s server during a call reaches only the %s client that made the call",
     async (era, mode) => {
       const url = await (era === "modern" ? serveModern : serveLegacy)(makeNotes());
       const gateway = await startTestGateway({ one: { type: "http", url } });
@@ -161,17 +161,20 @@ describe("unknown extension notifications from clients [TS-D-EXT-10]", () => {
     expect(other).toEqual([]);
   });
 
-  test.each(["modern", "legacy"] as const)("a legacy server receives the notification of a %s client", async (mode) => {
-    const seen: unknown[] = [];
-    const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeNotes(seen)) } });
-    await isReady(gateway);
-    const { client } = await connectListening(gateway, mode);
-    await client.notification({ method: "notifications/example/changed", params: { mode } } as never);
-    await expect.poll(() => seen, patience).toEqual([{ mode }]);
-  });
+  test.each(["modern", "legacy"] as const)(
+    "forwards a notification from a %s client to a legacy server",
+    async (mode) => {
+      const seen: unknown[] = [];
+      const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeNotes(seen)) } });
+      await isReady(gateway);
+      const { client } = await connectListening(gateway, mode);
+      await client.notification({ method: "notifications/example/changed", params: { mode } } as never);
+      await expect.poll(() => seen, patience).toEqual([{ mode }]);
+    },
+  );
 
   test.each(["modern", "legacy"] as const)(
-    "the notification of a %s client is posted to a modern server",
+    "forwards a notification from a %s client to a modern server",
     async (mode) => {
       const posted: unknown[] = [];
       const listener = modernListener(makeNotes());
@@ -224,7 +227,7 @@ describe("unknown extension requests from servers [TS-D-EXT-10]", () => {
   test.each([
     ["a legacy client that declares no extension", "legacy", {}],
     ["a modern client, whose protocol has no such requests", "modern", declaring],
-  ] as const)("a request is refused with the error of the protocol for %s", async (_, mode, options) => {
+  ] as const)("refuses a request with the protocol's error for %s", async (_, mode, options) => {
     const gateway = await startTestGateway({ one: { type: "http", url: await serveLegacy(makeNotes()) } });
     await isReady(gateway);
     const { client } = await connectListening(gateway, mode, options);

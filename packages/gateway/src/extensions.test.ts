@@ -312,7 +312,7 @@ describe("unknown extension methods [TS-D-EXT-7]", () => {
   const result = z.looseObject({ mark: z.string() });
 
   test.each(["modern", "legacy"] as const)(
-    "forwards an unknown method of a %s client to the only server that declares extensions",
+    "forwards an unknown method from a %s client to the only server that declares extensions",
     async (mode) => {
       const gateway = await startTestGateway({
         one: { type: "http", url: await serveModern(makeNotes("one")) },
@@ -327,7 +327,7 @@ describe("unknown extension methods [TS-D-EXT-7]", () => {
   );
 
   test.each(["modern", "legacy"] as const)(
-    "forwards an unknown method of a %s client to the server of the tool that it names",
+    "forwards an unknown method from a %s client to the server of the tool that it names",
     async (mode) => {
       const gateway = await startTestGateway({
         one: { type: "http", url: await serveModern(makeNotes("one")) },

@@ -128,7 +128,7 @@ describe("a server that is silent during a call", () => {
   };
   let aborted = false;
 
-  test.each(["legacy", "modern"] as const)("cancels the call, and informs the client (%s)", async (era) => {
+  test.each(["legacy", "modern"] as const)("cancels the call, and sends the reason to the client (%s)", async (era) => {
     aborted = false;
     const url = await (era === "legacy" ? serveLegacy : serveModern)(makeSilent);
     const gateway = await startTestGateway({ quiet: { type: "http", url } }, { limits: { callIdleMs: 100 } });

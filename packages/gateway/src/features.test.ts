@@ -193,7 +193,7 @@ async function settled({ gateway }: TestGateway): Promise<void> {
 
 describe("log messages", () => {
   test.each(["legacy", "modern"] as const)(
-    "sends log messages of a %s server with the name of the server, at the requested level",
+    "sends log messages from a %s server with the name of the server, at the requested level",
     async (era) => {
       const gateway = await startRich(era);
       const received: unknown[] = [];
@@ -207,7 +207,7 @@ describe("log messages", () => {
   );
 
   test.each(["legacy", "modern"] as const)(
-    "sends log messages of a %s server to a modern client that requests them, and to no other",
+    "sends log messages from a %s server to a modern client that requests them, and to no other",
     async (era) => {
       const gateway = await startRich(era);
       const listen = async (): Promise<[Awaited<ReturnType<typeof connect>>, unknown[]]> => {
@@ -248,7 +248,7 @@ describe("resources with the same URI on two servers", () => {
 
 describe("subscriptions to a resource", () => {
   test.each<Mode>(["legacy", "modern"])(
-    "notifies a %s client of changes to a subscribed resource, and of no other",
+    "notifies a %s client of changes to a subscribed resource, and to no other",
     async (mode) => {
       const made: McpServer[] = [];
       const gateway = await startRich("legacy", "rich", made);

@@ -20,7 +20,7 @@ export interface GatewayObservers {
   readonly telemetry: Telemetry | undefined;
   /** The id of the Channelz channel that shows a connection. */
   readonly channelId: ReturnType<typeof observeToolServers>["channelId"];
-  /** Stops them, and exports what is left. Never rejects. */
+  /** Stops them, and exports the remaining data. Never rejects. */
   close(): Promise<void>;
 }
 

@@ -149,7 +149,7 @@ test("reports an entry that is not trusted, and opens it after its approval", as
 });
 
 test.each(["legacy", "modern"] as const)(
-  "sends subscriptions of %s clients to the server that replaces theirs",
+  "renews the subscriptions of %s clients on the replacement of their server",
   async (era) => {
     const asked: string[] = [];
     const uri = "notes://all";
@@ -199,7 +199,7 @@ test.each(["legacy", "modern"] as const)(
 );
 
 test.each(["legacy", "modern"] as const)(
-  "sends an unconfirmed subscription of a %s client to the replacement of its server",
+  "renews an unconfirmed subscription of a %s client on the replacement of its server",
   async (era) => {
     const uri = "notes://all";
     const asked: string[] = [];

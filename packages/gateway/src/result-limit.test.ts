@@ -31,7 +31,7 @@ test.each([
   ["before", true],
   ["after", false],
 ])(
-  "a result above the limit fails its call only, on a connection that calls share, with the id %s the result [TS-D-EXT-9]",
+  "a result above the limit fails only its own call on a shared connection, with the id %s the result [TS-D-EXT-9]",
   async (_, isIdFirst) => {
     const entry = { type: "stdio", command: process.execPath, args: ["-e", script(isIdFirst)] };
     const gateway = await startTestGateway({ one: entry }, { limits: { resultBytes: 100_000 } });
@@ -58,7 +58,7 @@ test("a stdio server whose line never ends is terminated", async () => {
   await expect.poll(() => gateway.servers()[0]?.failure?.message, patience).toContain("100000 bytes");
 });
 
-test("a result over HTTP above the limit fails its call only, and the limit can be raised [TS-D-EXT-9]", async () => {
+test("a result above the limit over HTTP fails only its own call, and the limit can be raised [TS-D-EXT-9]", async () => {
   const large = `{"content":[{"type":"text","text":"${"x".repeat(200_000)}"}]}`;
   const server = await serveRaw({ "tools/call": () => large });
   const low = await startTestGateway({ raw: server.entry }, { limits: { resultBytes: 100_000 } });

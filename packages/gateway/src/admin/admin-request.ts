@@ -5,7 +5,7 @@ import { FailureSchema } from "../gen/wirescope/v1/admin_pb.js";
 import { adminHeader } from "./client/admin-header.js";
 import { failureToMessage } from "./messages/server-message.js";
 
-/** Statuses by what the caller can do. All other codes concern the server or the connection to it: UNAVAILABLE. */
+/** The statuses of codes that the caller can act on. All others are UNAVAILABLE. */
 const statuses: Partial<Record<ToolServerErrorCode, Code>> = {
   SERVER_UNKNOWN: Code.NotFound,
   ENTRY_INVALID: Code.FailedPrecondition,

@@ -11,7 +11,7 @@ test.each([
   ["javascript:alert(1)", undefined],
   ["", undefined],
   [`/${"x".repeat(600)}`, undefined],
-])("[TS-D-SIGNIN-7] returns from a sign-in to the calling page only: %s", (path, address) => {
+])("[TS-D-SIGNIN-7] returns from a sign-in only to the calling page: %s", (path, address) => {
   expect(returnAddress(origin, path)).toBe(address);
   expect(returnAddress(null, path)).toBeUndefined();
 });

@@ -25,7 +25,7 @@ describe("URI templates", () => {
     ["static://a", "static://a"],
     ["{any}", "whatever:it/is"],
     ["a{x}a", "aa"],
-  ])("matches %s with the template %s", (template, uri) => {
+  ])("matches the template %s with the URI %s", (template, uri) => {
     expect(templateFits(template, uri)).toBe(true);
   });
 
@@ -35,7 +35,7 @@ describe("URI templates", () => {
     ["static://a", "static://ab"],
     ["a{x}a", "a"],
     ["a{x}b{y}c", "acb"],
-  ])("does not match %s with the template %s", (template, uri) => {
+  ])("does not match the template %s with the URI %s", (template, uri) => {
     expect(templateFits(template, uri)).toBe(false);
   });
 

@@ -63,6 +63,6 @@ test("removes expired tasks that no client requests when another is added [TS-D-
   expect(table.size).toBe(1);
 });
 
-test.each([undefined, 7, "", "x".repeat(2000)])("refuses the task id %s of a server [TS-D-EXT-4]", (taskId) => {
+test.each([undefined, 7, "", "x".repeat(2000)])("refuses the task id %s from a server [TS-D-EXT-4]", (taskId) => {
   expect(() => tableOf(10).table.add("one", "modern", callOf("alice"), { taskId })).toThrow("1 to 1024 characters");
 });

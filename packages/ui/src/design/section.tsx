@@ -7,7 +7,7 @@ export interface SectionProps {
   /** Buttons and filters at the right of the title. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
-  /** Whether the content goes to the edge, as tables do. */
+  /** Whether the content has no padding, as for tables. */
   readonly isFlush?: boolean | undefined;
 }
 

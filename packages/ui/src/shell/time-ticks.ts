@@ -66,7 +66,7 @@ export function changesNear(
     .sort((a, b) => rank(b) - rank(a));
 }
 
-/** The moment of the change before or after a time; undefined if there is none. */
+/** The moment of the previous or next change; undefined if there is none. */
 export function neighbourChange(changes: readonly TimelineChange[], timeMs: number, step: -1 | 1): number | undefined {
   const ticks = changes.filter((change) => (weightOf(change) ?? "minor") !== "minor");
   // Moments are rounded to seconds by the slider, so a change within the same second counts as reached.

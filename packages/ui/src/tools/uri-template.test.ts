@@ -21,7 +21,7 @@ describe("a URI template", () => {
     ["a://b{;y}", "a://b;y=2"],
     ["a://{x:1}{.y}", "a://1.2"],
     ["a://{none}b", "a://b"],
-  ])("%s is expanded as RFC 6570 says", (template, uri) => {
+  ])("expands %s as RFC 6570 defines", (template, uri) => {
     expect(expandTemplate(template, { x: "1 2/3", y: "2" })).toBe(uri);
   });
 
