@@ -137,7 +137,7 @@ describe.skipIf(!isChromiumInstalled)("the view Object", () => {
     const page = await targetPage.open("/");
     const certificates = page.getByRole("table", { name: "certificates" });
     const row = certificates.locator("tbody tr");
-    await row.getByText("the other end").waitFor();
+    await row.getByText("peer", { exact: true }).waitFor();
     expect(await row.count()).toBe(1);
     const { subject: given = "", validTo } = new X509Certificate(remoteCertificate);
     expect(await row.textContent()).toContain(given.split("\n").at(-1)?.trim());
