@@ -144,3 +144,11 @@ test("[TS-D-PAGE-12] serves the whole timeline of a recording, not only the mome
   expect(range).toEqual({ firstMs: 1_700_000_000_000, lastMs: 1_700_000_060_000 });
   expect(changes.length).toBeGreaterThan(0);
 });
+
+test("advises to restart the command if a link was already used", async () => {
+  const { link } = await serve(connectTo([await startProcess("one")]));
+  await enter(link);
+  const response = await fetch(link);
+  expect(response.status).toBe(403);
+  expect(await response.text()).toContain("Restart wirescope page --target …, which prints a new link.");
+});

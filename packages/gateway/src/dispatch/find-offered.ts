@@ -1,6 +1,7 @@
 import type { CallPhases } from "@wirescope/tool-server";
 import { quoted, RpcError, rpcCodes } from "@wirescope/tool-server/internal";
-import { maxNameLength, type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
+import { maxNameLength } from "../exposed-name.js";
+import { type Offered, type OfferedTool, offeredAs } from "../servers/offered.js";
 import type { GatewayServer } from "../servers/server.js";
 
 interface Kinds {

@@ -1,6 +1,7 @@
 import { isObject, RpcError, type RpcObject, rpcCodes } from "@wirescope/tool-server/internal";
 import type { ClientCall } from "../client-call.js";
-import { definitionsOf, exposedName, type Offered, type OfferedTool } from "../servers/offered.js";
+import { exposedName } from "../exposed-name.js";
+import { definitionsOf, type Offered, type OfferedTool } from "../servers/offered.js";
 import { assertParamHeaders, buildParamHeaders } from "../servers/param-headers.js";
 import type { GatewayServer } from "../servers/server.js";
 import { appUriOf, isForAppsOnly, showsApps, withAppUris } from "./app-resources.js";

@@ -21,9 +21,11 @@ export function createMcpEndpoint(parts: EndpointParts): HttpHandler {
   const { turns } = parts;
   return (request, response) => {
     const version = versionOf(request.headers);
-    // Modern clients use only POST.
-    const method = version !== undefined && isModernVersion(version) && request.method !== "POST" ? "" : request.method;
-    switch (method) {
+    if (version !== undefined && isModernVersion(version) && request.method !== "POST") {
+      const error = httpError(405, `Method not allowed. Use POST: version ${version} has no other method.`);
+      return refuse(request, response, error, null, { allow: "POST" });
+    }
+    switch (request.method) {
       case "POST":
         break;
       case "GET":

@@ -234,6 +234,17 @@ describe("modern clients", () => {
 });
 
 describe("HTTP", () => {
+  test.each([
+    ["PUT", undefined, "GET, POST, DELETE"],
+    ["GET", "2026-07-28", "POST"],
+    ["DELETE", "2026-07-28", "POST"],
+  ])("refuses %s with version %s, and names only methods that work", async (method, version, allowed) => {
+    const { endpoint, token } = await startTestGateway({});
+    const headers = { authorization: `Bearer ${token}`, ...(version && { "mcp-protocol-version": version }) };
+    const response = await fetch(endpoint, { method, headers });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, allowed]);
+  });
+
   const startSmall = () => startTestGateway({}, { limits: { messageBytes: 10_000 } });
 
   test.each<[string, number, RequestInit]>([

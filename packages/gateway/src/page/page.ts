@@ -16,12 +16,11 @@ import {
   ticketScriptPath,
   toolPath,
 } from "./page-paths.js";
-import { linkHint, redeemTicket, sendMessage, sendRefusal, ticketScript } from "./send-page.js";
+import { linkHint, type PageKind, redeemTicket, sendMessage, sendRefusal, ticketScript } from "./send-page.js";
 
 /** What the page shows, as its scripts read it from `/session`. */
 export interface PageInfo {
-  /** A gateway, or any process that speaks Channelz. */
-  readonly kind: "gateway" | "target";
+  readonly kind: PageKind;
   readonly title: string;
   readonly targets: readonly string[];
   readonly version: string;
@@ -86,7 +85,9 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     const session = access.find(headers.cookie, key);
     if (session === undefined) return undefined;
     if (!session.hasKey(key)) {
-      return { refused: `Requests from a browser require the session key in the header ${keyHeader}. ${linkHint()}.` };
+      return {
+        refused: `Requests from a browser require the session key in the header ${keyHeader}. ${linkHint(info().kind)}.`,
+      };
     }
     if (path === toolPath && session.rights === "reader") return { refused: readOnly };
     return "authenticated";
@@ -99,9 +100,12 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     const session = access.find(request.headers.cookie, key);
     if (proof) sendJson(response, 200, proof);
     else if (session === undefined) {
-      sendJson(response, 401, { code: "no-session", message: `This browser has no session. ${linkHint()}.` });
+      sendJson(response, 401, {
+        code: "no-session",
+        message: `This browser has no session. ${linkHint(info().kind)}.`,
+      });
     } else if (!session.hasKey(key)) {
-      const message = `This browser does not have its session key. ${linkHint()}.`;
+      const message = `This browser does not have its session key. ${linkHint(info().kind)}.`;
       sendJson(response, 403, { code: "no-key", message });
     } else if (request.method === "DELETE") {
       access.end(session);
@@ -113,7 +117,7 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     const parsed = parseStatusPath(path);
     const session = access.find(request.headers.cookie, parsed?.key);
     if (request.method !== "GET" || parsed === undefined || session === undefined || !session.hasKey(parsed.key)) {
-      return sendRefusal(response);
+      return sendRefusal(response, info().kind);
     }
     const query = new URLSearchParams(request.url?.split("?", 2)[1]);
     const isServed = await plainPages?.({ path: parsed.rest, query, key: parsed.key, session }, response);
@@ -153,10 +157,10 @@ export function createPage({ access, assets: folder, plainPages, info, isSecure 
     const assets = await readOnce();
     const hasApp = assets.size > 0;
     if (path === "/" && /[?&]ticket=/.test(request.url ?? "")) {
-      return redeemTicket(request, response, { access, isSecure, hasApp });
+      return redeemTicket(request, response, { access, isSecure, kind: info().kind, hasApp });
     }
     // The page without JavaScript can be opened only with a link, even by a browser that has a session.
-    if (path === "/status") return sendRefusal(response);
+    if (path === "/status") return sendRefusal(response, info().kind);
     sendFile(request, response, assets, path);
   };
 

@@ -7,9 +7,14 @@ import { statusPathOf, ticketScriptPath } from "./page-paths.js";
 /** The `localStorage` key of the session key. Unlike a cookie, no other port of the host can read it. */
 const keyName = "wirescope.key";
 
-/** Says how to get a new link. */
-export function linkHint(): string {
-  return `Get a new link with ${commandLine("page")}`;
+/** What a page shows: a gateway, or any processes that serve Channelz. */
+export type PageKind = "gateway" | "target";
+
+/** Says how to get a new link to the page of a gateway, or of other processes. */
+export function linkHint(kind: PageKind): string {
+  return kind === "gateway"
+    ? `Get a new link with ${commandLine("page")}`
+    : `Restart ${commandLine("page", "--target")} …, which prints a new link`;
 }
 
 /** Sends a page with one message. */
@@ -18,13 +23,15 @@ export function sendMessage(response: EndpointResponse, status: number, text: st
 }
 
 /** Refuses a browser that did not open a fresh link. */
-export function sendRefusal(response: EndpointResponse): void {
-  sendMessage(response, 403, `This link is invalid, expired or already used. ${linkHint()}, or call the tool again.`);
+export function sendRefusal(response: EndpointResponse, kind: PageKind = "gateway"): void {
+  const again = kind === "gateway" ? ", or call the tool again" : "";
+  sendMessage(response, 403, `This link is invalid, expired or already used. ${linkHint(kind)}${again}.`);
 }
 
 export interface TicketOptions {
   readonly access: PageAccess;
   readonly isSecure: boolean;
+  readonly kind: PageKind;
   /** Whether the built page is installed. If not, a link opens the page without JavaScript. */
   readonly hasApp: boolean;
 }
@@ -33,13 +40,13 @@ export interface TicketOptions {
 export function redeemTicket(
   request: EndpointRequest,
   response: EndpointResponse,
-  { access, isSecure, hasApp }: TicketOptions,
+  { access, isSecure, kind, hasApp }: TicketOptions,
 ): void {
   const ticket = new URLSearchParams(request.url?.split("?", 2)[1]).get("ticket") ?? "";
   const host = String(request.headers[":authority"] ?? request.headers.host ?? "");
   const entered = request.method === "GET" ? access.redeem(ticket, host, isSecure) : undefined;
   if (entered === undefined) {
-    sendRefusal(response);
+    sendRefusal(response, kind);
     return;
   }
   const { key, path, cookie } = entered;

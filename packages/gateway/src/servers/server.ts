@@ -21,10 +21,10 @@ import {
 import type { CallObserver } from "../call-observer.js";
 import type { ClientCall } from "../client-call.js";
 import type { GatewayEvents } from "../events.js";
+import { exposedPrefix } from "../exposed-name.js";
 import type { GatewayLimits } from "../limits.js";
 import { type Forwarded, forward } from "./forward.js";
 import type { GatewayConfiguration } from "./gateway-configuration.js";
-import { exposedPrefix } from "./offered.js";
 import { createServerCalls, type DrainReason } from "./server-calls.js";
 import { createServerLists, type ServerLists } from "./server-lists.js";
 import { createServerNotifications } from "./server-notifications.js";
@@ -163,7 +163,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 
   const open = (): Promise<OpenedToolServer> => {
     if (isClosed) {
-      const parts = { problem: "The gateway is shutting down.", advice: "" };
+      const problem = `Server ${JSON.stringify(name)} is closed: it was removed from the configuration, or the gateway is shutting down.`;
+      const parts = { problem, advice: "" };
       return Promise.reject(new ToolServerError("CONNECTION_CLOSED", parts));
     }
     const mayOpenAgain = failure !== undefined && connection === undefined && clock.now() - failure.at >= openPauseMs;

@@ -72,13 +72,16 @@ function BodySection({ call }: { readonly call: CallDetail }): VNode {
   const why = call.hasBody
     ? "The body was captured. Only an administrator can read it."
     : state === undefined || state.isAllowed
-      ? "The body was not captured. Capture was off when the call started."
-      : "Bodies are not captured. To allow it, start the gateway with this option:";
+      ? "No body is stored. Capture was off when the call started, or the body was deleted: bodies are kept for up to 15 minutes."
+      : "Bodies are not captured.";
   return (
     <Section title="Arguments and result">
       <p class="soft">{why}</p>
       {state?.isAllowed === false && isAdministrator.value && (
-        <Copy text="wirescope up --capture" what="command" isShown />
+        <>
+          <p class="soft">To allow it, start the gateway with this option:</p>
+          <Copy text="wirescope up --capture" what="command" isShown />
+        </>
       )}
     </Section>
   );

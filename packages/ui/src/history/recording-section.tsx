@@ -37,7 +37,7 @@ export function RecordingSection(): VNode {
       {shown === undefined ? (
         <p class="soft">
           Drop a recording anywhere on the page to view another time or machine. It is not uploaded. Create one with{" "}
-          <Copy text="wirescope record" what="command" isShown />
+          <Copy text="wirescope record recording.wsr" what="command" isShown />
         </p>
       ) : (
         <p>

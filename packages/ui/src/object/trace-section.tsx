@@ -32,7 +32,7 @@ export function TraceSection({ object, isPanel }: TraceSectionProps): VNode | nu
           <Entry key={trace.entries.length - index} entry={entry} isPanel={isPanel} />
         ))}
       </ol>
-      {hidden > 0n && <p class="soft trace-older">{countOf(Number(hidden), "older event")} not kept by the process.</p>}
+      {hidden > 0n && <p class="soft trace-older">{countOf(Number(hidden), "older event")} not shown.</p>}
     </Section>
   );
 }

@@ -90,7 +90,7 @@ export function ProcessOverview(): VNode {
             .filter((state) => summary.channelStates.has(state))
             .map((state) => (
               <li key={state}>
-                <Link to={`/connections?state=${state}`}>
+                <Link to={`/connections?state=${encodeURIComponent(wordOfState(state))}`}>
                   <StateMark tone={toneOfState(state)}>
                     {summary.channelStates.get(state)} {wordOfState(state)}
                   </StateMark>

@@ -117,7 +117,7 @@ export function ServerTable({ servers }: { readonly servers: readonly Server[] }
         empty={
           <Empty title="The gateway has no servers.">
             <p>Add one to the configuration, and the gateway connects to it at once:</p>
-            <Copy text="wirescope add" what="command" isShown />
+            <Copy text="wirescope add <name> <url>" what="command" isShown />
           </Empty>
         }
       />

@@ -62,6 +62,7 @@ function SignedOut(): VNode {
       <Empty title="This browser has no valid link to the page.">
         <p>Each link works once. Print a new one on the gateway's machine, and open it here:</p>
         <Copy text="wirescope page" what="command" isShown />
+        <p>If the page is served by wirescope page --target, restart that command: it prints a new link.</p>
       </Empty>
     </main>
   );

@@ -31,7 +31,8 @@ export function createSignInLinks(gateway: () => Gateway): SignInLinks {
     const [path = "", query] = (request.url ?? "").split("?", 2);
     const asked = parseStatusPath(path);
     const session = access.find(request.headers.cookie, asked?.key);
-    if (path === ticketPath) redeemTicket(request, response, { access, isSecure: false, hasApp: false });
+    if (path === ticketPath)
+      redeemTicket(request, response, { access, isSecure: false, kind: "gateway", hasApp: false });
     else if (asked?.rest !== signInPath) sendMessage(response, 404, "Page not found.");
     else if (request.method !== "GET" || session?.hasKey(asked.key) !== true) sendRefusal(response);
     else {

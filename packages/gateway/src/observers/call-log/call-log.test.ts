@@ -41,6 +41,20 @@ function run(log: CallLog, count: number, client = "editor 1.0"): void {
   }
 }
 
+test("[TS-D-CALLS-3] redacts the secrets of a server in the captured arguments, although the server is found after the call started", () => {
+  const redact = (text: string, server: string | undefined): string =>
+    server === "notes" ? text.replaceAll("revealed", "[redacted]") : text;
+  const log = openLog({ capturesBodies: true, redact });
+  const call = new TestCall(1, "editor 1.0", { name: "notes__read", arguments: { key: "revealed" } });
+  log.started?.(call);
+  call.setRoute("notes", "read");
+  call.settle({ result: { text: "revealed" } });
+  log.ended?.(call, ok);
+  const { body } = log.find(`${log.prefix}1`)!;
+  expect(JSON.parse(body?.request.text ?? "")).toEqual({ name: "notes__read", arguments: { key: "[redacted]" } });
+  expect(JSON.parse(body?.response?.text ?? "")).toEqual({ result: { text: "[redacted]" } });
+});
+
 const numbersOf = (log: CallLog, count = 0): number[] => log.endedSince(count).map(({ number }) => number);
 
 test("[TS-D-CALLS-1] keeps a number of calls, and says how many have ended since the start", () => {

@@ -1,5 +1,6 @@
 import type { CallEnding } from "../../call-observer.js";
 import type { ClientCall } from "../../client-call.js";
+import { exposedPrefix } from "../../exposed-name.js";
 import type { CapturedBody } from "./capture.js";
 import type { RecordedPhases } from "./recorded-phases.js";
 
@@ -53,7 +54,7 @@ export class CallRecord {
     this.route(call);
     if (call.route === undefined && server !== undefined) {
       this.server = server;
-      const prefix = `${server}__`;
+      const prefix = exposedPrefix(server);
       if (this.name?.startsWith(prefix)) this.name = this.name.slice(prefix.length);
     }
     this.outcome = how;

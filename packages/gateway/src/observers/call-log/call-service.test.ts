@@ -131,9 +131,10 @@ test("[TS-D-CALLS-4] counts a call that fails because its server is down for tha
   const gateway = await startTestCalls({
     notes: server.entry,
     dead: { type: "http", url: "http://127.0.0.1:1/mcp" },
+    "my.dead": { type: "http", url: "http://127.0.0.1:1/mcp" },
   });
   await gateway.client.callTool({ name: "notes__echo", arguments: {} });
-  for (const name of ["dead__list", "dead__list", "unknown"]) {
+  for (const name of ["dead__list", "my_dead__list", "unknown"]) {
     await expect(gateway.client.callTool({ name, arguments: {} })).rejects.toThrow();
   }
   await expect
@@ -141,13 +142,14 @@ test("[TS-D-CALLS-4] counts a call that fails because its server is down for tha
     .toMatchObject({ calls: 4n, failed: 3n, failureRate: 0.75 });
   const { servers } = await gateway.reader.getCallStatistics({});
   expect(servers).toMatchObject([
-    { server: "dead", calls: 2n, failed: 2n, failureRate: 1 },
+    { server: "dead", calls: 1n, failed: 1n, failureRate: 1 },
+    { server: "my.dead", calls: 1n, failed: 1n, failureRate: 1 },
     { server: "notes", calls: 1n, failed: 0n },
   ]);
   expect((await toolCalls(gateway)).map(({ server, name }) => `${server}/${name}`)).toEqual([
     "notes/echo",
     "dead/list",
-    "dead/list",
+    "my.dead/list",
     "/unknown",
   ]);
 });

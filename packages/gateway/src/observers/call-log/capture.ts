@@ -3,7 +3,7 @@ import { type JsonText, redactedJson } from "./redacted-json.js";
 
 /** The arguments and the result of a call, as redacted JSON. */
 export interface CapturedBody {
-  readonly request: JsonText;
+  request: JsonText;
   response: JsonText | undefined;
   /** When it was captured, in milliseconds since the epoch. */
   readonly timeMs: number;
@@ -108,8 +108,11 @@ export function createCapture(options: CaptureOptions & { readonly onChange: () 
       const { outcome } = call;
       if (body === undefined || outcome === undefined) return;
       const { fault } = outcome;
+      const { request } = body;
+      // Now the server is known, and with it the secrets that it revealed.
+      if (call.route !== undefined) body.request = jsonOf(call.params, call);
       body.response = jsonOf(fault === undefined ? { result: outcome.result } : { error: fault }, call);
-      add(record, body.response.text.length);
+      add(record, body.request.text.length - request.text.length + body.response.text.length);
     },
     drop,
     close() {

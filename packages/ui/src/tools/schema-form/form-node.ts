@@ -18,7 +18,15 @@ export type FormNode = CommonNode &
         /** Values to suggest, if there are too many to choose from. */
         readonly suggestions?: readonly string[];
       }
-    | { readonly kind: "number"; readonly isInteger: boolean; readonly min?: number; readonly max?: number }
+    | {
+        readonly kind: "number";
+        readonly isInteger: boolean;
+        readonly min?: number;
+        readonly max?: number;
+        /** Exclusive limits. */
+        readonly above?: number;
+        readonly below?: number;
+      }
     | { readonly kind: "boolean" }
     | { readonly kind: "constant"; readonly value: unknown }
     | { readonly kind: "choice"; readonly options: readonly FormOption[] }

@@ -46,6 +46,8 @@ function hintOf(node: FormNode): string | undefined {
   if (node.kind === "number") {
     if (node.min !== undefined) limits.push(`at least ${node.min}`);
     if (node.max !== undefined) limits.push(`at most ${node.max}`);
+    if (node.above !== undefined) limits.push(`more than ${node.above}`);
+    if (node.below !== undefined) limits.push(`less than ${node.below}`);
   }
   if (node.kind === "text") {
     if (node.minLength !== undefined && node.minLength > 1) limits.push(`at least ${node.minLength} characters`);

@@ -42,6 +42,12 @@ describe("the form of a schema", () => {
       min: 1,
       max: 5,
     });
+    expect(formOf({ type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1 })).toEqual({
+      kind: "number",
+      isInteger: false,
+      above: 0,
+      below: 1,
+    });
     expect(formOf({ type: "boolean", default: true, title: "Loud" })).toEqual({
       kind: "boolean",
       default: true,

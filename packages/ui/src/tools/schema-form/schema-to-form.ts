@@ -63,8 +63,10 @@ function typedNode(schema: Schema, scope: FormScope): FormNode | undefined {
       return {
         kind: "number",
         isInteger: schema.type === "integer",
-        ...numberOf("min", schema.minimum ?? schema.exclusiveMinimum),
-        ...numberOf("max", schema.maximum ?? schema.exclusiveMaximum),
+        ...numberOf("min", schema.minimum),
+        ...numberOf("max", schema.maximum),
+        ...numberOf("above", schema.exclusiveMinimum),
+        ...numberOf("below", schema.exclusiveMaximum),
         ...common,
       };
     case "boolean":

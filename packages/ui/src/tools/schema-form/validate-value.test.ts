@@ -25,6 +25,9 @@ describe("validation by a schema", () => {
     expect(problems.map(({ pointer }) => pointer).sort()).toEqual(["/age", "/code", "/list/1", "/shape"]);
     expect(problems.find(({ pointer }) => pointer === "/shape")?.message).toContain("alternatives");
     expect(validateValue(schema, {})).toMatchObject([{ pointer: "", message: expect.stringContaining("age") }]);
+    expect(validateValue({ anyOf: [{ type: "string" }, { type: "null" }] }, 5)).toEqual([
+      { pointer: "", message: "Does not match any of the alternatives." },
+    ]);
   });
 
   test("limits the number and the length of the reported errors", () => {

@@ -38,6 +38,7 @@ export function validateValue(schema: unknown, value: unknown): readonly FormPro
 }
 
 function messageOf({ keyword, error }: OutputUnit): string {
-  if (keyword === "anyOf" || keyword === "oneOf") return "Does not match exactly one of the alternatives.";
+  if (keyword === "anyOf") return "Does not match any of the alternatives.";
+  if (keyword === "oneOf") return "Does not match exactly one of the alternatives.";
   return error.length > maxMessageLength ? `${error.slice(0, maxMessageLength)}…` : error;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exposedName, exposedPrefix } from "./offered.js";
+import { exposedName, exposedPrefix } from "./exposed-name.js";
 
 test.each([
   ["github", "create_issue", "github__create_issue"],
