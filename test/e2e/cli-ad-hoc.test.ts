@@ -168,7 +168,9 @@ describe("a server that requires a sign-in and is given by its url", () => {
     const config = ["--config", join(folder, "mine.json")];
     const added = await runCommand(["add", "mine", tool.url, ...config], { env });
     expect(added).toMatchObject({ code: 0, stderr: "" });
-    expect(added.stdout).toContain(`\nThe sign-in of ${tool.url} is used, and no longer by the url alone.`);
+    expect(added.stdout).toContain(
+      `\nThe entry takes over the sign-in of ${tool.url}; the url alone no longer has one.`,
+    );
     for (const token of authorization.issued) expect(added.stdout).not.toContain(token);
     const call = startCommand(["call", "mine", "read", ...config], { env });
     call.process.stdin.end();
@@ -185,7 +187,9 @@ describe("a server that requires a sign-in and is given by its url", () => {
       env,
     });
     expect(added).toMatchObject({ code: 0, stderr: "" });
-    expect(added.stdout).toContain(`\nThe sign-in of ${tool.url} is used, and no longer by the url alone.`);
+    expect(added.stdout).toContain(
+      `\nThe entry takes over the sign-in of ${tool.url}; the url alone no longer has one.`,
+    );
     const [, pasted = ""] = /^List its tools: wirescope (.+)$/m.exec(added.stdout) ?? [];
     const listed = await runCommand(pasted.split(" "), { env });
     expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("read") });
@@ -218,7 +222,9 @@ describe("a server that requires a sign-in and is given by its url", () => {
     const wrongKey = { ...env, WIRESCOPE_VAULT_KEY: randomBytes(32).toString("base64") };
     const { code, stdout, stderr } = await runCommand(argv, { env: wrongKey });
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("Added mine") });
-    expect(stderr).toMatch(/^wirescope: No sign-in of .* is taken over, because stored ones cannot be read\. .*key/);
+    expect(stderr).toMatch(
+      /^wirescope: The sign-in of .* is not taken over, because stored sign-ins cannot be read\. .*key/,
+    );
   });
 
   test("sends a header whose variable is replaced, and never prints its value", async () => {

@@ -42,7 +42,7 @@ test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out, and i
   );
 
   const login = await world.run(["login", "notes"], { person: browsingPerson() });
-  expect(login.stderr).toContain(`Sign in to notes with ${world.authorization.issuer}, as you asked.\n`);
+  expect(login.stderr).toContain(`Sign in to notes with ${world.authorization.issuer}, as requested.\n`);
   expect(login).toMatchObject({
     code: 0,
     stdout: `The gateway at ${originOf(up)} is signed in to notes with ${world.authorization.issuer}.\nScopes: notes:read.\nConnected to notes: notes 3.1.0\n`,

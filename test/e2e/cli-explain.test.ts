@@ -109,5 +109,5 @@ test("[CZ-D-EXPLAIN-1] says that the server is the slow end if its handler waits
   const client = await start({ mode: "client", address: server.address });
   const finding = await findingOf("note: stuck-calls", [`front=${client.target}`, `orders=${server.target}`]);
   expect(finding.problem).toBe("1 call from front to orders waits.");
-  expect(finding.evidence[1]).toBe("orders works on them: it is the slow end.");
+  expect(finding.evidence[1]).toBe("orders is still processing them: it is the slow end.");
 });

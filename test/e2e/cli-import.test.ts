@@ -65,7 +65,7 @@ test("[TS-D-CLI-7] import shows the servers of every client, asks once, writes t
   });
   const text = stripVTControlCharacters(stdout);
   expect(text).toMatch(/^claude-code +everything +yes +http +https:\/\/other\.example\/mcp/m);
-  expect(text).toMatch(/^cursor +everything +another client has a server of this name/m);
+  expect(text).toMatch(/^cursor +everything +another client has a server with this name/m);
   expect(text).toMatch(/^windsurf +local +yes +stdio/m);
   expect(text).toContain("Approve them: wirescope trust --all");
   expect(written()).toEqual({
@@ -187,14 +187,14 @@ test("[TS-D-CLI-7] import --reference lets the gateway read a client's file, exc
   const { code, stdout } = await runCommand(["import", "--reference", "--yes"], { env });
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("The gateway reads 1 file") });
   expect(JSON.parse(readFileSync(settings, "utf8"))).toEqual({ configurations: [file] });
-  expect((await runCommand(["import", "--reference", "--yes"], { env })).stdout).toBe("There is no file to add.\n");
+  expect((await runCommand(["import", "--reference", "--yes"], { env })).stdout).toBe("No file to add.\n");
 
   writeFileSync(settings, JSON.stringify({ configurations: [file, join(user.home, "gone.json")] }));
   const gateway = await startGateway(["--port", "0", "--trust"], { env, cwd: user.home });
   const notice = JSON.parse(gateway.stdout.split("\n")[0] ?? "");
   // It may connect later than the notice is printed.
   expect(Object.keys(notice.servers)).toEqual(["everything"]);
-  await expect.poll(() => gateway.stderr).toContain("gone.json, which the settings refer to, does not exist.");
+  await expect.poll(() => gateway.stderr).toContain("gone.json does not exist and is ignored.");
 });
 
 test("[TS-D-CLI-7] import writes nothing without a yes, nor with --dry-run", async () => {
@@ -225,7 +225,7 @@ test("import leaves out the gateway itself, and reports a file that cannot be re
 });
 
 test("import finds nothing on a machine without clients, and suggests the name of a client", async () => {
-  expect(await run(["import"])).toMatchObject({ code: 0, stdout: "No servers of other clients were found.\n" });
+  expect(await run(["import"])).toMatchObject({ code: 0, stdout: "No servers found in the files of other clients.\n" });
   const wrong = await run(["import", "cursr"]);
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("Did you mean cursor?") });
 });

@@ -70,7 +70,7 @@ test("[TS-D-DIALECT-6] inputs are asked for once, after the approval, and used f
   const { questions, person } = personWho({ Approve: "y", "api-key": secret, region: ["mars", "us"] });
   const first = await run(call, { person });
   expect(questions.map((question) => question.split(/[ :]/)[0])).toEqual(["Approve", "api-key", "region", "region"]);
-  expect(first.stderr).toContain("This is not one of the choices.");
+  expect(first.stderr).toContain("Not one of the choices.");
   expect(first.stderr).not.toContain("\u001b");
   expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining('"REGION": "us"') });
   expect(first.stdout).toContain("SERVICE_API_KEY");

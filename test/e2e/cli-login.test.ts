@@ -18,7 +18,7 @@ describe("a sign-in", () => {
     const { code, stdout, stderr } = await login(world);
     expect(code).toBe(0);
     const { issuer } = world.authorization;
-    expect(stderr).toContain(`Sign in to notes with ${issuer}, as you asked.\n`);
+    expect(stderr).toContain(`Sign in to notes with ${issuer}, as requested.\n`);
     expect(stderr).toContain("Requested scopes:\n  notes:read\n  offline_access\nTokens are stored in ");
     expect(stdout).toBe(`Signed in to notes with ${issuer}.\nScopes: notes:read.\nConnected to notes: notes 3.1.0\n`);
   });
@@ -93,7 +93,7 @@ describe("a sign-in", () => {
     const { code, stdout, stderr } = await world.run(["tools", "notes"], { person: browsingPerson() });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^notes +read +Reads a note\.$/m);
-    expect(stderr).toContain("because nobody has signed in yet.");
+    expect(stderr).toContain("because there is no sign-in yet.");
     expect(await world.run(["call", "notes", "read"])).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
   });
 

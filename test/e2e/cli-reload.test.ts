@@ -50,7 +50,7 @@ test("[TS-D-ADMIN-11] status says that the gateway cannot use its edited configu
   writeFileSync(user.file, "{");
   await expect.poll(async () => (await status()).code, patience).toBe(1);
   const broken = await status();
-  expect(broken.stdout).toContain(`cannot use its configuration as it is now. ${user.file}:1:`);
+  expect(broken.stdout).toContain(`could not reload its changed configuration. ${user.file}:1:`);
   expect(broken.stdout).toContain("The previous configuration stays in use.");
   expect(broken.stdout).toContain(`wirescope check ${user.file}`);
   expect(JSON.parse((await status("--json")).stdout).reloadFailure).toEqual({

@@ -60,6 +60,6 @@ test("[TS-D-CLI-5] trust --all --yes leaves a server unapproved that a policy de
 test("trust --all takes no name", async () => {
   expect(await run(["trust", "one", "--all"])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("--all takes no name of a server."),
+    stderr: expect.stringContaining("--all cannot be used with the name of a server."),
   });
 });

@@ -201,7 +201,12 @@ test.skipIf(!hasOpenssl)(
       (finding: RuleFinding): boolean =>
         finding.problem === problem;
     await findingOf("certificate-expires", process, {}, isOf("The peer's certificate CN=expires soon expires in 3 d."));
-    await findingOf("certificate-expires", process, {}, isOf("The own certificate CN=expires soon expires in 3 d."));
+    await findingOf(
+      "certificate-expires",
+      process,
+      {},
+      isOf("The process's own certificate CN=expires soon expires in 3 d."),
+    );
   },
 );
 

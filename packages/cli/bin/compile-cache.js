@@ -19,12 +19,12 @@ import { isAbsolute, join } from "node:path";
 const unusedMs = 30 * 24 * 3_600_000;
 
 /**
- * What V8 compiled of a script, kept between runs. V8 checks only the length of the source against it, so a program that writes this file
- * decides what runs: it is made on this machine, named by the hash of the source, in a folder that only the user can write. If
- * there is no such folder, or the user's cache folder does not exist, nothing is read or written.
+ * V8's code cache of a script, kept between runs. V8 checks it only against the length of the source, so a program that can write the
+ * file controls what runs: it is created on this machine, named by the hash of the source, in a folder that only the user can
+ * write. If that is not possible, or the user's cache folder does not exist, nothing is read or written.
  *
  * @param {string} source
- * @param {string} purpose Other functions are compiled for each.
+ * @param {string} purpose Each purpose has its own cache, because it compiles other functions.
  */
 export function openCompileCache(source, purpose) {
   const folder = cacheFolder();
@@ -86,7 +86,7 @@ function readOwn(file) {
   }
 }
 
-/** Whether something is of this kind, belongs to this user, and cannot be written by others. Windows has neither owner nor mode. */
+/** Whether a path is of this kind, belongs to this user, and cannot be written by others. Windows has neither owner nor mode. */
 function isOwn(stats, kind) {
   if (!stats[kind]()) return false;
   return process.getuid === undefined || (stats.uid === process.getuid() && (stats.mode & 0o022) === 0);

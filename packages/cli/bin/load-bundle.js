@@ -5,7 +5,7 @@ import { cachedDataVersionTag, setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { openCompileCache } from "./compile-cache.js";
 
-/** V8's defaults of the flags that the command changes while it runs (src/v8-flags.ts). */
+/** V8's defaults for the flags that the command changes while it runs (src/v8-flags.ts). */
 const defaults = ["--max-inlined-bytecode-size-cumulative=920", "--max-inlined-bytecode-size-small=27"];
 /** The default of --wasm-tiering-budget: on Node 20, and on Node 22 and later. */
 const defaultTieringBudgets = [1_800_000, 13_000_000];
@@ -21,7 +21,7 @@ export function isBuilt() {
 }
 
 /**
- * Loads the command from its one file. What V8 compiled is kept when the process exits, and used by the next one.
+ * Loads the command from its bundle. V8's compiled code is cached when the process exits, for the next one.
  *
  * @param {"gateway" | "command"} purpose What it is loaded for.
  * @returns {{ readonly exports: typeof import("../dist/index.js"), readonly script: Script }}
@@ -33,7 +33,7 @@ export function loadBundle(purpose) {
   const script = new Script(source, { filename: bundle, cachedData });
   if (cachedData === undefined || script.cachedDataRejected) {
     const tag = cachedDataVersionTag();
-    // At the end, because by then V8 has compiled what this purpose needs.
+    // At exit, because by then V8 has compiled what this purpose needs.
     process.once("exit", () => {
       if (restoreFlags(tag)) cache.write(script.createCachedData());
     });
@@ -46,11 +46,10 @@ export function loadBundle(purpose) {
 }
 
 /**
- * Sets the flags of V8 that the command changes back to their defaults: V8 accepts compiled code only under the flags under which
- * it was saved.
+ * Sets the V8 flags that the command changes back to their defaults: V8 accepts cached code only with the flags it was saved with.
  *
- * @param {number} tag Of the flags at the start.
- * @returns {boolean} Whether the flags are those of the start.
+ * @param {number} tag The version tag at startup, which depends on the flags.
+ * @returns {boolean} Whether the tag is the same again.
  */
 function restoreFlags(tag) {
   if (cachedDataVersionTag() === tag) return true;

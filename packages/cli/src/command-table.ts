@@ -37,7 +37,7 @@ interface CommandGroup {
   readonly commands: readonly Command[];
 }
 
-/** Every verb, in the order of the help. */
+/** Every command, in the order of the help. */
 export const commandGroups: readonly CommandGroup[] = [
   {
     title: "The gateway",
@@ -92,5 +92,5 @@ export const commandGroups: readonly CommandGroup[] = [
   },
 ];
 
-/** The same as one list. */
+/** All commands in one list. */
 export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands);

@@ -21,7 +21,7 @@ import type { OptionValues } from "./options.js";
 import { expandTargets, type NamedTarget } from "./targets.js";
 import { UsageError } from "./usage-error.js";
 
-/** The default target: where `npm start` listens. */
+/** The default target: the default address of the gateway. */
 const defaultTarget = "127.0.0.1:4690";
 
 /** The processes that a command reads. */
@@ -34,17 +34,17 @@ export interface TargetConnections extends AsyncDisposable {
   })[];
   /** The process itself, or all of them as one Source. */
   readonly source: Source;
-  /** What was corrected so far in the responses of known implementations, and how often. */
+  /** The corrections of responses so far, with their counts. */
   readonly corrections: ReadonlyMap<CorrectionId, number>;
-  /** What users should know about the targets, such as a damaged recording. */
+  /** Notes for the user about the targets, such as a damaged recording. */
   readonly notes: readonly string[];
   /** Closes the connections. */
   close(): Promise<void>;
 }
 
 /**
- * Connects to the processes that the options and the environment name, else to the running gateway of this user. A gateway gets its
- * token also if they name its address on this machine. Throws a UsageError, or what connectChannelz throws.
+ * Connects to the processes that the options or the environment name, else to the running gateway of this user. The gateway's token
+ * is also sent if they name the gateway's address on this machine. Throws a UsageError, or what connectChannelz throws.
  */
 export async function connectByOptions(
   values: OptionValues<typeof connectionOptions>,
@@ -55,16 +55,16 @@ export async function connectByOptions(
   const written = values.target.length > 0 ? values.target : env.WIRESCOPE_TARGET ? [env.WIRESCOPE_TARGET] : [];
   const named = await expandTargets(written);
   const targets: readonly (NamedTarget | undefined)[] = named.length > 0 ? named : [undefined];
-  // One for each target, because several gateways of this user may be named.
+  // One for each target, because a user may have several gateways.
   const gateways = await Promise.all(
     targets.map(async (each) => {
       if (each !== undefined && isRecording(each)) return undefined;
-      const isMeant = ({ channelz }: RunningGateway): boolean =>
+      const matches = ({ channelz }: RunningGateway): boolean =>
         each === undefined || isAddressOf(channelz, each.target);
-      return findGateway(search, { responseMs: timeoutMs, isMeant, reportsChoice: each === undefined });
+      return findGateway(search, { responseMs: timeoutMs, matches, reportsChoice: each === undefined });
     }),
   );
-  // Loaded with the first recording only, for the start of all other commands.
+  // Loaded only for recordings, so that other commands start faster.
   const recorded = targets.some((each) => each !== undefined && isRecording(each))
     ? await import("./recorded-target.js")
     : undefined;
@@ -90,7 +90,7 @@ export async function connectByOptions(
   };
   const connect = (target: NamedTarget | undefined, gateway: RunningGateway | undefined): ChannelzConnection => {
     const token = common.token ?? (isAuthorized ? undefined : gateway?.token);
-    // The gateway's own address, not the name by which the user calls it: another process may listen on ::1.
+    // The gateway's own address, not the name that the user gave: another process may listen on ::1.
     const address = gateway?.channelz ?? target?.target ?? defaultTarget;
     const connection = connectChannelz(address, { ...common, token, tls: tlsFor(common.tls, target) });
     return gateway !== undefined || target !== undefined ? connection : adviseToStart(connection);
@@ -115,7 +115,7 @@ export async function connectByOptions(
   }
 }
 
-/** The default target is a guess: if nothing responds there, says how to get one that does. */
+/** The default target is a guess: if nothing responds there, adds advice to the error. */
 function adviseToStart(connection: ChannelzConnection): ChannelzConnection {
   const advised =
     <A extends unknown[], R>(read: (...args: A) => Promise<R>) =>
@@ -137,7 +137,7 @@ function adviseToStart(connection: ChannelzConnection): ChannelzConnection {
   };
 }
 
-/** Prints what users should know about the targets, on standard error. */
+/** Prints the notes about the targets to standard error. */
 export function printNotes({ notes }: Pick<TargetConnections, "notes">, { stderr }: Io): void {
   for (const note of notes) stderr.write(`wirescope: ${note}\n`);
 }
@@ -146,7 +146,7 @@ function isRecording({ target }: NamedTarget): boolean {
   return target.startsWith("file:");
 }
 
-/** A certificate is for the DNS name, not for the address that it has. */
+/** A certificate is valid for the DNS name, not for its addresses. */
 function tlsFor(tls: ConnectChannelzOptions["tls"], target: NamedTarget | undefined): ConnectChannelzOptions["tls"] {
   if (tls === undefined || target?.hostName === undefined) return tls;
   return { serverName: target.hostName, ...(tls === true ? {} : tls) };
@@ -199,18 +199,18 @@ function readFile(path: string, option: string): string {
 }
 
 /**
- * Whether a target that the user names is the address at which a gateway of this machine serves Channelz. Only addresses of the
- * loopback count, because the token of the gateway follows.
+ * Whether a target is the address at which a gateway on this machine serves Channelz. Only loopback addresses match, because the
+ * gateway's token is sent there.
  */
 export function isAddressOf(gateway: string, named: string): boolean {
-  const [own, asked] = [parseTarget(gateway), parseTarget(named)];
-  if (own.kind === "unix" || asked.kind === "unix") {
-    return own.kind === "unix" && asked.kind === "unix" && own.path === asked.path;
+  const [own, given] = [parseTarget(gateway), parseTarget(named)];
+  if (own.kind === "unix" || given.kind === "unix") {
+    return own.kind === "unix" && given.kind === "unix" && own.path === given.path;
   }
-  if (own.port !== asked.port || asked.pathPrefix !== "") return false;
+  if (own.port !== given.port || given.pathPrefix !== "") return false;
   // A target without a scheme gets that of the gateway; one with a scheme must have the same.
-  if (asked.isTls !== undefined && asked.isTls !== (own.isTls ?? false)) return false;
-  return isLoopback(own) && (asked.host === own.host || asked.host === "localhost");
+  if (given.isTls !== undefined && given.isTls !== (own.isTls ?? false)) return false;
+  return isLoopback(own) && (given.host === own.host || given.host === "localhost");
 }
 
 function isLoopback({ host }: Extract<Target, { readonly kind: "tcp" }>): boolean {

@@ -23,7 +23,7 @@ export const environmentVariables: readonly EnvironmentVariable[] = [
   },
   { name: "BROWSER", help: "program that opens the sign-in page, on Linux" },
   { name: "WIRESCOPE_DEBUG", help: "1 prints an error with its causes and stack" },
-  { name: "NO_COLOR, FORCE_COLOR", help: "turn colours off, or on" },
+  { name: "NO_COLOR, FORCE_COLOR", help: "turn colors off, or on" },
   {
     name: "HTTPS_PROXY, HTTP_PROXY, NO_PROXY",
     help: "proxy for tool servers and sign-in, and the hosts that are reached directly; lower case works too",

@@ -5,7 +5,7 @@ import { Interruption } from "./interruption.js";
 import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";
 
-/** The exit codes of the command. */
+/** The exit codes of the CLI. */
 export const exitCode = { ok: 0, failure: 1, usage: 2, notExamined: 3, interrupted: 130, outputClosed: 141 } as const;
 
 type Code = ChannelzErrorCode | ToolServerErrorCode;
@@ -18,8 +18,8 @@ const usageCodes: readonly Code[] = [
   "SERVER_UNKNOWN",
 ];
 
-// The command line can name the option that helps.
-const inTheShell: Partial<Record<Code, string>> = {
+// Only the command line can name the option that helps.
+const optionHints: Partial<Record<Code, string>> = {
   LIMIT_REACHED: "Option: --max-objects 1000000.",
   PEER_REFUSED: "Options: --token-file <file> or WIRESCOPE_TOKEN; --cert <file> --key <file>.",
   PEER_TIMEOUT: "Option: --timeout 30s.",
@@ -40,7 +40,7 @@ export function reportFailure(error: unknown, io: Io, verb: string | undefined):
   if (error instanceof UsageError) {
     say(`${error.message} ${error.next ?? `See ${commandLine(...(verb === undefined ? [] : [verb]), "--help")}.`}`);
   } else if (known !== undefined) {
-    say([known.message, inTheShell[known.code]].filter(Boolean).join(" "));
+    say([known.message, optionHints[known.code]].filter(Boolean).join(" "));
   } else {
     say(`Unexpected error: ${error instanceof Error ? error.message : String(error)}`);
     if (!io.env.WIRESCOPE_DEBUG) io.stderr.write("Run the command again with WIRESCOPE_DEBUG=1 for a stack trace.\n");
@@ -50,7 +50,7 @@ export function reportFailure(error: unknown, io: Io, verb: string | undefined):
   return exitCode.failure;
 }
 
-/** Detected by its name, so that commands that do not use tool servers need not load them. */
+/** Detected by its name, so that commands without tool servers need not load that package. */
 function isToolServerError(error: unknown): error is ToolServerError {
   return error instanceof Error && error.name === "ToolServerError" && "code" in error;
 }

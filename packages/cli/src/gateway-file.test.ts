@@ -114,7 +114,7 @@ test("finds each of several running gateways by what the caller means", async ()
   announceGateway(env, { ...running, pid: process.ppid, token: "first-token", configurations: ["/first/.mcp.json"] });
   announceGateway(env, running);
   const serves = (file: string) =>
-    findGateway({ env }, { isMeant: async ({ configurations }) => configurations?.includes(file) === true });
+    findGateway({ env }, { matches: async ({ configurations }) => configurations?.includes(file) === true });
   expect(await serves("/first/.mcp.json")).toMatchObject({ pid: process.ppid, token: "first-token" });
   expect(await serves("/project/.mcp.json")).toEqual(running);
   expect(await serves("/another/.mcp.json")).toBeUndefined();
@@ -238,7 +238,7 @@ test("says that a gateway does not respond, instead of that none is running", as
     code: "PEER_UNAVAILABLE",
     message:
       `The gateway at http://${stopped.running.channelz} (process ${process.pid}) has not responded for 0.1 s: it is suspended (Ctrl-Z), or too busy. ` +
-      `Continue it with fg in its terminal, or end process ${process.pid} if that is the gateway (kill -9 ${process.pid}), and start it again: wirescope up.`,
+      `Resume it with fg in its terminal, or kill process ${process.pid} if it is the gateway (kill -9 ${process.pid}), and start it again: wirescope up.`,
   });
   expect(stopped.seen).toHaveLength(1);
   expect(written).toBe(`wirescope: Waiting for the gateway (process ${process.pid}) to respond.\n`);
@@ -259,7 +259,7 @@ test("does not wait for a gateway that the caller does not mean", async () => {
   await using stopped = await serveProvingGateway({ isSilent: true });
   const env = { HOME: home };
   announceGateway(env, { ...running, ...stopped.running });
-  expect(await findGateway({ env }, { isMeant: async () => false })).toBeUndefined();
+  expect(await findGateway({ env }, { matches: async () => false })).toBeUndefined();
   expect(stopped.seen).toEqual([]);
 });
 

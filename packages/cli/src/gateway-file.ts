@@ -19,26 +19,26 @@ import { checkProof } from "./gateway-proof.js";
 import type { Io } from "./io.js";
 import { UsageError } from "./usage-error.js";
 
-/** How a running gateway of this user is reached. */
+/** How to reach a running gateway of this user. */
 export interface RunningGateway {
   readonly pid: number;
   readonly endpoint: string;
-  /** The target for clients of Channelz. */
+  /** The target for Channelz clients. */
   readonly channelz: string;
   readonly token?: string | undefined;
-  /** The file that holds the token, if it is one that stays. */
+  /** The file that contains the token, if the token outlives the gateway. */
   readonly tokenFile?: string | undefined;
-  /** By this key it proves that it wrote the file; see `gateway-proof.ts`. It is never sent. */
+  /** The key by which the gateway proves that it wrote the file; see `gateway-proof.ts`. It is never sent. */
   readonly proofKey?: string | undefined;
-  /** The token that is required to change something through its administration. */
+  /** The token that its administration API requires for changes. */
   readonly adminToken?: string | undefined;
-  /** The configurations that it serves, as absolute paths without links. */
+  /** The configurations that it serves, as absolute paths without symbolic links. */
   readonly configurations?: readonly string[] | undefined;
   /** Whose tokens it uses. */
   readonly profile?: string | undefined;
 }
 
-/** The path of a configuration without links, as a gateway announces it; unchanged if the file cannot be found: its reader reports that. */
+/** The path of a configuration without symbolic links, as a gateway announces it. A missing file is unchanged: reading it reports the error. */
 export function realPathOf(file: string): string {
   try {
     return realpathSync(file);
@@ -47,7 +47,7 @@ export function realPathOf(file: string): string {
   }
 }
 
-/** The folder of files that are about running gateways of this user. */
+/** The folder for files about running gateways of this user. */
 export function runtimeFolder(env: Io["env"]): string {
   const runtime = env.XDG_RUNTIME_DIR ?? "";
   const base = isAbsolute(runtime) ? runtime : join(env.HOME || homedir(), ".local", "state");
@@ -65,12 +65,12 @@ export function gatewayFile(env: Io["env"], pid: number): string {
 }
 
 /**
- * Writes the gateway file; returns how to remove it. Only this user can read it. Files of processes that have ended are removed with
- * it. Throws the error of the file system if it cannot be written: then other commands need options.
+ * Writes the gateway file, asUsageError only for this user, and returns a function that removes it. Also removes the files of processes
+ * that have ended. Throws the file system error if the file cannot be written; other commands then need options.
  */
 export function announceGateway(env: Io["env"], gateway: RunningGateway): () => void {
   const path = gatewayFile(env, gateway.pid);
-  // More precise than the time of a file, which is the same for two that are written within a few milliseconds.
+  // More precise than the modification time, which is the same for two files written within a few milliseconds.
   const announcedAt = performance.timeOrigin + performance.now();
   mkdirSync(gatewayFolder(env), { recursive: true, mode: 0o700 });
   removeEnded(env);
@@ -78,7 +78,7 @@ export function announceGateway(env: Io["env"], gateway: RunningGateway): () => 
   try {
     writeFileSync(path, `${JSON.stringify({ ...gateway, announcedAt })}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {
-    // On a full disk an empty file stays.
+    // On a full disk an empty file would stay.
     removeIfPossible(path);
     throw error;
   }
@@ -95,7 +95,7 @@ function removeEnded(env: Io["env"]): void {
   }
 }
 
-/** A file that stays is ignored once its process has ended. */
+/** A file that cannot be removed is ignored once its process has ended. */
 function removeIfPossible(path: string): void {
   try {
     rmSync(path, { force: true });
@@ -103,38 +103,38 @@ function removeIfPossible(path: string): void {
 }
 
 export interface FindGatewayOptions {
-  /** Whether the caller means this gateway. Default: yes. */
-  readonly isMeant?: ((gateway: RunningGateway) => boolean | Promise<boolean>) | undefined;
-  /** Whether to report which gateway is used if several respond. Default: only if `isMeant` is not given. */
+  /** Whether to consider this gateway. Default: all. */
+  readonly matches?: ((gateway: RunningGateway) => boolean | Promise<boolean>) | undefined;
+  /** Whether to report which gateway is used if several respond. Default: only if `matches` is not given. */
   readonly reportsChoice?: boolean | undefined;
-  /** How long it may take to respond, in milliseconds. Default 20,000: on a busy machine it may take several seconds. */
+  /** The response timeout in milliseconds. Default 20,000: on a busy machine a response may take several seconds. */
   readonly responseMs?: number | undefined;
-  /** After how many milliseconds the user learns what the command waits for. Default 2000. */
+  /** After how many milliseconds to report that the command is waiting. Default 2000. */
   readonly noticeMs?: number | undefined;
 }
 
-/** Where a gateway is looked for, and where to say that it takes long; default: nowhere. */
+/** The environment to search, and where to report waiting; default: nowhere. */
 export type GatewaySearch = Pick<Io, "env"> & Partial<Pick<Io, "stderr">>;
 
 /**
- * The running gateway of this user that the caller means; the one that was started last if there are several. Undefined if none is
- * running. A process with its id is not enough: both the id and the port may belong to another program by now. Over http the gateway
- * has to prove itself; over https its certificate does, when a token is sent. One that the caller does not mean is not asked. One that
- * does not respond is used by nobody, but is waited for, so that a busy one is not taken for another. Rejects with
- * PEER_UNAVAILABLE if none of those that are meant responds.
+ * The running gateway of this user that matches; if several do, the one that was started last. Undefined if none is running. A live
+ * process id is not enough: both the id and the port may belong to another program by now. Over http the gateway has to prove that it
+ * wrote its file; over https its certificate does, when a token is sent. Only matching gateways are contacted. One that does not
+ * respond is waited for before another is used, because it may be busy. Rejects with PEER_UNAVAILABLE if gateways match but none
+ * responds.
  */
 export async function findGateway(
   { env, stderr }: GatewaySearch,
-  { isMeant, reportsChoice = isMeant === undefined, responseMs = 20_000, noticeMs = 2000 }: FindGatewayOptions = {},
+  { matches, reportsChoice = matches === undefined, responseMs = 20_000, noticeMs = 2000 }: FindGatewayOptions = {},
 ): Promise<RunningGateway | undefined> {
-  const meant: RunningGateway[] = [];
+  const candidates: RunningGateway[] = [];
   for (const gateway of readGatewayFiles(env)) {
-    if (isMeant === undefined || (await isMeant(gateway))) meant.push(gateway);
+    if (matches === undefined || (await matches(gateway))) candidates.push(gateway);
   }
   const found = new AbortController();
   const timeout = AbortSignal.timeout(responseMs);
-  // All at once, so that several that do not respond take no longer than one.
-  const checks = meant.map((gateway) => ({
+  // In parallel, so that several unresponsive gateways take no longer than one.
+  const checks = candidates.map((gateway) => ({
     gateway,
     proof: checkGateway(gateway, AbortSignal.any([timeout, found.signal])),
   }));
@@ -182,16 +182,16 @@ function insteadOf(silentOne: RunningGateway, { pid, endpoint }: RunningGateway,
   return `The gateway that was started last (process ${silentOne.pid}) has not responded for ${responseMs / 1000} s. Using the one at ${new URL(endpoint).origin} (process ${pid}).`;
 }
 
-/** Its process is there and its port is open. Both may belong to other programs by now, though that is unlikely. */
+/** The process exists and the port is open. Both may belong to other programs by now, though that is unlikely. */
 function silent({ pid, endpoint }: RunningGateway, responseMs: number): ChannelzError {
   const what = `The gateway at ${new URL(endpoint).origin} (process ${pid}) has not responded for ${responseMs / 1000} s: it is suspended (Ctrl-Z), or too busy.`;
   return new ChannelzError(
     "PEER_UNAVAILABLE",
-    `${what} Continue it with fg in its terminal, or end process ${pid} if that is the gateway (kill -9 ${pid}), and start it again: ${commandLine("up")}.`,
+    `${what} Resume it with fg in its terminal, or kill process ${pid} if it is the gateway (kill -9 ${pid}), and start it again: ${commandLine("up")}.`,
   );
 }
 
-/** For commands that can do without a gateway that does not respond: says so. Rethrows any other failure. */
+/** Reports that the gateway does not respond, for commands that can continue without it. Rethrows any other failure. */
 export function continueWithout(failure: unknown, { stderr }: Pick<Io, "stderr">): undefined {
   if (!ChannelzError.is(failure, "PEER_UNAVAILABLE")) throw failure;
   stderr.write(`wirescope: ${failure.message} Continuing without it.\n`);
@@ -204,13 +204,13 @@ export async function requireGateway(search: GatewaySearch): Promise<RunningGate
   throw new UsageError(`No gateway is running. Start one: ${commandLine("up")}.`);
 }
 
-/** The gateways whose processes run, the one that was started last first. */
+/** The gateways whose processes are running, the last started first. */
 function readGatewayFiles(env: Io["env"]): RunningGateway[] {
   const read = announcedPids(env).flatMap((pid) => (isAlive(pid) ? (readGatewayFile(env, pid) ?? []) : []));
   return read.sort((one, other) => other.announcedAt - one.announcedAt).map(({ gateway }) => gateway);
 }
 
-/** The processes that have a file. */
+/** The ids of the processes that have a file. */
 function announcedPids(env: Io["env"]): number[] {
   try {
     return readdirSync(gatewayFolder(env)).flatMap((name) => {
@@ -235,30 +235,31 @@ function readGatewayFile(env: Io["env"], pid: number): Announcement | undefined 
     if (typeof announcedAt !== "number") return undefined;
     if (typeof tokenFile === "string") {
       const token = readFileSync(tokenFile, "utf8").trim();
-      return { gateway: { pid, endpoint, channelz, tokenFile, token, ...servedBy(read) }, announcedAt };
+      return { gateway: { pid, endpoint, channelz, tokenFile, token, ...optionalFields(read) }, announcedAt };
     }
     const credential = typeof token === "string" ? { token } : {};
-    return { gateway: { pid, endpoint, channelz, ...credential, ...servedBy(read) }, announcedAt };
+    return { gateway: { pid, endpoint, channelz, ...credential, ...optionalFields(read) }, announcedAt };
   } catch {
     return undefined;
   }
 }
 
-/** Throws if it is a link, or if it belongs to another user, who can write to the folder if that is in a shared one such as /tmp. */
+/** Throws if the file is a link or belongs to another user: in a shared folder such as /tmp, other users can create it. */
 function readOwnFile(path: string): string {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const uid = process.getuid?.();
     const stats = fstatSync(file);
-    if (!stats.isFile() || (uid !== undefined && stats.uid !== uid)) throw new TypeError("It is no file of this user.");
+    if (!stats.isFile() || (uid !== undefined && stats.uid !== uid))
+      throw new TypeError("The file does not belong to this user.");
     return readFileSync(file, "utf8");
   } finally {
     closeSync(file);
   }
 }
 
-function servedBy({
+function optionalFields({
   proofKey,
   adminToken,
   configurations,

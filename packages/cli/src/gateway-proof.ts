@@ -7,12 +7,12 @@ export const proofPath = "/.well-known/wirescope";
 
 const maxLength = 128;
 
-/** A key for one run of a gateway. It is in the gateway file, and never sent. */
+/** A key for one run of a gateway. It is stored in the gateway file and never sent. */
 export function newProofKey(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** Responds to a challenge with a code that only a holder of the key can make. */
+/** Responds to a challenge with an HMAC, which proves possession of the key. */
 export function createProofPage(key: string): HttpHandler {
   return (request, response) => {
     const challenge = new URL(request.url ?? "/", "http://gateway").searchParams.get("challenge") ?? "";
@@ -25,8 +25,8 @@ export function createProofPage(key: string): HttpHandler {
 }
 
 /**
- * Whether the process that listens at a URL has the key; "silent" if it does not respond before the signal aborts. Without this, tokens would go to any
- * program that took the port of a gateway that ended without removing its file.
+ * Whether the process that listens at a URL has the key; "silent" if it does not respond before the signal aborts. Without this check,
+ * tokens could be sent to a program that took over the port of a gateway that was killed.
  */
 export async function checkProof(url: string, key: string, signal: AbortSignal): Promise<boolean | "silent"> {
   const challenge = randomBytes(32).toString("base64url");

@@ -10,10 +10,10 @@ const exitCodes: readonly Meaning[] = [
   ["2", "invalid usage or configuration"],
   ["3", "conform or diff could not read an endpoint"],
   ["130", "interrupted before there was a result"],
-  ["141", "standard output was closed, as head does, before everything was written"],
+  ["141", "standard output was closed (for example by head) before everything was written"],
 ];
 
-/** Words that may be used instead of a command. */
+/** What may be given instead of a command. */
 const withoutCommand: readonly Meaning[] = [
   ["<url>", "list the tools of the server at this url, without a configuration"],
   ["-- <command …>", "list the tools of the server that this command starts"],
@@ -36,7 +36,7 @@ const examples: readonly Meaning[] = [
   ["wirescope install cursor", "add the gateway to the configuration of Cursor"],
 ];
 
-/** The help of the whole command, in this width. */
+/** The help overview, wrapped to this width. */
 export function overviewText(width?: number): string {
   return lines(
     ...wrap(
@@ -75,7 +75,7 @@ export function overviewText(width?: number): string {
   );
 }
 
-/** The help of one command, in this width. */
+/** The help of one command, wrapped to this width. */
 export function commandText(command: Command, width?: number): string {
   return lines(
     ...wrap(`Usage: wirescope ${usageOf(command)} [options]`, width, ""),
@@ -91,14 +91,14 @@ export function commandText(command: Command, width?: number): string {
   );
 }
 
-/** Notes are written as lines. If one exceeds the width, its paragraph is wrapped again. */
+/** Notes are written as lines. If one exceeds the width, the paragraphs are wrapped again. */
 function notesIn(notes: readonly string[], width: number | undefined): string[] {
   if (width === undefined || notes.every((line) => line.length <= width)) return [...notes];
   const paragraphs: string[] = [];
   for (const line of notes) {
     const last = paragraphs.at(-1);
-    const runsOn = last !== undefined && last !== "" && line !== "" && !/^\s/.test(line) && !/^\s/.test(last);
-    if (runsOn) paragraphs[paragraphs.length - 1] = `${last} ${line}`;
+    const continues = last !== undefined && last !== "" && line !== "" && !/^\s/.test(line) && !/^\s/.test(last);
+    if (continues) paragraphs[paragraphs.length - 1] = `${last} ${line}`;
     else paragraphs.push(line);
   }
   return paragraphs.flatMap((text) => {

@@ -3,7 +3,7 @@ export class Interruption extends Error {
   override readonly name = "Interruption";
 }
 
-/** Runs a task whose signal aborts when the user interrupts the process. If it fails then, throws an Interruption with this message. */
+/** Runs a task whose signal aborts when the user interrupts the process. If the task then fails, throws an Interruption with this message. */
 export async function interruptible<T>(message: string, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const interruption = new AbortController();
   const interrupt = (): void => interruption.abort(new Interruption(message));

@@ -4,7 +4,7 @@ import { Interruption } from "./interruption.js";
 import { programOf } from "./program.js";
 import { protectProcess } from "./protect-process.js";
 
-/** Where text goes. */
+/** An output stream. */
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
@@ -20,11 +20,11 @@ export interface Io {
   now(): Date;
   /** How the user can run this command, for the commands in advice. Default `wirescope`. */
   readonly program?: string | undefined;
-  /** Closes this process to the other programs of its user; gives the reason if that is not possible. */
+  /** Protects this process from other programs of its user; returns the reason if that is not possible. */
   readonly protect?: (() => string | undefined) | undefined;
   /**
-   * Asks the person at the terminal a question and returns the reply, until the signal aborts; undefined if nobody is there. A hidden reply is
-   * not shown while it is typed.
+   * Asks the person at the terminal a question and resolves with the reply; rejects if the signal aborts. A hidden reply is not shown
+   * while it is typed. Undefined without a terminal.
    */
   readonly ask?: ((question: string, signal?: AbortSignal, isHidden?: boolean) => Promise<string>) | undefined;
 }
@@ -32,7 +32,7 @@ export interface Io {
 /** The Io of this process. */
 export function processIo(): Io {
   const { stdin, stdout, stderr } = process;
-  // A copy: the key of the vault is removed from that of the process.
+  // A copy: the key of the vault is later removed from process.env.
   const env = { ...process.env };
   const ask = stdin.isTTY && stderr.isTTY ? askTerminal : undefined;
   const program = programOf({ env, platform: process.platform, script: process.argv[1] ?? "" });
@@ -50,11 +50,11 @@ function askTerminal(question: string, signal?: AbortSignal, isHidden = false): 
 
 async function askNow(question: string, signal: AbortSignal | undefined, isHidden: boolean): Promise<string> {
   signal?.throwIfAborted();
-  // The reader echoes what is typed to its output. As a terminal, it turns the echo of the terminal itself off.
+  // The reader echoes typed text to its output and turns the terminal's own echo off.
   const output = isHidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : process.stderr;
   if (isHidden) process.stderr.write(question);
   const reader = createInterface({ input: process.stdin, output, terminal: true });
-  // While a line is read, the terminal sends keys and no signals.
+  // In raw mode, Ctrl-C is a key and sends no signal.
   const interrupted = new Promise<never>((_resolve, reject) => {
     reader.once("SIGINT", () => {
       process.kill(process.pid, "SIGINT");
@@ -72,7 +72,7 @@ async function askNow(question: string, signal: AbortSignal | undefined, isHidde
     return line;
   } finally {
     reader.close();
-    // The cursor is still behind the question.
+    // The cursor is still on the line of the question.
     if (!hasReply || isHidden) process.stderr.write("\n");
   }
 }

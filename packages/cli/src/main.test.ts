@@ -145,5 +145,7 @@ test.each([
   truncateSync(cut, statSync(cut).size - 3);
   const argv = [...words.map((word) => word.replace(/^(?=(?:whole|cut)\.wsr)/, `${folder}/`)), cut];
   const { stderr } = await run(...argv);
-  expect(stderr).toMatch(/^wirescope: \d+ bytes of the recording \S+cut\.wsr are cut or damaged, and left out\.\n$/);
+  expect(stderr).toMatch(
+    /^wirescope: \d+ bytes of the recording \S+cut\.wsr are missing or damaged and were skipped\.\n$/,
+  );
 });

@@ -36,8 +36,8 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
 /** Runs the command line on the arguments of this process and sets its exit code. */
 export async function runProcess(): Promise<void> {
   let result: number | undefined;
-  // A reader of our output may stop early, as `head` does. Nothing more can be written, so the command ends, as others do by SIGPIPE. But a
-  // failure stays one: a command that was printing its last lines has returned its result a turn later.
+  // A reader of our output may stop early, as `head` does. Then the command ends, as others do on SIGPIPE, but keeps the exit code of a
+  // failure: a command that was printing its last lines returns its result one turn later.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") setImmediate(() => process.exit(result || exitCode.outputClosed));
     else {
@@ -45,15 +45,15 @@ export async function runProcess(): Promise<void> {
       process.exit(exitCode.failure);
     }
   });
-  // A closed standard error is no reason to stop: a gateway continues without its log.
+  // Ignore a closed standard error: a gateway continues without its log.
   process.stderr.on("error", () => {});
   result = await main(process.argv.slice(2));
   process.exitCode = result;
 }
 
 /**
- * The first argument that is neither an option nor the value of one, and all the others. A url, or a command after `--`, in its place
- * lists the tools of that server.
+ * The first positional argument, and all other arguments. If it is a url, or if there is only a command after `--`, the verb is
+ * `tools`.
  */
 function splitCommand(argv: readonly string[]): {
   readonly verb: string | undefined;

@@ -20,15 +20,15 @@ export function parseId(text: string, what: string): bigint {
   return id;
 }
 
-/** The value of an option that is a count, from `least` upwards; undefined for its default. */
-export function parseCount(text: string | undefined, option: string, least = 1): number | undefined {
+/** A count of at least `min`; undefined if the option is not given. */
+export function parseCount(text: string | undefined, option: string, min = 1): number | undefined {
   if (text === undefined) return undefined;
   const count = /^\d{1,9}$/.test(text) ? Number(text) : -1;
-  if (count >= least) return count;
-  throw new UsageError(`${option} "${text}" is not valid. Use ${least === 0 ? "0 or " : ""}a positive integer.`);
+  if (count >= min) return count;
+  throw new UsageError(`${option} "${text}" is not valid. Use ${min === 0 ? "0 or " : ""}a positive integer.`);
 }
 
-/** A TCP port; 0 for any that is free. Throws a UsageError. */
+/** A TCP port; 0 selects a free one. Throws a UsageError. */
 export function parsePort(text: string, option: string): number {
   if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new UsageError(`${option} must be a number from 0 to 65535, not "${text}".`);

@@ -3,7 +3,7 @@ import { suggest } from "@wirescope/tool-server/internal/suggest";
 import { type Meaning, twoColumns } from "./output/text-layout.js";
 import { UsageError } from "./usage-error.js";
 
-/** An option of a command: how it is parsed and what its line of help says. */
+/** An option of a command: how it is parsed, and its help. */
 export interface OptionSpec {
   readonly type: "string" | "boolean";
   /** May be given several times. */
@@ -11,7 +11,7 @@ export interface OptionSpec {
   readonly short?: string;
   /** The placeholder of the value in the help, such as `file`. */
   readonly placeholder?: string;
-  /** The only values that it takes. */
+  /** The allowed values. */
   readonly choices?: readonly string[];
   readonly help: string;
 }
@@ -19,7 +19,7 @@ export interface OptionSpec {
 /** Options by name, without the dashes. */
 export type OptionTable = Readonly<Record<string, OptionSpec>>;
 
-/** What the options of a table are parsed to. */
+/** The parsed values of the options in a table. */
 export type OptionValues<T extends OptionTable> = {
   readonly [K in keyof T]: T[K] extends { readonly type: "boolean" }
     ? boolean
@@ -40,7 +40,7 @@ export function parseOptions<T extends OptionTable>(
   args: readonly string[],
 ): { readonly values: OptionValues<T>; readonly positionals: readonly string[] } {
   const options = toParseArgs(table);
-  // Not strict: tokens show what Node would reject, without parsing its messages.
+  // Not strict: the tokens show what Node would reject, so its messages need not be parsed.
   const parsed = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
   const given = parsed.tokens.filter((token) => token.kind === "option");
   for (const token of given) assertUsable(table, token);
@@ -61,7 +61,7 @@ export function parseOptions<T extends OptionTable>(
   return { values: values as OptionValues<T>, positionals: parsed.positionals };
 }
 
-/** Otherwise one of the two values would be ignored silently. */
+/** Throws if an option is repeated: one of its values would be ignored silently. */
 function assertGivenOnce(table: OptionTable, given: readonly string[]): void {
   const twice = given.find((name, at) => {
     const spec = table[name];
@@ -70,7 +70,7 @@ function assertGivenOnce(table: OptionTable, given: readonly string[]): void {
   if (twice !== undefined) throw new UsageError(`--${twice} is given more than once.`);
 }
 
-/** The form in which node:util takes a table. */
+/** A table in the format of parseArgs in node:util. */
 export function toParseArgs(table: OptionTable): NonNullable<ParseArgsConfig["options"]> {
   return Object.fromEntries(
     Object.entries(table).map(([name, { type, multiple, short }]) => [
@@ -80,7 +80,7 @@ export function toParseArgs(table: OptionTable): NonNullable<ParseArgsConfig["op
   );
 }
 
-/** The lines of help for a table, aligned, in this width. */
+/** The lines of help for a table, aligned and wrapped to this width. */
 export function describeOptions(table: OptionTable, width?: number): string[] {
   const rows = Object.entries(table).map(([name, spec]): Meaning => {
     const repeatable = spec.multiple ? "; may be repeated" : "";

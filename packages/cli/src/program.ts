@@ -1,19 +1,19 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
-/** What decides how a command can be run. */
+/** The environment that determines how a command can be run. */
 export interface ProgramEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
 }
 
 /**
- * How the user can run this command again: by its name if it is on the PATH, else by npx if npm or npx started it. `script` is the
- * path by which it was started.
+ * How the user can run this command again: by its name if it is on the PATH, else with npx if npm or npx started it. `script` is the
+ * path of the started script.
  */
 export function programOf({ script, ...environment }: ProgramEnvironment & { readonly script: string }): string {
-  const isOfNpm = /[\\/]node_modules[\\/]/.test(script);
-  return isOfNpm && !isOnPath("wirescope", environment) ? "npx wirescope" : "wirescope";
+  const isFromNpm = /[\\/]node_modules[\\/]/.test(script);
+  return isFromNpm && !isOnPath("wirescope", environment) ? "npx wirescope" : "wirescope";
 }
 
 /** Whether a command is found on the PATH. Relative folders, and those that npm adds for one run, do not count. */

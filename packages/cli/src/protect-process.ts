@@ -1,23 +1,23 @@
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 
-/** What is used of koffi. Its own types are not imported: it may be missing when this is compiled. */
+/** The part of koffi that is used here. Its own types are not imported, because it may be missing at compile time. */
 interface Koffi {
   load(path: null): { func(definition: string): (...args: readonly unknown[]) => unknown };
 }
 
 const setDumpable = 4;
 const [setDescriptorFlags, closeOnExec] = [2, 1];
-/** What the names of variables with a key, or with its place, begin with. */
+/** The prefix of variables that contain a key or its location. */
 const keyPrefix = "WIRESCOPE_VAULT_";
 
 let outcome: { readonly problem: string | undefined } | undefined;
 
 /**
- * Closes this process to the other programs of its user, such as the servers that it starts: Node's debugger does not open on a
- * signal, the key of the vault is removed from the environment, and on Linux the kernel closes `/proc/<pid>` and denies tracing,
- * and no program that is started later inherits a descriptor which this process was started with.
- * Gives the reason if that is not possible. Takes about 13 ms, once.
+ * Protects this process from other programs of its user, such as the servers that it starts: SIGUSR1 does not open Node's debugger, the
+ * key of the vault is removed from the environment, and on Linux the kernel denies access to `/proc/<pid>` and tracing, and programs
+ * that are started later do not inherit descriptors that this process was started with.
+ * Returns the reason if that is not possible. Takes about 13 ms, once.
  */
 export function protectProcess(): string | undefined {
   outcome ??= { problem: protect() };
@@ -25,9 +25,9 @@ export function protectProcess(): string | undefined {
 }
 
 function protect(): string | undefined {
-  // Node listens for a debugger when it gets this signal, unless it is handled.
+  // Node opens its debugger on this signal, unless it is handled.
   process.on("SIGUSR1", () => {});
-  const problem = process.platform === "linux" ? closeToKernel(createRequire(import.meta.url)) : undefined;
+  const problem = process.platform === "linux" ? hardenOnLinux(createRequire(import.meta.url)) : undefined;
   for (const name of keyVariables()) delete process.env[name];
   return problem;
 }
@@ -36,20 +36,20 @@ function keyVariables(): string[] {
   return Object.keys(process.env).filter((name) => name.startsWith(keyPrefix));
 }
 
-/** Has the kernel close this process, with what `require` finds; gives the reason if that is not possible. */
-export function closeToKernel(require: (name: string) => unknown): string | undefined {
+/** Protects this process with system calls, through koffi. Returns the reason if that is not possible. */
+export function hardenOnLinux(require: (name: string) => unknown): string | undefined {
   try {
     const koffi = require("koffi") as Koffi;
     const library = koffi.load(null);
     const getenv = library.func("void *getenv(const char *)");
     const strlen = library.func("size_t strlen(void *)");
     const memset = library.func("void *memset(void *, int, size_t)");
-    // The environment that a process was started with stays in its memory, and in /proc, even if a variable is unset later.
+    // The initial environment stays in memory and in /proc even after a variable is unset.
     for (const name of keyVariables()) {
       const value = getenv(name);
       if (value !== null) memset(value, 0, strlen(value));
     }
-    // Node closes those below 16 to other programs, and above that only those that follow each other.
+    // Node sets close-on-exec only on descriptors below 16, and above that only while they are contiguous.
     const fcntl = library.func("int fcntl(int, int, ...)");
     for (const descriptor of readdirSync("/proc/self/fd").map(Number)) {
       if (descriptor > 2) fcntl(descriptor, setDescriptorFlags, "int", closeOnExec);

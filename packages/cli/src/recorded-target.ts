@@ -6,10 +6,10 @@ import { reasonOf } from "./file-failure.js";
 import { parseDuration } from "./option-values.js";
 import { UsageError } from "./usage-error.js";
 
-/** What a target that is a recording begins with. */
+/** The prefix of a target that is a recording. */
 export const recordingPrefix = "file:";
 
-/** A moment of a recording that is open. */
+/** A moment of an open recording. */
 export interface RecordedMoment {
   readonly recording: Recording;
   readonly path: string;
@@ -38,11 +38,11 @@ export function openMoment(text: string): RecordedMoment {
   }
 }
 
-/** Says how much of a recording cannot be read; nothing if all of it can. */
+/** Reports how much of a recording cannot be read, if any. */
 export function noteDamage({ recording, path }: RecordedMoment, note: (message: string) => void): void {
   const { damagedBytes } = recording;
   if (damagedBytes === 0) return;
-  note(`${damagedBytes} bytes of the recording ${printableText(path, 200)} are cut or damaged, and left out.`);
+  note(`${damagedBytes} bytes of the recording ${printableText(path, 200)} are missing or damaged and were skipped.`);
 }
 
 /** Separates the path of a recording and a time after `@`. */
@@ -78,13 +78,13 @@ function momentOf(text: string, firstMs: number, lastMs: number): number {
   }
   const time = new Date(lastMs);
   time.setHours(Number(clock[1]), Number(clock[2]), Number(clock[3] ?? 0), 999);
-  // At most the second of the end itself.
+  // A time in the last second of the recording is its end.
   if (time.getTime() - 999 <= lastMs) return Math.min(time.getTime(), lastMs);
   time.setDate(time.getDate() - 1);
   return time.getTime();
 }
 
-/** A moment of a recording in place of a process. */
+/** Serves a moment of a recording like a connection to a process. */
 export function connectRecording(target: string, note: (message: string) => void): ChannelzConnection {
   const moment = openMoment(target);
   const { recording, timeMs } = moment;

@@ -11,11 +11,11 @@ export interface NamedTarget {
   readonly name: string | undefined;
   /** An address that parseTarget accepts. */
   readonly target: string;
-  /** The DNS name that the address was found by, which its certificate is for. */
+  /** The DNS name that resolved to the address; its certificate is valid for this name. */
   readonly hostName?: string | undefined;
 }
 
-/** More than this many are a mistake: a file of something else. */
+/** More than this are probably a mistake, such as the wrong file. */
 const maxTargets = 1000;
 const maxFileBytes = 1024 * 1024;
 
@@ -104,7 +104,7 @@ async function expandTarget(value: string, lookUp: LookUp): Promise<NamedTarget[
       return { name: named, target: own, hostName: parsed.host };
     });
   } catch {
-    // Reading it reports why the name has no address.
+    // Connecting to it reports why the name cannot be resolved.
     return [{ name, target }];
   }
 }

@@ -1,4 +1,4 @@
-/** The command line was used wrongly: exit code 2, and what to do next, which is to read the help unless it says otherwise. */
+/** Invalid usage: exit code 2. The message is followed by `next`, or by a pointer to the help. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   /** A sentence in place of the pointer to the help. */

@@ -6,5 +6,5 @@ export function version(): string {
   return manifest.version;
 }
 
-/** The folder of this package, seen from the root of what is built and of what is bundled alike. */
+/** The folder of this package. The relative path works from both `dist` and `bundle`. */
 export const packageRoot: URL = new URL("..", import.meta.url);

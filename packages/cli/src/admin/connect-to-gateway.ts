@@ -9,16 +9,16 @@ import { UsageError } from "../usage-error.js";
 
 const responseMs = 20_000;
 
-/** The administration of the gateway that runs. */
+/** The administration API of the running gateway. */
 export interface GatewayAdmin {
   readonly client: AdminClient;
   /** The gateway's address, for messages. */
   readonly url: string;
-  /** Ends the connection to it, without which the process may not end. */
+  /** Closes the connection, which would keep the process alive. */
   close(): void;
 }
 
-/** Connects to the gateway. If it does not respond and was not asked for by name, the command continues without it. */
+/** Connects to the gateway. If it does not respond, the command continues without it, unless `--endpoint` was given. */
 export async function connectToGateway(
   { endpoint, token, adminToken }: RunningGateway,
   values: { readonly endpoint: boolean; readonly ca?: string | undefined },
@@ -35,7 +35,7 @@ export async function connectToGateway(
     if (status === "Unauthenticated") throw failureFrom(error, url);
     const what =
       status === "Unimplemented"
-        ? `The gateway at ${url} is too old to be administered.`
+        ? `The gateway at ${url} is too old for this command.`
         : `The gateway at ${url} does not respond (${message}).`;
     if (!values.endpoint) {
       const advice = isUnknownAuthority(error) ? ` ${adviceFor(error)}` : "";
@@ -46,14 +46,14 @@ export async function connectToGateway(
   }
 }
 
-/** A gateway whose certificate is of a private authority runs well: starting it again would not help. */
+/** Restarting a gateway does not help if only its certificate is signed by a private CA. */
 function adviceFor(error: unknown): string {
   return isUnknownAuthority(error)
     ? "Its certificate is not signed by a known CA. Pass the CA certificate with --ca <file>."
     : `Start it again: ${commandLine("up")}.`;
 }
 
-/** Whether TLS failed because nobody here knows who signed the certificate, by the code that Node gives. */
+/** Whether TLS failed because the CA that signed the certificate is unknown, by Node's error code. */
 function isUnknownAuthority(error: unknown): boolean {
   for (let link = error, depth = 0; link instanceof Error && depth < 8; link = link.cause, depth += 1) {
     if ("code" in link && /^(?:CERT_UNTRUSTED|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|UNABLE_TO_)/.test(String(link.code)))
@@ -62,7 +62,7 @@ function isUnknownAuthority(error: unknown): boolean {
   return false;
 }
 
-/** A failure of the gateway as the command would have failed by itself. */
+/** An error of the gateway as the error that the command would report without a gateway. */
 export function failureFrom(error: unknown, url: string): Error {
   if (ToolServerError.is(error)) return error;
   const { status, message, failure } = readAdminError(error);

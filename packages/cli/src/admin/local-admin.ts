@@ -19,7 +19,7 @@ import type { Io } from "../io.js";
 import { approvalsOf, trustFor } from "../tool-server/ask-for-trust.js";
 import { type ConfiguredServers, openConfiguredServers } from "../tool-server/configured-servers.js";
 import { storedInputs } from "../tool-server/input-values.js";
-import { loadConfiguration, readable, reportEnvFindings } from "../tool-server/loaded-configuration.js";
+import { asUsageError, loadConfiguration, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import type { KeyCreation } from "../tool-server/open-vault.js";
 import { redactingIo } from "../tool-server/redaction.js";
 import type { ServerValues } from "../tool-server/server-options.js";
@@ -31,13 +31,13 @@ import type { PendingApproval, ServerAdmin, TrustRow } from "./server-admin.js";
 
 /** The servers of a configuration, in this process. */
 export interface LocalAdmin extends ServerAdmin {
-  /** Takes an approval back; gives whether there was one. What a gateway has opened by then stays open. */
+  /** Revokes an approval and returns whether there was one. Connections of a running gateway stay open. */
   revoke(server: string): Promise<boolean>;
   /** Signs in to a server, and reports each step. */
   runOAuthFlow(options: Omit<OAuthFlowOptions, "onSecrets">): Promise<OAuthFlowResult>;
 }
 
-/** Reads the configuration that the options name with the first method that needs it. `keyCreation` is for the encrypted file. */
+/** The configuration that the options name is read by the first method that needs it. `keyCreation` is for the encrypted file. */
 export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: KeyCreation): LocalAdmin {
   let secrets: SecretRegistry | undefined;
   const safeIo = redactingIo(io, { redact: (text) => secrets?.redact(text) ?? text });
@@ -150,7 +150,6 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
         },
       }),
     reconnect: async () => notWithoutGateway("up"),
-    // Nothing outlives the command here that could be out of date.
     reload: async () => notWithoutGateway("up"),
     setDebug: async () => notWithoutGateway("up", "--debug"),
     async [Symbol.asyncDispose]() {
@@ -170,7 +169,7 @@ async function reportOf(servers: ConfiguredServers, name: string): Promise<Serve
   const { info } = await servers.open(name);
   const oauth = await (await servers.oauth(name))?.status();
   const { kind, summary } = info.credential();
-  // The connection has not looked into the vault, so what it says of the sign-in is older.
+  // The connection has not read the vault, so its own sign-in status is outdated.
   const credential = { kind, summary: oauth === undefined ? summary : oauthSummary(oauth), oauth };
   return { ...unconnected(servers, name), credential };
 }
@@ -178,19 +177,19 @@ async function reportOf(servers: ConfiguredServers, name: string): Promise<Serve
 /** Connects to a server and lists its tools. */
 async function statusOf(servers: ConfiguredServers, name: string): Promise<ServerReport> {
   let report: ServerReport = { ...unconnected(servers, name), credential: undefined };
-  const look = (): Promise<ServerReport> =>
+  const readReport = (): Promise<ServerReport> =>
     reportOf(servers, name).catch((error: unknown) => {
-      // A server without a sign-in works without the vault; any other fails when it is connected to.
+      // A server without OAuth works without the vault; any other fails when it connects.
       if (ToolServerError.is(error, "VAULT_KEY_WRONG")) return report;
       throw error;
     });
   try {
     const connection = await servers.open(name);
-    report = await look();
+    report = await readReport();
     const { name: called = "", version = "", protocolVersion } = await connection.connect();
     const { tools } = await connection.listTools();
     const description = { name: called, version, protocolVersion };
-    report = await look();
+    report = await readReport();
     return { ...report, state: "READY", isConnected: true, tools: tools.length, description };
   } catch (error) {
     if (!ToolServerError.is(error)) throw error;
@@ -214,7 +213,7 @@ function unconnected({ entries }: ConfiguredServers, name: string): Omit<ServerR
   };
 }
 
-/** The entries of a configuration, whose trust is evaluated, and which are not used. */
+/** The entries of a configuration, to evaluate their trust without using them. */
 interface TrustEvaluation {
   readonly file: string;
   readonly entries: readonly Entry[];
@@ -223,7 +222,7 @@ interface TrustEvaluation {
 
 async function openTrustEvaluation(values: ServerValues, io: Io): Promise<TrustEvaluation> {
   const { file, pluginRoot, configuration, secrets } = await loadConfiguration(values);
-  const { variables: given, findings } = await readable(() => readVariables(values["env-file"], io.env));
+  const { variables: given, findings } = await asUsageError(() => readVariables(values["env-file"], io.env));
   reportEnvFindings(findings, io);
   const inputs = await storedInputs({ configuration, file, variables: given, secrets, io }, values);
   const variables = { ...given, ...inputs };

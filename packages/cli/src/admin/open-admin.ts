@@ -8,19 +8,19 @@ import { UsageError } from "../usage-error.js";
 import type { ServerAdmin } from "./server-admin.js";
 
 export interface OpenAdminOptions {
-  /** Whether the command changes something: for that, a gateway that lets every program in is not used. */
+  /** Whether the command changes something: then a gateway without an administrator's token is not used. */
   readonly isChange: boolean;
-  /** Whether it is about the running gateway, and has nothing to do without one. Default false. */
+  /** Whether the command requires a running gateway. Default false. */
   readonly needsGateway?: boolean | undefined;
-  /** Whether a key for the encrypted file may be generated, if the configuration is used in this process. */
+  /** Whether a key for the encrypted file may be generated, if this process uses the configuration itself. */
   readonly keyCreation?: KeyCreation | undefined;
 }
 
 /**
- * The servers that a command is about. Those of the gateway that runs, with `--endpoint`, if it serves the configuration that is
- * meant, or if there is no configuration here; else those of the configuration, in this process.
+ * The servers that a command works on. Those of the running gateway with `--endpoint`, if it serves the selected configuration, or
+ * if there is no configuration here; else those of the configuration, in this process.
  *
- * Rejects with a UsageError if the gateway that was asked for does not run, with PEER_UNAVAILABLE or SERVER_UNREACHABLE if it does not
+ * Rejects with a UsageError if the requested gateway is not running, with PEER_UNAVAILABLE or SERVER_UNREACHABLE if it does not
  * respond, and with UNAUTHORIZED if it does not accept its token.
  */
 export async function openAdmin(
@@ -29,7 +29,7 @@ export async function openAdmin(
   { isChange, needsGateway = false, keyCreation }: OpenAdminOptions,
 ): Promise<ServerAdmin> {
   const find = (): Promise<RunningGateway | undefined> =>
-    findGateway(io, { isMeant: (gateway) => isMeant(gateway, values, io, isChange) });
+    findGateway(io, { matches: (gateway) => matchesOptions(gateway, values, io, isChange) });
   const running = values.endpoint
     ? await requireGateway(io)
     : await (needsGateway ? find() : find().catch((error) => continueWithout(error, io)));
@@ -53,7 +53,7 @@ export async function openAdmin(
   return createLocalAdmin(values, io, keyCreation);
 }
 
-/** The options by which a command would do something else than the gateway does. */
+/** The given options that may differ from those of the gateway. */
 function ownOptions(values: Partial<OptionValues<typeof serverOptions>>): string[] {
   const { "plugin-root": root, "env-file": files, vault, trust, profile } = values;
   return [
@@ -65,7 +65,7 @@ function ownOptions(values: Partial<OptionValues<typeof serverOptions>>): string
   ];
 }
 
-async function isMeant(
+async function matchesOptions(
   running: RunningGateway,
   values: OptionValues<typeof serverOptions>,
   io: Io,

@@ -23,9 +23,9 @@ import type { Io } from "../io.js";
 import { failureFrom, type GatewayAdmin } from "./connect-to-gateway.js";
 import type { AdminSignInOptions, ServerAdmin, SignedIn } from "./server-admin.js";
 
-/** The servers of the gateway that runs, which does what is asked. It has redacted what it sends. */
+/** The servers of the running gateway, through its administration API. The gateway redacts its responses. */
 export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io): ServerAdmin {
-  const ask = async <T>(task: () => Promise<T>): Promise<T> => {
+  const call = async <T>(task: () => Promise<T>): Promise<T> => {
     try {
       return await task();
     } catch (error) {
@@ -34,7 +34,7 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
   };
 
   const statuses: ServerAdmin["statuses"] = async () => {
-    const { servers, reloadFailure } = await ask(() => allServers(client));
+    const { servers, reloadFailure } = await call(() => allServers(client));
     return { servers: servers.map(serverFromMessage), reloadFailure: failureReport(reloadFailure) };
   };
 
@@ -51,7 +51,7 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
 
   const reconnect = async (server: ServerReport): Promise<ServerReport> => {
     if (server.isConnected) return server;
-    const { server: after } = await ask(() => client.reconnect({ server: server.name }));
+    const { server: after } = await call(() => client.reconnect({ server: server.name }));
     return after === undefined ? server : serverFromMessage(after);
   };
 
@@ -66,12 +66,12 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
       return signedIn(serverFromMessage(done));
     },
     signOut: (server, { isEverywhere: all = false }) =>
-      ask(async () => signOutFromMessage(server, await client.signOut({ server, all }))),
+      call(async () => signOutFromMessage(server, await client.signOut({ server, all }))),
     async approvals() {
       const servers = await list();
       return Promise.all(
         servers.map(async ({ name, type }) => {
-          const { state, reason } = await ask(async () =>
+          const { state, reason } = await call(async () =>
             approvalFromMessage(await client.getApproval({ server: name })),
           );
           return { name, type: type ?? "-", state, reason };
@@ -79,19 +79,19 @@ export function createRemoteAdmin({ client, url, close }: GatewayAdmin, io: Io):
       );
     },
     async approval(server) {
-      const { fingerprint, ...shown } = await ask(async () =>
+      const { fingerprint, ...shown } = await call(async () =>
         approvalFromMessage(await client.getApproval({ server })),
       );
       return {
         name: server,
         ...shown,
-        approve: () => ask(async () => (await client.approve({ server, fingerprint })).server?.failure?.message),
+        approve: () => call(async () => (await client.approve({ server, fingerprint })).server?.failure?.message),
       };
     },
-    explain: (server) => ask(() => explain(client, server)),
+    explain: (server) => call(() => explain(client, server)),
     reconnect: async (name) => Promise.all((await list(name)).map(reconnect)),
-    reload: () => ask(async () => (await client.reload({})).servers),
-    setDebug: (isOn) => ask(async () => (await client.setDebug({ enabled: isOn })).wasEnabled),
+    reload: () => call(async () => (await client.reload({})).servers),
+    setDebug: (isOn) => call(async () => (await client.setDebug({ enabled: isOn })).wasEnabled),
     [Symbol.asyncDispose]: async () => close(),
   };
 }
@@ -131,7 +131,7 @@ function signedIn({ name, isConnected, description, credential, failure }: Serve
   };
 }
 
-/** Lets the person sign in the gateway, and again if they agree to what it asks about. */
+/** Signs the gateway in, and tries again after the person has confirmed another issuer or origin. */
 async function signIn(
   { client, url }: Pick<GatewayAdmin, "client" | "url">,
   io: Io,
@@ -146,7 +146,7 @@ async function signIn(
     } catch (error) {
       const failure = failureFrom(error, url);
       const { issuerChange, foreignOrigin } = ToolServerError.is(failure) ? failure.details : {};
-      // What was agreed to once and is asked again would be asked forever.
+      // Not asked twice about the same one: that could repeat forever.
       const isNewIssuer = issuerChange !== undefined && issuerChange.to !== confirmed.confirmedIssuer;
       const isNewOrigin = foreignOrigin !== undefined && foreignOrigin.origin !== confirmed.confirmedOrigin;
       if (isNewIssuer && (await person.confirmIssuer?.({ server, ...issuerChange }, signal))) {
@@ -158,7 +158,7 @@ async function signIn(
   }
 }
 
-/** What the person agreed to so far. */
+/** What the person has confirmed so far. */
 interface Confirmed {
   readonly confirmedIssuer: string;
   readonly confirmedOrigin: string;
@@ -171,21 +171,21 @@ async function attempt(
   { person, isByDevice, scopes, signal }: AdminSignInOptions,
   confirmed: Confirmed,
 ): Promise<Server> {
-  const over = new AbortController();
+  const finished = new AbortController();
   const way = isByDevice ? SignInWay.DEVICE : SignInWay.UNSPECIFIED;
   const show = async (prompt: SignInPrompt): Promise<void> => {
-    const reply = await person.begin(promptFromMessage(server, prompt), over.signal);
+    const reply = await person.begin(promptFromMessage(server, prompt), finished.signal);
     if (reply !== undefined) await client.completeSignIn({ signInId: prompt.signInId, address: reply.pasted });
   };
   try {
     for await (const { event } of client.signIn({ server, way, scopes: [...scopes], ...confirmed }, { signal })) {
       if (event.case === "done" && event.value.server !== undefined) return event.value.server;
       if (event.case === "waiting") io.stderr.write(`${printableText(event.value.message)}\n`);
-      // The stream says how the sign-in ends, however the person's part of it ended.
+      // The stream reports the result of the sign-in, whatever happens here.
       if (event.case === "prompt") void show(event.value).catch(() => {});
     }
   } finally {
-    over.abort(new DOMException("The sign-in is over.", "AbortError"));
+    finished.abort(new DOMException("The sign-in is over.", "AbortError"));
   }
   throw new ToolServerError("SIGN_IN_FAILED", {
     problem: `The gateway did not report the result of the sign-in to ${server}.`,

@@ -5,44 +5,44 @@ import type { Explanation } from "@wirescope/tool-server/why";
 import type { Io } from "../io.js";
 
 /**
- * What a person does about tool servers. One implementation uses the servers of a configuration in this process, the other asks the
- * gateway that runs; commands are written once for both. Methods reject with a ToolServerError or a UsageError.
+ * Administers tool servers. One implementation uses the servers of a configuration in this process, the other calls the running
+ * gateway; commands are written once for both. Methods reject with a ToolServerError or a UsageError.
  */
 export interface ServerAdmin extends AsyncDisposable {
   /** The address of the gateway that does the work; undefined if this process does. */
   readonly gateway: string | undefined;
-  /** Where to print: secrets that are known by then are redacted. */
+  /** Output that redacts the secrets known so far. */
   readonly io: Io;
   /** The sign-in status of a server, or of all. */
   list(name?: string): Promise<readonly ServerReport[]>;
-  /** How each server is. Without a gateway, all that are approved are connected to for that; nobody is asked anything. */
+  /** The status of each server. Without a gateway, this connects to all approved servers. It never prompts. */
   statuses(): Promise<ServerStatuses>;
   /** Whose sign-ins `list` shows: those of a gateway, or those of a vault. */
   describe(): Promise<{ readonly gateway: string } | { readonly vault: ReturnType<Vault["describe"]> }>;
   signIn(server: string, options: AdminSignInOptions): Promise<SignedIn>;
   signOut(server: string, options: SignOutOptions): Promise<SignOutReport>;
-  /** Which servers are trusted. */
+  /** The trust state of each server. */
   approvals(): Promise<readonly TrustRow[]>;
-  /** What there is to approve of one. */
+  /** What approving a server would approve. */
   approval(server: string): Promise<PendingApproval>;
-  /** Says why a server does not work. Asks nobody for trust. */
+  /** Diagnoses a server. It does not prompt for approval. */
   explain(server: string): Promise<Explanation>;
-  /** Connects the named server, or all that are not connected, and gives how each is now. */
+  /** Connects to the named server, or to all that are not connected. Resolves with the new status of each. */
   reconnect(name?: string): Promise<readonly ServerReport[]>;
-  /** Reads the configuration again. Resolves with the names of the servers that are used from then on. */
+  /** Reloads the configuration. Resolves with the names of its servers. */
   reload(): Promise<readonly string[]>;
-  /** Turns the debug mode on or off, and gives whether it was on. */
+  /** Turns debug mode on or off. Resolves with whether it was on. */
   setDebug(isOn: boolean): Promise<boolean>;
 }
 
-/** How the servers are. */
+/** The status of all servers. */
 export interface ServerStatuses {
   readonly servers: readonly ServerReport[];
-  /** Why the gateway still uses an older configuration than that of its files; undefined if it does not. */
+  /** Why the gateway could not reload its changed configuration; undefined if it is up to date. */
   readonly reloadFailure: ServerReport["failure"];
 }
 
-/** How a person signs in. */
+/** Options of a sign-in. */
 export interface AdminSignInOptions {
   readonly person: SignIn;
   readonly isByDevice: boolean;
@@ -55,7 +55,7 @@ export interface AdminSignInOptions {
 /** A sign-in that succeeded. */
 export interface SignedIn {
   readonly oauth: OAuthDescription | undefined;
-  /** Connects to the server with it. Resolves with what the server says of itself. */
+  /** Connects to the server with it. Resolves with the name and version that the server reports. */
   connect(): Promise<{ readonly name?: string | undefined; readonly version?: string | undefined }>;
 }
 
@@ -67,12 +67,12 @@ export interface TrustRow {
   readonly reason: string;
 }
 
-/** What there is to approve of a server. */
+/** A server, and what approving it would approve. */
 export interface PendingApproval extends Omit<TrustRow, "type"> {
   /** What a user must see before approving. */
   readonly lines: readonly string[];
-  /** Whether it is trusted for the run of a gateway alone. */
+  /** Whether it is trusted only while the gateway runs. */
   readonly isForRun: boolean;
-  /** Approves what was shown; rejects if that has changed. Resolves with why the server does not work then, if it was tried. */
+  /** Approves what was shown; rejects if that has changed. Resolves with why connecting to the server failed, if that was tried. */
   approve(): Promise<string | undefined>;
 }

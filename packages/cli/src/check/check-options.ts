@@ -2,7 +2,7 @@ import { commonOptions } from "../options.js";
 import { serverOptions } from "../tool-server/server-options.js";
 
 const ownOptions = {
-  config: { type: "string", placeholder: "file", help: "the file, as other commands name it" },
+  config: { type: "string", placeholder: "file", help: "same as [file]" },
   "env-file": {
     type: "string",
     multiple: true,

@@ -13,14 +13,14 @@ import { wrap } from "../output/text-layout.js";
 import type { ExplainableServers } from "../why/explain-configured.js";
 import { markOf } from "../why/render-explanation.js";
 
-/** Diagnoses all servers of a configuration in parallel. A server that is no longer in it is left out. */
+/** Diagnoses all servers of a configuration in parallel, except those that are no longer in it. */
 export async function explainAll(servers: ExplainableServers): Promise<Explanation[]> {
   const names = servers.configuration.entries.map(({ name }) => name);
-  const walks = await Promise.allSettled(names.map((name) => servers.explain(name)));
-  return walks.flatMap((walk) => {
-    if (walk.status === "fulfilled") return [walk.value];
-    if (ToolServerError.is(walk.reason, "SERVER_UNKNOWN")) return [];
-    throw walk.reason;
+  const results = await Promise.allSettled(names.map((name) => servers.explain(name)));
+  return results.flatMap((result) => {
+    if (result.status === "fulfilled") return [result.value];
+    if (ToolServerError.is(result.reason, "SERVER_UNKNOWN")) return [];
+    throw result.reason;
   });
 }
 
@@ -77,7 +77,7 @@ function renderNext({ problem, fix }: Cause, { palette, width }: Screen): string
   ];
 }
 
-/** The permissions of a report, with those that the servers named when they were walked. */
+/** The permissions of a report, with the scopes that the diagnoses found. */
 export function withScopes(
   permissions: readonly NeededPermissions[],
   explanations: readonly Explanation[],
@@ -88,7 +88,7 @@ export function withScopes(
   }));
 }
 
-/** The scopes that the README does not mention; none if there is no README, or if the report says that it mentions none at all. */
+/** Findings for scopes that the README does not mention; none without a README, or if the report already says that it mentions no scopes. */
 export function checkScopes(
   report: CheckReport,
   permissions: readonly NeededPermissions[],

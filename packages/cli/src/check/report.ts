@@ -22,7 +22,7 @@ function countBySeverity(findings: readonly Finding[]): Record<Severity, number>
   return counts;
 }
 
-/** The exit code of a check: 1 for errors, and for warnings where the check is strict. */
+/** The exit code of a check: 1 for errors, and for warnings if the check is strict. */
 export function exitCodeOf(findings: readonly Finding[], isStrict: boolean): number {
   const { error, warning } = countBySeverity(findings);
   return error > 0 || (isStrict && warning > 0) ? exitCode.failure : exitCode.ok;
@@ -66,10 +66,10 @@ function findingToJson(finding: Finding, file: string): JsonObject {
   };
 }
 
-/** Gives the name of a file as it is shown. */
+/** The name of a file in the output. */
 export type NameOf = (file: string) => string;
 
-/** The lines of a report, as people read them; without the permissions where servers are still to be asked for them. */
+/** The lines of a report; without permissions if `isLive`, because the servers report those later. */
 export function renderReport(
   report: CheckReport,
   file: string,
@@ -88,12 +88,12 @@ export function renderReport(
   return [...lines, summary(report, nameOf(file), screen)];
 }
 
-/** What is wrong, each thing with a line below it. */
+/** The findings, each followed by an empty line. */
 export function renderFindings(findings: readonly Finding[], file: string, nameOf: NameOf, screen: Screen): string[] {
   return findings.flatMap((finding) => [...renderFinding(finding, nameOf(finding.file ?? file), screen), ""]);
 }
 
-/** The table of permissions, with a line below it; `advice` says what to do where one is not known. */
+/** The table of permissions, followed by an empty line. `advice` is for unknown permissions. */
 export function renderPermissions(
   permissions: readonly NeededPermissions[],
   { palette }: Screen,
@@ -113,10 +113,10 @@ export function renderPermissions(
 function renderFinding(finding: Finding, file: string, { palette, width }: Screen): string[] {
   const { code, severity, line, column, message, fix, path } = finding;
   const paint: Paint = { error: palette.bad, warning: palette.warning, note: palette.faint }[severity];
-  const place = `${printableText(file)}:${line}:${column}`;
+  const position = `${printableText(file)}:${line}:${column}`;
   const where = path.length === 0 ? [] : wrap(printableText(formatPath(path)), width, "  ").map(palette.faint);
   return [
-    `${palette.strong(place)}  ${paint(severity)}  ${code}`,
+    `${palette.strong(position)}  ${paint(severity)}  ${code}`,
     ...where,
     ...wrap(printableText(message), width, "  "),
     ...wrap(printableText(`→ ${fix}`), width, "  ").map(palette.good),

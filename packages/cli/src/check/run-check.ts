@@ -17,14 +17,14 @@ import type { OptionValues } from "../options.js";
 import { formatJson, jsonOf } from "../output/json.js";
 import { createScreen, type Screen } from "../output/screen.js";
 import { storedInputs } from "../tool-server/input-values.js";
-import { readable } from "../tool-server/loaded-configuration.js";
+import { asUsageError } from "../tool-server/loaded-configuration.js";
 import { redactingIo } from "../tool-server/redaction.js";
 import { sameServers } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import type { checkOptions } from "./check-options.js";
 import { exitCodeOf, type NameOf, renderFindings, renderPermissions, renderReport, reportToJson } from "./report.js";
 
-/** Checks the named configuration, or the usual one, and prints what is wrong. Gives the exit code. */
+/** Checks the named configuration, or the default one, and prints the findings. Returns the exit code. */
 export async function runCheck(
   argument: string | undefined,
   values: OptionValues<typeof checkOptions>,
@@ -37,7 +37,7 @@ export async function runCheck(
   }
   const named = argument ?? values.config;
   setServerOptions(sameServers({ ...values, config: named }));
-  const { file, report } = await readable(() => check(named, values, io, secrets));
+  const { file, report } = await asUsageError(() => check(named, values, io, secrets));
   const here = process.cwd();
   const nameOf: NameOf = (path) => {
     const short = relative(here, path);
@@ -52,16 +52,16 @@ export async function runCheck(
   return live?.isMet === false ? exitCode.failure : exitCodeOf(report.findings, values.strict);
 }
 
-/** What came of walking the servers: whether they meet what is demanded, and the report with what they said. */
+/** The result of connecting to the servers: whether they meet the requirements, and the report completed by them. */
 interface LiveCheck {
   readonly isMet: boolean;
   readonly report: CheckReport;
   readonly json: JsonObject;
-  /** Takes out the secrets that became known meanwhile. */
+  /** Redacts also the secrets that became known meanwhile. */
   readonly screen: Screen;
 }
 
-/** Walks the servers of the file, and prints what they meet and ask for, unless it is for scripts. */
+/** Diagnoses the servers of the file, and prints the requirements and permissions of each unless `--json` is given. */
 async function checkLive(
   file: string,
   report: CheckReport,

@@ -25,7 +25,7 @@ export const addCommand: Command = defineCommand(
   },
 );
 
-/** Imports the servers of other clients. */
+/** Imports servers from the files of MCP clients. */
 export const importCommand: Command = defineCommand(
   {
     name: "import",
@@ -34,7 +34,7 @@ export const importCommand: Command = defineCommand(
     options: importOptions,
     notes: [
       "Clients: claude-code, claude-desktop, cursor, vscode, windsurf, zed, gemini, cline, roo, codex; all of them by default.",
-      "It asks before it writes, and changes no file of a client. Secrets are not copied: a variable takes the place of each.",
+      "It asks before it writes, and changes no file of a client. Secrets are not copied, but replaced by variables.",
       "Imported servers are not approved yet. With --reference the gateway reads the files of the clients, and reloads them when",
       "they change; their paths are stored in wirescope/gateway.json.",
     ],

@@ -81,7 +81,7 @@ function columns({ palette, now }: Screen): Column<AuthRow>[] {
   ];
 }
 
-/** All about one server, nothing cut. */
+/** The details of one server, not truncated. */
 function fieldsOf(row: AuthRow, { now }: Screen): Field[] {
   const { name, oauth } = row;
   const time = (ms: number | undefined, none: string): string =>

@@ -41,7 +41,7 @@ export const bridgeCommand: Command = {
     const { values, positionals } = parseOptions(options, args);
     const [address, ...rest] = positionals;
     if (address === undefined) throw new UsageError("bridge requires <url>.");
-    // What was given too much is not repeated: it may be a header that lost its option.
+    // The extra argument is not repeated: it may be a secret header without its option.
     if (rest.length > 0) throw new UsageError("bridge takes one <url> and no other arguments.");
     if ((values.cert === undefined) !== (values.key === undefined)) {
       throw new UsageError("--cert and --key must be used together.");

@@ -29,7 +29,7 @@ export const callCommand: Command = defineServerCommand({
     const [server = "", name = "", ...words] = positionals;
     const connection = await servers.open(server);
     const { tools } = await connection.listTools();
-    // A gateway does not list the tools of a server that is down. If one is called, it says why it is not available.
+    // A gateway does not list the tools of a server that is down. A call of such a tool fails with the reason.
     const isUnlisted = values.endpoint && !tools.some((tool) => tool.name === name);
     const schema = isUnlisted ? undefined : findTool(tools, name).inputSchema;
     const progress = createProgressLine(io);

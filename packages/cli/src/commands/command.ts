@@ -4,12 +4,12 @@ import { type OptionTable, type OptionValues, parseOptions } from "../options.js
 import { type AdHocServer, adHocServerOf, splitServerCommand } from "../tool-server/ad-hoc-server.js";
 import { UsageError } from "../usage-error.js";
 
-/** A command of the command line. */
+/** A command of the CLI. */
 export interface Command {
   readonly name: string;
   /** One line, for the list of commands. */
   readonly summary: string;
-  /** The arguments in addition to options, as the usage line shows them, such as `<id>`. */
+  /** The positional arguments, as the usage line shows them, such as `<id>`. */
   readonly parameters: readonly string[];
   readonly options: OptionTable;
   /** More lines of help, below the options. */
@@ -18,30 +18,30 @@ export interface Command {
   run(args: readonly string[], io: Io): Promise<number>;
 }
 
-/** What the help shows of a command, and its options. */
+/** The help and the options of a command. */
 export interface CommandSpec<T extends OptionTable> {
   readonly name: string;
   readonly summary: string;
-  /** Those in brackets are optional; the last one takes any number of words if it ends in `…`. Default: none. */
+  /** Those in brackets are optional; the last one takes any number of arguments if it contains `…`. Default: none. */
   readonly parameters?: readonly string[];
   readonly options: T;
   readonly notes?: readonly string[];
-  /** Which argument is a server that may be given by its url, or by a command after `--`. Default: none. */
+  /** The index of the argument that may be a url, or be replaced by a command after `--`. Default: none. */
   readonly serverAt?: 0 | 1;
 }
 
-/** A command line as parsed by the options of a command. */
+/** The parsed command line. */
 export interface Invocation<T extends OptionTable> {
   readonly values: OptionValues<T>;
   readonly positionals: readonly string[];
   readonly io: Io;
-  /** The server that the command line names by url or command, in place of one of a configuration. */
+  /** The server that the command line gives by url or command instead of by its name in a configuration. */
   readonly adHoc: AdHocServer | undefined;
 }
 
 /**
- * A command that parses its options and checks the number of its arguments before it runs. `check` runs before that number is
- * checked, for a better message.
+ * A command that parses its options and checks the number of its arguments before it runs. `check` runs before that, for a better
+ * message.
  */
 export function defineCommand<T extends OptionTable>(
   { name, summary, parameters = [], options, notes, serverAt }: CommandSpec<T>,
@@ -60,7 +60,7 @@ export function defineCommand<T extends OptionTable>(
         serverAt === undefined ? { words: args, command: undefined } : splitServerCommand(args);
       const { values, positionals: given } = parseOptions(options, words);
       const adHoc = serverAt === undefined ? undefined : adHocServerOf(given[serverAt], command, values);
-      // A command is after all other words, in place of the argument.
+      // A command after `--` replaces the argument.
       const positionals =
         adHoc === undefined || command === undefined ? given : given.toSpliced(serverAt ?? 0, 0, adHoc.name);
       check?.(values, positionals);
@@ -70,7 +70,7 @@ export function defineCommand<T extends OptionTable>(
   };
 }
 
-/** Throws a UsageError if too few or too many words are given. */
+/** Throws a UsageError if there are too few or too many arguments. */
 function assertPositionals(name: string, parameters: readonly string[], positionals: readonly string[]): void {
   const isOpen = parameters.at(-1)?.includes("…");
   if (positionals.length > parameters.length && !isOpen) {

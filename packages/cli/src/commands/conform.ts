@@ -5,7 +5,7 @@ import { type Command, defineCommand } from "./command.js";
 
 const { "no-corrections": _, ...rawConnectionOptions } = connectionOptions;
 
-/** Examines Channelz endpoints rule by rule. */
+/** Checks Channelz endpoints against the specification, rule by rule. */
 export const conformCommand: Command = defineCommand(
   {
     name: "conform",

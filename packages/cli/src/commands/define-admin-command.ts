@@ -14,26 +14,26 @@ import {
 } from "../tool-server/server-options.js";
 import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
-/** What a command that administers servers works with. */
+/** The context of a command that administers servers. */
 export interface AdminContext<T extends OptionTable> {
   readonly admin: ServerAdmin;
   readonly screen: Screen;
   readonly values: OptionValues<T>;
   readonly positionals: readonly string[];
-  /** The servers of the configuration in this process, also if a gateway serves it. */
+  /** The servers of the configuration in this process, even if a gateway serves it. */
   local(): Promise<LocalAdmin>;
 }
 
 interface AdminCommandSpec<T extends OptionTable> extends CommandSpec<T> {
   /** Whether it changes something. */
   isChange(positionals: readonly string[], values: OptionValues<T>): boolean;
-  /** Whether it uses the configuration even if a gateway serves that. Default: never. */
+  /** Whether it uses the configuration in this process even if a gateway serves it. Default: never. */
   isLocal?(values: OptionValues<T>): boolean;
-  /** Whether it is about the running gateway, and has nothing to do without one. Default false. */
+  /** Whether it requires a running gateway. Default false. */
   readonly needsGateway?: boolean;
   /** Whether a key for the encrypted file may be generated. Default: never. */
   keyCreation?(values: OptionValues<T>): KeyCreation;
-  /** Throws a UsageError if the command line makes no sense; before anything is opened. */
+  /** Throws a UsageError for an invalid command line. Called before anything is opened. */
   check?(values: OptionValues<T>, positionals: readonly string[]): void;
   use(context: AdminContext<T>): Promise<number>;
 }

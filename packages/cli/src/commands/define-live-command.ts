@@ -15,20 +15,20 @@ type LiveOptions = typeof ownOptions & typeof maxObjectsOption & typeof connecti
 const liveOptions: LiveOptions = { ...ownOptions, ...maxObjectsOption, ...connectionOptions, ...commonOptions };
 
 interface LiveCommandSpec<T extends OptionTable> extends CommandSpec<T> {
-  /** Whether options, security and windows of sockets are read too. Default false. */
+  /** Whether socket options, security and flow-control windows are read too. Default false. */
   readonly socketDetails?: boolean;
-  /** Whether it shows all of a recording, not one moment. Default false. */
+  /** Whether it plays a whole recording, not only one moment. Default false. */
   readonly playsRecordings?: boolean;
-  /** Runs the command until the signal aborts, and gives the exit code. Loads its code itself. */
+  /** Runs the command until the signal aborts, and returns the exit code. Loads its code itself. */
   run(task: LiveTask<OptionValues<T & LiveOptions>>): Promise<number>;
 }
 
-/** A command that reads one process or several again and again, until it is interrupted. */
+/** A command that samples one or more processes until it is interrupted. */
 export function defineLiveCommand<T extends OptionTable>(command: LiveCommandSpec<T>): Command {
   const { run, socketDetails, playsRecordings = false, ...spec } = command;
   const options = { ...spec.options, ...liveOptions };
   return defineCommand({ ...spec, options }, async ({ values, positionals, io }) => {
-    // Within the generic table the compiler no longer sees the part that every such command has.
+    // With a generic table, the compiler does not know the options that every such command has.
     const common: OptionValues<LiveOptions> = values;
     const { connectByOptions, printNotes } = await import("../connect-by-options.js");
     const { openHistory, startSampling } = await import("../live/live-task.js");

@@ -7,7 +7,7 @@ import { createScreen } from "../output/screen.js";
 import type { ReadTask } from "../read/read-task.js";
 import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
-/** The option that bounds what is read. */
+/** The option that limits the number of objects read. */
 export const maxObjectsOption = {
   "max-objects": {
     type: "string",
@@ -24,28 +24,28 @@ const readOptions: ReadOptions = { ...connectionOptions, ...jsonOption, ...commo
 
 /** A command that reads processes. */
 export interface ReadCommandSpec<T extends OptionTable> extends CommandSpec<T> {
-  /** Runs the command. Loads its code itself, because other commands start without the messages of Channelz. */
+  /** Runs the command. Loads its code itself, because other commands start faster without the Channelz messages. */
   read(task: ReadTask<OptionValues<T & ReadOptions>>): Promise<void>;
 }
 
-/** A command that reads one process or several: it has the options of a connection and `--json`, and closes what it opened. */
+/** A command that reads one or more processes. Adds the connection options and `--json`, and closes what it opened. */
 export function defineReadCommand<T extends OptionTable>({ read, ...spec }: ReadCommandSpec<T>): Command {
   const options = { ...spec.options, ...readOptions };
   return defineCommand({ ...spec, options }, async ({ values, positionals, io }) => {
-    // Within the generic table the compiler no longer sees the part that every such command has.
+    // With a generic table, the compiler does not know the options that every such command has.
     const common: OptionValues<ReadOptions> = values;
     const { watch, interval } = values as { readonly watch?: boolean; readonly interval?: string | undefined };
     const { connectByOptions, printNotes } = await import("../connect-by-options.js");
-    const { watchReads } = await import("../read/read-task.js");
+    const { createReadProgress } = await import("../read/read-task.js");
     await using connections = await connectByOptions(common, io);
-    const reads = watchReads(io);
+    const reads = createReadProgress(io);
     const interruption = new AbortController();
     const { signal } = interruption;
     // One listener per read in progress, and there are many at a time.
     setMaxListeners(0, signal);
     const onInterrupt = (): void => interruption.abort();
     process.once("SIGINT", onInterrupt);
-    const targets = connections.parts.map((part) => ({ ...part, source: reads.watch(part.source) }));
+    const targets = connections.parts.map((part) => ({ ...part, source: reads.track(part.source) }));
     const readOnce = (output: Io): Promise<void> =>
       read({ targets, screen: createScreen(output, common["no-color"]), values, positionals, signal });
     try {
@@ -67,7 +67,7 @@ export function defineReadCommand<T extends OptionTable>({ read, ...spec }: Read
   });
 }
 
-/** Says which corrections were made, on standard error: the output itself shows them per object. */
+/** Reports the corrections on standard error; the output itself shows them per object. */
 function noteCorrections(made: ReadonlyMap<string, number>, io: Io): void {
   if (made.size === 0) return;
   const list = [...made].map(([id, count]) => `${id} (${count})`).join(", ");

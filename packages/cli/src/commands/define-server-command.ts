@@ -9,14 +9,14 @@ import { sameServers, sameSignIns, serverOptions, withAdHocServer } from "../too
 import { postponeWasmTierUp } from "../v8-flags.js";
 import { type Command, type CommandSpec, defineCommand } from "./command.js";
 
-/** What a command that uses tool servers works with. */
+/** The context of a command that uses tool servers. */
 export interface ServerContext<T extends OptionTable> {
   readonly servers: ConfiguredServers;
   readonly screen: Screen;
   readonly io: Io;
   readonly values: OptionValues<T & typeof serverOptions>;
   readonly positionals: readonly string[];
-  /** The one server, if the command line names it by url or command. */
+  /** The server, if the command line gives it by url or command. */
   readonly adHoc: AdHocServer | undefined;
 }
 
@@ -28,7 +28,7 @@ interface ServerCommandSpec<T extends OptionTable> extends CommandSpec<T> {
 export function defineServerCommand<T extends OptionTable>({ use, ...spec }: ServerCommandSpec<T>): Command {
   const options = { ...spec.options, ...serverOptions };
   return defineCommand({ ...spec, options, serverAt: 0 }, async ({ values, positionals, io, adHoc }) => {
-    // Within the generic table the compiler no longer sees the part that every such command has.
+    // With a generic table, the compiler does not know the options that every such command has.
     const common = withAdHocServer<OptionValues<typeof serverOptions>>(values, adHoc);
     setServerOptions(sameServers(common), sameSignIns(common));
     // Loaded late: the commands that read Channelz start without it.

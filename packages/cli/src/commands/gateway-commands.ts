@@ -40,7 +40,7 @@ export const reconnectCommand: Command = defineAdminCommand({
   },
 });
 
-/** Makes the running gateway read its configuration again. */
+/** Makes the running gateway reload its configuration. */
 export const reloadCommand: Command = defineAdminCommand({
   name: "reload",
   summary: "make the running gateway reload its configuration",
@@ -63,7 +63,7 @@ export const reloadCommand: Command = defineAdminCommand({
   },
 });
 
-/** Turns the debug mode of the running gateway on or off. */
+/** Turns debug logging of the running gateway on or off. */
 export const debugCommand: Command = defineAdminCommand({
   name: "debug",
   summary: "turn debug logging of the running gateway on or off",

@@ -5,7 +5,7 @@ import { maxObjectsOption } from "./define-read-command.js";
 
 const json = { type: "boolean", help: "print JSON instead of text" } as const;
 
-/** Records the Channelz of processes into a file. */
+/** Records the Channelz data of processes into a file. */
 export const recordCommand: Command = defineCommand(
   {
     name: "record",
@@ -23,8 +23,8 @@ export const recordCommand: Command = defineCommand(
       ...commonOptions,
     },
     notes: [
-      "A recording has names, targets and trace texts of the process. Only you can read the file.",
-      "If the recorder is killed, the last two seconds are missing, and the file is still readable.",
+      "A recording contains names, targets and traces of the process. Only you can read the file.",
+      "If the recorder is killed, up to two seconds are lost; the file stays readable.",
       "Exit code 1: the target never responded.",
     ],
   },
@@ -57,7 +57,7 @@ export const replayCommand: Command = defineCommand(
       json,
       ...commonOptions,
     },
-    notes: ["Any command reads a recording without a server too: wirescope tree --target file:outage.wsr@-10m"],
+    notes: ["Commands can also read a recording directly: wirescope tree --target file:outage.wsr@-10m"],
   },
   async ({ values, positionals: [file = ""], io }) => {
     const { replay } = await import("../history/replay.js");
@@ -84,7 +84,7 @@ export const diffCommand: Command = defineCommand(
     },
     notes: [
       "Each side is a recording, such as outage.wsr or outage.wsr@-10m, or a target.",
-      "Exit code 1: objects appeared, went or changed their state. Exit code 3: a side could not be read.",
+      "Exit code 1: objects appeared, disappeared or changed state. Exit code 3: a side could not be read.",
     ],
   },
   async ({ values, positionals: [first = "", second = ""], io }) => {

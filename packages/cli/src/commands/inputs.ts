@@ -40,17 +40,17 @@ export const inputsCommand: Command = defineCommand(
   async ({ values, positionals: [id], io }) => {
     if (values.forget && id === undefined) throw new UsageError("--forget requires the id of an input.");
     const { inputsOf, readVariables } = await import("@wirescope/tool-server/internal");
-    const { loadConfiguration, readable } = await import("../tool-server/loaded-configuration.js");
+    const { loadConfiguration, asUsageError } = await import("../tool-server/loaded-configuration.js");
     const { openInputValues } = await import("../tool-server/input-values.js");
     const { openVault } = await import("../tool-server/open-vault.js");
     const { file, configuration, secrets } = await loadConfiguration(values);
-    const { variables } = await readable(() => readVariables(values["env-file"], io.env));
+    const { variables } = await asUsageError(() => readVariables(values["env-file"], io.env));
     const ids = new Set([...configuration.inputs.map((input) => input.id), ...configuration.entries.flatMap(inputsOf)]);
     if (id !== undefined && !ids.has(id)) {
       throw new UsageError(`Unknown input ${JSON.stringify(id)}. Inputs: ${[...ids].join(", ") || "none"}.`);
     }
     if (id !== undefined && !values.forget && io.ask === undefined) {
-      throw new UsageError("A value is entered at a terminal, and this is none.");
+      throw new UsageError("A value must be entered at a terminal. To set it without one, use a variable.");
     }
     const screen = createScreen(io, values["no-color"]);
     const vault = await openVault(values.vault, io, secrets, id === undefined || values.forget ? "never" : "ask");

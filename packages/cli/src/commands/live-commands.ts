@@ -5,7 +5,7 @@ const filterOption = {
   filter: {
     type: "string",
     placeholder: "text",
-    help: "only objects whose name, target or origin contains this text, or whose id it is",
+    help: "only objects with this id, or with this text in the name, target or origin",
   },
 } as const;
 
@@ -31,7 +31,7 @@ export const watchCommand: Command = defineLiveCommand({
   },
   notes: [
     "A process that does not respond is reported, and again when it responds. --json prints one JSON line per change.",
-    "Of a recording (--target file:outage.wsr), it prints all changes from the start, or from @time on, and ends.",
+    "For a recording (--target file:outage.wsr), it prints all changes from the start, or from @time on, and ends.",
     "Wait for a deployment in a script: wirescope watch --target host:port --filter backend --until READY --for 2m",
   ],
   run: async (task) => (await import("../live/run-watch.js")).runWatch(task),
@@ -70,8 +70,8 @@ export const explainCommand: Command = defineLiveCommand({
   socketDetails: true,
   notes: [
     "The rules and their thresholds are in docs/explain.md. A longer observation finds more: flapping, leaks, stuck calls.",
-    "Of a recording (--target file:outage.wsr), it uses all samples up to the end or @time, or those of the last --for.",
-    "With several targets it also says which end of a connection holds a call.",
+    "For a recording (--target file:outage.wsr), it uses all samples up to the end or @time, or those of the last --for.",
+    "With several targets it also reports which end of a connection holds up a call.",
     "The exit code is 1 if there is an error or a warning.",
   ],
   run: async (task) => (await import("../explain/run-explain.js")).runExplain(task),

@@ -22,7 +22,7 @@ export const loginCommand: Command = defineAdminCommand({
     "client-id": {
       type: "string",
       placeholder: "id",
-      help: "with --idp: the client that is registered there; default: that of the last sign-in",
+      help: "with --idp: the registered client; default: that of the last sign-in",
     },
     scope: { type: "string", multiple: true, placeholder: "name", help: "also request this scope" },
     device: {

@@ -28,7 +28,7 @@ export const pageCommand: Command = defineCommand(
     notes: [
       "With a server, the link starts the sign-in to it.",
       "The link works once, within 10 minutes. The browser that opens it keeps access for 12 hours.",
-      "With --target, the page runs on this machine until Ctrl-C. The targets are read only while somebody looks.",
+      "With --target, the page runs on this machine until Ctrl-C. The targets are read only while a browser shows it.",
     ],
   },
   async ({ values, positionals: [server], io }) => {

@@ -1,7 +1,7 @@
 import type { Command } from "./command.js";
 import { defineReadCommand, maxObjectsOption } from "./define-read-command.js";
 
-/** Options of the commands that list objects. The states and orders differ. */
+/** Options of the commands that list objects; states and sort orders differ. */
 function listOptions<const S extends readonly string[], const O extends readonly string[]>(states: S, orders: O) {
   return {
     state: { type: "string", multiple: true, choices: states, help: "list only objects in this state" },
@@ -28,7 +28,7 @@ function listOptions<const S extends readonly string[], const O extends readonly
   } as const;
 }
 
-/** Lists the top channels. */
+/** Lists the top-level channels. */
 export const channelsCommand: Command = defineReadCommand({
   name: "channels",
   summary: "list the channels (outgoing connections) of a process",
@@ -84,7 +84,7 @@ export const showCommand: Command = defineReadCommand({
   read: async (task) => (await import("../read/show.js")).readObject(task),
 });
 
-/** Draws channels with all below them, and servers with their sockets. */
+/** Draws channels with their descendants, and servers with their sockets. */
 export const treeCommand: Command = defineReadCommand({
   name: "tree",
   summary: "show channels, subchannels, servers and sockets as a tree",
@@ -117,7 +117,7 @@ export const summaryCommand: Command = defineReadCommand({
   read: async (task) => (await import("../read/print-summary.js")).printSummary(task),
 });
 
-/** Finds objects by what they mention. */
+/** Finds objects by a string in them. */
 export const findCommand: Command = defineReadCommand({
   name: "find",
   summary: "find the objects that mention a string, an address or a certificate",
@@ -125,7 +125,7 @@ export const findCommand: Command = defineReadCommand({
   options: maxObjectsOption,
   notes: [
     "Searches names, targets, addresses, traces, and the subject, names, issuer, serial number and fingerprints of certificates.",
-    "A file of a certificate (.pem, .crt, .cer, .der) is found by its fingerprint. The exit code is 1 if nothing is found.",
+    "A certificate file (.pem, .crt, .cer, .der) is looked up by its fingerprint. The exit code is 1 if nothing is found.",
   ],
   read: async (task) => (await import("../read/find.js")).findMentions(task),
 });

@@ -33,14 +33,14 @@ export const statusCommand: Command = defineAdminCommand({
   parameters: [],
   options: {
     watch: { type: "boolean", help: "repeat until Ctrl-C; with --json, one line for each change" },
-    interval: { type: "string", placeholder: "duration", help: "time between two looks with --watch; default: 2s" },
+    interval: { type: "string", placeholder: "duration", help: "time between two reads with --watch; default: 2s" },
     ...shared,
     ...adminOptions,
   },
   notes: [
     "If a gateway is running with the same configuration, it shows the servers of the gateway. Otherwise it connects to",
     "all approved servers of the configuration. It asks nothing, and starts no server that is not approved.",
-    "The exit code is 1 if a server does not work, or if the gateway cannot use its configuration as it is now.",
+    "The exit code is 1 if a server does not work, or if the gateway could not reload its changed configuration.",
   ],
   isChange: () => false,
   check({ interval, watch }) {
@@ -58,7 +58,7 @@ export const statusCommand: Command = defineAdminCommand({
   },
 });
 
-/** Prints the status whenever it has changed, until the process is interrupted. */
+/** Prints the status whenever it changes, until the process is interrupted. */
 async function watch(admin: ServerAdmin, screen: Screen, isJson: boolean, intervalMs: number): Promise<number> {
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
@@ -115,7 +115,7 @@ function linesOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerSta
   const { palette, width } = screen;
   const lines = gateway === undefined ? [] : [`Servers of the gateway at ${gateway}.`, ""];
   if (reloadFailure !== undefined) {
-    const text = `The gateway cannot use its configuration as it is now. ${reloadFailure.message}`;
+    const text = `The gateway could not reload its changed configuration. ${reloadFailure.message}`;
     lines.push(...wrap(printableText(text), width, "").map(palette.bad), "");
   }
   if (servers.length === 0) return [...lines, "No servers."];
@@ -128,7 +128,7 @@ function linesOf({ gateway }: ServerAdmin, { servers, reloadFailure }: ServerSta
   return lines;
 }
 
-/** Why a server does not work. The advice to sign in is left out: the command below does, as this user runs it and not the gateway. */
+/** Why a server does not work, without the gateway's advice to sign in: the command for this user is printed below. */
 function reasonOf(server: string, failure: NonNullable<ServerReport["failure"]>): string {
   if (!(failure instanceof Error) || failure.code !== "SIGN_IN_NEEDED") return failure.message;
   const { message, advice } = failure;
@@ -136,7 +136,7 @@ function reasonOf(server: string, failure: NonNullable<ServerReport["failure"]>)
   return isSame ? message.slice(0, -advice.length).trimEnd() : message;
 }
 
-/** Whether its advice is to sign in for more scopes, which no other command has. */
+/** Whether the advice is to sign in with more scopes: only the message has that command. */
 function namesScopes(failure: NonNullable<ServerReport["failure"]>): boolean {
   return failure instanceof Error && failure.code === "SIGN_IN_NEEDED" && failure.advice.includes(" --scope ");
 }

@@ -52,7 +52,7 @@ function callLine(server: string, words: string[], adHoc: AdHocServer | undefine
   return adHoc === undefined ? commandLine("call", server, ...words) : adHocCommandLine("call", adHoc, ...words);
 }
 
-/** The tool of this name. Throws a UsageError that says which there are. */
+/** The tool with this name. Throws a UsageError that lists the available tools. */
 export function findTool(tools: readonly Tool[], name: string): Tool {
   const found = tools.find((tool) => tool.name === name);
   if (found !== undefined) return found;

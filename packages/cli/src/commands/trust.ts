@@ -36,10 +36,10 @@ export const trustCommand: Command = defineAdminCommand({
     "/etc/wirescope/policy.json) can allow or deny servers. The exit code is 1 if a server is not trusted.",
   ],
   isChange: ([name], { all }) => name !== undefined || all,
-  // An approval is taken back in the file that holds it; what a gateway has opened by then stays open.
+  // An approval is revoked in the file that stores it; connections of a running gateway stay open.
   isLocal: ({ revoke }) => revoke,
   check(values, [name]) {
-    if (name !== undefined && values.all) throw new UsageError("--all takes no name of a server.");
+    if (name !== undefined && values.all) throw new UsageError("--all cannot be used with the name of a server.");
     if (name === undefined && (values.revoke || (values.yes && !values.all)))
       throw new UsageError("--yes and --revoke require the name of a server.");
     if (values.revoke && values.endpoint)
@@ -59,18 +59,18 @@ export const trustCommand: Command = defineAdminCommand({
   },
 });
 
-/** What there is to approve. What is trusted for a run can still be approved for good, in the configuration. */
+/** What is to be approved. A server that is trusted only for this run can be approved permanently. */
 async function approvalOf(
   name: string,
   admin: ServerAdmin,
   local: () => Promise<LocalAdmin>,
-  isOfGateway: boolean,
+  usesGateway: boolean,
 ): Promise<PendingApproval> {
   const approval = await admin.approval(name);
-  return isOfGateway || !approval.isForRun ? approval : (await local()).approval(name);
+  return usesGateway || !approval.isForRun ? approval : (await local()).approval(name);
 }
 
-/** Shows all that is to be approved, asks once, and approves it. */
+/** Shows all servers that are not approved, asks once, and approves them. */
 async function approveAll(
   admin: ServerAdmin,
   local: () => Promise<LocalAdmin>,
@@ -82,7 +82,7 @@ async function approveAll(
   const pending = all.filter(({ state }) => state === "new" || state === "changed");
   const unclear = all.filter(({ state }) => state !== "trusted");
   if (!isJson) for (const { lines } of unclear) screen.printAll([...lines, ""]);
-  // A program is not asked.
+  // No prompt with --json.
   const question = `Approve ${pending.length === 1 ? "this server" : `these ${pending.length} servers`}? You are asked again only about what changes. [y/N] `;
   const reply = isYes ? "y" : pending.length === 0 || isJson ? "n" : await admin.io.ask?.(question);
   const isApproved = /^y(?:es)?$/i.test(reply?.trim() ?? "");
@@ -120,7 +120,7 @@ async function decide(
 ): Promise<number> {
   const { name, state, reason, lines } = approval;
   if (isJson) {
-    // A program is not asked.
+    // No prompt with --json.
     const isApproved = isYes && state !== "trusted" && state !== "denied";
     if (isApproved) await approval.approve();
     const now = isApproved ? { state: "trusted", reason: "approved" } : { state, reason };

@@ -21,7 +21,7 @@ export const upCommand: Command = defineCommand(
   },
 );
 
-/** Runs the gateway on the demonstration. */
+/** Runs the gateway with the demonstration servers. */
 export const demoCommand: Command = defineCommand(
   {
     name: "demo",

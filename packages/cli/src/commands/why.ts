@@ -30,7 +30,7 @@ export const whyCommand: Command = defineAdminCommand({
     "It neither runs nor connects to a server that is not trusted. The exit code is 0 if the server works, else 1.",
     "With --oauth it asks before it signs in. A stored sign-in is replaced only if the server accepts the new one.",
   ],
-  // An explanation may start a program, so the gateway requires the administrator's token for it.
+  // A diagnosis may start a program, so the gateway requires the administrator's token for it.
   isChange: () => true,
   isLocal: (values) => values.oauth,
   check(values) {
@@ -55,7 +55,7 @@ interface FlowValues {
   readonly "no-color": boolean;
 }
 
-/** Prints each step of an OAuth flow while it happens, and how it ended. */
+/** Prints each step of an OAuth flow while it happens, and the result. */
 async function showOAuthFlow(local: () => Promise<LocalAdmin>, server: string, values: FlowValues): Promise<number> {
   await using admin = await local();
   const screen = createScreen(admin.io, values["no-color"]);

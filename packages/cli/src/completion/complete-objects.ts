@@ -6,7 +6,7 @@ import { connectionOptions } from "../connection-options.js";
 import type { Io } from "../io.js";
 import { type OptionValues, parseOptions, toParseArgs } from "../options.js";
 
-/** Someone waits for the shell: what is not there by then is left out. */
+/** The user waits for the shell, so later responses are ignored. */
 const deadlineMs = 300;
 const maxObjects = 200;
 
@@ -17,8 +17,8 @@ interface Candidate {
 }
 
 /**
- * Lines for a shell: the ids or the names of the objects of the target that the words of a command line name, each with a tab and a
- * description. Empty if the target does not respond within 300 ms, or if the words cannot be understood. Never rejects.
+ * Lines for a shell: the ids or names of the objects of the target, each followed by a tab and a description. The target is that of
+ * the command line in `words`. Empty if it does not respond within 300 ms, or if the words cannot be parsed. Never rejects.
  */
 export async function completeObjects(
   what: "ids" | "names",
@@ -39,7 +39,7 @@ export async function completeObjects(
   }
   return found.flatMap(({ id, name, help }) => {
     if (what === "ids") return [`${id}\t${lineOf(help)}`];
-    // A shell would split or expand other names, and text of a peer must not do that.
+    // A shell would split or expand other names, and a peer must not be able to cause that.
     return /^[\w.:/@-]{1,100}$/.test(name) ? [`${name}\t${lineOf(help)}`] : [];
   });
 }
@@ -48,7 +48,7 @@ function lineOf(text: string): string {
   return printableText(text, 60);
 }
 
-/** The options of a connection among the words of an unfinished command line. */
+/** The connection options in an unfinished command line. */
 function connectionValues(words: readonly string[]): OptionValues<typeof connectionOptions> {
   const { tokens } = parseArgs({
     args: [...words],

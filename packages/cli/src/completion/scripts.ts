@@ -1,6 +1,6 @@
 import type { Completed, CompletedCommand } from "./words.js";
 
-/** The shells that completion is generated for. */
+/** The supported shells. */
 export const shells = ["bash", "zsh", "fish"] as const;
 
 /** One of them. */
@@ -11,12 +11,12 @@ export function completionScript(shell: Shell, commands: readonly CompletedComma
   return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](commands);
 }
 
-/** A string in single quotes, as all three shells read it. Only our own tables are quoted, never text of a peer. */
+/** A string in single quotes for all three shells. Only our own tables are quoted, never text from a peer. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** For bash and zsh: sets what the word before the cursor is, from the value of an option of the command, or from its argument. */
+/** For bash and zsh: determines what to complete at the cursor: the value of an option, or the argument of the command. */
 function kindCases(commands: readonly CompletedCommand[], value: (completed: Completed) => string): string {
   const row = (words: string, completed: Completed): string => `${quoted(words)}) ${value(completed)} ;;`;
   const optionRows = commands.flatMap(({ name, options }) =>

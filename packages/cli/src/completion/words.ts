@@ -1,12 +1,12 @@
 import type { OptionSpec } from "../options.js";
 
-/** What a shell completes in one place. */
+/** What a shell completes at one position. */
 export type Completed =
   | { readonly kind: "choices"; readonly choices: readonly string[] }
   | { readonly kind: "file" }
-  /** Ids of the target, which only the process itself knows. */
+  /** Ids, read from the target. */
   | { readonly kind: "ids" }
-  /** Names of the target. */
+  /** Names, read from the target. */
   | { readonly kind: "names" }
   | { readonly kind: "nothing" };
 
@@ -62,7 +62,7 @@ function argumentOf(parameter: string | undefined): Completed {
   if (parameter.includes("certificate")) return { kind: "names" };
   if (/file/.test(parameter)) return { kind: "file" };
   const words = parameter.replace(/[<>[\]]/g, "").split("|");
-  // Of `<server|url>` the parts are names of what to write, not words.
+  // The parts of `<server|url>` are placeholders, not words to type.
   const isChoice = words.length > 1 && words.every((word) => ["on", "off", "bash", "zsh", "fish"].includes(word));
   return isChoice ? { kind: "choices", choices: words } : { kind: "nothing" };
 }

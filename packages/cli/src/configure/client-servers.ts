@@ -6,7 +6,7 @@ import { mcpClients, type Scope, settingsFolder, type UserEnvironment } from "..
 import { readJsoncMember } from "../jsonc/edit-jsonc.js";
 import { JsoncError } from "../jsonc/parse-jsonc.js";
 
-/** A file in which a client has its servers. */
+/** A file in which a client configures its servers. */
 interface ClientSource {
   readonly client: string;
   readonly scope: Scope;
@@ -15,9 +15,9 @@ interface ClientSource {
   readonly container: readonly string[] | undefined;
 }
 
-/** What a client's file has. */
+/** The servers in a client's file. */
 export interface ClientServers extends Omit<ClientSource, "container"> {
-  /** Whether the gateway finds the servers in the file itself. */
+  /** Whether the gateway can read the file directly. */
   readonly canBeReferenced: boolean;
   readonly entries: readonly Entry[];
   readonly findings: readonly Finding[];
@@ -61,7 +61,7 @@ function sourcesOf(environment: UserEnvironment): ClientSource[] {
   const container = ["mcpServers"];
   return [
     ...known,
-    // Servers that a user added to one project only are in the file of the user.
+    // Servers that a user added to one project only are in the user's file.
     { client: "claude-code", scope: "project", file: claude, container: ["projects", directory, ...container] },
     { client: "codex", scope: "user", file: codex, container: undefined },
     { client: "cline", scope: "user", file: cline, container },
@@ -75,8 +75,8 @@ async function readSource({ container, ...source }: ClientSource): Promise<Clien
   const canBeReferenced = container === undefined || container.length === 1;
   const none = { ...source, entries: [], findings: [], inputs: [], secrets, canBeReferenced };
   try {
-    const { text, isThere } = await readClientFile(source.file);
-    if (!isThere) return undefined;
+    const { text, exists } = await readClientFile(source.file);
+    if (!exists) return undefined;
     const part = container === undefined ? text : partOf(text, container);
     if (part === undefined) return none;
     const options = { file: source.file, allowInsecureLoopback: true, secrets };
@@ -89,7 +89,7 @@ async function readSource({ container, ...source }: ClientSource): Promise<Clien
   }
 }
 
-/** The servers alone: the settings of a client may have much else, which is not ours to report on. */
+/** Only the servers: other settings of a client must not cause findings. */
 function partOf(text: string, container: readonly string[]): string | undefined {
   const servers = readJsoncMember(text, container);
   if (servers === undefined) return undefined;

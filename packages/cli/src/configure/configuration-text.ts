@@ -25,23 +25,23 @@ export async function findFileToWrite(named: string | undefined): Promise<string
 }
 
 /**
- * Reads the file to change; one that does not exist is empty. A file that is a symbolic link is refused, because the folder may be
- * another project. Rejects with a ClientFileError.
+ * Reads the file to change; a missing file is empty. A symbolic link is refused, because it may point into another project. Rejects
+ * with a ClientFileError.
  */
 export function readFileToWrite(file: string): Promise<ClientFile> {
   if (/\.toml$/i.test(file)) throw new UsageError(`${file} is TOML. Only JSON files can be changed.`);
   return readClientFile(file, dirname(file), (real) => `name the file itself: --config ${shellWord(real)}`);
 }
 
-/** The content of a file with entries added, and how it is parsed. */
+/** The changed text of a file, and its parsed configuration. */
 export interface ChangedText {
   readonly text: string;
   readonly configuration: Configuration;
 }
 
 /**
- * Puts entries into the text of a configuration, next to those that it has. Everything else stays. The path of the file can decide what
- * the entries mean. Throws a JsoncError.
+ * Adds entries to the text of a configuration, next to its own. Everything else stays. How entries are parsed may depend on the path
+ * of the file. Throws a JsoncError.
  */
 export function withEntries(
   text: string,
@@ -55,7 +55,7 @@ export function withEntries(
   return { text: changed, configuration: parse(changed, file) };
 }
 
-/** Adds the definitions of values that a person is asked for, unless there is one of the same id. */
+/** Adds input definitions, unless there is one with the same id. */
 function withInputs(text: string, inputs: readonly { readonly id: string; readonly written: unknown }[]): string {
   const present = readJsoncMember(text, ["inputs"]) ?? [];
   if (!Array.isArray(present) || inputs.length === 0) return text;
@@ -64,12 +64,12 @@ function withInputs(text: string, inputs: readonly { readonly id: string; readon
   return added.length === 0 ? text : setJsoncMember(text, ["inputs"], [...present, ...added]);
 }
 
-/** Whether the text has an entry of this name already. Throws a JsoncError. */
+/** Whether the text already has an entry with this name. Throws a JsoncError. */
 export function hasEntry(text: string, name: string): boolean {
   return readJsoncMember(text, [...containerOf(text), name]) !== undefined;
 }
 
-/** The findings about one server that matter for its use. */
+/** The errors and warnings about one server. */
 export function problemsOf({ findings }: Configuration, server: string): readonly Finding[] {
   return findings.filter((finding) => finding.server === server && finding.severity !== "note");
 }
@@ -81,6 +81,6 @@ function containerOf(text: string): readonly string[] {
 }
 
 function parse(text: string, file?: string): Configuration {
-  // A person adds the entry, so one of this machine is meant.
+  // The user adds the entry, so a server on this machine is intended.
   return parseConfiguration(text, { file, allowInsecureLoopback: true });
 }

@@ -23,7 +23,7 @@ const ownAddOptions = {
     type: "string",
     multiple: true,
     placeholder: "file",
-    help: "file of variables in the url, which the approval covers",
+    help: "file with variables for the url, whose value the approval covers",
   },
 } as const;
 

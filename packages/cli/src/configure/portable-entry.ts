@@ -40,7 +40,7 @@ export function toPortableEntry(entry: Entry, findings: readonly Finding[]): Por
     ];
     return values.length === 0 ? {} : { [key]: Object.fromEntries(values) };
   };
-  const more = moreOf(entry);
+  const more = otherFieldsOf(entry);
   const written =
     entry.type === "stdio"
       ? { command: textOf(entry.command), args: entry.args.map(textOf), ...named("env", entry.env), ...more }
@@ -50,7 +50,7 @@ export function toPortableEntry(entry: Entry, findings: readonly Finding[]): Por
   return { entry: written, variables: [...variables] };
 }
 
-/** With variables as our format writes them: other programs write `${env:NAME}` or `$NAME`. */
+/** The text with variables in our syntax: other programs write `${env:NAME}` or `$NAME`. */
 function textOf({ template }: TemplateField): string {
   return template.parts
     .map((part) => {
@@ -60,7 +60,7 @@ function textOf({ template }: TemplateField): string {
     .join("");
 }
 
-/** A secret command as it is written. */
+/** A secret command in the format of `.mcp.json`. */
 function commandOf({ command, prefix, timeoutMs, ttlMs }: SecretCommand): Record<string, unknown> {
   return {
     command: command.map(textOf),
@@ -78,7 +78,7 @@ function helperOf(entry: Exclude<Entry, { readonly type: "stdio" }>): Record<str
   return entry.headersHelper === undefined ? {} : { headersHelper: textOf(entry.headersHelper), ...times };
 }
 
-function moreOf(entry: Entry): Record<string, unknown> {
+function otherFieldsOf(entry: Entry): Record<string, unknown> {
   const { description, isDisabled, tools, callTimeoutMs, connectTimeoutMs } = entry;
   const { oauth } = entry.written as Readonly<Record<string, unknown>>;
   const fields = {
@@ -95,7 +95,7 @@ function moreOf(entry: Entry): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** A client secret stays where it is. */
+/** OAuth settings with a client secret are not copied. */
 function isOAuth(value: unknown): boolean {
   return typeof value === "object" && value !== null && !("clientSecret" in value);
 }

@@ -15,7 +15,7 @@ import type { importOptions } from "./configure-options.js";
 
 /**
  * Adds files of clients to `configurations` in the gateway's settings: the gateway then reads them, and reloads them when they change.
- * Gives the exit code.
+ * Returns the exit code.
  */
 export async function referenceFiles(
   files: readonly string[],
@@ -34,13 +34,13 @@ export async function referenceFiles(
       else screen.printAll(wrap(printableText(line), screen.width, ""));
       return code;
     };
-    if (added.length === 0) return finish(false, exitCode.ok, "There is no file to add.");
+    if (added.length === 0) return finish(false, exitCode.ok, "No file to add.");
     const what = `${added.length} ${added.length === 1 ? "file" : "files"}: ${added.join(", ")}`;
     if (values["dry-run"]) {
       return finish(false, exitCode.ok, `Nothing was written (--dry-run). ${path} would refer to ${what}.`);
     }
     const question = `Let the gateway read ${printableText(what)}? [y/N] `;
-    // A program is not asked.
+    // No prompt with --json.
     const reply = values.yes ? "y" : values.json ? "n" : await io.ask?.(question);
     if (!/^y(?:es)?$/i.test(reply?.trim() ?? "")) {
       const next = reply === undefined ? " Use --yes to write without a prompt." : "";

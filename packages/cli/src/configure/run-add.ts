@@ -14,7 +14,7 @@ import { createScreen } from "../output/screen.js";
 import type { AdHocServer } from "../tool-server/ad-hoc-server.js";
 import { trustFor } from "../tool-server/ask-for-trust.js";
 import { openConfiguredServers } from "../tool-server/configured-servers.js";
-import { readable } from "../tool-server/loaded-configuration.js";
+import { asUsageError } from "../tool-server/loaded-configuration.js";
 import { sameServers, sameSignIns, serverOptions } from "../tool-server/server-options.js";
 import { UsageError } from "../usage-error.js";
 import { findFileToWrite, hasEntry, problemsOf, readFileToWrite, withEntries } from "./configuration-text.js";
@@ -22,7 +22,7 @@ import type { addOptions } from "./configure-options.js";
 
 type AddValues = OptionValues<typeof addOptions>;
 
-/** Adds a server to the configuration and approves it. Gives the exit code. */
+/** Adds a server to the configuration and approves it. Returns the exit code. */
 export async function runAdd(name: string, server: AdHocServer, values: AddValues, io: Io): Promise<number> {
   if (name === "" || name !== printableText(name)) throw new UsageError("The name must be printable.");
   const screen = createScreen(io, values["no-color"]);
@@ -59,7 +59,9 @@ export async function runAdd(name: string, server: AdHocServer, values: AddValue
         if (scopes !== undefined) {
           const granted = scopes.length === 0 ? "" : ` Its scopes: ${scopes.join(", ")}.`;
           screen.print(
-            printableText(`The sign-in of ${server.name} is used, and no longer by the url alone.${granted}`),
+            printableText(
+              `The entry takes over the sign-in of ${server.name}; the url alone no longer has one.${granted}`,
+            ),
           );
         }
         screen.print(`List its tools: ${commandLine("tools", name)}`);
@@ -87,7 +89,7 @@ function entryOf({ entry }: AdHocServer, { type }: AddValues): Readonly<Record<s
   return { type: type ?? (/^ws/i.test(entry.url) ? "ws" : "http"), ...entry };
 }
 
-/** A literal secret is the usual mistake: in single quotes, the shell leaves the variable to us. */
+/** A literal secret is the usual mistake. The single quotes keep the shell from expanding the variable. */
 function adviceFor(fix: string, { entry }: AdHocServer): string {
   const variable = /\$\{(\w+)\}/.exec(fix)?.[1];
   if (variable === undefined) return fix;
@@ -101,7 +103,7 @@ interface ApprovalOutcome {
   readonly message: string;
 }
 
-/** The person typed the entry, so nothing is asked. A policy still decides. */
+/** The user typed the entry, so there is no prompt. A policy can still deny it. */
 async function approve(
   { entries }: Configuration,
   name: string,
@@ -112,7 +114,7 @@ async function approve(
   const entry = entries.find((each) => each.name === name);
   if (entry === undefined) return { state: "pending", message: `Approve it: ${commandLine("trust", name)}` };
   try {
-    const { variables } = await readable(() => readVariables(values["env-file"], io.env));
+    const { variables } = await asUsageError(() => readVariables(values["env-file"], io.env));
     const trust = trustFor(io);
     const decision = await trust.evaluate({ entry, configurationPath: file, pluginRoot: dirname(file), variables });
     if (decision.state === "denied") return { state: "denied", message: notTrusted(name, decision).message };
@@ -124,7 +126,7 @@ async function approve(
   }
 }
 
-/** Uses the sign-in that the person made by the url alone, so that they need no second one. Gives its scopes. A failure is reported: the entry is added. */
+/** Takes over a sign-in that was made with the url alone, so that no second one is needed. Returns its scopes. A failure is only reported. */
 async function adoptSignIn(
   name: string,
   server: AdHocServer,
@@ -139,7 +141,7 @@ async function adoptSignIn(
     return await servers.adoptSignIn(name, server.name);
   } catch (error) {
     if (!ToolServerError.is(error) && !(error instanceof UsageError)) throw error;
-    const message = `No sign-in of ${server.name} is taken over, because stored ones cannot be read. ${error.message}`;
+    const message = `The sign-in of ${server.name}, if any, is not taken over, because stored sign-ins cannot be read. ${error.message}`;
     io.stderr.write(`wirescope: ${printableText(message)}\n`);
     return undefined;
   }

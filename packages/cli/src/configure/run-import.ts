@@ -24,7 +24,7 @@ import { referenceFiles } from "./reference-files.js";
 
 type ImportValues = OptionValues<typeof importOptions>;
 
-/** A server of a client, and what is done with it. */
+/** A server of a client, and whether it is imported. */
 interface FoundServer {
   readonly client: string;
   readonly file: string;
@@ -33,14 +33,14 @@ interface FoundServer {
   readonly target: string;
   /** Why it is not imported; undefined if it is. */
   readonly skipped: string | undefined;
-  /** The variables that take the place of secrets in the client's file. */
+  /** The variables that replace secrets of the client's file. */
   readonly variables: readonly string[];
   readonly entry: Readonly<Record<string, unknown>> | undefined;
-  /** The ids of the values that a person is asked for. */
+  /** The inputs that the entry uses. */
   readonly inputs: readonly { readonly id: string; readonly written: unknown }[];
 }
 
-/** Shows the servers of one client, or of all, asks, and writes them into the configuration. Gives the exit code. */
+/** Shows the servers of one client, or of all, asks, and writes them into the configuration. Returns the exit code. */
 export async function runImport(
   client: string | undefined,
   values: ImportValues,
@@ -80,7 +80,7 @@ export async function runImport(
         if (!values.json) screen.print(`Nothing was written (--dry-run). ${count} would be added to ${file.path}.`);
         return finish(false, exitCode.ok);
       }
-      // A program is not asked.
+      // No prompt with --json.
       const question = `Add ${count} to ${printableText(file.path)}? [y/N] `;
       const reply = values.yes ? "y" : values.json ? "n" : await io.ask?.(question);
       if (!/^y(?:es)?$/i.test(reply?.trim() ?? "")) {
@@ -111,7 +111,7 @@ function environmentOf({ env }: Io): UserEnvironment {
   return { env, platform: process.platform, home: env.HOME || homedir(), directory: process.cwd() };
 }
 
-/** Decides about each server. Of several with one name, the first is imported. */
+/** Decides which servers are imported. Of several with the same name, the first is. */
 async function selectServers(
   sources: readonly ClientServers[],
   target: { readonly path: string; readonly text: string },
@@ -119,7 +119,7 @@ async function selectServers(
   const taken = new Set<string>();
   const found: FoundServer[] = [];
   for (const { client, file, entries, findings, inputs, secrets } of sources) {
-    // The configuration itself is the project's file of some clients.
+    // The configuration itself may be the project file of a client.
     if ((await realpath(file).catch(() => file)) === target.path) continue;
     for (const entry of entries) {
       const server = entry.name;
@@ -133,7 +133,7 @@ async function selectServers(
         : isGatewayEntry(entry)
           ? "starts the gateway itself"
           : taken.has(server)
-            ? "another client has a server of this name"
+            ? "another client has a server with this name"
             : "problem" in portable
               ? portable.problem
               : errorOf(server, portable.entry);
@@ -155,7 +155,7 @@ async function selectServers(
   return found;
 }
 
-/** What is wrong with an entry that could be written, by the same check as for any configuration. */
+/** The first error in the new entry, by the same check as for any configuration. */
 function errorOf(server: string, entry: Readonly<Record<string, unknown>>): string | undefined {
   const { configuration } = withEntries("", { [server]: entry });
   return problemsOf(configuration, server).find(({ severity }) => severity === "error")?.message;
@@ -172,7 +172,7 @@ function printFound(found: readonly FoundServer[], sources: readonly ClientServe
       screen.printAll(wrap(printableText(`${file} was not read: ${problem}`), screen.width, ""));
   }
   if (found.length === 0) {
-    screen.print("No servers of other clients were found.");
+    screen.print("No servers found in the files of other clients.");
     return;
   }
   screen.printAll([...renderTable(columns(screen), found, screen.width), ""]);

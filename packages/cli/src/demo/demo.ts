@@ -8,7 +8,7 @@ import { packageRoot } from "../version.js";
 import { type DemoRefusal, type HttpToolServer, startHttpToolServer } from "./servers/http-tool-server.js";
 import { startDemoAuthorizationServer, startNotesServer } from "./servers/notes-server.js";
 
-/** Tool servers of every kind on this machine, with a configuration in a temporary folder. */
+/** Tool servers with different kinds of authentication on this machine, with a configuration in a temporary folder. */
 export interface Demo {
   readonly root: string;
   /** Its configuration. */
@@ -18,7 +18,7 @@ export interface Demo {
   close(): Promise<void>;
 }
 
-/** Signs the time, for servers that accept no fixed token. The key is in its environment. */
+/** A headers helper that signs the time. The key is in its environment. */
 const helper = `#!/usr/bin/env node
 const { createHmac } = require("node:crypto");
 const time = String(Date.now());
@@ -71,7 +71,7 @@ async function startWeatherServer(): Promise<WeatherServer> {
     tools: [
       {
         name: "forecast",
-        description: "Returns the weather of a city",
+        description: "Returns the weather in a city",
         parameters: ["city"],
         call: ({ city }) => `${String(city)}: ${weathers[String(city).length % weathers.length]}`,
       },
@@ -81,7 +81,7 @@ async function startWeatherServer(): Promise<WeatherServer> {
   return { ...server, key };
 }
 
-/** The signature of a time, as the helper makes it. */
+/** The signature of a time, as the helper computes it. */
 function signTime(time: string, key: string): string {
   return createHmac("sha256", key).update(time).digest("hex");
 }

@@ -18,12 +18,12 @@ import { defaultThresholds } from "./thresholds.js";
 
 const maxBelow = 64;
 
-// Not every implementation traces the state before a change, but each connection begins with this one.
+// Not every implementation traces the previous state, but every new connection is traced as READY.
 const connected = /(?:->|\bto)\s*READY\b/i;
 
 type ChannelObject = Extract<SnapshotObject, { readonly kind: "channel" | "subchannel" }>;
 
-/** Rules about connections that cannot be made, or do not last. */
+/** Rules about connections that fail or do not last. */
 export const connectionRules: readonly Rule[] = [
   {
     id: "target-silent",
@@ -85,7 +85,7 @@ export const connectionRules: readonly Rule[] = [
         const losses = lossesOf(object, seen);
         if (losses >= minFlaps) flaps.set(object.key, losses);
       }
-      // Those that have others below them come first, and are reported with them.
+      // Parents come first, and are reported together with their children.
       const families = [...flaps.keys()]
         .map((key) => channelsFrom(seen.last, key).filter((each) => flaps.has(each.key)))
         .sort((a, b) => b.length - a.length);
@@ -100,7 +100,7 @@ export const connectionRules: readonly Rule[] = [
             problem: `${nameOf(object)} loses its connection again and again${failed === undefined ? "" : ": its keepalives fail"}.`,
             evidence: [
               `It lost a connection ${flaps.get(object.key)} times within ${formatSpan(flapWindowMs)}.`,
-              ...(others.length === 0 ? [] : [`The same is seen of ${listNames(others)}.`]),
+              ...(others.length === 0 ? [] : [`Also affected: ${listNames(others)}.`]),
               ...(failed === undefined ? [] : [failed.description]),
             ],
             advice:
@@ -184,7 +184,7 @@ function timeInState({ snapshots, last }: Observation, { key, state }: ChannelOb
   return last.timeMs - (snapshots[change + 1]?.timeMs ?? last.timeMs);
 }
 
-/** What the usual reasons mean, and the next step. A server that refuses a request was reached: the connection is not the problem. */
+/** What the usual reasons mean, and the next step. If a server refuses a request, the connection itself works. */
 function causeOf(reason: string, target: string): { readonly problem: string; readonly advice: string } {
   const none = `No connection to ${target}`;
   if (/ECONNREFUSED|connection refused/i.test(reason)) {
@@ -193,7 +193,7 @@ function causeOf(reason: string, target: string): { readonly problem: string; re
   if (/\bEACCES\b|\bEPERM\b/.test(reason)) {
     return {
       problem: none,
-      advice: "Let the user of the client open this socket: check the mode and owner of its file.",
+      advice: "Allow the user that runs the client to open this socket: check the mode and owner of its file.",
     };
   }
   if (/unauth|sign-?in|\b401\b/i.test(reason)) {
@@ -205,7 +205,7 @@ function causeOf(reason: string, target: string): { readonly problem: string; re
   if (/forbidden|denied|\b403\b/i.test(reason)) {
     return {
       problem: `${target} does not allow this client`,
-      advice: "Check the rights of the client at the server; its credentials were understood.",
+      advice: "Check the permissions of the client at the server; its credentials were recognized.",
     };
   }
   if (/certificate|\btls\b|\bssl\b|handshake/i.test(reason)) {
@@ -230,7 +230,7 @@ function causeOf(reason: string, target: string): { readonly problem: string; re
   };
 }
 
-/** A reason that begins with a name which the line above has. */
+/** The reason without the name at its start, which the line above already shows. */
 function withoutName(reason: string, name: string): string {
   if (name === "" || !reason.startsWith(`${name} `)) return reason;
   const rest = reason.slice(name.length + 1);

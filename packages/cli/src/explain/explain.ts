@@ -6,7 +6,7 @@ import { trafficRules } from "./traffic-rules.js";
 /** All rules; docs/explain.md has the same table. */
 export const rules: readonly Rule[] = [...connectionRules, ...trafficRules, ...socketRules];
 
-/** A finding and the rule that found it. */
+/** A finding with its rule. */
 export interface RuleFinding extends Finding {
   readonly rule: string;
 }

@@ -8,7 +8,7 @@ import { defaultThresholds, type Thresholds } from "./thresholds.js";
 export const severities = ["error", "warning", "note"] as const;
 export type Severity = (typeof severities)[number];
 
-/** One thing that is wrong, or may be. */
+/** A problem, or a possible one. */
 export interface Finding {
   readonly severity: Severity;
   /** What is wrong, in one sentence. */
@@ -19,11 +19,11 @@ export interface Finding {
   readonly advice: string;
   /** The objects that it is about. */
   readonly objects: readonly SnapshotObject[];
-  /** Since when, as far as the peer says. */
+  /** Since when, by the clock of the peer. */
   readonly since?: Date | undefined;
 }
 
-/** What the rules look at: the reads of one run or of a recording, oldest first. There is at least one. */
+/** The input of the rules: the reads of one run or of a recording, oldest first. There is at least one. */
 export interface Observation {
   readonly snapshots: readonly Snapshot[];
   readonly first: Snapshot;
@@ -32,21 +32,21 @@ export interface Observation {
   /** The objects of the last read. */
   readonly objects: readonly SnapshotObject[];
   readonly thresholds: Thresholds;
-  /** The time of a process by its own clock at the last read, or earlier: what it reported last, and the time since then. */
+  /** A lower bound of a process's own clock at the last read: the newest time it reported, plus the time since then. */
   peerTimeMs(origin: string): number | undefined;
 }
 
-/** A rule: what it looks for, from when on, and the search itself. */
+/** A rule: what it finds, its threshold, and the search itself. */
 export interface Rule {
   readonly id: string;
   /** What it finds, for the documentation. */
   readonly finds: string;
-  /** From when on, for the documentation. */
+  /** The threshold, for the documentation. */
   readonly threshold: string;
   find(seen: Observation): Finding[];
 }
 
-/** Puts reads into the form that the rules take. */
+/** Creates the input of the rules; undefined if there are no reads. */
 export function createObservation(
   snapshots: readonly Snapshot[],
   thresholds: Partial<Thresholds> = {},
@@ -65,18 +65,18 @@ export function createObservation(
   };
 }
 
-/** An object as findings name it. */
+/** The name of an object in findings. */
 export function nameOf({ kind, id, name, target, origin }: SnapshotObject): string {
   const label = name || target;
   return [`${kind} ${id}`, label ? ` (${label})` : "", origin === "" ? "" : ` of ${origin}`].join("");
 }
 
-/** The counts per second of an object over the whole observation; zero if there was one read only. */
+/** The rates of an object over the whole observation; zero if there was only one read. */
 export function rateOf({ first, elapsedMs }: Observation, object: SnapshotObject): ReturnType<typeof ratesBetween> {
   return ratesBetween(first.objects.get(object.key) ?? object, object, elapsedMs);
 }
 
-/** How many calls or streams of an object were in progress at every read. */
+/** The lowest number of calls or streams of an object in progress, over all reads. */
 export function alwaysInFlight({ snapshots }: Observation, { key }: SnapshotObject): number {
   return snapshots.reduce((least, { objects }) => {
     const object = objects.get(key);
@@ -84,28 +84,28 @@ export function alwaysInFlight({ snapshots }: Observation, { key }: SnapshotObje
   }, Number.POSITIVE_INFINITY);
 }
 
-/** How long ago a time of a process was, by the clock of that process and at least; 0 if it is not known to be over. */
+/** How long ago a time of a process was at least, by the clock of that process; 0 if unknown. */
 export function ageOf({ peerTimeMs }: Observation, { origin }: SnapshotObject, timeMs: number): number {
   return Math.max(0, (peerTimeMs(origin) ?? timeMs) - timeMs);
 }
 
-/** Whether a time of a process was in the last so many milliseconds, by its clock and by ours. */
+/** Whether a time of a process is within the last `spanMs`, by its clock and by ours. */
 export function isRecent(
   seen: Observation,
   { origin }: SnapshotObject,
   time: Date | undefined,
   spanMs: number,
 ): boolean {
-  // A process in which nothing happens reports no later time, so that its own clock cannot show that an event is old.
+  // An idle process reports no newer time, so its own clock cannot show that an event is old.
   const nowMs = Math.max(seen.last.timeMs, seen.peerTimeMs(origin) ?? 0);
   return time !== undefined && time.getTime() > nowMs - spanMs;
 }
 
-// The words of gRPC's implementations for a failure; the word keepalive alone may be part of a setting or a name.
+// The wording of gRPC implementations for a failure; the word keepalive alone may be part of a setting or a name.
 const keepaliveWords =
   /keep-?alive.{0,40}(?:fail|time[d ]*-?out|no response|not|lost)|too_many_pings|ENHANCE_YOUR_CALM|ping (?:timed? ?out|timeout|was not)/i;
 
-/** The last event of an object's trace that says that keepalives failed; undefined if there is no recent one. */
+/** The last trace event of an object that reports failed keepalives; undefined if there is no recent one. */
 export function keepaliveFailure(seen: Observation, object: SnapshotObject): ChannelTraceEvent | undefined {
   const events = object.kind === "socket" ? [] : (object.message?.data?.trace?.events ?? []);
   const event = events.findLast(({ description }) => keepaliveWords.test(description));
@@ -117,7 +117,7 @@ export function keepaliveFailure(seen: Observation, object: SnapshotObject): Cha
 export function keepaliveAdvice({ description }: ChannelTraceEvent): string {
   return /too_many_pings|ENHANCE_YOUR_CALM/i.test(description)
     ? "Send keepalives less often, or allow them at the server (permit_keepalive_time)."
-    : "The peer or the network between is gone without a reset: check the machine, and idle timeouts of load balancers.";
+    : "The peer or the network went away without a reset: check the machine, and idle timeouts of load balancers.";
 }
 
 /** A number of things, with its noun. */

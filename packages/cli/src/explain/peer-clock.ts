@@ -3,8 +3,8 @@ import { timeOf } from "@wirescope/channelz/internal/text";
 import type { Snapshot, SnapshotObject } from "@wirescope/channelz/timeline";
 
 /**
- * The time of each process by its own clock at the last read: the newest time that it reported, and what has passed since that read by ours. It may
- * have been later there, but not earlier, so an age that is computed with it is never too long, however wrong a clock is.
+ * A lower bound of each process's own clock at the last read: the newest time that it reported, plus the time since that read by our
+ * clock. An age that is computed with it is never too long, however wrong a clock is.
  */
 export function newestTimes(snapshots: readonly Snapshot[]): ReadonlyMap<string, number> {
   const lastMs = snapshots.at(-1)?.timeMs ?? 0;

@@ -14,11 +14,11 @@ interface ExplainValues {
   readonly for: string | undefined;
 }
 
-/** Reads for a while, applies the rules, and prints the findings. Gives the exit code: 1 if there is an error or a warning. */
+/** Reads for a while, applies the rules, and prints the findings. Returns the exit code: 1 if there is an error or a warning. */
 export async function runExplain({ sampler, screen, values, signal }: LiveTask<ExplainValues>): Promise<number> {
   const { recorded } = sampler;
   const forMs = values.for === undefined ? undefined : parseDuration(values.for, "--for");
-  // Of a recording, all that happened until the chosen moment.
+  // In a recording, everything up to the chosen moment.
   const endMs = recorded?.chosenMs ?? recorded?.lastMs ?? 0;
   const within = recorded && { firstMs: forMs === undefined ? recorded.firstMs : endMs - forMs, lastMs: endMs };
   const snapshots: Snapshot[] = [];
@@ -44,10 +44,10 @@ export async function runExplain({ sampler, screen, values, signal }: LiveTask<E
   return findings.some(({ severity }) => severity !== "note") ? exitCode.failure : exitCode.ok;
 }
 
-/** The rules need no more reads than this, and each of a large process takes megabytes. */
+/** The rules need no more reads than this, and one read of a large process takes megabytes. */
 const maxKept = 32;
 
-/** Adds a read. If there are too many, every second one is dropped, but neither the first nor the newest. */
+/** Adds a read. If there are too many, drops every second one, but not the first or the newest. */
 export function keepSome(snapshots: Snapshot[], newest: Snapshot): void {
   snapshots.push(newest);
   if (snapshots.length <= maxKept) return;

@@ -16,7 +16,7 @@ type SocketObject = Extract<SnapshotObject, { readonly kind: "socket" }>;
 export const socketRules: readonly Rule[] = [
   {
     id: "certificate-expires",
-    finds: "a certificate that expired or does soon",
+    finds: "a certificate that expired or expires soon",
     threshold: `${expiryMs / 86_400_000} days, or a quarter of its lifetime if that is shorter`,
     find: expiringCertificates,
   },
@@ -57,7 +57,7 @@ export const socketRules: readonly Rule[] = [
               `${info.tcpiRetransmits} retransmits of the oldest segment, ${info.tcpiLost} segments lost, ${info.tcpiUnacked} not acknowledged.`,
             ],
             advice:
-              "The network between, or a peer that is gone without a reset. Compare with other connections to the same host.",
+              "The network drops packets, or the peer went away without a reset. Compare with other connections to the same host.",
             objects: [socket],
           },
         ];
@@ -78,7 +78,7 @@ export const socketRules: readonly Rule[] = [
           severity: "note",
           problem: `${counted(slow.length, "connection")} ${slow.length === 1 ? "has" : "have"} a long round trip.`,
           evidence: [`Up to ${Math.round(worst / 1000)} ms: ${listNames(slow)}.`],
-          advice: "Each call pays it at least once: use a closer server, or fewer calls.",
+          advice: "Each call takes at least one round trip: use a closer server, or fewer calls.",
           objects: slow,
         },
       ];
@@ -92,19 +92,19 @@ export const socketRules: readonly Rule[] = [
       stitch(seen.last).flatMap(({ client, server }): Finding[] => {
         const before = seen.first.objects.get(client.socket.key);
         if (before === undefined || seen.snapshots.length < 2) return [];
-        // On a busy connection streams are always in progress; these cannot have ended.
+        // On a busy connection some streams are always in progress. These are the ones that cannot have ended.
         const waiting = inFlight(before.counters) - (endedOf(client.socket) - endedOf(before));
         if (waiting < 1) return [];
         const held = inFlight(server.socket.counters);
-        // The two processes are not read at the same moment, so only streams from before the first read count as lost.
+        // The two processes are not read at the same moment, so only streams started before the first read count as lost.
         const lost = before.counters.started - server.socket.counters.started;
-        // A process that calls itself has no names for the two ends.
+        // For a process that calls itself, the origins are empty.
         const [from, to] = [client.origin || nameOf(client.top), server.origin || nameOf(server.top)];
         const fault =
           lost > 0
             ? `${counted(lost, "stream")} never reached ${to}: the network, or ${to} does not read.`
             : held > 0
-              ? `${to} works on them: it is the slow end.`
+              ? `${to} is still processing them: it is the slow end.`
               : `${to} has finished them: ${from} does not read the responses.`;
         return [
           {
@@ -149,7 +149,7 @@ function expiringCertificates(seen: Observation): Finding[] {
   for (const socket of socketsOf(seen)) {
     for (const { certificate, expiry, side } of certificatesOf(socket.message)) {
       const lifetimeMs = expiry.getTime() - new Date(certificate.validFrom).getTime();
-      // Certificates of a service mesh are valid for hours, and are replaced in time.
+      // Certificates of a service mesh are valid for hours, and are renewed in time.
       if (expiry.getTime() - seen.last.timeMs > Math.min(seen.thresholds.expiryMs, lifetimeMs / 4)) continue;
       const key = `${side} ${certificate.fingerprint256}`;
       const known = found.get(key) ?? { expiry, subject: subjectOf(certificate), side, sockets: [] };
@@ -162,9 +162,10 @@ function expiringCertificates(seen: Observation): Finding[] {
     const when = leftMs > 0 ? `expires in ${formatSpan(leftMs)}` : `expired ${formatSpan(-leftMs)} ago`;
     return {
       severity: leftMs > 0 ? "warning" : "error",
-      problem: `The ${side === "local" ? "own" : "peer's"} certificate ${subject} ${when}.`,
+      problem: `The ${side === "local" ? "process's own" : "peer's"} certificate ${subject} ${when}.`,
       evidence: [`Valid until ${expiry.toISOString()}; used by ${listNames(sockets)}.`],
-      advice: side === "local" ? "Renew it, and reload the process." : "Ask the owner of the peer to renew it.",
+      advice:
+        side === "local" ? "Renew it, and let the process load the new one." : "Ask the owner of the peer to renew it.",
       objects: sockets,
     };
   });

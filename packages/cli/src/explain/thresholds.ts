@@ -1,4 +1,4 @@
-/** From when on the rules report something. */
+/** The thresholds of the rules. */
 export interface Thresholds {
   /** The time in which lost connections are counted. */
   readonly flapWindowMs: number;
@@ -6,29 +6,29 @@ export interface Thresholds {
   readonly minFlaps: number;
   /** How long a channel may be CONNECTING. */
   readonly stuckMs: number;
-  /** How many calls must have ended for a failure rate. */
+  /** How many calls must have ended to compute a failure rate. */
   readonly minEnded: number;
-  /** The share of failed calls. */
+  /** The share of failed calls from which on it is reported. */
   readonly failedShare: number;
   /** How long a socket with streams may be silent. */
   readonly quietMs: number;
   /** How old a trace event about keepalives may be. */
   readonly recentMs: number;
-  /** How many connections a channel must have for a comparison of their load. */
+  /** How many connections a channel must have to compare their load. */
   readonly minSiblings: number;
-  /** How many calls a second they must have in total. */
+  /** How many calls per second they must have in total. */
   readonly minRate: number;
-  /** The share of one of them. */
+  /** The share of one connection from which on it is reported. */
   readonly hotShare: number;
   /** How many objects must have been added. */
   readonly minGrowth: number;
-  /** In how many reads. */
+  /** Over at least how many reads. */
   readonly minReads: number;
-  /** How soon a certificate expires. */
+  /** How long before its expiry a certificate is reported. */
   readonly expiryMs: number;
-  /** How often TCP sent the oldest segment again. */
+  /** How often TCP retransmitted the oldest segment. */
   readonly minRetransmits: number;
-  /** How long a round trip takes. */
+  /** How long a round trip may take. */
   readonly slowRttMs: number;
 }
 

@@ -83,7 +83,7 @@ export const trafficRules: readonly Rule[] = [
         const rate = rateOf(seen, object);
         const passes = (isBlocked ? rate.messagesSent : rate.messagesReceived) > 0;
         const who = isBlocked
-          ? "The peer reads too slowly: it granted no more bytes."
+          ? "The peer reads too slowly: it has not opened the window."
           : "This process reads too slowly.";
         return [
           {
@@ -112,7 +112,7 @@ export const trafficRules: readonly Rule[] = [
   },
   {
     id: "growing",
-    finds: "objects that only grow in number, as leaked channels do",
+    finds: "a number of objects that only grows, such as leaked channels",
     threshold: `${minGrowth} more, and none fewer, over ${minReads} reads or more`,
     find: growingObjects,
   },
@@ -147,7 +147,7 @@ function sockets({ objects }: Observation): SocketObject[] {
   return objects.filter((object) => object.kind === "socket");
 }
 
-/** Whether a window was used up at every read. A bulk transfer uses it up for a moment, so one read proves nothing. */
+/** Whether a window was exhausted at every read. A bulk transfer exhausts it for a moment, so one read proves nothing. */
 function isAlwaysZero(
   { snapshots }: Observation,
   { key }: SocketObject,
@@ -200,7 +200,7 @@ function silentKeepalives(seen: Observation): Finding[] {
         evidence: [
           `${counted(Math.round((rate.keepAlivesSent * seen.elapsedMs) / 1000), "keepalive")} sent meanwhile.`,
         ],
-        advice: "If it lasts, the peer accepts connections but no longer works: look at it with wirescope explain too.",
+        advice: "If it lasts, the peer accepts connections but is stuck: run wirescope explain on it too.",
         objects: [object],
       },
     ];
@@ -210,7 +210,7 @@ function silentKeepalives(seen: Observation): Finding[] {
 function unevenLoad(seen: Observation): Finding[] {
   const { thresholds } = seen;
   return seen.objects.flatMap((parent): Finding[] => {
-    // The clients of a server differ, and one of them is this command.
+    // Servers are skipped: their clients differ, and one of them is this command.
     if (parent.kind !== "channel" && parent.kind !== "subchannel") return [];
     const children = parent.children
       .flatMap((key) => seen.last.objects.get(key) ?? [])

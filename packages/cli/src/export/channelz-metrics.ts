@@ -13,7 +13,7 @@ interface MetricSample {
   readonly value: number;
 }
 
-/** A metric in the sense of Prometheus. */
+/** A Prometheus metric. */
 export interface Metric {
   readonly name: string;
   readonly type: "counter" | "gauge";
@@ -21,7 +21,7 @@ export interface Metric {
   readonly samples: readonly MetricSample[];
 }
 
-/** What all objects with the same labels counted. */
+/** The sum of the counters of all objects with the same labels. */
 interface Total {
   readonly labels: Readonly<Record<string, string>>;
   readonly sum: Record<string, number>;
@@ -29,7 +29,7 @@ interface Total {
 
 /** The metrics of the processes that are read. */
 export interface ChannelzMetrics {
-  /** Takes the next read into account. */
+  /** Adds the next read. */
   observe(snapshot: Snapshot, readMs: number): void;
   /** The metrics as of the last read. */
   read(): readonly Metric[];
@@ -41,9 +41,9 @@ const other = "(other)";
 const maxLabelLength = 200;
 
 /**
- * Creates the metrics. Channels and servers are counted by target or name, at most `maxNames` of each process; the rest is counted as
- * `(other)`, so that a process with a channel for each call cannot fill a database. Counters never go backwards: what a closed object
- * counted stays in the sum.
+ * Creates the metrics. Channels and servers are counted by target or name, at most `maxNames` per process; the rest is counted as
+ * `(other)`, which limits the cardinality if a process creates a channel for each call. Counters never go backwards: the counts of
+ * closed objects stay in the sum.
  */
 export function createChannelzMetrics(maxNames: number): ChannelzMetrics {
   let last: Snapshot | undefined;
@@ -130,7 +130,7 @@ export function createChannelzMetrics(maxNames: number): ChannelzMetrics {
         {
           name: "channelz_sockets",
           type: "gauge",
-          help: "Open sockets, with those that listen.",
+          help: "Open sockets, including listening ones.",
           samples: countOf("socket"),
         },
         ...counters.map((field): Metric => {

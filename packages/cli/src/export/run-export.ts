@@ -89,7 +89,7 @@ function parseListen(text: string): ListenAddress {
   return { host, port, isLoopback: host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host) };
 }
 
-/** A page that rebinds its name to this machine sends that name. */
+/** Protects against DNS rebinding: a page of another origin sends its own host name. */
 function isLoopbackHost(header: string): boolean {
   const host = header.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
   return host === "localhost" || isIP(host) !== 0;

@@ -12,7 +12,7 @@ import {
 /** One side of a comparison: a moment, and an earlier one for rates. */
 export interface Side {
   readonly label: string;
-  /** Sides with the same identity are one process, whose ids mean the same objects. */
+  /** Sides with the same identity are the same process, so that their ids can be compared. */
   readonly identity: string;
   readonly snapshot: Snapshot;
   readonly earlier?: Snapshot | undefined;
@@ -39,11 +39,11 @@ export interface Comparison {
   readonly states: readonly StateDifference[];
   /** The largest difference first. Empty if one side has no earlier moment. */
   readonly rates: readonly RateDifference[];
-  /** Sockets of each side; those of different processes are counted, because their addresses never match. */
+  /** The number of sockets on each side: sockets of different processes cannot be compared, because their addresses never match. */
   readonly sockets: readonly [before: number, after: number];
 }
 
-/** Compares two sides. Objects of different processes are the same if kind, name and target are. */
+/** Compares two sides. Objects of different processes match by kind, name and target. */
 export function compareSides(before: Side, after: Side): Comparison {
   const isOneProcess = before.identity === after.identity;
   const [a, b] = isOneProcess ? [before.snapshot, after.snapshot] : [byLabel(before.snapshot), byLabel(after.snapshot)];
@@ -90,7 +90,7 @@ function stateOf({ state, unreadable }: SnapshotObject): string {
   return unreadable === undefined ? (state ?? "") : "UNREADABLE";
 }
 
-/** The snapshot with keys that different processes share: kind, name and target, and a number if several are alike. */
+/** The snapshot with keys that work across processes: kind, name and target, and a number for duplicates. */
 function byLabel(snapshot: Snapshot): Snapshot {
   const counts = new Map<string, number>();
   const objects = [...snapshot.objects.values()]
@@ -118,7 +118,7 @@ function ratesOf({ snapshot, earlier }: Side, isOneProcess: boolean): Rates | un
   );
 }
 
-/** Rates that differ by a tenth and by one in ten seconds. */
+/** Rates that differ by more than 10 % and by at least 0.1 per second. */
 function compareRates(before: Rates | undefined, after: Rates | undefined): RateDifference[] {
   if (before === undefined || after === undefined) return [];
   const differs = ([a, b]: readonly [number, number]): boolean =>

@@ -60,7 +60,7 @@ async function readSides(
   try {
     return await Promise.all([read(texts[0]), read(texts[1])]);
   } catch (error) {
-    // The exit code 1 of other failures would mean that the sides differ.
+    // Exit code 1, as for other failures, would mean that the sides differ.
     if (!ChannelzError.is(error) || error.code === "TARGET_INVALID") throw error;
     reportFailure(error, io, "diff");
     return undefined;
@@ -92,7 +92,7 @@ async function readSide(
   const target = connections.parts[0]?.target ?? text;
   const read = { signal, target, maxObjects: parseCount(options["max-objects"], "--max-objects") };
   const earlier = await readSnapshot(connections.source, read);
-  // Rates need two moments; a second is what people wait for.
+  // Rates need two reads; one second is an acceptable wait.
   await delay(windowMs ?? 1000, undefined, { signal });
   const snapshot = await readSnapshot(connections.source, read);
   return { label: text, identity: target, snapshot, earlier };
@@ -108,7 +108,7 @@ function printComparison(before: Side, after: Side, comparison: Comparison, scre
   const moment = ({ label, snapshot }: Side): string =>
     `${printableText(label, 200)} at ${new Date(snapshot.timeMs).toISOString()} (${snapshot.objects.size} objects)`;
   screen.printAll([`from ${moment(before)}`, `to   ${moment(after)}`]);
-  if (!hasDifferences(comparison)) screen.print("No object appeared, went or changed its state.");
+  if (!hasDifferences(comparison)) screen.print("No object appeared, disappeared or changed state.");
   const objectColumns = [
     { title: "KIND", text: ({ kind }: SnapshotObject) => kind },
     { title: "ID", text: ({ id }: SnapshotObject) => String(id), align: "right" as const },

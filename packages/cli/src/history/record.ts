@@ -112,7 +112,7 @@ export async function record(
 
 interface RecordedSource {
   readonly source: Source;
-  /** How the file and messages name what is recorded. */
+  /** The name of what is recorded, in the file and in messages. */
   readonly target: string;
 }
 

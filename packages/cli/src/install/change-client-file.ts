@@ -14,16 +14,16 @@ import type { InstallValues } from "./install-options.js";
 import { findMissingVariables, type MissingVariable, missingVariablesNotes } from "./missing-variables.js";
 import { type Preview, previewChange } from "./preview-change.js";
 
-/** What an installation reads and prints to. */
+/** The surroundings of an installation. */
 export interface InstallContext {
   readonly io: Io;
   readonly screen: Screen;
   readonly environment: UserEnvironment;
 }
 
-/** What is to be in the file, and what a person should know of it. */
+/** The change to make, with notes for the user. */
 interface EntryChange {
-  /** Undefined if it is to be taken out. */
+  /** Undefined to remove the entry. */
   readonly entry: EntryFields | undefined;
   readonly hasToken: boolean;
   readonly notes: readonly string[];
@@ -32,7 +32,7 @@ interface EntryChange {
 
 const maxRounds = 10;
 
-/** Shows the change of a client's file, asks, and makes it. Gives the exit code. Rejects with a ClientFileError or a JsoncError. */
+/** Shows the change to a client's file, asks, and writes it. Returns the exit code. Rejects with a ClientFileError or a JsoncError. */
 export async function changeClientFile(
   client: McpClient,
   name: string,
@@ -148,12 +148,12 @@ async function changeOf(
 }
 
 function show(
-  { path, isThere }: ClientFile,
+  { path, exists }: ClientFile,
   { line, lines }: Preview,
   { palette }: Screen,
   print: (line: string) => unknown,
 ): void {
-  print(printableText(isThere ? `${path}, from line ${line}:` : `${path} (new file):`));
+  print(printableText(exists ? `${path}, from line ${line}:` : `${path} (new file):`));
   print("");
   const paints = { "+": palette.good, "-": palette.bad, " ": palette.faint };
   for (const { sign, text } of lines) print(paints[sign](`${sign} ${printableText(text.replaceAll("\t", "    "))}`));

@@ -4,23 +4,23 @@ import { readJsoncMember, removeJsoncMember, setJsoncMember } from "../jsonc/edi
 import type { McpClient, UserEnvironment } from "./clients.js";
 import type { CommandLine } from "./gateway-command.js";
 
-/** What an entry says of how the gateway is reached. */
+/** The fields of an entry that say how to reach the gateway. */
 export type EntryFields = Readonly<Record<string, unknown>>;
 
-/** All fields that say how a server is reached, in any client: of another way they would contradict ours. */
+/** All fields that say how to reach a server, in any client. Leftovers of another transport would contradict ours. */
 const reachFields = ["type", "command", "args", "url", "httpUrl", "serverUrl", "headers"] as const;
 
 /** The entry by which a client starts the gateway. */
-export function stdioEntry({ saysType }: Pick<McpClient, "saysType">, { command, args }: CommandLine): EntryFields {
-  return { ...(saysType ? { type: "stdio" } : {}), command, args };
+export function stdioEntry({ needsType }: Pick<McpClient, "needsType">, { command, args }: CommandLine): EntryFields {
+  return { ...(needsType ? { type: "stdio" } : {}), command, args };
 }
 
-/** The entry by which a client reaches the gateway that runs. */
+/** The entry by which a client connects to the running gateway. */
 export function httpEntry(fields: EntryFields, token: string | undefined): EntryFields {
   return token === undefined ? fields : { ...fields, headers: { Authorization: `Bearer ${token}` } };
 }
 
-/** The text of the client's file with the entry. What a person added to the entry stays. Throws a JsoncError. */
+/** The text of the client's file with the entry. Other fields of the entry stay. Throws a JsoncError. */
 export function withEntry(text: string, path: readonly string[], fields: EntryFields): string {
   const present = readJsoncMember(text, path);
   if (typeof present !== "object" || present === null || Array.isArray(present))
@@ -47,10 +47,10 @@ export function withoutEntry(text: string, path: readonly string[]): string {
   return removeJsoncMember(text, path);
 }
 
-/** The names that print something to be put in by hand. */
-export const byHand = ["codex", "other"] as const;
+/** Clients for which an entry is printed, to be added by hand. */
+export const manualClients = ["codex", "other"] as const;
 
-/** What to put where for a client whose file is not changed by us: lines to print. */
+/** Instructions for a client whose file is not changed by us, as lines to print. */
 export function snippetFor(client: string, name: string, gateway: CommandLine, environment: UserEnvironment): string[] {
   if (client === "codex") {
     const words = [gateway.command, ...gateway.args].map(shellWord).join(" ");

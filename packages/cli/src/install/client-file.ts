@@ -4,13 +4,13 @@ import { access, chmod, mkdir, open, readlink, realpath, rename, rm, stat } from
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { readBoundedFile, systemClock, withFileLock } from "@wirescope/tool-server/internal";
 
-/** The file of a client, as it was read. */
+/** The content of a client's file when it was read. */
 export interface ClientFile {
-  /** The file itself, behind any symbolic link. */
+  /** The path with symbolic links resolved. */
   readonly path: string;
   /** Its text, with its byte-order mark; empty if the file does not exist yet. */
   readonly text: string;
-  readonly isThere: boolean;
+  readonly exists: boolean;
 }
 
 /** The file of a client cannot be used. It was not changed. */
@@ -23,8 +23,8 @@ const maxLinks = 40;
 
 /**
  * Reads the file of a client; a missing file is empty. Rejects with a ClientFileError. A file below `project` belongs to the
- * author of the project: there, a symbolic link on the way to it is refused, because it could point anywhere. `insteadOfLink` says what
- * to do instead, given the file behind the link.
+ * author of the project: there, a symbolic link in the path is refused, because it could point anywhere. `insteadOfLink` returns the
+ * advice, given the resolved path.
  */
 export async function readClientFile(
   named: string,
@@ -34,17 +34,17 @@ export async function readClientFile(
   try {
     if (project !== undefined) await assertNoLinks(project, named, insteadOfLink);
     const path = await behindLinks(named);
-    const bytes = await readIfThere(path);
-    if (bytes === undefined) return { path, text: "", isThere: false };
+    const bytes = await readIfExists(path);
+    if (bytes === undefined) return { path, text: "", exists: false };
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { path, text, isThere: true };
+    return { path, text, exists: true };
   } catch (error) {
     throw failure(named, "read", error);
   }
 }
 
 /**
- * Replaces the file that was read atomically and keeps its mode; `isPrivate` makes it readable for its owner only.
+ * Atomically replaces the file that was read and keeps its mode; `isPrivate` makes it readable for its owner only.
  * Resolves with false, and writes nothing, if the file has changed since it was read. Rejects with a ClientFileError.
  */
 export async function replaceClientFile(was: ClientFile, text: string, isPrivate: boolean): Promise<boolean> {
@@ -63,7 +63,7 @@ export async function replaceClientFile(was: ClientFile, text: string, isPrivate
   }
 }
 
-/** Leaves a file to its owner alone. Resolves with whether others could read it. */
+/** Makes a file accessible to its owner only. Resolves with whether that changed its mode. */
 export async function makePrivate(path: string): Promise<boolean> {
   if (process.platform === "win32") return false;
   const { mode } = await stat(path);
@@ -73,22 +73,22 @@ export async function makePrivate(path: string): Promise<boolean> {
 }
 
 async function replaceLocked(
-  { path, text: old, isThere }: ClientFile,
+  { path, text: old, exists }: ClientFile,
   text: string,
   isPrivate: boolean,
 ): Promise<boolean> {
-  const present = await readIfThere(path);
-  // As bytes: what is no text any more differs as well.
-  if ((present !== undefined) !== isThere || (present !== undefined && !present.equals(Buffer.from(old)))) return false;
+  const present = await readIfExists(path);
+  // Compared as bytes, so that a file that is no longer UTF-8 also differs.
+  if ((present !== undefined) !== exists || (present !== undefined && !present.equals(Buffer.from(old)))) return false;
   // A read-only file is left alone, although a writable folder would let us replace it.
-  if (isThere) await access(path, constants.W_OK);
-  const mode = isThere ? (await stat(path)).mode & 0o777 : undefined;
+  if (exists) await access(path, constants.W_OK);
+  const mode = exists ? (await stat(path)).mode & 0o777 : undefined;
   const wanted = isPrivate ? (mode ?? 0o600) & 0o700 : mode;
   const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
   try {
     const file = await open(temporary, "wx", wanted ?? 0o666);
     try {
-      // The mask of the process has no part in the mode of a file that was there.
+      // The umask must not affect the mode of an existing file.
       if (wanted !== undefined) await file.chmod(wanted);
       await file.writeFile(text);
       await file.sync();
@@ -103,7 +103,7 @@ async function replaceLocked(
   return true;
 }
 
-/** The file behind symbolic links, even if it does not exist yet. */
+/** The path with symbolic links resolved, even if the file does not exist yet. */
 async function behindLinks(named: string): Promise<string> {
   let path = resolve(named);
   for (let count = 0; count < maxLinks; count += 1) {
@@ -129,7 +129,7 @@ async function assertNoLinks(project: string, named: string, insteadOfLink: (fil
   }
 }
 
-async function readIfThere(path: string): Promise<Buffer | undefined> {
+async function readIfExists(path: string): Promise<Buffer | undefined> {
   try {
     return await readBoundedFile(path, { maxBytes });
   } catch (error) {

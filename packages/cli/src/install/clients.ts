@@ -1,32 +1,32 @@
 import { isAbsolute, join } from "node:path";
 import type { Io } from "../io.js";
 
-/** What the paths of configuration files depend on. */
+/** The environment that determines the paths of configuration files. */
 export interface UserEnvironment {
   readonly env: Io["env"];
   readonly platform: NodeJS.Platform;
   readonly home: string;
-  /** The directory of the project, which is the current one. */
+  /** The directory of the project: the current one. */
   readonly directory: string;
 }
 
 export type Scope = "user" | "project";
 
-/** A program that uses tool servers, and how to configure one in it. */
+/** An MCP client, and how to configure a server in it. */
 export interface McpClient {
   readonly id: string;
   readonly title: string;
-  /** The key of its file that holds the entries by name. */
+  /** The key of its file that contains the entries. */
   readonly container: string;
   /** Its file for the user and, if it has one, for the project. */
   files(environment: UserEnvironment): { readonly user: string; readonly project?: string };
   /** Folders and files: if one of them exists, the client is installed. */
-  traces(environment: UserEnvironment): readonly string[];
+  installPaths(environment: UserEnvironment): readonly string[];
   /** Its commands: if one of them is on the PATH, the client is installed. */
   readonly commands: readonly string[];
   /** Whether a stdio entry has a `type`. */
-  readonly saysType?: true;
-  /** The fields of an entry for a URL, in addition to `headers`; undefined if it takes no headers, or none that we know. */
+  readonly needsType?: true;
+  /** The fields of an entry for a URL, in addition to `headers`; undefined if it has no known way to send headers. */
   readonly http?: (url: string) => Readonly<Record<string, string>>;
   /** How to make it apply the change. */
   readonly next: string;
@@ -42,9 +42,9 @@ export const mcpClients: readonly McpClient[] = [
       user: join(environment.env.CLAUDE_CONFIG_DIR || environment.home, ".claude.json"),
       project: join(environment.directory, ".mcp.json"),
     }),
-    traces: ({ env, home }) => [join(env.CLAUDE_CONFIG_DIR || home, ".claude.json"), join(home, ".claude")],
+    installPaths: ({ env, home }) => [join(env.CLAUDE_CONFIG_DIR || home, ".claude.json"), join(home, ".claude")],
     commands: ["claude"],
-    saysType: true,
+    needsType: true,
     http: (url) => ({ type: "http", url }),
     next: "Start a new Claude Code session; /mcp shows it.",
   },
@@ -53,7 +53,7 @@ export const mcpClients: readonly McpClient[] = [
     title: "Claude Desktop",
     container: "mcpServers",
     files: (environment) => ({ user: join(settingsFolder(environment), "Claude", "claude_desktop_config.json") }),
-    traces: (environment) => [join(settingsFolder(environment), "Claude")],
+    installPaths: (environment) => [join(settingsFolder(environment), "Claude")],
     commands: [],
     next: "Quit Claude Desktop and start it again.",
   },
@@ -65,7 +65,7 @@ export const mcpClients: readonly McpClient[] = [
       user: join(home, ".cursor", "mcp.json"),
       project: join(directory, ".cursor", "mcp.json"),
     }),
-    traces: ({ home }) => [join(home, ".cursor")],
+    installPaths: ({ home }) => [join(home, ".cursor")],
     commands: ["cursor"],
     http: (url) => ({ url }),
     next: "Restart Cursor, or enable the server in its settings.",
@@ -78,9 +78,9 @@ export const mcpClients: readonly McpClient[] = [
       user: join(settingsFolder(environment), "Code", "User", "mcp.json"),
       project: join(environment.directory, ".vscode", "mcp.json"),
     }),
-    traces: (environment) => [join(settingsFolder(environment), "Code")],
+    installPaths: (environment) => [join(settingsFolder(environment), "Code")],
     commands: ["code"],
-    saysType: true,
+    needsType: true,
     http: (url) => ({ type: "http", url }),
     next: 'Run "MCP: List Servers" in VS Code and start it there.',
   },
@@ -89,7 +89,7 @@ export const mcpClients: readonly McpClient[] = [
     title: "Windsurf",
     container: "mcpServers",
     files: ({ home }) => ({ user: join(home, ".codeium", "windsurf", "mcp_config.json") }),
-    traces: ({ home }) => [join(home, ".codeium", "windsurf")],
+    installPaths: ({ home }) => [join(home, ".codeium", "windsurf")],
     commands: ["windsurf"],
     http: (url) => ({ serverUrl: url }),
     next: "Refresh the list of servers in Cascade.",
@@ -99,7 +99,7 @@ export const mcpClients: readonly McpClient[] = [
     title: "Zed",
     container: "context_servers",
     files: (environment) => ({ user: join(zedFolder(environment), "settings.json") }),
-    traces: (environment) => [zedFolder(environment)],
+    installPaths: (environment) => [zedFolder(environment)],
     commands: ["zed", "zeditor"],
     http: (url) => ({ url }),
     next: "Zed reloads the file by itself.",
@@ -112,7 +112,7 @@ export const mcpClients: readonly McpClient[] = [
       user: join(home, ".gemini", "settings.json"),
       project: join(directory, ".gemini", "settings.json"),
     }),
-    traces: ({ home }) => [join(home, ".gemini")],
+    installPaths: ({ home }) => [join(home, ".gemini")],
     commands: ["gemini"],
     http: (url) => ({ httpUrl: url }),
     next: "Start Gemini CLI again; /mcp shows it.",
@@ -124,9 +124,9 @@ export const mcpClients: readonly McpClient[] = [
     files: ({ env, home }) => ({
       user: env.CLINE_MCP_SETTINGS_PATH || join(home, ".cline", "data", "settings", "cline_mcp_settings.json"),
     }),
-    traces: ({ home }) => [join(home, ".cline")],
+    installPaths: ({ home }) => [join(home, ".cline")],
     commands: ["cline"],
-    next: "Look at the MCP servers of Cline; it takes the change up by itself.",
+    next: "Cline applies the change by itself; see its list of MCP servers.",
   },
 ];
 

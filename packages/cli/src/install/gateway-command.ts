@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { findConfigurationFile } from "@wirescope/tool-server/config";
 import { configurationFileAt } from "@wirescope/tool-server/internal";
 import { isOnPath } from "../program.js";
-import { readable } from "../tool-server/loaded-configuration.js";
+import { asUsageError } from "../tool-server/loaded-configuration.js";
 import { UsageError } from "../usage-error.js";
 import { packageRoot } from "../version.js";
 import type { UserEnvironment } from "./clients.js";
@@ -15,11 +15,11 @@ interface GatewayCommand extends CommandLine {
   readonly configurations: readonly string[];
 }
 
-/** The command for the options, with absolute paths: a client starts it anywhere. Throws a UsageError if a file is not there. */
+/** The command for the options, with absolute paths, because a client may start it in any folder. Throws a UsageError if a file is missing. */
 export async function gatewayCommand(values: InstallValues, environment: UserEnvironment): Promise<GatewayCommand> {
   const named = await Promise.all(values.config.map(configurationFileAt));
   const configurations =
-    named.length > 0 ? named : [await readable(() => findConfigurationFile(environment.directory))];
+    named.length > 0 ? named : [await asUsageError(() => findConfigurationFile(environment.directory))];
   const envFiles = values["env-file"].map((file) => resolve(file));
   for (const file of [...configurations, ...envFiles]) {
     await access(file).catch(() => {
@@ -43,7 +43,7 @@ export async function gatewayCommand(values: InstallValues, environment: UserEnv
   };
 }
 
-/** Throws a UsageError if the gateway would read the file that starts it: it would start itself, without end. */
+/** Throws a UsageError if the gateway would read the file that starts it: it would start itself recursively. */
 export async function assertNotItself(target: string, configurations: readonly string[]): Promise<void> {
   const targets = await Promise.all(configurations.map((file) => realpath(file).catch(() => file)));
   if (!targets.includes(target)) return;
@@ -60,8 +60,8 @@ export interface CommandLine {
 }
 
 /**
- * How another program starts this command: by its name where that is on the PATH, else by Node and the file itself. On Windows always so:
- * what npm puts on the PATH there is a script, which not every client can start.
+ * How another program starts this command: by its name if that is on the PATH, else with Node and the path of the file. On Windows
+ * always the latter: npm puts a script on the PATH there, which not every client can start.
  */
 function ownCommand(environment: Pick<UserEnvironment, "env" | "platform">): CommandLine {
   if (environment.platform !== "win32" && isOnPath("wirescope", environment)) return { command: "wirescope", args: [] };

@@ -4,7 +4,7 @@ const ownOptions = {
   scope: {
     type: "string",
     choices: ["user", "project"],
-    help: "which file to change: that of the user (default) or of the project in this folder",
+    help: "which file to change: the user's (default) or that of the project in this folder",
   },
   name: { type: "string", placeholder: "name", help: "name of the entry; default: wirescope" },
   http: { type: "boolean", help: "connect to the running gateway by url and token instead of starting one" },
@@ -39,5 +39,5 @@ const ownOptions = {
 /** Options of `install`. */
 export const installOptions: typeof ownOptions & typeof commonOptions = { ...ownOptions, ...commonOptions };
 
-/** What they are parsed to. */
+/** Their parsed values. */
 export type InstallValues = OptionValues<typeof installOptions>;

@@ -8,15 +8,15 @@ import {
 } from "@wirescope/tool-server/config";
 import { commandLine } from "@wirescope/tool-server/internal/command-line";
 
-/** A variable without a default that the servers need, and that no environment file of the entry sets. */
+/** A variable without a default that servers need, and that no --env-file sets. */
 export interface MissingVariable {
   readonly name: string;
   readonly servers: readonly string[];
-  /** Whether this shell has it: a client that is not started from this shell does not. */
+  /** Whether it is set in this shell: a client that is started elsewhere does not have it. */
   readonly isSetHere: boolean;
 }
 
-/** The variables that a client may not have. What cannot be read has none: `check` says what is wrong with it. */
+/** The variables that may be missing in a client. Files that cannot be read are skipped: `check` reports them. */
 export async function findMissingVariables(
   configurations: readonly string[],
   envFiles: readonly string[],
@@ -36,7 +36,7 @@ export async function findMissingVariables(
     }));
 }
 
-/** What to print about them, one string per line; empty if none is missing. */
+/** The lines to print about them; empty if none is missing. */
 export function missingVariablesNotes(missing: readonly MissingVariable[]): string[] {
   if (missing.length === 0) return [];
   return [

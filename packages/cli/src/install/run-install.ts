@@ -13,14 +13,14 @@ import { wrap } from "../output/text-layout.js";
 import { isOnPath } from "../program.js";
 import { UsageError } from "../usage-error.js";
 import { changeClientFile, type InstallContext } from "./change-client-file.js";
-import { byHand, snippetFor } from "./client-entry.js";
+import { manualClients, snippetFor } from "./client-entry.js";
 import { ClientFileError, readClientFile } from "./client-file.js";
 import { type McpClient, mcpClients, type Scope, type UserEnvironment } from "./clients.js";
 import { gatewayCommand } from "./gateway-command.js";
 import type { InstallValues } from "./install-options.js";
 import { findMissingVariables, missingVariablesNotes } from "./missing-variables.js";
 
-/** Installs the gateway in a client, or lists the clients. Gives the exit code. */
+/** Installs the gateway in a client, or lists the clients. Returns the exit code. */
 export async function runInstall(
   named: string | undefined,
   values: InstallValues,
@@ -32,7 +32,7 @@ export async function runInstall(
   if (name === "" || name !== printableText(name)) throw new UsageError("--name must be a printable name.");
   if (named === undefined) return list(name, values, screen, environment);
   const client = mcpClients.find(({ id }) => id === named);
-  if (client === undefined) return showByHand(named, name, values, { io, screen, environment });
+  if (client === undefined) return printManualEntry(named, name, values, { io, screen, environment });
   try {
     return await changeClientFile(client, name, values, { io, screen, environment });
   } catch (error) {
@@ -110,20 +110,20 @@ async function list(
   return 0;
 }
 
-async function showByHand(
+async function printManualEntry(
   named: string,
   name: string,
   values: InstallValues,
   { io, screen, environment }: InstallContext,
 ): Promise<number> {
-  const isKnown = (byHand as readonly string[]).includes(named);
+  const isKnown = (manualClients as readonly string[]).includes(named);
   if (values.http || values.remove) {
-    throw new UsageError(`--http and --remove work only for clients whose file is changed: ${known()}.`);
+    throw new UsageError(`--http and --remove work only for clients whose file install can change: ${known()}.`);
   }
   const gateway = await gatewayCommand(values, environment);
   const missing = await findMissingVariables(gateway.configurations, values["env-file"], io.env);
   if (!isKnown) {
-    const near = suggest(named, [...mcpClients.map(({ id }) => id), ...byHand]);
+    const near = suggest(named, [...mcpClients.map(({ id }) => id), ...manualClients]);
     const hint = near === undefined ? "" : ` Did you mean ${near}?`;
     const text = `Unknown client ${JSON.stringify(named)}.${hint} Clients: ${known()}, codex, other.`;
     io.stderr.write(`wirescope: ${printableText(text)}\n`);
@@ -143,13 +143,13 @@ function known(): string {
   return mcpClients.map(({ id }) => id).join(", ");
 }
 
-/** What is known of a client on this machine. */
+/** The state of a client on this machine. */
 interface ClientRow {
   readonly client: McpClient;
   readonly isFound: boolean;
   /** Which files contain the entry. */
   readonly installed: readonly Scope[];
-  /** Why its file could not be looked into. */
+  /** Why its file could not be read. */
   readonly problem: string | undefined;
 }
 
@@ -160,7 +160,7 @@ async function listClients(name: string, environment: UserEnvironment): Promise<
 
 async function rowOf(client: McpClient, name: string, environment: UserEnvironment): Promise<ClientRow> {
   const isFound =
-    client.traces(environment).some((path) => existsSync(path)) ||
+    client.installPaths(environment).some((path) => existsSync(path)) ||
     client.commands.some((it) => isOnPath(it, environment));
   const installed: Scope[] = [];
   let problem: string | undefined;

@@ -18,7 +18,7 @@ export class JsoncError extends Error {
 
 /** Parses JSON with comments and trailing commas, as the settings files of editors have them. Throws a JsoncError. */
 export function parseJsonc(text: string): Pick<ParsedJson, "comments"> & { readonly root: JsonNode } {
-  // These files belong to other programs, and hold more than servers: some keep a history of several megabytes.
+  // These files belong to other programs and contain more than servers: some include a history of several megabytes.
   const { root, problems, comments } = parseJsonWithPositions(text, {
     allowComments: true,
     maxLength: Number.POSITIVE_INFINITY,
@@ -37,7 +37,7 @@ export function membersOf(node: JsonNode, what: string): readonly JsonMember[] {
   return members;
 }
 
-/** The member with this key. Throws a JsoncError if the key is repeated, because it is unclear which one is meant. */
+/** The member with this key. Throws a JsoncError if the key is repeated, because it is ambiguous. */
 export function memberOf(object: JsonObjectNode, key: string): JsonMember | undefined {
   const member = object.members.find((each) => each.key === key);
   if (member !== undefined) assertNotRepeated(member);

@@ -13,7 +13,7 @@ import { parseCount, parseDuration } from "../option-values.js";
 import type { Screen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
 
-/** A history to show: one that grows while processes are sampled, or a recording. */
+/** The history that a command shows: one that grows while processes are sampled, or a recording. */
 export interface LiveHistory {
   readonly timeline: Timeline;
   cost(): SamplingCost;
@@ -31,7 +31,7 @@ export interface RecordedHistory {
   readonly intervalMs: number;
 }
 
-/** What a command that samples processes works with. */
+/** The context of a command that samples processes. */
 export interface LiveTask<T> {
   readonly sampler: LiveHistory;
   readonly screen: Screen;
@@ -44,7 +44,7 @@ export interface LiveTask<T> {
   stop(): void;
 }
 
-/** A minute of history is enough for rates and for a look at what has just changed. */
+/** About a minute of history, enough for rates and recent changes. */
 const historyBytes = 2 ** 24;
 
 /** Samples all targets of a command. */
@@ -60,7 +60,7 @@ export function startSampling(
   const { interval, socketDetails } = options;
   const intervalMs = interval === undefined ? 1000 : parseDuration(interval, "--interval");
   const maxObjects = parseCount(options["max-objects"], "--max-objects");
-  // For several targets of which none responds, the reason names the first.
+  // With several targets, the error names the first if none responds.
   const target = parts.length === 1 ? (parts[0]?.name ?? "") : "";
   return sample(source, { intervalMs, signal, socketDetails, maxObjects, maxBytes: historyBytes, target });
 }
@@ -90,8 +90,8 @@ export async function openHistory(
 }
 
 /**
- * Calls back for every snapshot, the newest one included, until the callback returns a value or the signal aborts. Of a recording: for
- * those in a part of it, as fast as they can be read.
+ * Calls back for every snapshot, including the newest one, until the callback returns a value or the signal aborts. For a recording:
+ * for those `within` a range, as fast as they can be read.
  */
 export function eachSnapshot<T>(
   { timeline, recorded }: LiveHistory,
@@ -134,7 +134,7 @@ async function eachRecorded<T>(
 ): Promise<T | undefined> {
   let last: Snapshot | undefined;
   for (const snapshot of timeline.snapshots({ firstMs, lastMs })) {
-    // Ctrl-C has to end a long recording too.
+    // Lets Ctrl-C interrupt a long recording.
     await nextTurn();
     if (signal.aborted) return undefined;
     if (last !== undefined && snapshot.timeMs - last.timeMs < intervalMs) continue;

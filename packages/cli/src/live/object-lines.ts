@@ -2,7 +2,7 @@ import { formatAddress, printableText, timeOf } from "@wirescope/channelz/intern
 import { inFlight, type SnapshotObject } from "@wirescope/channelz/timeline";
 import { wrap } from "../output/text-layout.js";
 
-/** An object in a few lines: its state and counters, the addresses of a socket, and the end of its trace. Text of a peer is escaped. */
+/** An object in a few lines: its state and counters, the addresses of a socket, and the end of its trace. Text from a peer is escaped. */
 export function objectLines(object: SnapshotObject, width: number, maxLines: number): string[] {
   const { kind, id, state, target, unreadable, counters } = object;
   const facts = [

@@ -1,25 +1,25 @@
 import type { Snapshot, Timeline } from "@wirescope/channelz/timeline";
 import type { RecordedHistory } from "./live-task.js";
 
-/** A moment, and the read before it for rates. */
+/** A snapshot, and the one before it for rates. */
 export interface Reading {
   readonly snapshot: Snapshot;
   readonly before: Snapshot | undefined;
 }
 
-/** A position in a recording that moves. */
+/** A movable position in a recording. */
 export interface Player {
   current(): Reading | undefined;
   isAtEnd(): boolean;
   /** Moves to the next read, or to the one before. */
   step(direction: 1 | -1): void;
-  /** Moves by a time, and at least by one read if it is forward. */
+  /** Moves by a duration; forward by at least one read. */
   skip(byMs: number): void;
   /** How long to show the current read, in milliseconds. Undefined at the end. */
   untilNextMs(): number | undefined;
 }
 
-/** A recording has gaps if the recorder did not run; nobody wants to wait for the end of one. */
+/** A recording has gaps if the recorder did not run; the player skips most of a gap. */
 const maxWaitMs = 2000;
 
 /** Creates a player at the chosen moment, else at the start of a recording. */

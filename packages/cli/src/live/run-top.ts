@@ -15,7 +15,7 @@ interface TopValues {
   readonly sort: string | undefined;
 }
 
-/** Shows the traffic of a process, at a terminal as a full screen. Gives the exit code: 1 if no target responds. */
+/** Shows the traffic of a process, in full screen at a terminal. Returns the exit code: 1 if no target responds. */
 export async function runTop(task: LiveTask<TopValues>): Promise<number> {
   const { sampler, screen, io, values, signal } = task;
   const order: TopOrder = topOrders.find((known) => known === values.sort) ?? "problems";

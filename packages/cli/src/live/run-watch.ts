@@ -15,7 +15,7 @@ interface WatchValues {
   readonly for: string | undefined;
 }
 
-/** Prints a line for each change until the user interrupts, `--until` is true or `--for` is over. Gives the exit code. */
+/** Prints a line for each change until the user interrupts it, `--until` is met or `--for` has passed. Returns the exit code. */
 export async function runWatch(task: LiveTask<WatchValues>): Promise<number> {
   const { sampler, screen, io, values, signal, stop } = task;
   const { until, filter } = values;
@@ -37,7 +37,7 @@ export async function runWatch(task: LiveTask<WatchValues>): Promise<number> {
   let last: Snapshot | undefined;
   const onSnapshot = (snapshot: Snapshot, before: Snapshot | undefined): true | undefined => {
     last = snapshot;
-    if (before === undefined) greet(snapshot);
+    if (before === undefined) printStart(snapshot);
     else {
       const { events, omitted } = watchEvents(diffSnapshots(before, snapshot), before.origins);
       for (const event of events.filter(isSelected)) {
@@ -45,18 +45,18 @@ export async function runWatch(task: LiveTask<WatchValues>): Promise<number> {
       }
       if (omitted > 0) io.stderr.write(`wirescope: ${omitted} more changes at this moment are not shown.\n`);
     }
-    return until !== undefined && othersThan(until, snapshot, filter)?.length === 0 ? true : undefined;
+    return until !== undefined && channelsNotIn(until, snapshot, filter)?.length === 0 ? true : undefined;
   };
   const isReached = await eachSnapshot(sampler, signal, onSnapshot, recorded && partOf(recorded, durationMs));
   clearTimeout(timer);
   if (isTimeUp && last === undefined) {
-    io.stderr.write("wirescope: The first read was not complete when the time of --for was over.\n");
+    io.stderr.write("wirescope: The first read did not finish within --for.\n");
     return exitCode.failure;
   }
   if (until === undefined) return exitCode.ok;
   if (isReached === true) return exitCode.ok;
   if (!isTimeUp) return exitCode.interrupted;
-  const others = othersThan(until, last, filter);
+  const others = channelsNotIn(until, last, filter);
   const reason =
     others === undefined
       ? "No channel matches."
@@ -64,7 +64,7 @@ export async function runWatch(task: LiveTask<WatchValues>): Promise<number> {
   io.stderr.write(`wirescope: ${printableText(reason)}\n`);
   return exitCode.failure;
 
-  function greet({ objects, origins }: Snapshot): void {
+  function printStart({ objects, origins }: Snapshot): void {
     for (const origin of origins) {
       if (origin.error !== undefined) io.stderr.write(`wirescope: ${printableText(silentTarget(origin))}\n`);
     }
@@ -80,7 +80,7 @@ function partOf({ chosenMs, firstMs, lastMs }: RecordedHistory, durationMs: numb
 }
 
 /** The top channels that match the filter and have another state; undefined if none matches, or one could not be read. */
-function othersThan(
+function channelsNotIn(
   state: string,
   snapshot: Snapshot | undefined,
   filter: string | undefined,

@@ -18,13 +18,13 @@ export interface TopRow {
   /** Counts per second. */
   readonly rates: Counters;
   readonly inFlight: number;
-  /** The part of the calls that ended since the earlier read and failed, from 0 to 1; undefined if none ended. */
+  /** The share of failed calls among those that ended since the earlier read, from 0 to 1; undefined if none ended. */
   readonly failureRate: number | undefined;
 }
 
 /**
- * The rows for objects: those below one, or the top channels and servers. `before` is an earlier read; without it there are no
- * rates yet.
+ * The rows for the children of an object, or for the top-level channels and servers. `before` is an earlier read; without it there are
+ * no rates yet.
  */
 export function topRows(snapshot: Snapshot, before: Snapshot | undefined, parent?: SnapshotObject): TopRow[] {
   const elapsedMs = before === undefined ? 0 : snapshot.timeMs - before.timeMs;
@@ -45,7 +45,7 @@ export function topRows(snapshot: Snapshot, before: Snapshot | undefined, parent
   });
 }
 
-/** The rows that match a filter, in an order. Equal rows stay in the order of their ids, so that none jumps. */
+/** The rows that match a filter, sorted. Equal rows keep their order, so that they do not jump. */
 export function arrangeRows(rows: readonly TopRow[], order: TopOrder, filter = ""): TopRow[] {
   const shown = filter === "" ? [...rows] : rows.filter(({ object }) => mentions(object, filter));
   return shown.sort(comparators[order]);
@@ -74,7 +74,7 @@ function severity({ object: { state, unreadable }, failureRate = 0 }: TopRow): n
   return state === "CONNECTING" ? 1 : 0;
 }
 
-/** What an object is called in a list. */
+/** The label of an object in a list. */
 export function labelOf({ name, target, kind, id }: SnapshotObject): string {
   return name || target || `${kind} ${id}`;
 }

@@ -19,7 +19,7 @@ interface TopOptions {
 
 /** Shows the live view on the whole terminal, until the user quits or the signal aborts. */
 export async function showTop(options: TopOptions): Promise<void> {
-  // The alternate screen: what was on the terminal before is there again afterwards.
+  // The alternate screen: the previous content of the terminal reappears afterwards.
   process.stdout.write("\u001b[?1049h");
   try {
     const app = render(<Top {...options} />, { exitOnCtrlC: true, patchConsole: false });
@@ -103,7 +103,7 @@ function Top({ sampler, order: firstOrder, filter: firstFilter }: TopOptions): R
     else if (character === "s") setOrder((last) => topOrders[(topOrders.indexOf(last) + 1) % topOrders.length] ?? last);
   };
 
-  // A slow connection delivers several keys at once, so an input may be a command, the filter and the end of it.
+  // A slow connection delivers several keys at once: an input may contain a command, the filter and the Enter key.
   const type = (input: string): void => {
     const [text = "", ...rest] = input.split("\r");
     setFilter((last) => last + text);
@@ -197,7 +197,7 @@ function Rows({ rows, selected, snapshot, width }: RowsProps): ReactNode {
   );
 }
 
-/** What is shown, and how to move in a recording. */
+/** What is shown, and the controls of a recording. */
 interface ShownReading {
   readonly reading: Reading | undefined;
   readonly player: Player | undefined;
@@ -248,7 +248,7 @@ function useTerminalSize(): { readonly rows: number; readonly columns: number } 
   return size;
 }
 
-/** Some terminals do not know their size, and say 0. */
+/** Some terminals report a size of 0. */
 function sizeOf({ rows, columns }: NodeJS.WriteStream): { readonly rows: number; readonly columns: number } {
   return { rows: rows || 24, columns: columns || 80 };
 }

@@ -5,7 +5,7 @@ import { labelOf, type TopRow } from "./top-rows.js";
 
 /** The columns of `top`; the origin only if there are several. */
 export function topColumns(palette: Palette, { origins }: Snapshot): Column<TopRow>[] {
-  const isOfMany = origins.length > 1;
+  const isMany = origins.length > 1;
   return [
     {
       title: "STATE",
@@ -13,7 +13,7 @@ export function topColumns(palette: Palette, { origins }: Snapshot): Column<TopR
       text: ({ object }) => (object.unreadable === undefined ? (object.state ?? object.kind) : "unreadable"),
       paint: (row) => statePaint(row, palette),
     },
-    ...(isOfMany ? [{ title: "PROCESS", minWidth: 10, text: ({ object }: TopRow) => object.origin }] : []),
+    ...(isMany ? [{ title: "PROCESS", minWidth: 10, text: ({ object }: TopRow) => object.origin }] : []),
     { title: "ID", align: "right", text: ({ object }) => String(object.id) },
     { title: "NAME", minWidth: 14, text: ({ object }) => labelOf(object) },
     { title: "CALLS/S", align: "right", text: ({ rates }) => formatRate(rates.started) },

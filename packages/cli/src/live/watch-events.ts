@@ -17,7 +17,7 @@ export interface WatchEvent {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly severity?: "info" | "warning" | "error" | undefined;
-  /** Text of a peer, as it is. */
+  /** Text from a peer, not escaped. */
   readonly text?: string | undefined;
 }
 
@@ -71,7 +71,7 @@ function severityOf(severity: Severity): WatchEvent["severity"] {
   return severity === Severity.CT_WARNING ? "warning" : "info";
 }
 
-/** An event as one line. Text of a peer is escaped. */
+/** An event as one line. Text from a peer is escaped. */
 export function formatEvent(event: WatchEvent, palette: Palette): string {
   const { object, origin, change, from, to, severity, text } = event;
   const time = formatClock(new Date(event.timeMs));

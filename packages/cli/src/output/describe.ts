@@ -28,7 +28,7 @@ import { wrapHard } from "./text-layout.js";
 /** A peer may send megabytes in an event. `--json` prints them in full. */
 const maxTextLength = 10_000;
 
-/** All about a channel or a subchannel. */
+/** The details of a channel or a subchannel. */
 export function channelLines(object: Channel | Subchannel, screen: Screen): string[] {
   const { data } = object;
   const title =
@@ -51,7 +51,7 @@ export function channelLines(object: Channel | Subchannel, screen: Screen): stri
   ];
 }
 
-/** All about a server. */
+/** The details of a server. */
 export function serverLines(server: Server, screen: Screen): string[] {
   const fields = [...callFields(server.data, screen), ...socketRefFields("listens on", server.listenSocket)];
   return [
@@ -62,7 +62,7 @@ export function serverLines(server: Server, screen: Screen): string[] {
   ];
 }
 
-/** All about a socket. */
+/** The details of a socket. */
 export function socketLines(socket: Socket, screen: Screen): string[] {
   const { data } = socket;
   const time = (timestamp: Parameters<typeof timeOf>[0]): string => formatTime(timeOf(timestamp), screen.now);
@@ -92,7 +92,7 @@ export function socketLines(socket: Socket, screen: Screen): string[] {
   ];
 }
 
-/** What was corrected in an object, with what the peer sent. */
+/** The corrections of an object, with the values that the peer sent. */
 function renderCorrections(object: object, screen: Screen): string[] {
   const applied = correctionsOf(object);
   if (applied.length === 0) return [];
@@ -134,7 +134,7 @@ function socketRefFields(title: string, refs: readonly SocketRef[]): Field[] {
   return refFields(title, refs, (ref) => ref.socketId);
 }
 
-/** The lines of a trace: when the object was created, and its events with the time, the severity and the child they are about. */
+/** The lines of a trace: when the object was created, and its events with time, severity and child. */
 function renderTrace(trace: ChannelTrace | undefined, screen: Screen): string[] {
   if (trace === undefined) return [];
   const { palette, now } = screen;

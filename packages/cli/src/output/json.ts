@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** JSON as text, indented. Characters that could drive a terminal are written as escapes, which mean the same. */
+/** Indented JSON. Characters that could control a terminal are written as JSON escapes. */
 export function formatJson(value: JsonValue): string {
   return escaped(JSON.stringify(value, null, 2));
 }
@@ -19,7 +19,7 @@ function escaped(json: string): string {
   );
 }
 
-/** A value that came from JSON, as JSON: what is undefined is left out. */
+/** A value as JSON; undefined members are left out. */
 export function jsonOf(value: unknown): JsonValue {
   return JSON.parse(JSON.stringify(value)) as JsonValue;
 }

@@ -8,9 +8,9 @@ import { correctionsOf } from "@wirescope/channelz/corrected";
 const options = { registry: payloadRegistry, alwaysEmitImplicit: true };
 
 /**
- * A message in the JSON form of proto3: lowerCamelCase names, 64-bit integers as strings, bytes in base64, times in RFC 3339, and
- * fields that are zero or empty included. A payload that nobody here can read shows its type and its bytes; a time that
- * has no such form, as beyond the year 9999, is left out. `corrections` lists what was corrected in it.
+ * A message in proto3 JSON: lowerCamelCase names, 64-bit integers as strings, bytes in base64, times in RFC 3339, including zero and
+ * empty fields. A payload of an unknown type is shown as its type and bytes; a time that RFC 3339 cannot express, such as after the
+ * year 9999, is left out. `corrections` lists what was corrected in the message.
  */
 export function messageToJson<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonObject {
   const converted = clone(schema, message);
@@ -23,7 +23,7 @@ export function messageToJson<Desc extends DescMessage>(schema: Desc, message: M
 
 type Path = readonly (string | number)[];
 
-/** Takes out of a message what would end the conversion of all of it, and gives back what can be shown in another form. */
+/** Removes from a message what would make the whole conversion fail, and returns what can be shown in another form. */
 function extractUnconvertible(
   message: ReflectMessage,
   path: Path,

@@ -2,14 +2,14 @@ import { printableText } from "@wirescope/channelz/internal";
 import type { Io } from "../io.js";
 import { truncateToWidth } from "./text-layout.js";
 
-/** How far something has come. */
+/** The progress of a task. */
 export interface Progress {
   readonly progress: number;
   readonly total?: number | undefined;
   readonly message?: string | undefined;
 }
 
-/** Shows progress on standard error: one line that is overwritten, or a line each if it is not a terminal. */
+/** Shows progress on standard error: one line that is overwritten, or separate lines if it is not a terminal. */
 export function createProgressLine(io: Io): { show(progress: Progress): void; end(): void } {
   let isShown = false;
   const isTty = io.stderr.isTTY === true;

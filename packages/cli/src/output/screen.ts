@@ -2,18 +2,18 @@ import type { Io, Output } from "../io.js";
 
 /** Standard output, as a command sees it. */
 export interface Screen {
-  /** The columns of the terminal; undefined if output goes elsewhere and may be as wide as it likes. */
+  /** The columns of the terminal; undefined if standard output is not a terminal and lines may have any width. */
   readonly width: number | undefined;
-  /** The lines of the terminal; undefined if output goes elsewhere, or if they are unknown. */
+  /** The lines of the terminal; undefined if standard output is not a terminal, or if unknown. */
   readonly height: number | undefined;
   readonly palette: Palette;
-  /** The time of the output: that of its first use, and then the same, so that relative times agree. */
+  /** The time of its first use, always the same, so that relative times are consistent. */
   readonly now: Date;
   print(line: string): void;
   printAll(lines: Iterable<string>): void;
 }
 
-/** The screen on an Io. */
+/** Creates the screen for an Io. */
 export function createScreen(io: Io, isColourOff: boolean): Screen {
   const isTty = io.stdout.isTTY === true;
   let now: Date | undefined;
@@ -35,15 +35,15 @@ export function createScreen(io: Io, isColourOff: boolean): Screen {
   };
 }
 
-/** The columns of a terminal; undefined if output goes elsewhere. Some terminals do not know their width, and say 0. */
+/** The columns of a terminal; undefined if the output is not a terminal. Some terminals report a width of 0. */
 export function widthOf({ isTTY, columns }: Output): number | undefined {
   return isTTY === true ? columns || 80 : undefined;
 }
 
-/** Wraps text so that a terminal shows it in a colour, or leaves it as it is. */
+/** Adds the escape sequences of a colour to text, or returns it unchanged. */
 export type Paint = (text: string) => string;
 
-/** Colours by what they mean. */
+/** Colours by meaning. */
 export interface Palette {
   readonly good: Paint;
   readonly warning: Paint;
@@ -54,8 +54,8 @@ export interface Palette {
 }
 
 /**
- * Whether output should be in colour: `--no-color` first, then FORCE_COLOR (0 and false are against it), NO_COLOR, and last whether it
- * is a terminal that knows colours.
+ * Whether output is coloured: decided by `--no-color`, then FORCE_COLOR (0 and false turn it off), then NO_COLOR, and last by whether
+ * it is a terminal with colours.
  */
 export function wantsColour(env: Io["env"], isTty: boolean, isSwitchedOff: boolean): boolean {
   if (isSwitchedOff) return false;
@@ -64,7 +64,7 @@ export function wantsColour(env: Io["env"], isTty: boolean, isSwitchedOff: boole
   return isTty && env.TERM !== "dumb";
 }
 
-/** The palette, or one that leaves all text as it is. */
+/** Creates the palette; without colour, it leaves text unchanged. */
 export function createPalette(isColoured: boolean): Palette {
   const sgr =
     (open: number, close: number): Paint =>

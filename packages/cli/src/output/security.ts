@@ -4,7 +4,7 @@ import { formatTime } from "@wirescope/channelz/internal/text";
 import type { Screen } from "./screen.js";
 import type { Field } from "./table.js";
 
-/** All that is known about the security of a socket. */
+/** The security of a socket. */
 export function securityFields(security: Security | undefined, screen: Screen): Field[] {
   if (security?.model.case === undefined) return [];
   if (security.model.case === "other") return [["security", security.model.value.name || "(other)"]];
@@ -20,7 +20,7 @@ function certificateFields(title: string, bytes: Uint8Array, screen: Screen): Fi
   if (bytes.length === 0) return [];
   let certificate: X509Certificate;
   try {
-    // DER as it should be, or PEM as some peers send it.
+    // DER as specified, or PEM as some peers send it.
     certificate = new X509Certificate(bytes);
   } catch {
     return [[title, `${bytes.length} bytes that are not a certificate`, screen.palette.bad]];

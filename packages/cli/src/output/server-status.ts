@@ -6,7 +6,7 @@ interface Status extends Pick<ServerStatus, "state"> {
   readonly failure?: Pick<NonNullable<ServerStatus["failure"]>, "code" | "error"> | undefined;
 }
 
-/** How a server is, in two or three words: connected, or why not. */
+/** The status of a server in a few words: connected, or why not. */
 export function statusText({ state, failure }: Status): string {
   return textOf(state, failure?.error ?? failure);
 }

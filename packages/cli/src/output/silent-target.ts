@@ -1,4 +1,4 @@
-/** Why a target does not respond, after its name unless the reason begins with that: most reasons name the address. */
+/** The name of a target and why it does not respond. Most reasons begin with the address, which is then not repeated. */
 export function silentTarget(origin: {
   readonly name: string;
   readonly target: string;

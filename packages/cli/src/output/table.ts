@@ -5,12 +5,12 @@ import { displayWidth, truncateToWidth, wrapHard } from "./text-layout.js";
 /** A column of a table over rows of type `T`. */
 export interface Column<T> {
   readonly title: string;
-  /** The text of the cell; text of a peer needs no escaping. */
+  /** The text of the cell. It need not be escaped. */
   readonly text: (row: T) => string;
   readonly align?: "left" | "right";
-  /** The narrowest that it may be cut to, default 8; columns are left out before that. Numbers are never cut. */
+  /** The minimum width it may be truncated to; default 8. Columns are left out before that. Numbers are never truncated. */
   readonly minWidth?: number;
-  /** The narrowest that it may be cut to before a column of importance 6 or more is left out. Default: `minWidth`. */
+  /** The minimum width before a column with importance 6 or more is left out. Default: `minWidth`. */
   readonly tightWidth?: number;
   /** In a narrow terminal, columns with a lower number are left out first, and of equal ones the rightmost. Default 1. */
   readonly importance?: number;
@@ -23,15 +23,15 @@ const gap = "  ";
 const maxCellLength = 10_000;
 
 /**
- * The lines of a table: a heading and one line a row. In a `width`, columns of text are cut with `…`, the rightmost first, and
- * those that do not fit are left out, the least important first, which a `…` ends the heading for. Without one, every cell is
- * shown in full. Text of a peer is escaped.
+ * The lines of a table: a heading and one line per row. With a `width`, text columns are truncated with `…`, the rightmost first. Columns
+ * that do not fit are left out, the least important first; then the heading ends with `…`. Without a width, every cell is shown in
+ * full. Text from a peer is escaped.
  */
 export function renderTable<T>(columns: readonly Column<T>[], rows: readonly T[], width?: number): string[] {
   const cells = rows.map((row) => columns.map((column) => printableText(column.text(row), maxCellLength)));
   const sized = columns.map((column, index): SizedColumn<T> => {
     const texts = cells.map((line) => line[index] ?? "");
-    const width = texts.reduce((most, text) => Math.max(most, displayWidth(text)), displayWidth(column.title));
+    const width = texts.reduce((max, text) => Math.max(max, displayWidth(text)), displayWidth(column.title));
     return { column, texts, width };
   });
   const shown = width === undefined ? sized : fit(sized, width);
@@ -82,23 +82,23 @@ function fit<T>(all: readonly SizedColumn<T>[], width: number): readonly SizedCo
   return shown.map((each) => ({ ...each, width: Math.max(1, Math.min(each.width, width)) }));
 }
 
-/** Columns that are cut, the rightmost first, until they fit; undefined if they do not. */
+/** Truncates columns, the rightmost first, until they fit; undefined if they do not. */
 function cutTo<T>(
   room: number,
   columns: readonly SizedColumn<T>[],
-  leastOf: (column: Column<T>) => number,
+  minOf: (column: Column<T>) => number,
 ): readonly SizedColumn<T>[] | undefined {
   let excess = columns.reduce((sum, each) => sum + each.width, 0) - room;
   const cut = columns.toReversed().map((each) => {
-    const least = each.column.align === "right" ? each.width : leastOf(each.column);
-    const less = Math.max(0, Math.min(excess, each.width - least));
+    const min = each.column.align === "right" ? each.width : minOf(each.column);
+    const less = Math.max(0, Math.min(excess, each.width - min));
     excess -= less;
     return { ...each, width: each.width - less };
   });
   return excess > 0 ? undefined : cut.reverse();
 }
 
-/** Columns that are cut further before they are left out. */
+/** Columns from this importance on are truncated further before they are left out. */
 const essentialImportance = 6;
 
 function importanceOf<T>(each: SizedColumn<T> | undefined): number {
@@ -114,7 +114,7 @@ function leastImportant<T>(columns: readonly SizedColumn<T>[]): number {
   return found;
 }
 
-/** A name, a value that may hold text of a peer, and the colour of the value. */
+/** A name, a value that may contain text from a peer, and the colour of the value. */
 export type Field = readonly [name: string, value: string, paint?: Paint];
 
 /** Lines of names and values, aligned. Values are shown in full, wrapped at the width of the terminal, and escaped. */

@@ -28,14 +28,14 @@ function widthOf(character: string): number {
   return 1;
 }
 
-/** How many columns of a terminal a string takes. */
+/** How many terminal columns a string takes. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text) width += widthOf(character);
   return width;
 }
 
-/** The text, cut to so many columns; what was cut ends in `…`. */
+/** The text, truncated to `width` columns with `…` at the end. */
 export function truncateToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   if (width <= 0) return "";
@@ -68,8 +68,8 @@ export function wrap(text: string, width: number | undefined, indent: string): s
 const minWrapWidth = 20;
 
 /**
- * The text in lines of at most `width` columns, broken at spaces, and within words that are longer than a line. Without a width, or if it is
- * too small to be readable, one line.
+ * The text in lines of at most `width` columns, broken at spaces, and inside words that are longer than a line. One line without a
+ * width, or if it is too small to be readable.
  */
 export function wrapHard(text: string, width: number | undefined): string[] {
   if (width === undefined || width < minWrapWidth || displayWidth(text) <= width) return [text];
@@ -108,8 +108,8 @@ export type Meaning = readonly [term: string, text: string];
 const minMeaningWidth = 28;
 
 /**
- * The lines of a list of terms with their meanings, aligned. In a `width` the meanings are broken at spaces; where that leaves them
- * little room, each is below its term.
+ * The lines of a list of terms with their meanings, aligned. With a `width` the meanings are wrapped; if there is too little room, each
+ * meaning is below its term.
  */
 export function twoColumns(rows: readonly Meaning[], width?: number): string[] {
   const left = Math.max(0, ...rows.map(([term]) => term.length));

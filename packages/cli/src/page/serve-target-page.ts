@@ -15,7 +15,7 @@ import { pageFolder } from "../page-folder.js";
 import { openMoment, recordingPrefix } from "../recorded-target.js";
 import { version } from "../version.js";
 
-/** The options of the page of other processes. */
+/** Options of the page for other processes. */
 export interface TargetPageOptions {
   readonly port: string | undefined;
   readonly json: boolean;
@@ -25,8 +25,8 @@ export interface TargetPageOptions {
 }
 
 /**
- * Serves the page of processes that speak Channelz, on this machine only, until SIGINT or SIGTERM. The processes are read only while
- * somebody looks. Returns the exit code.
+ * Serves the page for processes that speak Channelz, on this machine only, until the signal aborts. The processes are read only while
+ * a browser shows the page. Returns the exit code.
  */
 export async function serveTargetPage(
   { source, parts }: Pick<TargetConnections, "source" | "parts">,
@@ -50,7 +50,7 @@ export async function serveTargetPage(
     async plainPages({ path }, response) {
       if (path !== "") return false;
       const command = commandLine("tree", ...targets.flatMap((target) => ["--target", target]));
-      sendMessage(response, 200, `This page needs script. Without it, use ${command} in a terminal.`);
+      sendMessage(response, 200, `This page requires JavaScript. Without it, run ${command} in a terminal.`);
       return true;
     },
   });
@@ -58,7 +58,7 @@ export async function serveTargetPage(
   try {
     await using listener = await listenChannelz(source, {
       port: options.port === undefined ? 0 : parsePort(options.port, "--port"),
-      // Nobody knows it: other programs of this machine have no access, and the browser has its session.
+      // A random token that is never shown: other programs on this machine get no access, and the browser uses its session.
       token: randomBytes(24).toString("base64url"),
       services: () => timeline,
       admit: page.admit,
@@ -81,7 +81,7 @@ export async function serveTargetPage(
   }
 }
 
-/** The timeline that the page shows: that of a recording in full, else samples of the processes. */
+/** The timeline that the page shows: a whole recording, or samples of the processes. */
 async function openTimeline(source: Source, targets: readonly string[]): Promise<TimelineServiceParts> {
   const { createTimelineService, timelineRoutes } = await import("@wirescope/channelz/timeline");
   const target = targets.length === 1 ? targets[0] : undefined;

@@ -3,16 +3,16 @@ import type { Socket } from "@wirescope/channelz";
 
 /** A certificate of a connection. */
 export interface SocketCertificate {
-  /** Whose it is, seen from the process that was read. */
+  /** Whose certificate it is, seen from the process that was read. */
   readonly side: "local" | "remote";
   readonly certificate: X509Certificate;
   readonly expiry: Date;
 }
 
-/** Larger than any honest certificate chain; parsing more would only cost time. */
+/** More than any real certificate chain has. */
 const maxCertificateBytes = 100_000;
 
-/** The certificates of a socket that can be parsed: DER as it should be, or PEM as some peers send it. */
+/** The certificates of a socket that can be parsed: DER as specified, or PEM as some peers send it. */
 export function certificatesOf(socket: Socket | undefined): SocketCertificate[] {
   if (socket?.security?.model.case !== "tls") return [];
   const { localCertificate, remoteCertificate } = socket.security.model.value;

@@ -12,14 +12,14 @@ import type { ReadTask } from "./read-task.js";
 
 interface ChannelRow {
   readonly channel: Channel;
-  /** Of channels that fail, or may: those that connect. */
+  /** Read for channels in TRANSIENT_FAILURE or CONNECTING. */
   readonly failure?: Failure | undefined;
 }
 
 /** Problems first. */
 const ranks: Readonly<Record<string, number>> = { TRANSIENT_FAILURE: 0, CONNECTING: 1, UNKNOWN: 2, READY: 3, IDLE: 4 };
 
-/** The reasons of more channels than this are not read: they are the same. */
+/** Reasons are read for at most this many channels; beyond that they repeat. */
 const maxFailures = 1000;
 
 const channelList: ListSpec<ChannelRow> = {
@@ -52,12 +52,12 @@ const channelList: ListSpec<ChannelRow> = {
   }),
 };
 
-/** Prints the top channels. */
+/** Prints the top-level channels. */
 export async function readChannels(task: ReadTask<ListValues>): Promise<void> {
   await printList(task, channelList);
 }
 
-/** Reads why channels fail: in the traces of their subchannels. */
+/** Reads why channels fail, from the traces of their subchannels. */
 async function addFailures(
   source: Source,
   rows: readonly ChannelRow[],

@@ -14,10 +14,10 @@ export interface FindValues {
   readonly "max-objects": string | undefined;
 }
 
-/** The text of an object that contains what was looked for. */
+/** A field of an object that contains the query. */
 export interface Mention {
   readonly object: SnapshotObject;
-  /** Where it is, such as `trace` or `remote address`. */
+  /** The field, such as `trace` or `remote address`. */
   readonly field: string;
   readonly text: string;
 }
@@ -25,11 +25,11 @@ export interface Mention {
 /** Prints which objects of which targets mention a string, an address or a certificate. */
 export async function findMentions(task: ReadTask<FindValues>): Promise<void> {
   const { screen, values, targets, signal } = task;
-  const sought = soughtText(task.positionals[0] ?? "");
+  const query = queryOf(task.positionals[0] ?? "");
   // Summaries of sockets have no certificates.
   const options = { signal, maxObjects: parseMaxObjects(values), socketDetails: true };
   const snapshot = await readSnapshotOfAll(targets, options);
-  const mentions = searchSnapshot(snapshot, sought);
+  const mentions = searchSnapshot(snapshot, query);
   if (values.json) {
     screen.print(
       formatJson(
@@ -44,16 +44,16 @@ export async function findMentions(task: ReadTask<FindValues>): Promise<void> {
       ),
     );
   } else if (mentions.length > 0) {
-    screen.printAll(renderTable(mentionColumns(targets.length > 1, sought), mentions, screen.width));
+    screen.printAll(renderTable(mentionColumns(targets.length > 1, query), mentions, screen.width));
   }
   assertSnapshotComplete(snapshot);
   if (mentions.length > 0) return;
   const where = targets.length === 1 ? (targets[0]?.target ?? "") : `the ${targets.length} targets`;
-  throw new ChannelzError("NOT_FOUND", `Nothing at ${printableText(where)} mentions "${printableText(sought, 80)}".`);
+  throw new ChannelzError("NOT_FOUND", `Nothing at ${printableText(where)} mentions "${printableText(query, 80)}".`);
 }
 
-/** The text to look for: that of the command line, or the fingerprint of the certificate in the file that it names. */
-function soughtText(argument: string): string {
+/** The query: the argument, or the fingerprint of the certificate in the file that it names. */
+function queryOf(argument: string): string {
   if (!/\.(pem|crt|cer|der)$/i.test(argument)) return argument;
   try {
     if (statSync(argument).size > 100_000) return argument;
@@ -65,9 +65,9 @@ function soughtText(argument: string): string {
 
 const maxMentions = 10_000;
 
-/** The texts of a snapshot that contain this one, without regard to case; of each object one for each field. */
-export function searchSnapshot(snapshot: Snapshot, sought: string): Mention[] {
-  const text = sought.trim().toLowerCase();
+/** The fields of a snapshot that contain the query, case-insensitively; each field of an object once. */
+export function searchSnapshot(snapshot: Snapshot, query: string): Mention[] {
+  const text = query.trim().toLowerCase();
   // A fingerprint or a serial number may be written with or without colons.
   const bare = text.replaceAll(":", "");
   const isHex = /^[0-9a-f]{8,}$/.test(bare);
@@ -93,7 +93,7 @@ function* textsOf(object: SnapshotObject): Generator<readonly [field: string, te
   if (object.kind === "socket") yield* socketTexts(object.message);
   else {
     const events = object.message?.data?.trace?.events ?? [];
-    // The latest event that mentions it is the one to show.
+    // Latest first, because only the first match is shown.
     for (const { description } of events.toReversed()) yield ["trace", description];
   }
   if (object.unreadable !== undefined) yield ["error", object.unreadable];
@@ -114,20 +114,20 @@ function* socketTexts(socket: Socket | undefined): Generator<readonly [field: st
   }
 }
 
-function mentionColumns(isMany: boolean, sought: string): Column<Mention>[] {
+function mentionColumns(isMany: boolean, query: string): Column<Mention>[] {
   return [
     ...(isMany ? [{ title: "ORIGIN", importance: 8, minWidth: 12, text: ({ object }: Mention) => object.origin }] : []),
     { title: "OBJECT", importance: 9, minWidth: 12, text: ({ object }) => `${object.kind} ${object.id}` },
     { title: "FIELD", importance: 5, minWidth: 10, text: ({ field }) => field },
-    { title: "TEXT", importance: 7, minWidth: 20, text: ({ text }) => excerpt(text, sought) },
+    { title: "TEXT", importance: 7, minWidth: 20, text: ({ text }) => excerpt(text, query) },
     { title: "NAME", importance: 3, text: ({ object }) => object.name || "-" },
   ];
 }
 
-/** The part of a long text around what was looked for. */
-function excerpt(text: string, sought: string): string {
+/** The part of a long text around the match. */
+function excerpt(text: string, query: string): string {
   if (text.length <= 100) return text;
-  const at = Math.max(0, text.toLowerCase().indexOf(sought.trim().toLowerCase()));
+  const at = Math.max(0, text.toLowerCase().indexOf(query.trim().toLowerCase()));
   const start = Math.max(0, at - 30);
   return `${start > 0 ? "…" : ""}${text.slice(start, start + 100)}${start + 100 < text.length ? "…" : ""}`;
 }

@@ -4,7 +4,7 @@ import type { Column } from "../output/table.js";
 
 /** How the objects of a list are counted and grouped. */
 export interface GroupSpec<T> {
-  /** The title of what `--group` groups by, such as `TARGET`. */
+  /** The title of the column that `--group` groups by, such as `TARGET`. */
   readonly groupTitle: string;
   groupOf(item: T): string;
   stateOf(item: T): string;

@@ -11,7 +11,7 @@ import { countStates, type GroupSpec, groupColumns, groupRows, groupToJson } fro
 import {
   assertAllRespond,
   assertComplete,
-  type Partial,
+  type PartialItems,
   parseMaxObjects,
   type ReadTask,
   readTargets,
@@ -36,7 +36,7 @@ export interface Listed<T> {
   readonly item: T;
 }
 
-/** What distinguishes the list of one kind of objects. */
+/** The definition of a list of one kind of objects. */
 export interface ListSpec<T> extends GroupSpec<T> {
   /** Such as `channels`. */
   readonly noun: string;
@@ -44,13 +44,13 @@ export interface ListSpec<T> extends GroupSpec<T> {
     source: Source,
     options: { readonly signal: AbortSignal; readonly maxObjects: number | undefined },
   ): AsyncIterable<T>;
-  /** Adds to objects of one target what takes more reads. */
+  /** Adds details to the objects of one target that require more reads. */
   complete?(source: Source, items: readonly T[], signal: AbortSignal): Promise<readonly T[]>;
   idOf(item: T): bigint;
   isFailing(item: T): boolean;
   /** Problems first: the order among states, lower numbers first. */
   rankOf(item: T): number;
-  /** What `--filter` looks at. */
+  /** The texts that `--filter` searches. */
   textsOf(item: T): readonly string[];
   /** The orders that `--sort` names, in addition to `problems` and `id`. */
   readonly orders: Readonly<Record<string, (a: T, b: T) => number>>;
@@ -66,7 +66,7 @@ export async function printList<T>(task: ReadTask<ListValues>, spec: ListSpec<T>
   const maxObjects = parseMaxObjects(values);
   const limit = parseCount(values.limit, "--limit", 0);
   const gathered = await readTargets(task, async (source, signal) => {
-    const read: Partial<T> = await readUntilStopped(spec.read(source, { signal, maxObjects }));
+    const read: PartialItems<T> = await readUntilStopped(spec.read(source, { signal, maxObjects }));
     return { ...read, items: (await spec.complete?.(source, read.items, signal)) ?? read.items };
   });
   const all = gathered.flatMap(({ origin, value }) =>
@@ -90,7 +90,7 @@ function selectRows<T>(rows: readonly Listed<T>[], values: ListValues, spec: Lis
   );
 }
 
-/** Text has problems first, and JSON the order of ids, unless `--sort` names another. The order is stable. */
+/** By default, text is sorted by problems and JSON by id. The sort is stable. */
 function sortRows<T>(
   rows: readonly Listed<T>[],
   { sort, json }: Pick<ListValues, "sort" | "json">,
@@ -105,10 +105,13 @@ function sortRows<T>(
 }
 
 function sortById<T>(rows: readonly Listed<T>[], spec: ListSpec<T>): readonly Listed<T>[] {
-  const places = new Map([...new Set(rows.map(({ origin }) => origin))].map((origin, index) => [origin, index]));
+  const originOrder = new Map([...new Set(rows.map(({ origin }) => origin))].map((origin, index) => [origin, index]));
   return rows.toSorted((a, b) => {
     const [first, second] = [spec.idOf(a.item), spec.idOf(b.item)];
-    return (places.get(a.origin) ?? 0) - (places.get(b.origin) ?? 0) || (first < second ? -1 : first > second ? 1 : 0);
+    return (
+      (originOrder.get(a.origin) ?? 0) - (originOrder.get(b.origin) ?? 0) ||
+      (first < second ? -1 : first > second ? 1 : 0)
+    );
   });
 }
 
@@ -176,9 +179,9 @@ function printText<T>(
   if (shown.length < selected.length) screen.print(moreLine(selected.length - shown.length, spec.noun, screen));
 }
 
-/** Less than this is not shown of a list, however low the terminal is. */
+/** A list shows at least this many rows, even if the terminal has fewer lines. */
 const minRows = 10;
-/** Of the terminal: the heading, the summary, the line about more rows and the prompt. */
+/** Lines of the terminal for the heading, the summary, the line about more rows and the prompt. */
 const otherLines = 4;
 const maxSilentLines = 10;
 

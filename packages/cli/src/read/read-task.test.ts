@@ -1,6 +1,6 @@
 import { connectChannelz, createRegistry, listenChannelz } from "@wirescope/channelz";
 import { expect, onTestFinished, test } from "vitest";
-import { watchReads } from "./read-task.js";
+import { createReadProgress } from "./read-task.js";
 
 test("reports the number of responses on standard error while a command reads for long", async () => {
   const listener = await listenChannelz(createRegistry());
@@ -13,8 +13,8 @@ test("reports the number of responses on standard error while a command reads fo
     env: {},
     now: () => new Date(),
   };
-  const { watch, end } = watchReads(io, 1);
-  const source = watch(connection);
+  const { track, end } = createReadProgress(io, 1);
+  const source = track(connection);
   await source.getServers();
   await source.getTopChannels();
   await expect.poll(() => stderr).toContain("progress: 2  responses read so far; Ctrl-C prints what was read\n");

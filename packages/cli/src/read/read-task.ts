@@ -6,7 +6,7 @@ import { parseCount } from "../option-values.js";
 import { createProgressLine } from "../output/progress-line.js";
 import type { Screen } from "../output/screen.js";
 
-/** What a command that reads processes works with. */
+/** The context of a command that reads processes. */
 export interface ReadTask<V = JsonValue> {
   /** Each process. The origin is empty if there is only one. */
   readonly targets: readonly OriginSource[];
@@ -14,7 +14,7 @@ export interface ReadTask<V = JsonValue> {
   /** The values of its options. */
   readonly values: V;
   readonly positionals: readonly string[];
-  /** Aborts when the user interrupts the command: what was read until then is printed. */
+  /** Aborts when the user interrupts the command; what was read by then is printed. */
   readonly signal: AbortSignal;
 }
 
@@ -22,14 +22,14 @@ interface JsonValue {
   readonly json: boolean;
 }
 
-/** What was read, and why reading stopped early if it did. */
-export interface Partial<T> {
+/** What was read, and why reading stopped if it stopped early. */
+export interface PartialItems<T> {
   readonly items: readonly T[];
   readonly stoppedBy?: ChannelzError | undefined;
 }
 
 /** Reads until the end, or until reading fails. Rejects only if nothing was read before it failed. */
-export async function readUntilStopped<T>(walk: AsyncIterable<T>): Promise<Partial<T>> {
+export async function readUntilStopped<T>(walk: AsyncIterable<T>): Promise<PartialItems<T>> {
   const items: T[] = [];
   try {
     for await (const item of walk) items.push(item);
@@ -46,8 +46,8 @@ export function parseMaxObjects(values: { readonly "max-objects": string | undef
 }
 
 /**
- * Reads every target at once. If there is one only, or if none responds, rejects with the reason. Otherwise targets that do not respond have
- * an error in the result.
+ * Reads all targets in parallel. Rejects if the only target does not respond, or none does. Otherwise targets that do not respond have an
+ * error in the result.
  */
 export async function readTargets<T>(
   { targets, signal }: Pick<ReadTask, "targets" | "signal">,
@@ -64,13 +64,13 @@ export async function readTargets<T>(
   return gathered;
 }
 
-/** Throws if reading stopped early: to be called when everything that was read has been printed. */
+/** Throws if reading stopped early. Call it after printing what was read. */
 export function assertComplete(stoppedBy: ChannelzError | undefined): void {
   if (stoppedBy === undefined) return;
   throw new ChannelzError(stoppedBy.code, `The output is partial. ${stoppedBy.message}`, { cause: stoppedBy });
 }
 
-/** Throws if a target did not respond: to be called when everything that was read has been printed. */
+/** Throws if a target did not respond. Call it after printing what was read. */
 export function assertAllRespond(gathered: readonly Gathered<unknown>[]): void {
   const failed = gathered.flatMap(({ error }) => error ?? []);
   const [first] = failed;
@@ -84,7 +84,7 @@ export function assertAllRespond(gathered: readonly Gathered<unknown>[]): void {
   );
 }
 
-/** Throws if a target did not respond, or reading stopped early: to be called when everything that was read has been printed. */
+/** Throws if a target did not respond or reading stopped early. Call it after printing what was read. */
 export function assertSnapshotComplete({ origins, stoppedBy }: Snapshot): void {
   const failed = origins.filter(({ error }) => error !== undefined && error !== stoppedBy);
   if (stoppedBy !== undefined) throw partialRead(stoppedBy, origins);
@@ -98,26 +98,26 @@ export function assertSnapshotComplete({ origins, stoppedBy }: Snapshot): void {
   );
 }
 
-/** The error of a read that stopped early. A higher limit is advised only if a limit ended it, not a target that does not respond. */
+/** The error of a read that stopped early. LIMIT_REACHED, which advises a higher limit, only if no target failed. */
 export function partialRead(stoppedBy: string, origins: Snapshot["origins"]): ChannelzError {
   const isSilent = origins.some(({ error }) => error === stoppedBy);
   return new ChannelzError(isSilent ? "PEER_UNAVAILABLE" : "LIMIT_REACHED", `The output is partial. ${stoppedBy}`);
 }
 
-/** Sources whose reads are counted while a command runs. */
-interface WatchedReads {
+/** Counts reads while a command runs. */
+interface ReadProgress {
   /** The source, with its reads counted. */
-  watch(source: Source): Source;
+  track(source: Source): Source;
   /** Removes the progress line. */
   end(): void;
 }
 
 /** Shows progress on standard error while reading takes longer than a person expects. */
-export function watchReads(
+export function createReadProgress(
   io: Io,
-  // A person at a terminal wonders sooner, and a line that is overwritten does not fill a log.
+  // Shorter at a terminal, where the line is overwritten and does not fill a log.
   intervalMs: number = io.stderr.isTTY ? 2000 : 10_000,
-): WatchedReads {
+): ReadProgress {
   const line = createProgressLine(io);
   let count = 0;
   const timer = setInterval(() => {
@@ -132,7 +132,7 @@ export function watchReads(
       return response;
     };
   return {
-    watch: (source) => ({
+    track: (source) => ({
       getTopChannels: counted(source.getTopChannels),
       getServers: counted(source.getServers),
       getServer: counted(source.getServer),

@@ -13,8 +13,8 @@ export interface RepeatOptions {
 }
 
 /**
- * Prints again and again until the signal aborts. A terminal is cleared for each time, at once with the new text; elsewhere times are separated
- * by an empty line, and JSON is one line each. A failure ends it only the first time, so that it survives a restart of the process.
+ * Prints repeatedly until the signal aborts. A terminal is cleared in the same write as the new text; elsewhere an empty line separates
+ * the outputs, and JSON is one line each. Only a failure of the first read ends it, so that it survives a restart of the process.
  */
 export async function repeat(
   io: Io,

@@ -43,7 +43,7 @@ const serverList: ListSpec<ServerRow> = {
   notes: (rows) => rows.flatMap(({ notes }) => notes),
 };
 
-/** Prints the servers, with where they listen. */
+/** Prints the servers with their listen addresses. */
 export async function readServers(task: ReadTask<ListValues>): Promise<void> {
   await printList(
     task,
@@ -51,12 +51,12 @@ export async function readServers(task: ReadTask<ListValues>): Promise<void> {
   );
 }
 
-/** JSON has the refs of the listening sockets, which need no read. */
+/** Reads no addresses: JSON contains the refs of the listening sockets instead. */
 async function keep(_: Source, rows: readonly ServerRow[]): Promise<readonly ServerRow[]> {
   return rows;
 }
 
-/** Reads where servers listen: a listening socket has its address, and its name is shown if it cannot be read. */
+/** Reads the addresses of the listening sockets. If one cannot be read, its name is shown. */
 async function addAddresses(
   source: Source,
   rows: readonly ServerRow[],

@@ -28,14 +28,14 @@ import type { Screen } from "../output/screen.js";
 import { UsageError } from "../usage-error.js";
 import { assertAllRespond, assertComplete, type ReadTask, readTargets } from "./read-task.js";
 
-/** An object that an id names: some peers number each kind separately, so there may be one of each kind. */
+/** An object with an id. Some peers number each kind separately, so there may be one of each kind. */
 type Found =
   | { readonly kind: "channel"; readonly object: Channel }
   | { readonly kind: "subchannel"; readonly object: Subchannel }
   | { readonly kind: "server"; readonly object: Server }
   | { readonly kind: "socket"; readonly object: Socket };
 
-/** Prints all about one object. Among several targets, an id without the name of one is looked up in all of them. */
+/** Prints the details of one object. With several targets, an id without a target name is looked up in all of them. */
 export async function readObject(
   task: ReadTask<{ readonly json: boolean; readonly kind: string | undefined }>,
 ): Promise<void> {
@@ -68,7 +68,7 @@ export async function readObject(
   assertAllRespond(gathered);
 }
 
-/** What an argument names: `17`, `17@orders`, or an id of a merged Source; and the targets that can have it. */
+/** Parses `17`, `17@orders`, or an id of a merged Source, and selects the targets to search. */
 function findTargets(
   argument: string,
   all: readonly OriginSource[],
@@ -92,7 +92,7 @@ async function readKinds(
   named: ObjectKind | undefined,
   signal: AbortSignal,
 ): Promise<{ readonly found: readonly Found[]; readonly failures: readonly ChannelzError[] }> {
-  // A kind that the user names is asked for directly. Other kinds are not tried: the peer would count each as a failed call.
+  // With --kind, only that kind is requested: the peer would count each other attempt as a failed call.
   const kinds = named === undefined ? await findKinds(source, id, { signal }) : [named];
   const found: Found[] = [];
   const failures: ChannelzError[] = [];

@@ -62,7 +62,7 @@ function socketList(serverId: bigint | undefined): ListSpec<OwnedSocket> {
   };
 }
 
-/** Channelz has no state of a socket. This one follows from its role and its streams. */
+/** Channelz has no socket states. This one is derived from the role and the streams. */
 function stateOf({ socket, owner }: OwnedSocket): string {
   if (socket === undefined) return "UNREADABLE";
   if (owner.role === "listen") return "LISTEN";
@@ -70,13 +70,13 @@ function stateOf({ socket, owner }: OwnedSocket): string {
   return streamsStarted > streamsSucceeded + streamsFailed ? "ACTIVE" : "IDLE";
 }
 
-/** The machine at the other end: its address without the port, which differs for each connection. */
+/** The address of the peer; for accepted connections without the port, which differs for each connection. */
 function peerOf({ socket, owner, ref }: OwnedSocket): string {
   if (owner.role === "listen") return `listens on ${formatAddress(socket?.local)}`;
   const remote = socket?.remote;
   if (remote === undefined) return ref.name || "-";
   const address = formatAddress(remote);
-  // A client connects to a port that means something; a server is connected from any.
+  // The port of a server is meaningful; that of a client is ephemeral.
   return owner.role === "client" || remote.address.case !== "tcpipAddress" ? address : address.replace(/:\d+$/, "");
 }
 

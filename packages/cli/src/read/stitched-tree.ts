@@ -8,7 +8,7 @@ import { truncateToWidth } from "../output/text-layout.js";
 import { UsageError } from "../usage-error.js";
 import { assertSnapshotComplete, parseMaxObjects, type ReadTask } from "./read-task.js";
 
-/** Prints how calls get from one target into the next: channels, and the servers that their connections reach. */
+/** Prints the path of calls from one target to the next: channels, and the servers that they are connected to. */
 export async function readStitchedTree(
   task: ReadTask<{ readonly json: boolean; readonly "max-objects": string | undefined }>,
 ): Promise<void> {
@@ -34,7 +34,7 @@ interface Paths {
   readonly origins: readonly { readonly name: string }[];
 }
 
-/** Begins at the targets that no other one calls, and follows each connection into the next target. */
+/** Starts at the targets that no other target calls, and follows each connection into the next target. */
 function drawPaths({ tops, connections, origins }: Paths, screen: Screen): void {
   const called = new Set(
     connections.filter(({ client, server }) => client.origin !== server.origin).map(({ server }) => server.origin),

@@ -12,13 +12,13 @@ import {
 } from "@wirescope/channelz/timeline";
 import { certificatesOf, subjectOf } from "./certificates.js";
 
-/** What a person should know first about processes. */
+/** An overview of one or more processes. */
 export interface Summary {
   /** Objects by kind, and by state for channels and subchannels. */
   readonly counts: Readonly<Record<SnapshotObject["kind"], number>>;
   readonly channelStates: ReadonlyMap<string, number>;
   readonly subchannelStates: ReadonlyMap<string, number>;
-  /** Calls of channels at the top, and of servers. */
+  /** Calls of top-level channels, and of servers. */
   readonly outgoing: Counters;
   readonly incoming: Counters;
   /** Streams and messages of all sockets. */
@@ -40,12 +40,12 @@ export interface FailureGroup {
   readonly channels: readonly SnapshotObject[];
 }
 
-/** A certificate that expired or does soon. */
+/** A certificate that expired or expires soon. */
 export interface ExpiringCertificate {
   readonly subject: string;
   readonly side: "local" | "remote";
   readonly expiry: Date;
-  /** How many of the sockets that were read in detail have it. */
+  /** The sockets that use it, among those that were read in detail. */
   readonly sockets: readonly SnapshotObject[];
 }
 
@@ -113,7 +113,7 @@ function failuresOf(snapshot: Snapshot, tops: readonly SnapshotObject[]): Failur
 
 const maxObjectsBelow = 16;
 
-/** A channel and what is below it, a bounded number of objects, each once. */
+/** A channel and its descendants, each once, up to a limit. */
 function messagesBelow(snapshot: Snapshot, top: SnapshotObject): (Channel | Subchannel)[] {
   const keys = new Set<ObjectKey>([top.key]);
   const messages: (Channel | Subchannel)[] = [];
@@ -148,7 +148,7 @@ const socketsPerOwner = 3;
 const maxDetails = 300;
 
 /**
- * Reads some sockets with their certificates: a few of each owner, because those have the same ones, and reading all of them
+ * Reads some sockets with their certificates: a few per owner, because the sockets of an owner have the same ones, and reading all
  * would disturb a busy process.
  */
 export async function readDetails(

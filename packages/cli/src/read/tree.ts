@@ -15,7 +15,7 @@ export interface TreeValues {
   readonly "max-objects": string | undefined;
 }
 
-/** Draws channels with all below them, and servers with their sockets, of each target. */
+/** Draws the channels of each target with their descendants, and its servers with their sockets. */
 export async function readWholeTree(task: ReadTask<TreeValues>): Promise<void> {
   const { screen, values } = task;
   const maxObjects = parseMaxObjects(values);
@@ -119,7 +119,7 @@ function label(node: TreeNode, { palette }: Screen): Part[] {
       if (object === undefined) return [head, [node.name || "-"]];
       const local = formatAddress(object.local);
       if (role === "listen") return [head, [`listens on ${local === "-" ? node.name || "-" : local}`]];
-      // grpc-js knows no address of a Unix socket; then the name is all there is.
+      // grpc-js reports no address for a Unix socket, only a name.
       const isBare = object.local === undefined && object.remote === undefined;
       const started = object.data?.streamsStarted ?? 0n;
       return [

@@ -14,11 +14,11 @@ import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { shownUrl, type TelemetrySettings } from "./telemetry-settings.js";
 
-/** What is exported, until it is stopped. */
+/** The running exports. */
 interface Exporting {
   readonly tracerProvider: Tracers | false;
   readonly meterProvider: Meters | false;
-  /** Sends what is left, for at most two seconds. Resolves with whether all was sent or given up by then. */
+  /** Flushes and shuts down. Resolves with whether that finished within two seconds. */
   stop(): Promise<boolean>;
 }
 
@@ -27,10 +27,10 @@ interface ExportingOptions {
   readonly log: (text: string) => void;
 }
 
-/** How long what is left may take to be sent, in milliseconds. */
+/** The timeout of the final flush, in milliseconds. */
 const stopMs = 2000;
 
-/** Begins to export. Headers, certificates, compression, limits and the sampler are read from the variables by the SDK itself. */
+/** Starts exporting. The SDK itself reads headers, certificates, compression, limits and the sampler from the environment. */
 export function startExporting(settings: TelemetrySettings, { version, log }: ExportingOptions): Exporting {
   const resource = resourceOf(version);
   const logFailure = createExportFailureLog(log);
@@ -72,7 +72,7 @@ function startMetrics(
   return new MeterProvider({ resource, readers: [reader] });
 }
 
-/** What is known of this process; the variables go before. */
+/** Describes this process; attributes from the environment take precedence. */
 function resourceOf(version: string): Resource {
   const ours = resourceFromAttributes({ "service.name": "wirescope", "service.version": version });
   const detected = detectResources({ detectors: [serviceInstanceIdDetector, envDetector] });
@@ -106,7 +106,7 @@ export function watchExports<Items, Watched extends Exporter<Items>>(
   return exporter;
 }
 
-/** Logs once for each collector that exports to it fail: exports are tried as long as the process runs. */
+/** Logs failed exports once per collector, because they are retried as long as the process runs. */
 export function createExportFailureLog(
   log: (text: string) => void,
 ): (signal: "traces" | "metrics", url: string, error: Error | undefined) => void {
@@ -122,7 +122,7 @@ export function createExportFailureLog(
   };
 }
 
-/** In words of ours: what a collector says may hold what was sent to it. */
+/** Not the collector's own message, which may repeat what was sent to it. */
 function reasonOf(error: Error | undefined): string {
   const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
   if (typeof code === "number") return `it responded ${code}.`;

@@ -1,22 +1,22 @@
 import { parseUrl } from "@wirescope/channelz/internal";
 import type { Propagator } from "@wirescope/gateway";
 
-/** What the variables of OpenTelemetry ask for. */
+/** The settings from the OpenTelemetry environment variables. */
 export interface TelemetrySettings {
-  /** Where traces go; undefined for nowhere. */
+  /** Where traces are sent; undefined if they are not. */
   readonly tracesUrl: string | undefined;
-  /** Where metrics go; undefined for nowhere. */
+  /** Where metrics are sent; undefined if they are not. */
   readonly metricsUrl: string | undefined;
   /** Milliseconds between two exports of metrics. */
   readonly metricIntervalMs: number;
-  /** Milliseconds that an export may take, with what is tried again. */
+  /** The timeout of an export in milliseconds, including retries. */
   readonly traceTimeoutMs: number;
   readonly metricTimeoutMs: number;
-  /** What is taken from clients and passed on to servers. */
+  /** The context that is propagated from clients to servers. */
   readonly propagators: readonly Propagator[];
-  /** Values that are sent to the collector and shown to nobody. */
+  /** Values that are sent to the collector and must be redacted elsewhere. */
   readonly secrets: readonly string[];
-  /** What was asked for and cannot be done, with what to write instead; each a line for people. */
+  /** Unsupported or invalid settings, each with advice, as lines to print. */
   readonly problems: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const samplers = [
   "parentbased_traceidratio",
 ];
 
-/** Reads the variables of OpenTelemetry. Nothing is exported unless they name an exporter or an endpoint. */
+/** Reads the OpenTelemetry variables. Nothing is exported unless they name an exporter or an endpoint. */
 export function readTelemetrySettings(env: Env): TelemetrySettings {
   const problems: string[] = [];
   const isOff = textOf(env, "OTEL_SDK_DISABLED")?.toLowerCase() === "true";
@@ -55,31 +55,31 @@ export function readTelemetrySettings(env: Env): TelemetrySettings {
   };
 }
 
-/** A variable that is set to nothing is not set. */
+/** An empty variable counts as unset. */
 function textOf(env: Env, name: string): string | undefined {
   return env[name]?.trim() || undefined;
 }
 
 function isExported(env: Env, signal: "TRACES" | "METRICS", problems: string[]): boolean {
   const name = `OTEL_${signal}_EXPORTER`;
-  const asked = textOf(env, name);
+  const exporter = textOf(env, name);
   const what = signal.toLowerCase();
-  if (asked === "none") return false;
-  if (asked !== undefined && asked !== "otlp") {
-    const instead = asked === "prometheus" ? ' The gateway always serves "/metrics" for Prometheus.' : "";
+  if (exporter === "none") return false;
+  if (exporter !== undefined && exporter !== "otlp") {
+    const instead = exporter === "prometheus" ? ' The gateway always serves "/metrics" for Prometheus.' : "";
     problems.push(
-      `${name} is ${JSON.stringify(asked)}, which is not supported. No ${what} are exported. Use otlp or none.${instead}`,
+      `${name} is ${JSON.stringify(exporter)}, which is not supported. No ${what} are exported. Use otlp or none.${instead}`,
     );
     return false;
   }
   const isNamed = [`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`, "OTEL_EXPORTER_OTLP_ENDPOINT"].some(
     (variable) => textOf(env, variable) !== undefined,
   );
-  if (asked === undefined && !isNamed) return false;
-  return isProtocolSpoken(env, signal, problems);
+  if (exporter === undefined && !isNamed) return false;
+  return isProtocolSupported(env, signal, problems);
 }
 
-function isProtocolSpoken(env: Env, signal: "TRACES" | "METRICS", problems: string[]): boolean {
+function isProtocolSupported(env: Env, signal: "TRACES" | "METRICS", problems: string[]): boolean {
   const names = [`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`, "OTEL_EXPORTER_OTLP_PROTOCOL"];
   const name = names.find((variable) => textOf(env, variable) !== undefined);
   const protocol = name === undefined ? "http/protobuf" : textOf(env, name);
@@ -109,7 +109,7 @@ function checkSampler(env: Env, problems: string[]): void {
   }
 }
 
-/** As the variables say; but baggage only if they name it, because the servers belong to others. */
+/** By default without baggage, because the servers may belong to third parties. */
 function propagatorsOf(env: Env, problems: string[]): readonly Propagator[] {
   const named = textOf(env, "OTEL_PROPAGATORS");
   if (named === undefined) return ["tracecontext"];
@@ -128,7 +128,7 @@ function timeoutOf(env: Env, signal: "TRACES" | "METRICS", problems: string[]): 
   return numberOf(env, [`OTEL_EXPORTER_OTLP_${signal}_TIMEOUT`, "OTEL_EXPORTER_OTLP_TIMEOUT"], 10_000, problems);
 }
 
-/** The first of these that is set, in milliseconds. */
+/** The first of these variables that is set, in milliseconds. */
 function numberOf(env: Env, names: readonly string[], fallback: number, problems: string[]): number {
   const name = names.find((candidate) => textOf(env, candidate) !== undefined);
   if (name === undefined) return fallback;
@@ -144,7 +144,7 @@ function headerValues(list: string | undefined): readonly string[] {
   return pairs.flatMap((pair) => decoded(pair.slice(pair.indexOf("=") + 1).trim()));
 }
 
-/** A value as it is written, and as it is meant. */
+/** A value as written, and percent-decoded. */
 function decoded(value: string): readonly string[] {
   if (value === "") return [];
   try {
@@ -155,8 +155,8 @@ function decoded(value: string): readonly string[] {
 }
 
 /**
- * The URL that a signal is sent to; undefined if it cannot be used, which is reported. The URL of a signal is used unchanged, and
- * that of all has the path of the signal added.
+ * The URL that a signal is sent to; undefined, with a problem, if it is invalid. A URL for one signal is used unchanged; to the URL for
+ * all signals, the path of the signal is added.
  */
 function readEndpoint(env: Env, signal: "TRACES" | "METRICS", problems: string[]): string | undefined {
   const path = `v1/${signal.toLowerCase()}`;

@@ -13,8 +13,8 @@ export interface TelemetryOptions {
 }
 
 /**
- * Starts telemetry as the OpenTelemetry variables configure it. Never rejects: problems are reported. If nothing is to be
- * exported, nothing of OpenTelemetry is loaded.
+ * Starts telemetry as configured by the OpenTelemetry variables. Never rejects: problems are reported. If nothing is to be
+ * exported, OpenTelemetry is not loaded.
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<GatewayTelemetry> {
   const { env, version, secrets, say, log } = options;
@@ -22,22 +22,22 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Gateway
   const { propagators } = settings;
   for (const problem of settings.problems) say(problem);
   for (const secret of settings.secrets) secrets.add(secret);
-  // What is global is nobody's here: this process has no other part.
+  // Not the global providers: nothing else in this process registers any.
   if (settings.tracesUrl === undefined && settings.metricsUrl === undefined) {
     return { tracerProvider: false, meterProvider: false, propagators };
   }
   const { startExporting } = await import("./start-exporting.js");
   const { tracerProvider, meterProvider, stop } = startExporting(settings, { version, log });
   const flush = async (): Promise<void> => {
-    if (!(await stop())) leaveSoon();
+    if (!(await stop())) exitSoon();
   };
   return { tracerProvider, meterProvider, propagators, flush };
 }
 
-/** How long everything else has to end, in milliseconds. */
-const leaveMs = 1000;
+/** How long everything else may take to end, in milliseconds. */
+const exitDelayMs = 1000;
 
 /** Ends the process if only exports keep it alive: they cannot be cancelled, and may take as long as their timeout. */
-function leaveSoon(): void {
-  setTimeout(() => process.exit(), leaveMs).unref();
+function exitSoon(): void {
+  setTimeout(() => process.exit(), exitDelayMs).unref();
 }

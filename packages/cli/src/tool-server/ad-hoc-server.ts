@@ -4,13 +4,13 @@ import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 
-/** A server that the command line itself names, by its url or by the command that starts it. No configuration has it. */
+/** A server that the command line gives by its url or by the command that starts it, without a configuration. */
 export interface AdHocServer {
-  /** The url, so that a command in advice can be pasted; of a command, its program. */
+  /** The url, so that commands in advice can be pasted; for a command, the name of its program. */
   readonly name: string;
-  /** The entry, as a configuration file would have it. */
+  /** The entry in the format of a configuration file. */
   readonly entry: AdHocEntry;
-  /** The options that belong to it, to name it again in a command line. */
+  /** The options that describe it, to refer to it again in a command line. */
   readonly options: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export type AdHocEntry =
     }
   | { readonly command: string; readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> };
 
-/** Options that describe a server which the command line names. */
+/** Options that describe a server given by url or command. */
 export const adHocOptions = {
   header: {
     type: "string",
@@ -58,12 +58,12 @@ interface AdHocValues {
   readonly "oauth-callback-port"?: string | undefined;
 }
 
-/** Whether a word is the url of a server and not the name of one. */
+/** Whether an argument is the url of a server, not a name. */
 export function isServerUrl(word: string | undefined): word is string {
   return word !== undefined && /^(?:https?|wss?):\/\//i.test(word);
 }
 
-/** The words before the first `--`, and the command after it; undefined if there is none. */
+/** The arguments before the first `--`, and the command after it; undefined if there is no `--`. */
 export function splitServerCommand(args: readonly string[]): {
   readonly words: readonly string[];
   readonly command: readonly string[] | undefined;
@@ -73,7 +73,7 @@ export function splitServerCommand(args: readonly string[]): {
   return { words: args.slice(0, dashes), command: args.slice(dashes + 1) };
 }
 
-/** The server that the command line names in place of one of a configuration. Throws a UsageError. */
+/** The server that the command line gives by url or command; undefined if it gives neither. Throws a UsageError. */
 export function adHocServerOf(
   first: string | undefined,
   command: readonly string[] | undefined,
@@ -103,14 +103,14 @@ export function adHocServerOf(
   return { name: first, entry, options: [...header.flatMap((each) => ["--header", each]), ...oauthWords] };
 }
 
-/** A command of ours about this server, for people to paste. */
+/** A wirescope command for this server, to be pasted. */
 export function adHocCommandLine(verb: string, { name, entry, options }: AdHocServer, ...more: string[]): string {
   return "command" in entry
     ? commandLine(verb, ...more, ...options, "--", entry.command, ...entry.args)
     : commandLine(verb, name, ...more, ...options);
 }
 
-/** Says which program is started. The person typed it, so nobody asks, but it may be another one than was meant. */
+/** Reports which program is started: there is no prompt, because the user typed it. */
 export function reportStart({ entry }: AdHocServer, { stderr }: Pick<Io, "stderr">): void {
   if (!("command" in entry)) return;
   stderr.write(`Starting ${printableText([entry.command, ...entry.args].map(shellWord).join(" "))}\n`);
@@ -118,7 +118,7 @@ export function reportStart({ entry }: AdHocServer, { stderr }: Pick<Io, "stderr
 
 const oauthOptions = ["oauth-client-id", "oauth-scope", "oauth-callback-port"] as const;
 
-/** The settings of the sign-in, as an entry has them. */
+/** The OAuth settings in the format of an entry. */
 function oauthOf(values: AdHocValues): { readonly oauth?: Readonly<Record<string, unknown>> } {
   const { "oauth-client-id": clientId, "oauth-scope": scopes = [], "oauth-callback-port": port } = values;
   if (clientId === undefined && scopes.length === 0 && port === undefined) return {};
@@ -135,7 +135,7 @@ function assertNone(option: string, given: readonly string[], what: string): voi
   if (given.length > 0) throw new UsageError(`--${option} requires ${what}.`);
 }
 
-/** Both spellings are usual: that of HTTP, and that of an assignment. */
+/** Accepts both `name: value` and `name=value`. */
 function parseHeader(text: string): readonly [string, string] {
   const match = /^([!#$%&'*+.^_`|~\w-]+)(?:\s*:\s*|=)(.*)$/s.exec(text);
   if (match === null) throw new UsageError("--header must be 'name: value'.");

@@ -11,23 +11,23 @@ import {
 } from "@wirescope/tool-server";
 import type { Io } from "../io.js";
 
-export interface TrustAskerOptions {
+export interface TrustPromptOptions {
   /** The configuration. */
   readonly file: string;
   readonly pluginRoot: string;
   readonly io: Io;
   /** Whether `--trust` was given. */
-  readonly isFlagged: boolean;
+  readonly trustsAll: boolean;
 }
 
 /**
- * Makes sure that an entry may act: by an approval, a policy or `--trust`; else it asks the person at the terminal, once for each.
- * Rejects with NOT_TRUSTED, also if there is no terminal.
+ * Checks that an entry is trusted: by an approval, a policy or `--trust`; else it asks the person at the terminal. Rejects with
+ * NOT_TRUSTED, also if there is no terminal.
  */
-export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAskerOptions): AssertTrusted {
-  const trust = trustFor(io, isFlagged);
+export function createTrustPrompt({ file, pluginRoot, io, trustsAll }: TrustPromptOptions): AssertTrusted {
+  const trust = trustFor(io, trustsAll);
   return async (entry, variables) => {
-    // What is asked about here may start a program next, and it must not find us open.
+    // The entry may start a program next, from which this process must be protected.
     const runsHelper = entry.type !== "stdio" && entry.headersHelper !== undefined;
     if (entry.type === "stdio" || runsHelper || entry.secretCommands.length > 0) io.protect?.();
     const decision = await trust.evaluate({ entry, configurationPath: file, pluginRoot, variables });
@@ -44,9 +44,9 @@ export function createTrustAsker({ file, pluginRoot, io, isFlagged }: TrustAsker
   };
 }
 
-/** The approvals of the user and the policy; with `--trust`, the policy alone. */
-export function trustFor(io: Pick<Io, "env">, isFlagged = false): Trust {
-  return (isFlagged ? trustAll : approvals)({ environment: io.env, store: approvalsOf(io) });
+/** Trust by the user's approvals and the policy; with `--trust`, by the policy alone. */
+export function trustFor(io: Pick<Io, "env">, trustsAll = false): Trust {
+  return (trustsAll ? trustAll : approvals)({ environment: io.env, store: approvalsOf(io) });
 }
 
 /** The approvals of the user. */

@@ -3,8 +3,8 @@ import { parseTemplate, type Variables } from "@wirescope/tool-server/config";
 import { UsageError } from "../usage-error.js";
 
 /**
- * Headers of the command line with the variables of the environment put in: `${NAME}`, `${NAME:-default}` and `$NAME`, which is
- * what an entry can write into its `args` without its being put in there. Throws a UsageError that repeats no value.
+ * Headers of the command line with environment variables expanded: `${NAME}`, `${NAME:-default}` and `$NAME`. The last form is for the
+ * `args` of an entry, where the others would be expanded too early. Throws a UsageError that repeats no value.
  */
 export function bridgeHeaders(texts: readonly string[], env: Variables): HeaderSource[] {
   return texts.map((text) => {

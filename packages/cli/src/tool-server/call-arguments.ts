@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { unreadable } from "../file-failure.js";
 import { UsageError } from "../usage-error.js";
 
-/** As much of a JSON Schema as is needed to read arguments by it. */
+/** The part of JSON Schema that is needed to convert arguments. */
 interface Schema {
   readonly type?: unknown;
   readonly properties?: unknown;
@@ -15,9 +15,8 @@ interface Schema {
 type Kind = "string" | "number" | "integer" | "boolean" | "array" | "object" | "null";
 
 /**
- * The arguments of a tool from the words of a command line: one JSON object, or words of `key=value`, which are read as
- * the tool's schema says. `key:=json` takes JSON as it is, `key=@file` the text of a file; a repeated key
- * makes a list. Throws a UsageError.
+ * The arguments of a tool from the command line: one JSON object, or `key=value` pairs, which are converted to the types in the tool's
+ * schema. `key:=json` passes JSON, `key=@file` the content of a file; a repeated key makes a list. Throws a UsageError.
  */
 export function parseCallArguments(words: readonly string[], schema: unknown): Record<string, unknown> {
   const [first] = words;
@@ -57,7 +56,7 @@ function readValue(key: string, text: string, schema: Schema): unknown {
   throw new UsageError(`${key} must be of type ${[...kinds].join(" or ")}, not "${text}".`);
 }
 
-/** The kinds that a schema allows; none where it does not say. */
+/** The types that a schema allows; empty if it does not restrict them. */
 function kindsOf(schema: Schema): Set<Kind> {
   const own = Array.isArray(schema.type) ? schema.type : [schema.type];
   const kinds = new Set(own.filter((kind): kind is Kind => typeof kind === "string"));

@@ -8,14 +8,14 @@ import type { Io } from "../io.js";
 import { parseDuration } from "../option-values.js";
 import { version } from "../version.js";
 import { reportStart } from "./ad-hoc-server.js";
-import { createTrustAsker, trustFor } from "./ask-for-trust.js";
+import { createTrustPrompt, trustFor } from "./ask-for-trust.js";
 import { printDebug } from "./debug-printer.js";
 import { openInputValues } from "./input-values.js";
 import {
+  asUsageError,
   gatewayConfiguration,
+  invalidEntries,
   loadConfiguration,
-  lostEntries,
-  readable,
   reportEnvFindings,
 } from "./loaded-configuration.js";
 import { readOAuthFile } from "./oauth-file.js";
@@ -30,29 +30,29 @@ export interface ConfiguredServers extends AsyncDisposable {
   readonly file: string;
   readonly entries: readonly Entry[];
   readonly secrets: SecretRegistry;
-  /** The connection to a server. Asks for trust if that is needed. */
+  /** Opens the connection to a server. Prompts for approval if necessary. */
   open(name: string): Promise<Connection>;
   /** The OAuth session of the server; undefined if its entry has another credential. */
   oauth(name: string): Promise<OAuthSession | undefined>;
   /**
-   * Lets a server use the sign-in that was made under another name, if both have the same url and OAuth settings. Gives its scopes;
-   * undefined if there is none to use.
+   * Lets a server take over a sign-in that was made under another name, if both have the same url and OAuth settings. Resolves with its
+   * scopes; undefined if there is none.
    */
   adoptSignIn(name: string, from: string): Promise<readonly string[] | undefined>;
   /** Token storage. */
   readonly vault: Vault;
-  /** The servers that a command is about: the named one, or all. */
+  /** The names of the servers to use: the given one, or all. */
   namesOf(name: string | undefined): readonly string[];
 }
 
-/** How OAuth is observed, while it signs in at the request of the caller alone. */
+/** Observes OAuth. Then only the caller starts sign-ins. */
 export interface ObservedOAuth {
   readonly observer: OAuthObserver;
-  /** The vault that the servers use in place of the given one, which the caller disposes of. */
+  /** Wraps the vault that the servers use. The caller disposes of the wrapper. */
   stage(vault: Vault): Vault;
 }
 
-/** Reads the configuration that the options name. Nothing of it acts yet. */
+/** Reads the configuration that the options name. Nothing in it runs yet. */
 export async function openConfiguredServers(
   values: ServerValues,
   io: Io,
@@ -68,13 +68,13 @@ export async function openConfiguredServers(
   if (values.adHoc !== undefined) reportStart(values.adHoc, safeIo);
   const stopDebugging = values.debug ? printDebug(safeIo, channelPrefix) : () => {};
   // A person who approves an entry sees it unredacted, because nothing may be hidden; a log is redacted.
-  const assertTrusted = createTrustAsker({ file, pluginRoot, io: asksPerson ? io : safeIo, isFlagged: values.trust });
-  // The gateway is this user's own.
+  const assertTrusted = createTrustPrompt({ file, pluginRoot, io: asksPerson ? io : safeIo, trustsAll: values.trust });
+  // The gateway runs as this user.
   const isTrusted = async (): Promise<void> => {};
   const overrides = readOAuthFile(io, variables);
   const ca = readPem(values.ca, "--ca");
   const idleTimeoutMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
-  // A keychain may ask a person, or be slow, so it is opened only if a server needs it.
+  // A keychain may prompt or be slow, so it is opened only if a server needs it.
   const needsInputs = configuration.entries.some(usesInputs);
   const needsVault = needsInputs || configuration.entries.some(usesOAuth);
   const creation = needsInputs && asksPerson && keyCreation === "never" ? "ask" : keyCreation;
@@ -91,8 +91,8 @@ export async function openConfiguredServers(
     secrets,
     io: safeIo,
   });
-  /** The values that people entered. They are asked for once the server is approved. */
-  const enteredFor = async (name: string): Promise<Variables> => {
+  /** The input values of a server. Missing ones are asked for, once the server is approved. */
+  const inputsFor = async (name: string): Promise<Variables> => {
     const entry = configuration.entries.find((each) => each.name === name);
     if (entry === undefined || entry.isDisabled || !usesInputs(entry)) return {};
     if (asksPerson) {
@@ -123,8 +123,8 @@ export async function openConfiguredServers(
     // A timeout that the user gives also applies before the first response.
     connectTimeoutMs: idleTimeoutMs,
   });
-  // Entries that cannot be understood fail as the others do, and are not skipped.
-  const lost = lostEntries(configuration).map(({ server }) => server);
+  // Invalid entries fail like other servers; they are not skipped.
+  const lost = invalidEntries(configuration).map(({ server }) => server);
   const used = configuration.entries.filter(({ isDisabled }) => !isDisabled);
   const all = [...used.map((entry) => entry.name), ...lost];
   if (all.length === 0) {
@@ -135,10 +135,10 @@ export async function openConfiguredServers(
     entries: configuration.entries,
     secrets,
     vault,
-    open: async (name) => redactingConnection(await servers.open(name, await enteredFor(name))),
-    oauth: async (name) => servers.oauth(name, await enteredFor(name)),
+    open: async (name) => redactingConnection(await servers.open(name, await inputsFor(name))),
+    oauth: async (name) => servers.oauth(name, await inputsFor(name)),
     async adoptSignIn(name, from) {
-      const session = await servers.oauth(name, await enteredFor(name));
+      const session = await servers.oauth(name, await inputsFor(name));
       if (session === undefined) return undefined;
       const { href } = session.context.url;
       if (!isDeepStrictEqual(overrides(name, href), overrides(from, href))) return undefined;
@@ -154,14 +154,14 @@ export async function openConfiguredServers(
   };
 }
 
-/** Prints nothing: without a sign-in there is nothing to warn about. */
+/** A vault without a warning, because no server uses it. */
 function unneededVault(): Vault {
   const summary = "No server here uses OAuth, so no tokens are stored.";
   return { ...createMemoryVault(), describe: () => ({ kind: "memory", summary }) };
 }
 
 async function variablesOf(envFiles: readonly string[], io: Io): Promise<Variables> {
-  const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
+  const { variables, findings } = await asUsageError(() => readVariables(envFiles, io.env));
   reportEnvFindings(findings, io);
   return variables;
 }

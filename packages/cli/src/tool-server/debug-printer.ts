@@ -12,7 +12,7 @@ import type {
 import type { CredentialDescription, HeaderDescription } from "@wirescope/tool-server/auth";
 import type { Io } from "../io.js";
 
-/** Prints to standard error what tool servers do, until the returned function is called. */
+/** Prints the debug log of tool servers to standard error, until the returned function is called. */
 export function printDebug(io: Io, prefix: string): () => void {
   const start = io.now().getTime();
   return followDebug(prefix, (server, line) => {
@@ -22,8 +22,8 @@ export function printDebug(io: Io, prefix: string): () => void {
 }
 
 /**
- * Reports what tool servers do, line by line, until the returned function is called. Everything that they publish has its secrets
- * taken out already, and of headers only the names are known here.
+ * Reports the events of tool servers as lines, until the returned function is called. Published events are already redacted, and contain
+ * only the names of headers.
  */
 export function followDebug(prefix: string, onLine: (server: string, line: string) => void): () => void {
   const say = (server: string, text: string): void => {

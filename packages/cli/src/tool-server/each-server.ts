@@ -11,8 +11,8 @@ type ServerOutcome<T> =
   | { readonly server: string; readonly error: ToolServerError };
 
 /**
- * Runs a task on all servers at once; one that fails does not affect the others. Connections are opened one after the other
- * before that, because each may ask the person at the terminal for trust, and so may a task.
+ * Runs a task on all servers in parallel; one that fails does not affect the others. Connections are opened one after the other
+ * before that, because each may prompt at the terminal.
  */
 async function withEachServer<T>(
   servers: ConfiguredServers,
@@ -25,7 +25,7 @@ async function withEachServer<T>(
       const connection = await servers.open(server);
       opened.push(async () => ({ server, value: await task(connection) }));
     } catch (error) {
-      // The command was used wrongly; no server failed.
+      // A usage error, not a failed server.
       if (ToolServerError.is(error) && error.code === "SERVER_UNKNOWN") throw error;
       const outcome = failed(server, error);
       opened.push(async () => outcome);

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Entry } from "@wirescope/tool-server/config";
 
-/** Whether an entry is what `install` writes: a gateway that used it would start itself, without end. */
+/** Whether an entry was written by `install`: a gateway that used it would start itself recursively. */
 export function isGatewayEntry(entry: Entry): boolean {
   if (entry.type !== "stdio") return false;
   const words = [entry.command, ...entry.args].map(({ template }) => template.text);

@@ -10,21 +10,21 @@ import {
 import type { Io } from "../io.js";
 import { openVault } from "./open-vault.js";
 
-/** The source of input values. */
+/** Options of input values. */
 export interface InputValuesOptions extends StoredInputsOptions {
   readonly configuration: Pick<Configuration, "entries" | "inputs">;
   readonly io: Io;
 }
 
-/** The values of `${input:id}` that people entered, or enter now. */
+/** The values of `${input:id}`: stored ones, or entered now. */
 export interface InputValues extends StoredInputs {
-  /** Asks the person at the terminal for the values of an entry that are missing, and stores them. */
+  /** Asks the person at the terminal for the missing values of an entry, and stores them. */
   askFor(entry: Entry): Promise<void>;
   /** Asks for a value even if there is one. Resolves with whether a value was entered. */
   ask(id: string): Promise<boolean>;
 }
 
-/** How often a person may enter a value that is not one of the choices. */
+/** How often to ask if the value is not one of the choices. */
 const maxAttempts = 3;
 
 /** Opens the values of the inputs of a configuration. */
@@ -81,12 +81,12 @@ async function enter(
     io.stderr.write(`${printableText(`Choices: ${choices.map((choice) => JSON.stringify(choice)).join(", ")}`)}\n`);
   }
   const offered = suggestion === undefined || isSecret ? "" : ` [${suggestion}]`;
-  const question = printableText(`${id}${isSecret ? " (is not shown)" : offered}: `);
+  const question = printableText(`${id}${isSecret ? " (hidden)" : offered}: `);
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const value = (await io.ask(question, undefined, isSecret)).trim() || (isSecret ? "" : (suggestion ?? ""));
     if (value === "") return undefined;
     if (choices.length === 0 || choices.includes(value)) return value;
-    io.stderr.write("This is not one of the choices.\n");
+    io.stderr.write("Not one of the choices.\n");
   }
   return undefined;
 }

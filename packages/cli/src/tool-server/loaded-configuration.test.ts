@@ -1,6 +1,6 @@
 import { parseConfiguration, parseEnvFile } from "@wirescope/tool-server/config";
 import { expect, test } from "vitest";
-import { lostEntries, reportEnvFindings } from "./loaded-configuration.js";
+import { invalidEntries, reportEnvFindings } from "./loaded-configuration.js";
 
 test("keeps entries that cannot be parsed, and reports each once", () => {
   const configuration = parseConfiguration(
@@ -9,7 +9,7 @@ test("keeps entries that cannot be parsed, and reports each once", () => {
     }),
   );
   expect(configuration.entries.map(({ name }) => name)).toEqual(["good", "odd"]);
-  expect(lostEntries(configuration).map(({ server }) => server)).toEqual(["text", "empty"]);
+  expect(invalidEntries(configuration).map(({ server }) => server)).toEqual(["text", "empty"]);
 });
 
 test("reports an ignored line of an environment file with its position and without its content", () => {

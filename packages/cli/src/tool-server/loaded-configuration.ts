@@ -20,7 +20,7 @@ import { UsageError } from "../usage-error.js";
 import type { AdHocServer } from "./ad-hoc-server.js";
 import type { configurationOptions } from "./server-options.js";
 
-/** A configuration that was read, and where. */
+/** A configuration and its file. */
 interface LoadedConfiguration {
   readonly file: string;
   readonly pluginRoot: string;
@@ -37,27 +37,27 @@ export async function loadConfiguration(
   const named = values.config;
   const next = "Options: --config <file>; --endpoint for the running gateway.";
   const file = await (named === undefined
-    ? readable(() => findConfigurationFile(process.cwd(), root), next)
+    ? asUsageError(() => findConfigurationFile(process.cwd(), root), next)
     : configurationFileAt(named));
   const secrets = createSecretRegistry();
   const allowInsecureLoopback = values["allow-insecure-loopback"];
-  const configuration = await readable(() => readConfiguration(file, { allowInsecureLoopback, secrets }));
+  const configuration = await asUsageError(() => readConfiguration(file, { allowInsecureLoopback, secrets }));
   assertReadable(configuration, file);
   return { file, pluginRoot: resolve(root ?? pluginRootOf(file)), configuration, secrets };
 }
 
-/** The one server that the command line names. Throws a UsageError if its url or a header cannot be used. */
+/** A configuration with the server given on the command line. Throws a UsageError if its url or a header is invalid. */
 function adHocConfiguration({ name, entry }: AdHocServer): LoadedConfiguration {
   const secrets = createSecretRegistry();
   const text = JSON.stringify({ mcpServers: { [name]: entry } });
   const configuration = parseConfiguration(text, { allowInsecureLoopback: true, secrets });
   const wrong = configuration.findings.find(({ severity }) => severity === "error");
   if (wrong !== undefined) throw new UsageError(`${wrong.message} ${wrong.fix}`);
-  // Its trust is evaluated as if it were from this folder.
+  // For its trust, it counts as configured in this folder.
   return { file: process.cwd(), pluginRoot: process.cwd(), configuration, secrets };
 }
 
-/** The gateway of this user that runs, as the one server `gateway` of a configuration. Throws a UsageError if none runs. */
+/** A configuration with the running gateway of this user as the server `gateway`. Throws a UsageError if none is running. */
 export async function gatewayConfiguration(io: Io): Promise<LoadedConfiguration & { readonly variables: Variables }> {
   const running = await requireGateway(io);
   const secrets = createSecretRegistry();
@@ -72,8 +72,8 @@ export async function gatewayConfiguration(io: Io): Promise<LoadedConfiguration 
   };
 }
 
-/** A file that cannot be read is a wrong argument. `next` says what to do in place of reading the help. */
-export async function readable<T>(task: () => Promise<T>, next?: string): Promise<T> {
+/** Turns CONFIGURATION_UNREADABLE into a UsageError. `next` is its advice; default: to read the help. */
+export async function asUsageError<T>(task: () => Promise<T>, next?: string): Promise<T> {
   try {
     return await task();
   } catch (error) {
@@ -82,7 +82,7 @@ export async function readable<T>(task: () => Promise<T>, next?: string): Promis
   }
 }
 
-/** Throws a UsageError that names the first mistake which keeps a whole configuration from being understood, and how to see all. */
+/** Throws a UsageError with the first error that makes the whole file unusable, and the command that lists all. */
 export function assertReadable({ findings }: Configuration, file: string): void {
   const broken = findings.find(({ server, severity }) => severity === "error" && server === undefined);
   if (broken === undefined) return;
@@ -91,8 +91,11 @@ export function assertReadable({ findings }: Configuration, file: string): void 
   throw new UsageError(`${file}:${line}:${column}: ${message} ${fix}`, { next });
 }
 
-/** What is wrong with entries that cannot be understood at all, and so are not among those of the configuration: the first for each. */
-export function lostEntries({ entries, findings }: Configuration): readonly (Finding & { readonly server: string })[] {
+/** The first error of each entry that is invalid, and so not among the entries of the configuration. */
+export function invalidEntries({
+  entries,
+  findings,
+}: Configuration): readonly (Finding & { readonly server: string })[] {
   const seen = new Set(entries.map(({ name }) => name));
   return findings.flatMap((finding) => {
     const { server, severity } = finding;
@@ -102,7 +105,7 @@ export function lostEntries({ entries, findings }: Configuration): readonly (Fin
   });
 }
 
-/** Reports the lines of environment files that are ignored, and why: the variables that they should have set are missing later. */
+/** Reports ignored lines of environment files: their variables will be missing. */
 export function reportEnvFindings(findings: readonly Finding[], { stderr }: Pick<Io, "stderr">): void {
   for (const { severity, file = "", line, column, message, fix } of findings) {
     if (severity !== "error") continue;

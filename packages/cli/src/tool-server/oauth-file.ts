@@ -6,18 +6,18 @@ import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 
 /**
- * The OAuth settings of each server in the user's file, by its name and url. `variables` replace `${NAME}`. Throws a UsageError if the
- * file cannot be used, and so does what it returns.
+ * Reads the user's OAuth settings; the returned function looks up those of a server by name and url. `variables` replace `${NAME}`. Both
+ * throw a UsageError if the file is invalid.
  */
 export function readOAuthFile(io: Io, variables: Variables): (server: string, url: string) => OAuthOverrides {
   const onNote = (note: string): void => {
     io.stderr.write(`wirescope: ${printableText(note)}\n`);
   };
-  const read = usable(() => readSettings(io.env, { variables, onNote }));
-  return (server, url) => usable(() => read(server, url));
+  const read = asUsageError(() => readSettings(io.env, { variables, onNote }));
+  return (server, url) => asUsageError(() => read(server, url));
 }
 
-function usable<T>(task: () => T): T {
+function asUsageError<T>(task: () => T): T {
   try {
     return task();
   } catch (error) {

@@ -4,10 +4,10 @@ import { parseUrl } from "@wirescope/channelz/internal";
 import { resolveCommand, scrubbedEnvironment } from "@wirescope/tool-server/internal";
 import type { Io } from "../io.js";
 
-/** The program that opens a url, by platform. The url is an argument of its own: no shell reads it. */
+/** The program that opens a url, by platform. The url is a separate argument, and no shell is involved. */
 const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {
   darwin: ["/usr/bin/open"],
-  // By its path: Windows looks for a name in the current folder first.
+  // With its path: Windows would search the current folder first.
   win32: [
     win32.join(process.env.SystemRoot ?? "C:\\Windows", "System32", "rundll32.exe"),
     "url.dll,FileProtocolHandler",
@@ -15,7 +15,7 @@ const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {
   linux: ["xdg-open"],
 };
 
-/** Whether a browser can be opened for the person who is asked. */
+/** Whether a browser can be opened for the user. */
 export function hasBrowser({ env }: Pick<Io, "env">, platform: string = process.platform): boolean {
   // If BROWSER is set, use it even over SSH: some editors set it to open the URL on the user's machine.
   if (platform === "linux" && env.BROWSER) return true;
@@ -25,9 +25,9 @@ export function hasBrowser({ env }: Pick<Io, "env">, platform: string = process.
 }
 
 /**
- * Opens a url of https, or of http on this machine, in the person's browser; nothing else. The browser gets none of our
- * variables, of which one may be the key to the tokens. It starts outside the current folder and is looked for in absolute
- * folders of PATH only, because the current folder may belong to a hostile project. Returns whether it could be started.
+ * Opens an https url, or an http url on this machine, in the user's browser; nothing else. The browser gets a scrubbed environment,
+ * because ours may contain the key of the vault. It does not start in the current folder and is searched only in absolute folders of
+ * PATH, because the current folder may belong to a hostile project. Returns whether it could be started.
  */
 export async function openBrowser(
   url: string,

@@ -15,13 +15,13 @@ import {
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 
-/** Whether a key for the encrypted file may be generated: never, if the person at the terminal says yes, or in any case. */
+/** Whether a key for the encrypted file may be generated: never, after a prompt, or always. */
 export type KeyCreation = "never" | "ask" | "always";
 
 /**
- * The vault that the option or the environment names, else the best that is available. If that would be in memory because there is no key, a
- * key is generated as `creation` says, unless an encrypted file exists: it needs the key that it was created with. Throws a UsageError for
- * an unknown kind.
+ * The vault that the option or the environment names, else the most secure one available. If that would be in memory because there is no
+ * key, a key is generated as `creation` says, unless an encrypted file exists: that needs its own key. Throws a UsageError for an unknown
+ * kind.
  */
 export async function openVault(
   option: string | undefined,
@@ -50,7 +50,7 @@ export async function openVault(
   return open();
 }
 
-/** The vault as above; one that fails when it is used, if it cannot be opened, so that servers that do not use it work. */
+/** Like `openVault`, but if the vault cannot be opened, returns one that fails when it is used, so that servers without OAuth work. */
 export async function openVaultForServers(...args: Parameters<typeof openVault>): Promise<Vault> {
   try {
     return await openVault(...args);
@@ -81,7 +81,7 @@ async function mayCreate(io: Io, creation: KeyCreation): Promise<boolean> {
   return /^(?:y|yes)$/i.test((await io.ask("Generate a key and store the tokens? [y/N] ")).trim());
 }
 
-/** Generates a key that only this user can read. Throws EEXIST if there is one: a new key would lock out the old tokens. */
+/** Generates a key that only this user can read. Throws EEXIST if there is one: a new key could not decrypt the stored tokens. */
 function createVaultKey(io: Pick<Io, "env">): string {
   const path = vaultKeyPath(io.env);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

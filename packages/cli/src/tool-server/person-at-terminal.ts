@@ -4,15 +4,15 @@ import type { Io } from "../io.js";
 import { hasBrowser, openBrowser } from "./open-browser.js";
 
 const reasons: Readonly<Record<SignInRequest["reason"], string>> = {
-  asked: "as you asked",
-  first: "because nobody has signed in yet",
+  asked: "as requested",
+  first: "because there is no sign-in yet",
   dead: "because the last sign-in expired",
   "step-up": "because it requires more scopes",
 };
 
 /**
- * Lets the person at the terminal sign in: shows what will be asked for, opens the browser, and takes a pasted address. Where
- * several servers ask, one comes after the other. `confirmedOrigin` is a page's origin that the command line accepts.
+ * Lets the person at the terminal sign in: shows the requested scopes, opens the browser, and accepts a pasted address. Several sign-ins
+ * run one after the other. `confirmedOrigin` is the origin of a sign-in page that the command line accepts.
  */
 export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
   const say = (text = ""): void => {
@@ -31,7 +31,7 @@ export function personAtTerminal(io: Io, confirmedOrigin?: string): SignIn {
     if (origin !== new URL(issuer).origin) say(`The sign-in page is at ${origin}.`);
     if (scopes.length > 0) {
       say("Requested scopes:");
-      // At a first sign-in all of them are.
+      // At a first sign-in all of them are new.
       const marksNew = reason === "step-up" || newScopes.length < scopes.length;
       for (const scope of scopes) say(`  ${scope}${marksNew && newScopes.includes(scope) ? "  (new)" : ""}`);
     } else say("The authorization server decides which scopes are granted.");

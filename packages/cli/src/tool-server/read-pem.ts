@@ -2,7 +2,7 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { unreadable } from "../file-failure.js";
 
-/** The text of a file that an option names; undefined without one. Throws a UsageError if it cannot be read. */
+/** The text of the file that an option names; undefined without the option. Throws a UsageError if it cannot be read. */
 export function readPem(path: string | undefined, option: string): string | undefined {
   if (path === undefined) return undefined;
   try {
@@ -13,8 +13,8 @@ export function readPem(path: string | undefined, option: string): string | unde
 }
 
 /**
- * The file that an option names, for a caller that reads it whenever it changes; undefined without one. It is not read here, because a
- * pipe can be read only once. Throws a UsageError if it cannot be read.
+ * The file that an option names, for a caller that reads it whenever it changes; undefined without the option. It is only checked here,
+ * because a pipe can be read only once. Throws a UsageError if it cannot be read.
  */
 export function pemFileOf(path: string | undefined, option: string): { readonly file: string } | undefined {
   if (path === undefined) return undefined;

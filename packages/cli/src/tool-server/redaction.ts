@@ -23,8 +23,8 @@ function redactingOutput(output: Output, secrets: Pick<SecretRegistry, "redact">
 }
 
 /**
- * A connection for people: a secret that the server repeats is taken out of what it says, before any of it is cut to the
- * width of a terminal. A program that needs the exact response of a server uses the library.
+ * A connection that redacts secrets in the responses of the server, before they are truncated to the width of a terminal. A program that
+ * needs the exact response uses the library.
  */
 export function redactingConnection(connection: Connection): Connection {
   const { redact } = connection;
@@ -48,6 +48,5 @@ export function redactingConnection(connection: Connection): Connection {
     getPrompt: (params, options) => redacted(connection.getPrompt(params, withRedactedProgress(options))),
     complete: (params, options) => redacted(connection.complete(params, withRedactedProgress(options))),
   };
-  // All else is as it is.
   return Object.create(connection, Object.getOwnPropertyDescriptors(over)) as Connection;
 }

@@ -4,7 +4,7 @@ import { printableText } from "@wirescope/channelz/internal";
 import { formatJson } from "../output/json.js";
 import type { Palette } from "../output/screen.js";
 
-/** One part of what a tool, a resource or a prompt gives, as far as it is shown here. */
+/** A content part of a tool result, a resource or a prompt. */
 interface ContentPart {
   readonly type: string;
   readonly text?: unknown;
@@ -16,10 +16,10 @@ interface ContentPart {
   readonly resource?: unknown;
 }
 
-/** Keeps bytes for the user and says where. */
+/** Saves bytes to a file and returns its path. */
 type Save = (bytes: Uint8Array, mimeType: string | undefined) => string;
 
-/** The lines that show content: text as it is but for what drives terminals, JSON indented, and bytes saved to files. */
+/** Content as lines: text with control characters escaped, indented JSON, and the paths of saved files. */
 export function renderContent(parts: readonly ContentPart[], palette: Palette, save: Save): string[] {
   return parts.flatMap((part) => renderPart(part, palette, save));
 }
@@ -56,7 +56,7 @@ function renderText(text: string, mimeType: string | undefined): string[] {
     .map((line) => printableText(line));
 }
 
-const endings: Readonly<Record<string, string>> = {
+const extensions: Readonly<Record<string, string>> = {
   "image/png": "png",
   "image/jpeg": "jpg",
   "image/gif": "gif",
@@ -73,14 +73,14 @@ const endings: Readonly<Record<string, string>> = {
   "application/json": "json",
 };
 
-/** Saves into a folder, under names of its own that overwrite nothing. The server has no say in a name. */
+/** Saves into a folder. File names are not chosen by the server, and nothing is overwritten. */
 export function saveInto(folder: string, stem: string): Save {
   const safe = stem.replace(/[^\w.-]+/g, "-").replace(/^[.-]+/, "") || "content";
   return (bytes, mimeType) => {
-    const ending = endings[mimeType ?? ""] ?? "bin";
+    const extension = extensions[mimeType ?? ""] ?? "bin";
     mkdirSync(folder, { recursive: true });
     for (let number = 1; ; number += 1) {
-      const path = join(folder, `${safe}-${number}.${ending}`);
+      const path = join(folder, `${safe}-${number}.${extension}`);
       let file: number;
       try {
         file = openSync(path, "wx");

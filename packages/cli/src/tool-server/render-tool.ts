@@ -12,7 +12,7 @@ interface Property {
   readonly anyOf?: unknown;
 }
 
-/** A tool for a person: what it does, its arguments with their types, and how to call it, as `callLine` writes it. */
+/** The description of a tool: what it does, its arguments with their types, and an example command from `callLine`. */
 export function renderTool(callLine: (...words: string[]) => string, tool: Tool, { palette, width }: Screen): string[] {
   const description = (tool.description ?? "").trim();
   const schema = objectOf(tool.inputSchema);

@@ -52,7 +52,7 @@ const ownOptions = {
   json: { type: "boolean", help: "print JSON instead of text" },
 } as const;
 
-/** What `--endpoint` means to commands that look after the servers of a gateway. */
+/** `--endpoint` of commands that administer servers. */
 export const adminOptions = {
   endpoint: { type: "boolean", help: "use the servers of the running gateway instead of a configuration file" },
 } as const;
@@ -68,12 +68,12 @@ export const serverOptions: typeof configurationOptions &
   ...commonOptions,
 };
 
-/** What the options of such a command are parsed to, and the server that the command line names itself. */
+/** The parsed options of such a command, and the server given by url or command. */
 export type ServerValues = OptionValues<typeof serverOptions> & { readonly adHoc?: AdHocServer | undefined };
 
 /**
- * The values for a server that the command line names: the person who typed it has approved it, unless the policy denies it. Throws a
- * UsageError for options that name other servers.
+ * The values for a server given by url or command: it is trusted, because the user typed it, unless the policy denies it. Throws a
+ * UsageError for options that select other servers.
  */
 export function withAdHocServer<T extends ServerValues>(values: T, adHoc: AdHocServer | undefined): T {
   if (adHoc === undefined) return values;
@@ -81,12 +81,12 @@ export function withAdHocServer<T extends ServerValues>(values: T, adHoc: AdHocS
   if (given !== undefined) {
     throw new UsageError(`${given} has no effect on a server that is given by url or command. Remove one of them.`);
   }
-  // For a server elsewhere, an authorization server on this machine would be none that it should name.
+  // A remote server must not redirect the sign-in to an authorization server on this machine.
   const isInsecure = values["allow-insecure-loopback"] || /^(?:http|ws):/i.test(adHoc.name);
   return { ...values, adHoc, trust: true, "allow-insecure-loopback": isInsecure };
 }
 
-/** The options by which another command finds the same servers, for commands in advice. */
+/** The options with which another command finds the same servers, for commands in advice. */
 export function sameServers({
   config,
   "plugin-root": root,
@@ -101,7 +101,7 @@ export function sameServers({
   ];
 }
 
-/** The options by which another command finds the same sign-ins. */
+/** The options with which another command finds the same sign-ins. */
 export function sameSignIns({ profile, vault }: Partial<Pick<ServerValues, "profile" | "vault">>): string[] {
   return [...(profile === undefined ? [] : ["--profile", profile]), ...(vault === undefined ? [] : ["--vault", vault])];
 }

@@ -5,7 +5,7 @@ import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-
 import { announceGateway, gatewayFile, realPathOf } from "../gateway-file.js";
 import type { Io } from "../io.js";
 
-/** The file that other commands find the gateway by. */
+/** The file by which other commands find the gateway. */
 export interface Announced {
   readonly file: string;
   withdraw(): void;
@@ -21,7 +21,7 @@ interface AnnounceOptions {
   readonly onProblem: (text: string) => void;
 }
 
-/** Announces a gateway that listens to other commands of its user. If that fails, reports why, and returns undefined. */
+/** Announces a listening gateway to other commands of its user. If that fails, reports why and returns undefined. */
 export function announce(gateway: Gateway, options: AnnounceOptions): Announced | undefined {
   const { env, files, tokenFile, profile, proofKey, onProblem } = options;
   const { endpoint, token, adminToken } = gateway;
@@ -51,18 +51,18 @@ export function announce(gateway: Gateway, options: AnnounceOptions): Announced 
   }
 }
 
-/** What failed, and with which file or folder. */
+/** The error code, and the file or folder. */
 function failureOf(error: unknown, file: string): string {
   if (!(error instanceof Error) || !("code" in error)) return `${String(error)}: ${printableText(file)}`;
   return `${String(error.code)}: ${printableText("path" in error ? String(error.path) : file)}`;
 }
 
-/** The target for clients of Channelz, which says whether there is TLS; undefined if the gateway does not listen. */
+/** The target for Channelz clients, with https:// if it uses TLS; undefined if the gateway does not listen. */
 function channelzTarget({ url, address }: Gateway): string | undefined {
   return url?.startsWith("https:") ? url : address;
 }
 
-/** Commands that work without the file of the gateway. `token` is undefined if it must not be printed. */
+/** Commands that work without the gateway file. `token` is undefined if it must not be printed. */
 export function commandsWithoutFile(
   gateway: Gateway,
   { token, tokenFile }: { readonly token: string | undefined; readonly tokenFile: string | undefined },
@@ -71,7 +71,7 @@ export function commandsWithoutFile(
   const isOpen = gateway.token === undefined && tokenFile === undefined;
   const value = tokenFile === undefined ? shellWord(token ?? "…") : `"$(cat ${shellWord(resolve(tokenFile))})"`;
   const endpoint = gateway.endpoint ?? "";
-  // A variable keeps the token out of the list of processes. Headers cannot use those whose names begin with WIRESCOPE_.
+  // A variable keeps the token out of the process list. Headers cannot use variables whose names begin with WIRESCOPE_.
   const tools = isOpen
     ? commandLine("tools", endpoint)
     : `GATEWAY_TOKEN="$WIRESCOPE_TOKEN" ${commandLine("tools", endpoint, "--header", "Authorization: Bearer ${GATEWAY_TOKEN}")}`;

@@ -10,11 +10,11 @@ import type { upOptions } from "./up-options.js";
 /** Appends one JSON line per call to a file: the caller, the call and its outcome. */
 export interface AuditLog {
   readonly listener: GatewayListener;
-  /** Resolves when all is written. */
+  /** Resolves when everything is written. */
   close(): Promise<void>;
 }
 
-/** How often to check whether the file was moved away, in milliseconds. */
+/** How often to check whether the file was rotated, in milliseconds. */
 const checkEveryMs = 1000;
 
 /**

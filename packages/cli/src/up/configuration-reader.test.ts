@@ -93,7 +93,7 @@ test("[TS-D-DIALECT-6] asks for the inputs of approved servers at the first read
   expect(await read(false)).not.toHaveProperty("input:known");
   expect(questions).toEqual([]);
   expect(await read(true)).toMatchObject({ "input:known": "entered", "input:other": "entered" });
-  expect(questions).toEqual(["known (is not shown): ", "other (is not shown): "]);
+  expect(questions).toEqual(["known (hidden): ", "other (hidden): "]);
   expect(await read(false)).toMatchObject({ "input:known": "entered", "input:other": "entered" });
   expect(questions).toHaveLength(2);
 });

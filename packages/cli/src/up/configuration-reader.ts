@@ -19,27 +19,27 @@ import { inputPrefix, readVariables, sandboxSettings, usesInputs, usesOAuth } fr
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
 import type { OptionValues } from "../options.js";
-import { createTrustAsker, trustFor } from "../tool-server/ask-for-trust.js";
+import { createTrustPrompt, trustFor } from "../tool-server/ask-for-trust.js";
 import { isGatewayEntry } from "../tool-server/gateway-entry.js";
 import { openInputValues } from "../tool-server/input-values.js";
-import { assertReadable, lostEntries, readable } from "../tool-server/loaded-configuration.js";
+import { assertReadable, asUsageError, invalidEntries } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVaultForServers } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
 import type { ServerCommands, ToDo } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
 
-/** Reads the configurations of a gateway, at its start and whenever one has changed. */
+/** Reads the configurations of a gateway, at its start and after each change. */
 export interface ConfigurationReader {
   readonly files: readonly string[];
   /** The environment files that variables are read from, in addition to the environment. */
   readonly envFiles: readonly string[];
-  /** Throws a UsageError that names the place if a file cannot be used. */
+  /** Throws a UsageError with the position if a file is invalid. */
   read(): Promise<readonly GatewayConfiguration[]>;
-  /** The configuration that a server is in, as it was read last; of several, the first. */
+  /** The first file that contains a server, as of the last read. */
   fileOf(server: string): string | undefined;
   /**
-   * What is wrong with what was read last, and no server shows: entries that cannot be understood, files that name none, lines of
+   * Problems found by the last read that are not problems of a server: invalid entries, files without servers, ignored lines of
    * environment files.
    */
   toDo(commands: ServerCommands): readonly ToDo[];
@@ -51,11 +51,11 @@ export interface ConfigurationReaderOptions {
   readonly extra?: Variables;
   /** The command by which a person signs in to a server. */
   readonly loginCommand: (server: string) => string;
-  /** Gets each reason once why servers, or helpers, run without a sandbox. */
+  /** Called once with each reason why servers or helpers run without a sandbox. */
   readonly onNoSandbox?: SandboxSettings["onMissing"];
 }
 
-/** Reads configurations; the folder of each is its plugin root. */
+/** Creates a reader; the plugin root of each configuration is its folder. */
 export function createConfigurationReader(
   files: readonly string[],
   values: OptionValues<typeof upOptions>,
@@ -72,7 +72,7 @@ export function createConfigurationReader(
   const hidden = tokenFile === undefined ? [] : [resolve(tokenFile)];
   const sandbox = { ...sandboxSettings(io.env, trust, hidden), onMissing: onceEach(onNoSandbox) };
   let isFirst = true;
-  const isSilent = { ...io, ask: undefined, stderr: { write: () => {} } };
+  const silentIo = { ...io, ask: undefined, stderr: { write: () => {} } };
   let last: readonly GatewayConfiguration[] = [];
   let ignoredLines: readonly Finding[] = [];
   const envFiles = values["env-file"].map((each) => resolve(each));
@@ -90,13 +90,13 @@ export function createConfigurationReader(
       })),
     ],
     async read() {
-      const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
+      const { variables, findings } = await asUsageError(() => readVariables(envFiles, io.env));
       last = await Promise.all(
         files.map(async (file): Promise<GatewayConfiguration> => {
           const allowInsecureLoopback = values["allow-insecure-loopback"];
-          // A literal value in one file is not redacted in the text about servers of another.
+          // A literal value in one file is not redacted in messages about servers of another.
           const options = { allowInsecureLoopback, secrets: secrets.scope() };
-          const parsed = await readable(() => readConfiguration(file, options));
+          const parsed = await asUsageError(() => readConfiguration(file, options));
           assertReadable(parsed, file);
           const configuration = { ...parsed, entries: parsed.entries.filter((entry) => !isGatewayEntry(entry)) };
           const pluginRoot = pluginRootOf(file);
@@ -109,7 +109,7 @@ export function createConfigurationReader(
           const unreadInputs = new Map<string, ToolServerError>();
           const readInputs = async (entry: Entry): Promise<void> => {
             Object.assign(all, await inputs.variablesOf([entry]));
-            // A file that nobody approved asks for nothing.
+            // Values are asked for only if the entry is approved.
             if (!isFirst || io.ask === undefined || (await evaluate(entry, all)).state !== "trusted") return;
             await inputs.askFor(entry);
             Object.assign(all, await inputs.variablesOf([entry]));
@@ -120,8 +120,8 @@ export function createConfigurationReader(
               unreadInputs.set(entry.name, error);
             });
           }
-          // Nobody is asked here: servers that are not trusted are in the to-do list.
-          const assertTrusted = createTrustAsker({ file, pluginRoot, io: isSilent, isFlagged: values.trust });
+          // No prompts here: servers that are not trusted are in the to-do list.
+          const assertTrusted = createTrustPrompt({ file, pluginRoot, io: silentIo, trustsAll: values.trust });
           return {
             configuration,
             configurationPath: file,
@@ -129,7 +129,7 @@ export function createConfigurationReader(
             pluginRoot,
             setVariable: variableAdvice(envFiles, io.env),
             async assertTrusted(entry, known) {
-              // Otherwise the server would say that nobody entered its inputs.
+              // Otherwise the error would be that the inputs are missing.
               const failure = unreadInputs.get(entry.name);
               if (failure !== undefined) throw failure;
               await assertTrusted(entry, known);
@@ -179,7 +179,7 @@ function variableAdvice(envFiles: readonly string[], env: Variables): (name: str
 }
 
 function problemsOf({ configuration, configurationPath = "" }: GatewayConfiguration, commands: ServerCommands): ToDo[] {
-  const lost = lostEntries(configuration);
+  const lost = invalidEntries(configuration);
   const command = commands.checkFile(configurationPath);
   if (configuration.entries.length === 0 && lost.length === 0) {
     return [{ server: configurationPath, problem: "has no servers", command }];

@@ -11,7 +11,7 @@ export interface DebugSwitchOptions {
   readonly servers: () => readonly ServerStatus[];
 }
 
-/** The debug mode of `wirescope up`. When it is turned on, it begins with how each server is. */
+/** The debug mode of `wirescope up`. When it is turned on, it first logs the state of each server. */
 export function createDebugSwitch({ write, redact, servers }: DebugSwitchOptions): DebugSwitch {
   let stop: (() => void) | undefined;
   const say = (server: string, text: string): void => write(server, redact(text));

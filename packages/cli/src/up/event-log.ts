@@ -3,12 +3,12 @@ import type { GatewayEvent, GatewayListener, GatewayListenOptions } from "@wires
 import { stateText } from "@wirescope/gateway/internal/status-text";
 import type { Io } from "../io.js";
 
-/** What the log shows: the events of a gateway, and what debug mode adds. */
+/** An event of the gateway, or a line of debug mode. */
 type LogEvent = GatewayEvent | { readonly kind: "debug"; readonly server: string; readonly text: string };
 
 /**
- * Writes what happens in a gateway to standard error, a line each: for people, or as JSON for machines. The lines of one turn of the
- * event loop go together, after it: Node waits for each such write, and a call need not wait for its line.
+ * Logs the events of a gateway to standard error, one line each, as text or JSON. The lines of one turn of the event loop are written
+ * together after it: such writes are synchronous in Node, and would delay calls.
  */
 export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEvent) => void {
   let waiting = "";
@@ -23,11 +23,11 @@ export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEven
     waiting += `${line}\n`;
   };
   const isRepeated = createRepeatFilter();
-  // At a terminal the day is known; a file is read later.
+  // Without the date at a terminal.
   const timeStart = io.stderr.isTTY ? 11 : 0;
   return (whole) => {
     if (isRepeated(whole)) return;
-    // Arguments are for the audit alone, and the key only compares.
+    // Arguments are only for the audit log, and the key only for comparison.
     const { arguments: _a, repeatKey: _k, ...event } = { arguments: undefined, repeatKey: undefined, ...whole };
     const time = io.now().toISOString();
     if (form === "json") write(JSON.stringify({ time, ...event }));
@@ -36,11 +36,11 @@ export function createEventLog(io: Io, form: "pretty" | "json"): (event: LogEven
 }
 
 /**
- * Whether an event only repeats that a server fails: each attempt to connect does, and each list without it. A failure is logged
- * again if its reason changes, or after the server was connected.
+ * Whether an event only repeats a known failure of a server: each connection attempt does, and each list that omits the server. A
+ * failure is logged again if its reason changes, or after the server was connected.
  */
 function createRepeatFilter(): (event: LogEvent) => boolean {
-  /** The last reason of each server that fails, without what differs each time. */
+  /** The last reason of each failing server, without the parts that differ each time. */
   const failing = new Map<string, string>();
   return (event) => {
     switch (event.kind) {
@@ -98,8 +98,8 @@ function describe(event: LogEvent): string {
 }
 
 /**
- * Logs changed certificate files and certificates that expire. Without a log, files that cannot be used and certificates that expire are reported on
- * standard error, because sooner or later nobody could call any more.
+ * Logs changed certificate files and expiring certificates. Without a log, invalid files and expiring certificates are reported on
+ * standard error, because clients would eventually be unable to connect.
  */
 export function logCertificateChanges(
   listen: GatewayListenOptions,

@@ -47,14 +47,14 @@ export const gatewayLimits: Readonly<Record<keyof GatewayLimits, string>> = {
   tasks: "tasks of one client on one server; above it, the one used least recently is forgotten",
 };
 
-/** Reads the settings; the defaults if there is no file, unless it `isNeeded`. Throws a UsageError with the position of a mistake. */
+/** Reads the settings; the defaults if the file is missing, unless it `isNeeded`. Throws a UsageError with the position of an error. */
 export function readGatewaySettings(path: string, isNeeded: boolean): GatewaySettings {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-    // Some users have a home that is no folder.
+    // The home of some system users is not a directory.
     if ((code === "ENOENT" || code === "ENOTDIR") && !isNeeded) return noSettings;
     throw new UsageError(`${path} cannot be read: ${reasonOf(error)}`);
   }
@@ -132,14 +132,14 @@ function parseSettings(text: string): GatewaySettings {
   return result;
 }
 
-/** Reads the settings of a gateway, at its start and whenever they have changed. */
+/** Reads the settings of a gateway, at its start and after each change. */
 interface SettingsReader {
   readonly file: string;
-  /** Those of the file, with what the options say. Throws a UsageError that names the place of a mistake. */
+  /** The settings of the file, overridden by the options. Throws a UsageError with the position of an error. */
   read(): GatewaySettings;
 }
 
-/** The demonstration has servers of its own: what the user's file says is not about them, unless an option names it. */
+/** The demonstration ignores the user's settings file, which is about other servers, unless an option names it. */
 export function createSettingsReader(values: OptionValues<typeof upOptions>, io: Io, isDemo: boolean): SettingsReader {
   const file = gatewaySettingsPath(values.settings, io);
   const isNamed = values.settings !== undefined;

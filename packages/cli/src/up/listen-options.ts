@@ -38,7 +38,7 @@ function originOf(text: string): string {
   throw new UsageError(`--allow-origin must be an origin such as https://tools.example.com, not "${text}".`);
 }
 
-/** Options that say where to listen, and to whom. */
+/** Options for the listen address and access. */
 const listening = [
   "port",
   "host",
@@ -61,15 +61,15 @@ export function assertNoListenOptions(values: OptionValues<typeof upOptions>): v
   throw new UsageError(`--stdio does not listen, so --${given} has no effect. Remove one of them.`);
 }
 
-/** The command line can name the option that helps. */
+/** Only the command line can name the option that helps. */
 const hints: Partial<Record<ChannelzErrorCode, string>> = {
   LISTEN_FAILED: "Use another port with --port <number>, or a free one with --port 0.",
   LISTEN_EXPOSED: "Options: --cert <file> --key <file> with --token-file <file>, or with --client-ca <file>.",
 };
 
 /**
- * What to do if the gateway cannot listen, which may be empty; undefined for any other failure. Another port helps if this
- * one is in use, but not if a certificate is wrong.
+ * What to do if the gateway cannot listen, possibly empty; undefined for any other failure. Another port helps if this one is in use,
+ * but not if a certificate is invalid.
  */
 export async function listenHint(error: unknown, io: Io): Promise<string | undefined> {
   if (!ChannelzError.is(error)) return undefined;
@@ -78,10 +78,10 @@ export async function listenHint(error: unknown, io: Io): Promise<string | undef
   const { cause } = error;
   const isPort = cause instanceof Error && "code" in cause && ["EADDRINUSE", "EACCES"].includes(String(cause.code));
   if (!isPort) return "";
-  const isMeant = ({ channelz }: RunningGateway): boolean =>
+  const matches = ({ channelz }: RunningGateway): boolean =>
     "port" in cause && channelz.endsWith(`:${String(cause.port)}`);
   try {
-    const running = await findGateway(io, { isMeant });
+    const running = await findGateway(io, { matches });
     if (running === undefined) return hint;
     return `Your gateway is already running there as process ${running.pid}; ${commandLine("tree")} shows its connections. ${hint}`;
   } catch (silence) {

@@ -43,13 +43,13 @@ import { watchFiles } from "./watch-files.js";
 /** How long servers may take to connect before the notice reports what does not work yet. */
 const settleMs = 5000;
 
-/** When a gateway that neither starts programs nor opens a vault closes itself to other programs of its user. */
+/** The delay after which a gateway that neither starts programs nor opens a vault protects its process. */
 const protectMs = 1000;
 
-/** How long the handshake of a client on standard input waits for the servers; clients allow it much more. */
+/** How long the handshake of a stdio client waits for the servers; the timeouts of clients are much longer. */
 const handshakeDelayMs = 2000;
 
-/** Runs the gateway until SIGTERM or SIGINT, or until its one client over pipes is gone. Gives the exit code. */
+/** Runs the gateway until SIGTERM or SIGINT, or until its stdio client disconnects. Returns the exit code. */
 export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Promise<number> {
   const program = commandLine();
   if (values.demo && values.config.length > 0) {
@@ -60,7 +60,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
     if (io.stderr.isTTY) io.stderr.write("\nStopping after calls in flight. Press Ctrl-C again to stop now.\n");
     stop.abort();
   };
-  // Once: a second signal has its default effect and ends the process.
+  // Once: a second signal kills the process, as by default.
   process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
   const secrets = createSecretRegistry();
   const pipes = { input: process.stdin, output: process.stdout };
@@ -78,7 +78,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
       return files;
     };
     const files = await read().catch(async (error: unknown) => {
-      // The client gets the reason, too.
+      // The client also gets the reason.
       if (values.stdio) await connectClient([], { ...values, standalone: true }, () => Promise.reject(error));
       throw error;
     });
@@ -101,7 +101,7 @@ export async function runUp(values: OptionValues<typeof upOptions>, io: Io): Pro
   }
 }
 
-/** Loads the demonstration only if it is used. */
+/** Loads the demonstration on demand. */
 async function openDemo(): Promise<Demo> {
   const { startDemo } = await import("../demo/demo.js");
   return startDemo();
@@ -110,7 +110,7 @@ async function openDemo(): Promise<Demo> {
 interface Run {
   readonly program: string;
   readonly stop: AbortSignal;
-  /** The one client of a gateway that does not listen. */
+  /** The streams of the client of a gateway that does not listen. */
   readonly pipes: { readonly input: Readable; readonly output: Writable };
   readonly secrets: SecretRegistry;
 }
@@ -122,7 +122,7 @@ async function serve(
   io: Io,
   { program, stop, pipes, secrets }: Run,
 ): Promise<number> {
-  // The demonstration is trusted, runs on this machine, and its tokens need not be stored.
+  // The demonstration is trusted and local, and its tokens need not be stored.
   const values =
     demo === undefined ? given : { ...given, trust: true, "allow-insecure-loopback": true, vault: "memory" };
   const reader = createConfigurationReader(files, values, io, {
@@ -146,7 +146,7 @@ async function serve(
     if (log === undefined) io.stderr.write(`wirescope: ${reason}\n`);
     else log({ kind: "defect", reason });
   };
-  // Without a listener, no events are built.
+  // Without a listener, the gateway creates no events.
   const onEvent: GatewayListener | undefined =
     log === undefined && audit === undefined
       ? undefined
@@ -191,7 +191,7 @@ async function serve(
   });
   const links = createSignInLinks(() => gateway);
   const gateway: Gateway = await runGateway({
-    // The traffic of the demonstration has no user who could sign in. The page asks its user.
+    // Calls of the demonstration have no user who could sign in; the page has one.
     signIn: demo === undefined ? signInForCalls(values, io, links.linkTo) : {},
     page: { access, assets: pageFolder, plainPages: createPlainPages(() => gateway, commands) },
     pages: {
@@ -235,7 +235,7 @@ async function serve(
       throw reloadFailure;
     }
   };
-  // One after the other: a slow read of an older state of the files must not overwrite what a newer one found.
+  // One after the other, so that a slow read of older files does not overwrite a newer one.
   let lastRead = Promise.resolve();
   const readAgain = (): Promise<void> => {
     const reading = lastRead.then(readNow);
@@ -252,7 +252,7 @@ async function serve(
     watchFiles([...files, settings.file, ...reader.envFiles], () => void reload()),
     watchFiles([approvalsOf(io).path], () => void reconnectUntrusted(gateway)),
   ];
-  // Earlier if a program starts or the vault is opened. Without either it would only delay the first responses.
+  // Earlier if a program starts or the vault is opened. Otherwise delayed, so as not to slow down the first responses.
   const protecting = setTimeout(() => {
     const exposure = io.protect?.();
     if (exposure !== undefined) logDefect(exposure);
@@ -267,7 +267,7 @@ async function serve(
   });
   try {
     const ended = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
-    // The instructions are sent once, at the handshake, and name the servers that failed by then.
+    // The instructions are sent only in the handshake, and list the servers that have failed by then.
     if (isPiped) await Promise.race([settled(gateway, handshakeDelayMs), ended]);
     const client = isPiped ? gateway.serveStdio(pipes.input, pipes.output) : undefined;
     if (!isPiped && !stop.aborted) {
@@ -297,7 +297,7 @@ async function serve(
   }
 }
 
-/** The named files; else that of the project, and those that the settings refer to. */
+/** The files of `--config`; else that of the project, and those that the settings refer to. */
 async function filesOf(values: OptionValues<typeof upOptions>, io: Io): Promise<string[]> {
   if (values.config.length > 0) return Promise.all(values.config.map(configurationFileAt));
   const own = await findConfigurationFile(process.cwd()).catch((error: unknown) => {
@@ -308,7 +308,7 @@ async function filesOf(values: OptionValues<typeof upOptions>, io: Io): Promise<
   const missing = configurations.filter((file) => !existsSync(file));
   for (const file of missing) {
     io.stderr.write(
-      `wirescope: ${printableText(file)}, which the settings refer to, does not exist. It is not used.\n`,
+      `wirescope: ${printableText(file)} does not exist and is ignored. It is in configurations in the settings file.\n`,
     );
   }
   const referred = configurations.filter((file) => !missing.includes(file));
@@ -349,7 +349,7 @@ async function settled(gateway: Gateway, maxMs: number): Promise<void> {
   while (isOpen() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Reconnects the servers that were waiting for an approval. */
+/** Reconnects the servers that were not approved. */
 async function reconnectUntrusted(gateway: Gateway): Promise<void> {
   const waiting = gateway.servers().filter(({ failure }) => failure?.code === "NOT_TRUSTED");
   await Promise.allSettled(waiting.map(({ name }) => gateway.reconnect(name)));

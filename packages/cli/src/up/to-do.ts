@@ -10,10 +10,10 @@ export interface ToDo {
   readonly command: string;
 }
 
-/** How long a problem may be, in characters; a command says the rest. */
+/** The maximum length of a problem in characters; the command shows the rest. */
 const maxCharacters = 240;
 
-/** The to-do list, in the order of the servers; nothing for those that work. */
+/** The to-do list, in the order of the servers, without those that work. */
 export function toDoOf(
   servers: readonly ServerStatus[],
   commands: ServerCommands,
@@ -35,30 +35,30 @@ export function toDoOf(
   });
 }
 
-/** Why it fails, and what to do about it if that is short. The server's name is shown already, so the subject is not. */
+/** Why the server fails, and what to do if that is short. */
 function problemOf({ message, error }: ServerFailure): string {
   const { problem, advice } = error ?? { problem: message, advice: "" };
   if (problem.length > maxCharacters) return `${problem.slice(0, maxCharacters - 1)}…`;
   return advice === "" || problem.length + 1 + advice.length > maxCharacters ? problem : `${problem} ${advice}`;
 }
 
-/** The commands by which a person looks after a server behind the gateway, ready to be copied. */
+/** Commands for the servers of the gateway, ready to be copied. */
 export interface ServerCommands {
-  /** How commands begin. */
+  /** The program name that commands begin with. */
   readonly program: string;
   /** A command about a server, such as `why`. */
   about(verb: string, server: string): string;
-  /** The check of the configuration that a server is in. */
+  /** The command that checks the configuration of a server. */
   check(server: string): string;
-  /** The check of a configuration. */
+  /** The command that checks a configuration. */
   checkFile(file: string): string;
 }
 
 interface ServerCommandsOptions {
   readonly program: string;
-  /** Whether the configurations were named: else they are found by the commands as they were by the gateway. */
+  /** Whether the configurations were given with --config: otherwise commands find them as the gateway did. */
   readonly areNamed: boolean;
-  /** Whether the demonstration runs: nothing but the gateway knows its servers. */
+  /** Whether the demonstration runs: only the gateway knows its servers. */
   readonly isDemo: boolean;
   /** The configuration that a server is in. */
   readonly fileOf: (server: string) => string | undefined;

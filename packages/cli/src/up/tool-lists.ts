@@ -2,13 +2,13 @@ import type { Filters, ServerStatus } from "@wirescope/gateway";
 import { UsageError } from "../usage-error.js";
 import type { ServerCommands, ToDo } from "./to-do.js";
 
-/** The lists that the options give, as `server:pattern`. */
+/** The lists of the options, as `server:pattern`. */
 export interface ListOptions {
   readonly allow: readonly string[];
   readonly deny: readonly string[];
 }
 
-/** The lists of the file; what the options say of a server takes the place of what the file says of it. Throws a UsageError. */
+/** The lists of the file. Options for a server replace those of the file. Throws a UsageError. */
 export function toolListsOf(file: Filters, options: ListOptions): Filters {
   const given = new Map<string, { allow?: string[]; deny?: string[] }>();
   for (const list of ["allow", "deny"] as const) {
@@ -26,7 +26,7 @@ export function toolListsOf(file: Filters, options: ListOptions): Filters {
   return { ...file, ...Object.fromEntries(given) };
 }
 
-/** What is wrong with lists, as far as the servers show it: those of a server that is not there, and patterns that match no tool. */
+/** Problems of the lists: unknown servers, and patterns that match no tool. */
 export function toolListsToDo(lists: Filters, servers: readonly ServerStatus[], commands: ServerCommands): ToDo[] {
   const names = servers.map(({ name }) => name);
   const unknownServers = Object.keys(lists).filter((name) => !names.includes(name));

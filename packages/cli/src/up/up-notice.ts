@@ -14,18 +14,18 @@ import { printedLinks } from "./pages/link-page.js";
 import { type ServerCommands, type ToDo, toDoOf } from "./to-do.js";
 import type { upOptions } from "./up-options.js";
 
-/** The width of sentences without a terminal; tables are not wrapped then. */
+/** The width of sentences without a terminal; tables then have any width. */
 const proseWidth = 80;
 
-/** What the notice says in addition to the state of the gateway. */
+/** The content of the notice, in addition to the state of the gateway. */
 export interface NoticeContent {
   readonly title: string;
   readonly commands: ServerCommands;
-  /** The link to the page that shows all this as it is now, or the command that prints one. */
+  /** The link to the page, or the command that prints one. */
   readonly page: string;
-  /** The link by which a person signs in to a server, or the command that does it. */
+  /** The link or command to sign in to a server. */
   readonly signInOf: (server: string) => string;
-  /** The token, if it may be printed; else where it is. */
+  /** The token if it may be printed, else where to find it. */
   readonly token: string;
   /** Whether arguments and results of calls are captured. */
   readonly isCapturing: boolean;
@@ -35,12 +35,12 @@ export interface NoticeContent {
   readonly next: readonly string[];
 }
 
-/** What the notice is made of, in addition to the gateway and the options. */
+/** The inputs of the notice, in addition to the gateway and the options. */
 export interface NoticeParts {
   readonly commands: ServerCommands;
   readonly access: PageAccess;
   readonly more: readonly ToDo[];
-  /** The file that announces the gateway, and holds its tokens; undefined if it could not be written. */
+  /** The file that announces the gateway and contains its tokens; undefined if it could not be written. */
   readonly gatewayFile: string | undefined;
 }
 
@@ -69,7 +69,7 @@ export function printUpNotice(
   screen.printAll(upNotice(gateway, { ...content, next, ...withoutFile(gateway, values, io, gatewayFile) }, screen));
 }
 
-/** What the notice says otherwise if other commands cannot find the gateway. */
+/** The parts of the notice that differ if other commands cannot find the gateway. */
 function withoutFile(
   gateway: Gateway,
   values: OptionValues<typeof upOptions>,
@@ -79,11 +79,11 @@ function withoutFile(
   if (gatewayFile !== undefined) return {};
   const token = stdout.isTTY || values["print-token"] ? gateway.token : undefined;
   const { page, next } = commandsWithoutFile(gateway, { token, tokenFile: values["token-file"] });
-  // At a terminal the page has a link, which works.
+  // At a terminal, the link to the page works.
   return stdout.isTTY ? { next } : { next, page };
 }
 
-/** Others may read a pipe, a journal or the log of a build, so without a terminal the token is printed only if it was asked for. */
+/** Others may read a pipe, a journal or a build log, so without a terminal the token is printed only with --print-token. */
 function tokenText(
   { token }: Gateway,
   values: OptionValues<typeof upOptions>,
@@ -92,14 +92,14 @@ function tokenText(
 ): string {
   const tokenFile = values["token-file"];
   if (tokenFile !== undefined) return `(from file ${tokenFile})`;
-  if (token === undefined) return "none: any program on this machine can call";
+  if (token === undefined) return "none: any program on this machine can call the gateway";
   if (stdout.isTTY || values["print-token"]) return token;
   return gatewayFile === undefined ? "(printed with --print-token)" : `(in ${gatewayFile}, or with --print-token)`;
 }
 
 /** What `wirescope up` prints when the gateway is ready: addresses, servers, the to-do list, and the next commands. */
-export function upNotice(gateway: Gateway, words: NoticeContent, screen: Screen): string[] {
-  const { commands, title, page, signInOf, token, isCapturing, more, next } = words;
+export function upNotice(gateway: Gateway, content: NoticeContent, screen: Screen): string[] {
+  const { commands, title, page, signInOf, token, isCapturing, more, next } = content;
   const { palette, width = proseWidth } = screen;
   const servers = gateway.servers();
   const rows: [string, string][] = [
@@ -149,11 +149,11 @@ function columns({ palette }: Screen): Column<ServerStatus>[] {
       paint: (status) => statusPaint(status, palette),
     },
     { title: "TOOLS", align: "right", text: ({ tools }) => (tools === undefined ? "-" : String(tools)) },
-    { title: "AUTH", minWidth: 12, text: signsInWith },
+    { title: "AUTH", minWidth: 12, text: authOf },
     { title: "TARGET", minWidth: 12, text: ({ target }) => target ?? "-" },
   ];
 }
 
-function signsInWith(server: ServerStatus): string {
+function authOf(server: ServerStatus): string {
   return authText(server, server.credential, server.authentication?.oauth?.isSignedIn);
 }

@@ -28,9 +28,9 @@ const ownOptions = {
   },
   "print-token": {
     type: "boolean",
-    help: "print the token even if standard output is not a terminal; with --json also that of the administrator",
+    help: "print the token even if standard output is not a terminal; with --json also the administrator's token",
   },
-  "no-token": { type: "boolean", help: "do not require a token; any program on this machine can call" },
+  "no-token": { type: "boolean", help: "do not require a token; any program on this machine can call the gateway" },
   "allow-host": {
     type: "string",
     multiple: true,

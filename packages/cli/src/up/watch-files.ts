@@ -5,7 +5,7 @@ const settleMs = 200;
 
 /**
  * Calls `onChange` after one of the files has changed, even if an editor replaced it. Their folders are watched, because a
- * replaced file is a new inode. Returns how to stop.
+ * replaced file is a new inode. Returns a function that stops watching.
  */
 export function watchFiles(files: readonly string[], onChange: () => void): () => void {
   const folders = new Map<string, Set<string>>();
@@ -16,7 +16,7 @@ export function watchFiles(files: readonly string[], onChange: () => void): () =
   return watchFolders(folders, onChange);
 }
 
-/** Calls `onChange` after a file in the folder was added, changed or removed. Returns how to stop. */
+/** Calls `onChange` after a file in the folder was added, changed or removed. Returns a function that stops watching. */
 export function watchFolder(folder: string, onChange: () => void): () => void {
   return watchFolders(new Map([[folder, undefined]]), onChange);
 }

@@ -10,7 +10,7 @@ import { type AdHocServer, reportStart } from "../tool-server/ad-hoc-server.js";
 import { trustFor } from "../tool-server/ask-for-trust.js";
 import { printDebug } from "../tool-server/debug-printer.js";
 import { storedInputs } from "../tool-server/input-values.js";
-import { loadConfiguration, readable, reportEnvFindings } from "../tool-server/loaded-configuration.js";
+import { asUsageError, loadConfiguration, reportEnvFindings } from "../tool-server/loaded-configuration.js";
 import { readOAuthFile } from "../tool-server/oauth-file.js";
 import { openVault } from "../tool-server/open-vault.js";
 import { readPem } from "../tool-server/read-pem.js";
@@ -18,16 +18,16 @@ import { redactingIo } from "../tool-server/redaction.js";
 import { sameSignIns, type serverOptions } from "../tool-server/server-options.js";
 import { version } from "../version.js";
 
-/** The servers of a configuration, which can be walked. */
+/** The servers of a configuration, to be diagnosed. */
 export interface ExplainableServers {
   readonly file: string;
   readonly configuration: Configuration;
   readonly secrets: SecretRegistry;
-  /** Prints with the known secrets redacted. */
+  /** Output that redacts the known secrets. */
   readonly io: Io;
   /**
-   * Diagnoses a server; `lastFailure` is one that the diagnosis cannot repeat. It does not prompt for approval, but reports an entry that
-   * is not trusted. Rejects with SERVER_UNKNOWN.
+   * Diagnoses a server; `lastFailure` is a failure that the diagnosis cannot reproduce. It does not prompt for approval, but reports an
+   * entry that is not trusted. Rejects with SERVER_UNKNOWN.
    */
   explain(server: string, lastFailure?: ToolServerError): Promise<Explanation>;
   close(): void;
@@ -48,14 +48,14 @@ export type ExplainValues = Pick<
   | "debug"
 > & { readonly adHoc?: AdHocServer | undefined };
 
-/** The timeout of a whole diagnosis, as a multiple of that of one response. */
+/** The timeout of a whole diagnosis, as a multiple of the response timeout. */
 const responsesPerDiagnosis = 6;
 
 /** Reads the configuration that the options name. Nothing in it runs yet. */
 export async function openExplainableServers(values: ExplainValues, io: Io): Promise<ExplainableServers> {
   const { file, pluginRoot, configuration, secrets } = await loadConfiguration(values);
   const envFiles = values["env-file"].map((each) => resolve(each));
-  const { variables, findings } = await readable(() => readVariables(envFiles, io.env));
+  const { variables, findings } = await asUsageError(() => readVariables(envFiles, io.env));
   reportEnvFindings(findings, io);
   const ca = readPem(values.ca, "--ca");
   const responseMs = values.timeout === undefined ? undefined : parseDuration(values.timeout, "--timeout");
@@ -118,7 +118,7 @@ function configurationArguments(values: ExplainValues): string[] {
     ...(adHoc?.options ?? []),
     ...(config === undefined ? [] : ["--config", config]),
     ...(root === undefined ? [] : ["--plugin-root", root]),
-    // Other variables may make another url.
+    // The url may depend on these variables.
     ...values["env-file"].flatMap((file) => ["--env-file", file]),
     ...(values["allow-insecure-loopback"] && adHoc === undefined ? ["--allow-insecure-loopback"] : []),
   ];

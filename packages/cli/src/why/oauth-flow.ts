@@ -11,7 +11,7 @@ import { UsageError } from "../usage-error.js";
 import { openExplainableServers } from "./explain-configured.js";
 import { createStagingVault, type StagingVault } from "./staging-vault.js";
 
-/** How an OAuth flow is shown. */
+/** Options of an OAuth flow. */
 export interface OAuthFlowOptions {
   readonly server: string;
   /** Whether the person at the terminal may be asked to sign in. */
@@ -23,11 +23,11 @@ export interface OAuthFlowOptions {
   readonly signal: AbortSignal;
 }
 
-/** How an OAuth flow ended. */
+/** The result of an OAuth flow. */
 export type OAuthFlowResult =
-  /** The server accepted the new token. It is lost with this process if the vault is in memory. */
+  /** The server accepted the new token. It is not stored if the vault is in memory. */
   | { readonly kind: "signed-in"; readonly isStored: boolean }
-  /** It ended before the sign-in, because nobody was asked or the person declined. */
+  /** It ended before the sign-in: there was no prompt, or the user declined. */
   | { readonly kind: "stopped" }
   | { readonly kind: "failed"; readonly error: ToolServerError; readonly cause: Cause | undefined };
 
@@ -53,7 +53,7 @@ export async function runOAuthFlow(values: ServerValues, io: Io, options: OAuthF
     throw new UsageError(`${server} ${whyNoOAuth(type)}.`);
   }
   if (session.isMachine && !options.mayAsk)
-    throw new UsageError(`${server} gets its tokens without a person, so there is no sign-in to stop before.`);
+    throw new UsageError(`${server} gets its tokens without a user, so --no-sign-in cannot stop before the sign-in.`);
   observer.stopsBeforeSignIn = !session.isMachine && !(await agrees(server, io, options));
   try {
     if (session.isMachine) {
@@ -73,9 +73,9 @@ export async function runOAuthFlow(values: ServerValues, io: Io, options: OAuthF
   }
 }
 
-/** Nothing is opened for it, so a page at another origin does no harm. */
+/** Never shows a sign-in page, so any origin is accepted. */
 const nobody: SignIn = {
-  begin: () => Promise.reject(new Error("nobody was asked")),
+  begin: () => Promise.reject(new Error("There was no prompt.")),
   confirmOrigin: async () => true,
 };
 
@@ -117,7 +117,7 @@ async function sendFirstRequest(
   }
 }
 
-/** The likeliest cause of a failure, as a diagnosis without a stored sign-in finds it: the stored one may work. */
+/** The likeliest cause of a failure. The diagnosis ignores the stored sign-in, which may work. */
 async function causeOf(
   error: ToolServerError,
   values: ServerValues,
@@ -127,7 +127,7 @@ async function causeOf(
   const servers = await openExplainableServers({ ...values, vault: "memory", debug: false }, io);
   try {
     const { causes } = await servers.explain(server, error);
-    // That nobody is signed in is no news here.
+    // A missing sign-in is expected here.
     return causes.find(({ code }) => code !== "sign-in-needed" && code !== "unknown");
   } finally {
     servers.close();

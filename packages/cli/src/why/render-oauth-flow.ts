@@ -6,7 +6,7 @@ import { wrap } from "../output/text-layout.js";
 import type { OAuthFlowResult } from "./oauth-flow.js";
 import { markOf, renderFix } from "./render-explanation.js";
 
-/** The lines of a step: what it is and how it ended, then what was sent (→) and received (←). */
+/** The lines of a step: its name and outcome, then what was sent (→) and received (←). */
 export function renderOAuthStep(step: OAuthStep, number: number, screen: Screen): string[] {
   const { palette, width } = screen;
   const { name, outcome, method, url, status, durationMs, isPlanned, failure } = step;

@@ -1,17 +1,17 @@
 import { createMemoryVault, type Vault, type VaultKey } from "@wirescope/tool-server/auth";
 
-/** A vault in front of another one, whose sign-ins reach the other only if they are committed. */
+/** A vault in front of another one. Sign-ins reach the other one only when committed. */
 export interface StagingVault extends Vault {
-  /** Writes what was staged. The tokens come last, in space that was reserved first. */
+  /** Writes the staged items. The tokens are written last, in space that was reserved first. */
   commit(): Promise<void>;
 }
 
-/** What a sign-in writes. Everything else, such as an identity token that is renewed, is written at once. */
+/** The items that a sign-in writes. Everything else, such as a renewed identity token, is written immediately. */
 const stagedItems = ["issuer", "client", "tokens"];
 
 /**
- * Stages the sign-ins of a vault. The known authorization server and its client are read from the vault, so that a change of them is
- * noticed; its tokens are not, so that each sign-in is a new one.
+ * Stages the sign-ins of a vault. The known authorization server and client are read from the vault, so that a change is noticed; the
+ * tokens are not, so that each sign-in is a new one.
  */
 export function createStagingVault(vault: Vault): StagingVault {
   const staged = createMemoryVault();

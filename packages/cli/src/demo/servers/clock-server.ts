@@ -1,4 +1,4 @@
-// A tool server over pipes: node clock-server.js
+// A stdio tool server: node clock-server.js
 
 import { createInterface } from "node:readline";
 import { type DemoTool, handleRequest } from "./tool-set.js";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { type DemoTool, handleRequest } from "./tool-set.js";
 
-/** What a server says to a request that it does not accept. */
+/** The response to a request that a server refuses. */
 export interface DemoRefusal {
   readonly status: 401 | 403;
   readonly challenge: string;
@@ -18,7 +18,7 @@ interface HttpToolServerOptions {
   readonly documents?: (origin: string) => Readonly<Record<string, object>>;
 }
 
-/** A tool server over Streamable HTTP, on a loopback port that is free. */
+/** A tool server over Streamable HTTP, on a free loopback port. */
 export interface HttpToolServer {
   readonly origin: string;
   readonly url: string;

@@ -14,8 +14,8 @@ const consentPage: ConsentPage = {
     "cache-control": "no-store",
     "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'; frame-ancestors 'none'`,
   },
-  render(asked: URLSearchParams): string {
-    const scopes = (asked.get("scope") ?? "").split(" ").filter((scope) => scope !== "");
+  render(request: URLSearchParams): string {
+    const scopes = (request.get("scope") ?? "").split(" ").filter((scope) => scope !== "");
     return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Sign in to the demonstration</title><style>${style}</style></head>
 <body><h1>Sign in to the demonstration</h1>
@@ -31,10 +31,10 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** How long an access token is valid: short, so that a refresh can be watched. */
+/** The lifetime of an access token: short, so that a refresh can be observed. */
 const lifetimeS = 120;
 
-/** The authorization server of the demonstration: everybody who presses the button is signed in. */
+/** The authorization server of the demonstration: it signs in everyone who presses the button. */
 export async function startDemoAuthorizationServer(): Promise<HostileAuthorizationServer> {
   const server = await startHostileAuthorizationServer({
     scopes: ["notes:read", "notes:write"],
@@ -45,7 +45,7 @@ export async function startDemoAuthorizationServer(): Promise<HostileAuthorizati
   return server;
 }
 
-/** A server behind OAuth: to read asks for one permission, to write for one more. */
+/** A server behind OAuth: reading requires one scope, writing one more. */
 export function startNotesServer(
   authorization: Pick<HostileAuthorizationServer, "issuer" | "scopesOf">,
 ): Promise<HttpToolServer> {
@@ -69,7 +69,7 @@ export function startNotesServer(
       { name: "list", description: "Lists the notes", parameters: [], call: () => notes.join("\n") },
       {
         name: "add",
-        description: "Adds a note; asks for one more permission",
+        description: "Adds a note; requires one more scope",
         parameters: ["text"],
         call: ({ text }) => {
           notes.push(String(text).slice(0, 200));

@@ -2,7 +2,7 @@
 export interface DemoTool {
   readonly name: string;
   readonly description: string;
-  /** The names of its arguments, all of them text. */
+  /** The names of its arguments, which are all strings. */
   readonly parameters: readonly string[];
   call(args: Readonly<Record<string, unknown>>): string | Promise<string>;
 }
@@ -23,7 +23,7 @@ export async function handleRequest(
   if (id === undefined) return undefined;
   const result = await resultOf(name, tools, method, params);
   if (result !== undefined) return { jsonrpc: "2.0", id, result };
-  return { jsonrpc: "2.0", id, error: { code: -32_601, message: `There is no ${String(method)}.` } };
+  return { jsonrpc: "2.0", id, error: { code: -32_601, message: `Unknown method ${String(method)}.` } };
 }
 
 async function resultOf(
@@ -48,8 +48,7 @@ async function resultOf(
 
 async function callTool(tools: readonly DemoTool[], params: Request["params"]): Promise<object> {
   const tool = tools.find((candidate) => candidate.name === params?.name);
-  const text =
-    tool === undefined ? `There is no tool ${String(params?.name)}.` : await tool.call(params?.arguments ?? {});
+  const text = tool === undefined ? `Unknown tool ${String(params?.name)}.` : await tool.call(params?.arguments ?? {});
   return { content: [{ type: "text", text }], ...(tool === undefined ? { isError: true } : {}) };
 }
 

@@ -8,8 +8,8 @@ import { adminHeader } from "./request-link.js";
 import { signInPathOf } from "./sign-in-page.js";
 
 /**
- * Makes a fresh link to the page, or to the sign-in of the server in the query, for a caller with the administrator's token. With
- * `rights=reader` the link allows only reading.
+ * Creates a new link to the page, or to the sign-in of the server in the query, for a caller with the administrator's token. With
+ * `rights=reader` the link is read-only.
  */
 export function createLinkPage(gateway: () => Gateway, access: PageAccess): HttpHandler {
   return (request, response) => {
@@ -42,15 +42,15 @@ function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
-/** How the notice says to get to the page, and to the sign-in of a server. */
+/** The links or commands in the notice that open the page, and the sign-in to a server. */
 interface PrintedLinks {
   readonly page: string;
   readonly signInOf: (server: string) => string;
 }
 
 /**
- * Links if standard output is a terminal, else commands: a journal or the log of a container is read by others, who must not get
- * in by a link that they find there.
+ * Links if standard output is a terminal, else commands: others may read a journal or the log of a container, and must not get access
+ * through a link in it.
  */
 export function printedLinks(
   { stdout }: Pick<Io, "stdout">,

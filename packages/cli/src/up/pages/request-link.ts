@@ -5,16 +5,16 @@ import { rootCertificates } from "node:tls";
 import type { RunningGateway } from "../../gateway-file.js";
 import { UsageError } from "../../usage-error.js";
 
-/** Where `wirescope page` gets a link from a running gateway. */
+/** The path at which `wirescope page` requests a link from a running gateway. */
 export const linkPath = "/page-link";
-/** The header with the administrator's token, as in the administration; not imported, because that loads all of its messages. */
+/** The header with the administrator's token, as in the administration API; not imported, because that would load all its messages. */
 export const adminHeader = "wirescope-admin";
 
 const responseMs = 20_000;
 
-/** Which link is asked for. */
+/** Which link to request. */
 export interface LinkRequest {
-  /** Default: the page itself. */
+  /** The server to sign in to. Default: none, for a link to the page itself. */
   readonly server?: string | undefined;
   /** Default false. */
   readonly isReadOnly?: boolean | undefined;
@@ -22,7 +22,7 @@ export interface LinkRequest {
   readonly ca?: string | undefined;
 }
 
-/** Asks a running gateway for a fresh link to its page, or to the sign-in of a server. Rejects with a UsageError. */
+/** Requests a new link to the page of a running gateway, or to the sign-in of a server. Rejects with a UsageError. */
 export async function requestLink(
   { endpoint, adminToken = "" }: RunningGateway,
   { server, isReadOnly = false, ca }: LinkRequest = {},

@@ -7,7 +7,7 @@ import type { Io } from "../../io.js";
 
 /** Identifies a gateway before and after a restart. */
 export interface SessionScope {
-  /** 0 if the gateway gets another port at each start: then no browser comes back. */
+  /** 0 if the gateway gets another port at each start: then no session can be resumed. */
   readonly port: number;
   readonly host: string;
   /** The files of its configuration, as absolute paths. */
@@ -18,9 +18,9 @@ export interface SessionScope {
 const maxBytes = 64 * 1024;
 
 /**
- * Keeps the sessions of browsers in a file that only this user can read, so that an open page continues after a restart of the same
- * gateway: same address, configuration and profile. The file contains hashes, which do not open the page. If it cannot be read
- * or written, browsers need a new link.
+ * Stores browser sessions in a file that only this user can read, so that an open page keeps working after a restart of the same
+ * gateway: same address, configuration and profile. The file contains only hashes of the keys. If it cannot be read or written,
+ * browsers need a new link.
  */
 export function createSessionStore(env: Io["env"], { port, ...rest }: SessionScope): SessionStore | undefined {
   if (port === 0) return undefined;

@@ -16,27 +16,27 @@ import { hasBrowser, openBrowser } from "../../tool-server/open-browser.js";
 import type { upOptions } from "../up-options.js";
 import { sendSignInPage, signInPath, signInPathOf } from "./sign-in-page.js";
 
-/** Links that start a sign-in, for the errors of calls. They give access to no other page of the gateway. */
+/** Links that start a sign-in, for the errors of calls. They give access to no other page. */
 interface SignInLinks {
   /** A link that works once, for 10 minutes, on this machine. */
   linkTo(server: string): Promise<string>;
   close(): void;
 }
 
-/** Serves the links on a port of their own, from the first one on, because a gateway over pipes has no other. */
+/** Serves the links on a separate port, opened with the first link, because a stdio gateway does not listen. */
 export function createSignInLinks(gateway: () => Gateway): SignInLinks {
   const access = createPageAccess();
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    // Not parsed as a URL: a target such as // is none, and any page of a browser can send it here.
+    // Not parsed as a URL: any web page can send an invalid one here, such as //.
     const [path = "", query] = (request.url ?? "").split("?", 2);
-    const asked = parseStatusPath(path);
-    const session = access.find(request.headers.cookie, asked?.key);
+    const parsed = parseStatusPath(path);
+    const session = access.find(request.headers.cookie, parsed?.key);
     if (path === ticketPath)
       redeemTicket(request, response, { access, isSecure: false, kind: "gateway", hasApp: false });
-    else if (asked?.rest !== signInPath) sendMessage(response, 404, "Page not found.");
-    else if (request.method !== "GET" || session?.hasKey(asked.key) !== true) sendRefusal(response);
+    else if (parsed?.rest !== signInPath) sendMessage(response, 404, "Page not found.");
+    else if (request.method !== "GET" || session?.hasKey(parsed.key) !== true) sendRefusal(response);
     else {
-      const signingIn = { query: new URLSearchParams(query), key: asked.key, session };
+      const signingIn = { query: new URLSearchParams(query), key: parsed.key, session };
       sendSignInPage(gateway(), signingIn, response).catch((error: unknown) => {
         if (response.headersSent) response.destroy();
         else sendMessage(response, 500, error instanceof Error ? error.message : String(error));
@@ -73,8 +73,8 @@ function hostOf(server: Server): string {
 }
 
 /**
- * How a person signs in when a call needs it; undefined if calls may come from other machines or people. The browser opens if
- * somebody is there: at the terminal, or at the client that runs the gateway.
+ * How a user signs in when a call requires it; undefined if calls may come from other machines or users. The browser opens if a user is
+ * present: at the terminal, or at the client that started the gateway.
  */
 export function signInForCalls(
   values: OptionValues<typeof upOptions>,

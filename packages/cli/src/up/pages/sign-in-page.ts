@@ -26,7 +26,7 @@ export interface SignInPageRequest extends Pick<PlainPageRequest, "query" | "key
   readonly returnTo?: string | undefined;
 }
 
-/** Lets a person who may act on the gateway sign in with a browser. */
+/** Lets an administrator of the gateway sign in to a server with a browser. */
 export async function sendSignInPage(
   gateway: Gateway,
   { query, key, session, returnTo }: SignInPageRequest,
@@ -43,15 +43,15 @@ export async function sendSignInPage(
 
 interface SignInQuery {
   readonly server: string;
-  /** The origin that the person agreed to sign in at, by a link of the page that asks. */
+  /** The origin of the sign-in page that the user has confirmed. */
   readonly confirmedOrigin: string | null;
-  /** Begins a sign-in again that may go to this origin. */
+  /** A link that starts the sign-in again with this origin confirmed. */
   confirmLink(origin: string): string;
   /** The page to return to afterwards. */
   readonly returnTo: string | undefined;
 }
 
-/** Sends the browser on to the authorization server, which sends it back to a port of the sign-in's own. */
+/** Redirects the browser to the authorization server, which redirects it back to a separate port for this sign-in. */
 async function signIn(
   gateway: Gateway,
   { server, confirmedOrigin, confirmLink, returnTo }: SignInQuery,
@@ -74,7 +74,7 @@ async function signIn(
     show(200, `Signed in to ${server}. You can close this tab.`);
   } catch (error) {
     const page = ToolServerError.is(error) ? error.details.foreignOrigin : undefined;
-    // This sign-in is over; the link begins another one.
+    // This sign-in has ended; the link starts a new one.
     if (page !== undefined && !response.headersSent) {
       askForOrigin(response, { server, ...page }, confirmLink(page.origin));
     }

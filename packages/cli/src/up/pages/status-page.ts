@@ -7,13 +7,13 @@ import { statusText } from "../../output/server-status.js";
 import { type ServerCommands, type ToDo, toDoOf } from "../to-do.js";
 import { sendSignInPage, signInPath, signInPathOf } from "./sign-in-page.js";
 
-/** How often a browser asks again. */
+/** The refresh interval of the page in seconds. */
 const refreshS = 10;
 const maxEvents = 6;
 
 /**
- * The pages that need no script: the current state of each server with its recent events, its error and how to fix it, and the sign-in
- * to a server.
+ * The pages that need no JavaScript: the state of each server with its recent events, its error and how to fix it, and the sign-in to a
+ * server.
  */
 export function createPlainPages(gateway: () => Gateway, commands: ServerCommands): PlainPages {
   return async (request, response) => {

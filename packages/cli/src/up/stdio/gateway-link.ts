@@ -5,16 +5,16 @@ import type { RunningGateway } from "../../gateway-file.js";
 import type { Io } from "../../io.js";
 import { readPem } from "../../tool-server/read-pem.js";
 
-/** A way to a gateway: to one that runs, or to one in this process. */
+/** A link to a running gateway, or to one in this process. */
 export interface GatewayLink {
   readonly transport: ToolTransport;
   /** The process that runs the gateway; undefined if it is this one. */
   readonly pid: number | undefined;
   /** Why the gateway in this process could not start, or stopped. */
   readonly failure: ToolServerError | undefined;
-  /** Stops the gateway if it is in this process, which lets calls in flight end. */
+  /** Stops the gateway if it is in this process, after calls in flight. */
   stop(): Promise<void>;
-  /** Ends it, and the gateway too if it is in this process. */
+  /** Closes the link, and stops the gateway if it is in this process. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export async function linkToRunning(
     type: "http",
     tls: { ca: readPem(ca, "--ca") },
     headers: token === undefined ? [] : [{ name: "Authorization", value: `Bearer ${token}`, variables: [] }],
-    // The gateway is this user's own: no proxy is between.
+    // The gateway is local, so no proxy is used.
     variables: {},
     secrets,
   });
@@ -52,10 +52,10 @@ export async function linkToRunning(
   };
 }
 
-/** Runs a gateway that serves one client over these streams, until the signal aborts or the client has gone. */
+/** Runs a gateway that serves one client over these streams, until the signal aborts or the client disconnects. */
 export type RunGateway = (input: Readable, output: Writable, stop: AbortSignal) => Promise<unknown>;
 
-/** A link to a gateway that is started in this process. `onFailed` is called if it cannot start, and returns what its client is to know. */
+/** A link to a gateway that is started in this process. `onFailed` is called if it cannot start, and returns the error for its client. */
 export function linkToOwn(run: RunGateway, onFailed: (error: unknown) => ToolServerError): GatewayLink {
   let failure: ToolServerError | undefined;
   const [toGateway, fromGateway] = [new PassThrough(), new PassThrough()];
@@ -87,7 +87,7 @@ export function linkToOwn(run: RunGateway, onFailed: (error: unknown) => ToolSer
   };
 }
 
-/** A transport that finds its gateway when it starts. `onMessage` is called with each message of the gateway. */
+/** A transport that opens its link when it starts. `onMessage` is called for each message from the gateway. */
 export function createGatewayTransport(open: () => Promise<GatewayLink>, onMessage: () => void): ToolTransport {
   let link: GatewayLink | undefined;
   let isClosed = false;
@@ -106,7 +106,7 @@ export function createGatewayTransport(open: () => Promise<GatewayLink>, onMessa
         await opened.close();
         throw new ToolServerError("CONNECTION_CLOSED", { problem: "The client disconnected.", advice: "" });
       }
-      // Its pipes have ended already, so nobody would respond.
+      // Its pipes have already ended, so there would be no response.
       if (opened.failure !== undefined) throw opened.failure;
       opened.transport.onmessage = (message, extra) => {
         onMessage();

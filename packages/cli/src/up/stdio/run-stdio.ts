@@ -24,9 +24,9 @@ interface StdioOptions {
   readonly input: Readable;
   readonly output: Writable;
   readonly stop: AbortSignal;
-  /** Runs a gateway of its own. */
+  /** Runs a gateway in this process. */
   readonly runOwn: RunGateway;
-  /** Takes secrets out of what the client is to know. */
+  /** Redacts secrets in errors for the client. */
   readonly redact: (text: string) => string;
   readonly log: StdioLog;
 }
@@ -34,14 +34,14 @@ interface StdioOptions {
 /** Bounds memory only: the gateway responds with an error to a message that exceeds its own, lower limit. */
 const maxMessageBytes = 64 * 1024 * 1024;
 
-/** How long a gateway that cannot start waits for the first request of its client, which gets the reason. */
+/** How long a gateway that cannot start waits for the first request of its client, to respond with the reason. */
 const firstRequestMs = 2000;
 const maxReasonLength = 1000;
 
 /**
- * Connects the client on these streams to the running gateway of the configuration, or to one in this process if none runs. When
- * the gateway stops, or another starts, the session of the client continues there. Resolves when the client has gone or the signal
- * aborts. Rejects if no gateway could be started at all, after the first request of the client got an error with the reason.
+ * Connects the client on these streams to the running gateway of the configuration, or to one in this process if none is running. When
+ * the gateway stops or another one starts, the session of the client moves to the new one. Resolves when the client disconnects or the
+ * signal aborts. Rejects if no gateway could be started, after the first request of the client got an error with the reason.
  */
 export async function runStdio(options: StdioOptions): Promise<void> {
   const { files, values, io, input, output, stop, runOwn, redact, log } = options;
@@ -59,7 +59,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   const refused = new Promise<void>((resolve) => {
     onRefused = resolve;
   });
-  let patience: NodeJS.Timeout | undefined;
+  let firstRequestTimer: NodeJS.Timeout | undefined;
 
   const open = async (): Promise<GatewayLink> => {
     if (startFailure !== undefined) throw startFailure.shown;
@@ -72,17 +72,17 @@ export async function runStdio(options: StdioOptions): Promise<void> {
   };
   const onFailed = (error: unknown): ToolServerError => {
     const shown = failureForClient(error, redact);
-    // A client that worked before is kept: its gateway is opened again.
+    // A client that was served before stays connected: a gateway is opened again.
     if (hasWorked) log.problem(shown.message);
     else if (startFailure === undefined) {
       startFailure = { error, shown };
       // Nobody at a terminal sends a request.
-      patience = setTimeout(onRefused, "isTTY" in input && input.isTTY ? 0 : firstRequestMs);
+      firstRequestTimer = setTimeout(onRefused, "isTTY" in input && input.isTTY ? 0 : firstRequestMs);
       void refused.then(() => fail(error));
     }
     return shown;
   };
-  // Opened before the first message, so that problems are reported at once, and servers connect meanwhile.
+  // Opened before the first message, so that problems are reported immediately and servers already connect.
   let first: Promise<GatewayLink> | undefined = open();
   first.catch(onFailed);
   const next = (): Promise<GatewayLink> => {
@@ -127,13 +127,13 @@ export async function runStdio(options: StdioOptions): Promise<void> {
     stopWatching();
     input.destroy();
     await (await first?.catch(() => undefined))?.close();
-    clearTimeout(patience);
+    clearTimeout(firstRequestTimer);
   }
-  // The client may have gone before the gateway failed.
+  // The client may have disconnected before the gateway failed.
   if (startFailure !== undefined) throw startFailure.error;
 }
 
-/** The reason in one line, without secrets. */
+/** The error for the client: one line, redacted. */
 function failureForClient(error: unknown, redact: (text: string) => string): ToolServerError {
   const message = error instanceof Error ? error.message : String(error);
   const next = error instanceof UsageError ? (error.next ?? "") : "";
@@ -147,16 +147,16 @@ function makeWatchable(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch {
-    // Then no gateway can write its file there either.
+    // Then gateways cannot write their files there either.
   }
 }
 
-/** Options that ask for a gateway that a running one need not be. The others say how to start one if none runs. */
+/** Options that require a new gateway. The others apply only if none is running. */
 const ownOptions = ["standalone", "trust", "allow", "deny", "settings", "audit-file", "debug"] as const;
 
 /**
- * The running gateway of this user that serves exactly these configurations for the same profile; undefined if none does, or if
- * an option asks for another one.
+ * The running gateway of this user that serves exactly these configurations with the same profile; undefined if none does, or if an
+ * option requires a new gateway.
  */
 async function findAttachable(
   files: readonly string[],
@@ -169,14 +169,14 @@ async function findAttachable(
   });
   if (isOwn) return undefined;
   const { profile = io.env.WIRESCOPE_PROFILE || "default" } = values;
-  const asked = new Set(files.map(realPathOf));
-  const isMeant = (running: RunningGateway): boolean => {
+  const requested = new Set(files.map(realPathOf));
+  const matches = (running: RunningGateway): boolean => {
     const served = new Set(running.configurations);
     return (
       profile === (running.profile ?? "default") &&
-      served.size === asked.size &&
-      [...asked].every((file) => served.has(file))
+      served.size === requested.size &&
+      [...requested].every((file) => served.has(file))
     );
   };
-  return findGateway(io, { isMeant }).catch((error: unknown) => continueWithout(error, io));
+  return findGateway(io, { matches }).catch((error: unknown) => continueWithout(error, io));
 }
