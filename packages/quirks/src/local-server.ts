@@ -10,7 +10,7 @@ export interface LocalServer {
   close(): Promise<void>;
 }
 
-/** The address of a local server. */
+/** Options of a local server. */
 export interface LocalServerOptions {
   /** Default: any free port. */
   readonly port?: number | undefined;
@@ -78,7 +78,7 @@ export interface LoggedRequest {
 
 const maxBodyBytes = 1_000_000;
 
-/** Reads a request whole. Rejects if its body is too large. */
+/** Reads a whole request. Rejects if its body is too large. */
 export async function readRequest(incoming: IncomingMessage, origin: string): Promise<LoggedRequest> {
   const { method = "", url = "", headers } = incoming;
   let body = "";

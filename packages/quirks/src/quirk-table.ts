@@ -2,7 +2,7 @@
 export interface QuirkDescription {
   /** What the server does. */
   readonly what: string;
-  /** The part of the server that misbehaves. */
+  /** Where it has been observed. */
   readonly seen: string;
   /** How a good client handles it. */
   readonly client: string;
@@ -37,7 +37,7 @@ export const quirkTable = {
   },
   "resource-of-another": {
     what: "Protected-resource metadata describes another resource.",
-    seen: "attacks, and servers that were copied",
+    seen: "attacks, and copied servers",
     client: "does not use it, and requests no token for it.",
   },
   "resource-with-slash": {
@@ -168,7 +168,7 @@ export const quirkTable = {
   "registration-absent": {
     what: "Clients cannot register.",
     seen: "most large providers",
-    client: "says that a client has to be registered by hand, and how to name it.",
+    client: "says that a client has to be registered by hand, and how to configure it.",
   },
   "registration-refused": {
     what: "A registration gets 400.",
@@ -268,7 +268,7 @@ export const quirkTable = {
   "refresh-failing": {
     what: "A refresh gets 503.",
     seen: "overloaded servers",
-    client: "retries with growing pauses, and opens no browser.",
+    client: "retries with a backoff, and opens no browser.",
   },
   "refresh-dead": {
     what: "A refresh gets invalid_grant.",

@@ -8,19 +8,19 @@ const redirectUri = "http://127.0.0.1:1/callback";
 const verifier = "v".repeat(43);
 const challenge = createHash("sha256").update(verifier).digest("base64url");
 
-/** All that a simple client gets to see, from the first refusal to the end of its tokens; what differs by chance is taken out. */
+/** Every response that a simple client gets, from the first 401 to the end of its tokens, without random parts. */
 async function transcriptOf(options: QuirksOptions): Promise<string[]> {
   const { tool, authorization, other, close } = await startQuirks(options);
   onTestFinished(close);
   const transcript: string[] = [];
-  const ask = async (url: string, init: RequestInit = {}): Promise<{ text: string; headers: Headers }> => {
-    // Only silence is waited for in vain.
-    const patienceMs = options.quirks?.includes("metadata-silent") && url.includes("well-known") ? 200 : 30_000;
-    const heard = await hear(url, { ...init, signal: AbortSignal.timeout(patienceMs) });
+  const send = async (url: string, init: RequestInit = {}): Promise<{ text: string; headers: Headers }> => {
+    // Short only if no response is expected.
+    const timeoutMs = options.quirks?.includes("metadata-silent") && url.includes("well-known") ? 200 : 30_000;
+    const received = await fetchOnce(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
     const headers = ["location", "www-authenticate", "content-type"].map(
-      (name) => `${name}: ${heard.headers.get(name)}`,
+      (name) => `${name}: ${received.headers.get(name)}`,
     );
-    const line = [heard.status, ...headers, heard.text].join("\n");
+    const line = [received.status, ...headers, received.text].join("\n");
     const known = [tool, authorization, other].reduce(
       (text, { origin }, index) => text.replaceAll(origin, `http://server-${index}`),
       line.replaceAll(encodeURIComponent(authorization.origin), "server-1"),
@@ -28,7 +28,7 @@ async function transcriptOf(options: QuirksOptions): Promise<string[]> {
     transcript.push(
       known.replace(/[\da-f]{8}-[\da-f-]{27}/g, "<id>").replace(/http:\/\/127\.0\.0\.1:\d+\/e/, "<away>/e"),
     );
-    return heard;
+    return received;
   };
   const form = (fields: Record<string, string>): RequestInit => ({ method: "POST", body: new URLSearchParams(fields) });
   const json = (value: unknown, headers = {}): RequestInit => ({
@@ -37,18 +37,18 @@ async function transcriptOf(options: QuirksOptions): Promise<string[]> {
     body: JSON.stringify(value),
   });
 
-  await ask(tool.url, json({ id: 1, method: "tools/list" }));
+  await send(tool.url, json({ id: 1, method: "tools/list" }));
   for (const place of [
     "/.well-known/oauth-protected-resource/mcp",
     "/.well-known/oauth-protected-resource",
     "/about/me.json",
   ]) {
-    await ask(`${tool.origin}${place}`);
+    await send(`${tool.origin}${place}`);
   }
   for (const place of ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]) {
-    await ask(`${authorization.origin}${place}`);
+    await send(`${authorization.origin}${place}`);
   }
-  const registered = await ask(`${authorization.origin}/register`, json({ redirect_uris: [redirectUri] }));
+  const registered = await send(`${authorization.origin}/register`, json({ redirect_uris: [redirectUri] }));
   const clientId = field(registered.text, "client_id") || "https://client.example/document";
   const query = new URLSearchParams({
     client_id: clientId,
@@ -57,23 +57,23 @@ async function transcriptOf(options: QuirksOptions): Promise<string[]> {
     state: "s",
     scope: "notes:read",
   });
-  const location = (await ask(`${authorization.origin}/authorize?${query}`)).headers.get("location") ?? redirectUri;
+  const location = (await send(`${authorization.origin}/authorize?${query}`)).headers.get("location") ?? redirectUri;
   const code = new URL(location).searchParams.get("code") ?? "";
   const token = `${authorization.origin}/token`;
-  const tokens = await ask(
+  const tokens = await send(
     token,
     form({ code, code_verifier: verifier, redirect_uri: redirectUri, client_id: clientId }),
   );
   const bearer = { authorization: `Bearer ${field(tokens.text, "access_token")}` };
-  for (let id = 1; id <= 6; id += 1) await ask(tool.url, json({ id, method: "tools/call" }, bearer));
-  await ask(`${tool.origin}/.well-known/oauth-protected-resource/mcp`);
+  for (let id = 1; id <= 6; id += 1) await send(tool.url, json({ id, method: "tools/call" }, bearer));
+  await send(`${tool.origin}/.well-known/oauth-protected-resource/mcp`);
   const refresh = { grant_type: "refresh_token", client_id: clientId };
   const first = { ...refresh, refresh_token: field(tokens.text, "refresh_token") };
-  const renewed = await ask(token, form(first));
-  await ask(token, form({ ...refresh, refresh_token: "never-given" }));
-  // A token that was used before ends everything that came of it.
-  await ask(token, form(first));
-  await ask(token, form({ ...refresh, refresh_token: field(renewed.text, "refresh_token") }));
+  const renewed = await send(token, form(first));
+  await send(token, form({ ...refresh, refresh_token: "never-given" }));
+  // The reuse of a refresh token revokes its whole grant.
+  await send(token, form(first));
+  await send(token, form({ ...refresh, refresh_token: field(renewed.text, "refresh_token") }));
   return transcript;
 }
 
@@ -85,7 +85,7 @@ function transcriptWithout(base: readonly Quirk[]): Promise<string[]> {
   return known;
 }
 
-async function hear(url: string, init: RequestInit): Promise<{ status: number; headers: Headers; text: string }> {
+async function fetchOnce(url: string, init: RequestInit): Promise<{ status: number; headers: Headers; text: string }> {
   try {
     const response = await fetch(url, { ...init, redirect: "manual" });
     const reader = response.body?.getReader();
@@ -106,22 +106,22 @@ function field(text: string, name: string): string {
   }
 }
 
-test("serves a correct sign-in while no switch is on: from a 401 to refreshed tokens, whose reuse is detected", async () => {
+test("serves a correct sign-in while no switch is on, from a 401 to refreshed tokens, and detects the reuse of a refresh token", async () => {
   const transcript = await transcriptOf({});
   expect(transcript.map((line) => line.split("\n", 1)[0])).toEqual([
     ...["401", "200", "404", "404", "200", "200", "201", "302", "200"],
-    // The calls, and metadata once more.
+    // The calls, and the metadata again.
     ...["200", "200", "200", "200", "200", "200", "200"],
-    // A refresh, one that is refused, a reuse, and what came of it.
+    // A refresh, a refused one, a reuse, and a refresh after that.
     ...["200", "400", "400", "400"],
   ]);
   expect(transcript).toEqual(await transcriptOf({}));
 });
 
 test.each(Object.keys(quirkTable) as Quirk[])("changes what a client sees with %s", async (quirk) => {
-  // It shows only in a registration that is left out, or beside another.
-  const beside: Partial<Record<Quirk, Quirk>> = { "takes-metadata-documents": "registration-absent" };
-  const base = [beside[quirk]].filter((each) => each !== undefined);
+  // This one has an effect only if the client does not register.
+  const companions: Partial<Record<Quirk, Quirk>> = { "takes-metadata-documents": "registration-absent" };
+  const base = [companions[quirk]].filter((each) => each !== undefined);
   expect(await transcriptOf({ quirks: [...base, quirk] })).not.toEqual(await transcriptWithout(base));
 });
 
@@ -137,7 +137,7 @@ test("isQuirk accepts only names of quirks", () => {
   for (const name of ["toString", "metadata", ""]) expect(isQuirk(name)).toBe(false);
 });
 
-test("shows a consent page first if it is asked to, and sends the decision back to the client", async () => {
+test("shows the consent page if one is given, and sends the decision back to the client", async () => {
   const consentPage = {
     headers: { "content-type": "text/html" },
     render: (query: URLSearchParams) => `Allow ${query.get("scope")}?`,

@@ -9,12 +9,12 @@ import { type HostileToolServer, startHostileToolServer } from "./tool-server/ho
 /** The server that received a request. */
 export type QuirksServer = "tool server" | "authorization server" | "other authorization server" | "elsewhere";
 
-/** Which quirks the servers have. */
+/** Options of the servers. */
 export interface QuirksOptions {
   readonly quirks?: readonly Quirk[] | undefined;
   /** The port of the tool server. Default: any free port. */
   readonly port?: number | undefined;
-  /** How long access tokens live, in seconds. Default 3600. */
+  /** The lifetime of access tokens in seconds. Default 3600. */
   readonly lifetimeS?: number | undefined;
   /** A scope that each request requires; 403 without it. Default: none. */
   readonly neededScope?: string | undefined;

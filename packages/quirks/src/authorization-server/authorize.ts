@@ -1,7 +1,7 @@
 import type { LoggedRequest, QuirkResponse } from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
-import type { ClientBook } from "./client-book.js";
-import { grantOf, type TokenBook } from "./token-book.js";
+import type { ClientRegistry } from "./client-registry.js";
+import { grantOf, type TokenStore } from "./token-store.js";
 
 /** The page on which a person allows or denies a request. Its form posts `decision=allow`, or another value, to the same URL. */
 export interface ConsentPage {
@@ -12,8 +12,8 @@ export interface ConsentPage {
 export interface AuthorizeParts {
   readonly quirks: ReadonlySet<Quirk>;
   readonly issuer: string;
-  readonly clients: ClientBook;
-  readonly tokens: TokenBook;
+  readonly clients: ClientRegistry;
+  readonly tokens: TokenStore;
   readonly consentPage: ConsentPage | undefined;
 }
 
@@ -41,12 +41,14 @@ export function authorize(parts: AuthorizeParts, request: LoggedRequest): QuirkR
     back.searchParams.set("iss", isWrong ? "https://evil.example" : named);
   }
   if (isDenied || has("redirect-denied") || has("redirect-error-wrong-issuer") || has("redirect-script")) {
-    const description = has("redirect-script") ? "<script>alert(document.domain)</script>" : "The person said no.";
+    const description = has("redirect-script")
+      ? "<script>alert(document.domain)</script>"
+      : "The user denied the request.";
     back.searchParams.set("error", "access_denied");
     back.searchParams.set("error_description", description);
   } else {
     const challenge = query.get("code_challenge") ?? "";
-    back.searchParams.append("code", tokens.keepCode({ grant: grantOf(request), challenge, redirectUri }));
+    back.searchParams.append("code", tokens.storeCode({ grant: grantOf(request), challenge, redirectUri }));
     if (has("redirect-twice-code")) back.searchParams.append("code", "another");
   }
   return [isPost ? 303 : 302, "", { location: back.href }];

@@ -8,24 +8,24 @@ import {
 } from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
 import { authorize, type ConsentPage } from "./authorize.js";
-import { clientIdOf, createClientBook, type FetchDocument } from "./client-book.js";
-import { createTokenBook } from "./token-book.js";
+import { clientIdOf, createClientRegistry, type FetchDocument } from "./client-registry.js";
+import { createTokenStore } from "./token-store.js";
 
 /** An authorization server with a switch per deviation. It rotates refresh tokens and detects their reuse. */
 export interface HostileAuthorizationServer extends LocalServer {
   readonly issuer: string;
   /** Its deviations; may change at any time. */
   readonly quirks: Set<Quirk>;
-  /** How long access tokens live, in seconds. Default 3600. */
+  /** The lifetime of access tokens in seconds. Default 3600. */
   lifetimeS: number;
-  /** Waits before each token response; for tests of what happens meanwhile. */
+  /** Awaited before each token response, to test what happens meanwhile. */
   beforeToken: (() => Promise<void>) | undefined;
   /** The scopes of a token; undefined if the token is not valid. */
   scopesOf(accessToken: string): readonly string[] | undefined;
-  /** Ends an access token, as if it had expired. */
+  /** Invalidates an access token, as if it had expired. */
   endAccess(accessToken: string): void;
   endAllAccess(): void;
-  /** Ends all refresh tokens. */
+  /** Invalidates all refresh tokens. */
   endRefreshTokens(): void;
   /** Forgets all clients. */
   forgetClients(): void;
@@ -35,14 +35,14 @@ export interface HostileAuthorizationServer extends LocalServer {
   count(path: string, grant?: string): number;
 }
 
-/** How an authorization server misbehaves. */
+/** Options of an authorization server. */
 export interface HostileAuthorizationServerOptions extends LocalServerOptions {
   readonly quirks?: readonly Quirk[] | undefined;
   /** The path of its issuer. Default: none. */
   readonly path?: string | undefined;
   /** The scopes in its metadata. */
   readonly scopes?: readonly string[] | undefined;
-  /** Asks a person to allow or deny each sign-in. Default: all are allowed without asking. */
+  /** Asks the user to allow or deny each sign-in. Default: all are allowed without asking. */
   readonly consentPage?: ConsentPage | undefined;
   /** The target of redirects to another origin. Default: an address where nothing listens. */
   readonly elsewhere?: string | undefined;
@@ -56,8 +56,8 @@ export async function startHostileAuthorizationServer(
 ): Promise<HostileAuthorizationServer> {
   const { path: base = "", elsewhere = nowhere, consentPage } = options;
   const quirks = new Set(options.quirks);
-  const clients = createClientBook(quirks, options.fetchDocument);
-  const tokens = createTokenBook(quirks, () => self.lifetimeS);
+  const clients = createClientRegistry(quirks, options.fetchDocument);
+  const tokens = createTokenStore(quirks, () => self.lifetimeS);
 
   const token = (request: LoggedRequest): QuirkResponse => {
     const clientId = clientIdOf(request);
@@ -119,7 +119,7 @@ export async function startHostileAuthorizationServer(
 /** An address of this machine with another host, where nothing listens. */
 export const nowhere = "http://127.0.0.2:1/elsewhere";
 
-/** What the metadata of an authorization server depends on. */
+/** The inputs of the metadata of an authorization server. */
 interface MetadataInput {
   readonly quirks: ReadonlySet<Quirk>;
   readonly origin: string;

@@ -9,7 +9,7 @@ interface Run {
   readonly err: string;
 }
 
-/** Runs the command; `use` does something with what it printed, and then it is interrupted. */
+/** Runs the command, calls `use` with its output, and then interrupts it. */
 async function run(argv: readonly string[], use: (out: string) => Promise<unknown> = async () => {}): Promise<Run> {
   let out = "";
   let err = "";
@@ -77,7 +77,7 @@ test("prints one line with --json, logs requests without secrets, and ends at an
 test("logs requests that a client should not send under the name elsewhere", async () => {
   const { err } = await run(["--json", "--quirk", "resource-redirects-away"], async (line) => {
     const { url } = JSON.parse(line);
-    // A careless client: fetch takes the header off, but goes there.
+    // A careless client: fetch removes the header, but follows the redirect.
     await fetch(url, { method: "POST", headers: { authorization: "Bearer x" }, body: "{}" });
   });
   expect(err).toMatch(/^elsewhere: POST \/elsewhere/m);
@@ -91,10 +91,10 @@ describe("wrong usage", () => {
     [["--lifetime", "-1"], "lifetime"],
     [["--nothing"], "Unknown option '--nothing'"],
     [["word"], "Unexpected argument 'word'"],
-  ])("explains what is wrong with %j", async (argv, words) => {
+  ])("explains what is wrong with %j", async (argv, message) => {
     const { code, out, err } = await run(argv);
     expect({ code, out }).toEqual({ code: 2, out: "" });
-    expect(err).toContain(words);
+    expect(err).toContain(message);
   });
 
   test("fails with an error if its port is in use", async () => {

@@ -7,7 +7,7 @@ import { helpText, type Options, parseOptions, UsageError } from "./options.js";
 export interface CommandIo {
   out(text: string): void;
   err(text: string): void;
-  /** Resolves when the servers have to stop. */
+  /** Resolves when the servers must stop. */
   readonly interrupted: Promise<unknown>;
 }
 
@@ -70,7 +70,7 @@ function listText(isJson: boolean): string {
   return rows.map(([name, { what }]) => `${name.padEnd(width)}  ${what}\n`).join("");
 }
 
-/** Parameters whose values are shown; of all others only the name. */
+/** Parameters whose values are logged; all others are logged by name only. */
 const shown = ["grant_type", "scope", "resource", "response_type", "redirect_uri", "token_type_hint"];
 
 /** One log line per request, without secrets. */
@@ -78,9 +78,9 @@ function requestLine(server: QuirksServer, request: LoggedRequest): string {
   const { method, path, query, form, json, headers } = request;
   const parameters = [...query, ...form].map(([name, value]) => (shown.includes(name) ? `${name}=${value}` : name));
   const credential = headers.authorization?.split(" ", 1)[0];
-  const said = typeof json.method === "string" ? json.method : undefined;
-  const carried = [said, credential && `Authorization: ${credential} …`, ...parameters].filter(Boolean).join(", ");
-  return printable(`${server}: ${method} ${path}${carried === "" ? "" : `  ${carried}`}`);
+  const rpcMethod = typeof json.method === "string" ? json.method : undefined;
+  const details = [rpcMethod, credential && `Authorization: ${credential} …`, ...parameters].filter(Boolean).join(", ");
+  return printable(`${server}: ${method} ${path}${details === "" ? "" : `  ${details}`}`);
 }
 
 function printable(text: string): string {

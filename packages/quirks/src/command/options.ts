@@ -14,7 +14,7 @@ export type Options =
       readonly neededScope: string | undefined;
     };
 
-/** The command was used wrongly. */
+/** Invalid usage of the command. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -35,7 +35,7 @@ Options:
 
 It listens only on 127.0.0.1, until it is interrupted. Each request is logged to standard error, without secrets. A
 request to "elsewhere" is one that the client should not have sent. The authorization page has no form: it signs in
-and consents at once.
+and consents immediately.
 
 Examples:
   wirescope-quirks --quirk metadata-html --quirk token-expiry-unknown

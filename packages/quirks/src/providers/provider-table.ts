@@ -10,9 +10,9 @@ export interface ProviderGrant {
   readonly isRepeated: boolean;
 }
 
-/** How a well-known provider differs from the specifications, as its documentation and reports of its users say. */
+/** How a well-known provider differs from the specifications, according to its documentation and its users. */
 export interface ProviderDescription {
-  /** The host of the issuer that tool servers name. */
+  /** The host of the issuer in the metadata of tool servers. */
   readonly host: string;
   /** The url of a tool server behind it. */
   readonly tool: string;
@@ -87,7 +87,7 @@ export const providerTable: Readonly<Record<Provider, ProviderDescription>> = {
         return ["consent_required", `AADSTS65001: ${text}`];
       }
       if (query.get("client_id") === "new-client") return undefined;
-      // An administrator consented for everybody; nobody else may consent.
+      // An administrator has consented for all users; users may not consent themselves.
       if (query.get("prompt") === "consent") {
         return ["access_denied", "AADSTS90094: The grant requires admin permission."];
       }
@@ -115,7 +115,7 @@ export const providerTable: Readonly<Record<Provider, ProviderDescription>> = {
     tokenPath: "https://oauth2.googleapis.com/token",
     challengedScope: "https://www.googleapis.com/auth/bigquery",
     secret: "any",
-    // Google shows why: the app is being tested, and the account is not one of its testers.
+    // Google shows the reason only on its page: the app is in testing, and the account is not a tester.
     refuse: (query) => (query.get("client_id") === "new-client" ? ["access_denied", ""] : undefined),
     refreshes: ({ query, isRepeated }) =>
       query.get("access_type") === "offline" && (!isRepeated || query.get("prompt") === "consent"),

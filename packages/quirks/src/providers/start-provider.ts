@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { clientIdOf } from "../authorization-server/client-book.js";
+import { clientIdOf } from "../authorization-server/client-registry.js";
 import {
   type LocalServer,
   type LocalServerOptions,
@@ -12,21 +12,21 @@ import { type Provider, type ProviderDescription, providerTable } from "./provid
 
 /** An imitation of a well-known provider and of a tool server behind it: one server for all of their hosts. */
 export interface ProviderServer extends LocalServer {
-  /** The url of the tool server. It exists behind a proxy only, which connects every host to `origin`. */
+  /** The url of the tool server. It is reachable only through a proxy that connects every host to `origin`. */
   readonly toolUrl: string;
   readonly issuer: string;
   /** Every host that it serves. */
   readonly hosts: readonly string[];
-  /** Ends all access tokens, as their expiry would. */
+  /** Invalidates all access tokens, as if they had expired. */
   endAllAccess(): void;
 }
 
-/** Which provider to imitate, and how. */
+/** Options of an imitated provider. */
 export interface ProviderOptions extends LocalServerOptions {
   readonly provider: Provider;
   /** The certificate for all hosts. */
   readonly tls: NonNullable<LocalServerOptions["tls"]>;
-  /** Another host for the issuer, such as a custom domain, that no client knows. Default: that of the provider. */
+  /** Another host for the issuer, such as a custom domain that clients do not recognize. Default: that of the provider. */
   readonly host?: string | undefined;
 }
 
@@ -36,8 +36,8 @@ interface Grant {
 }
 
 /**
- * Starts an imitation. It knows two clients, `registered-client` and `new-client`, both with the secret `registered-secret`; nobody has
- * consented to the second yet. Rejects if its port is in use.
+ * Starts an imitation of a provider. It has two clients, `registered-client` and `new-client`, both with the secret `registered-secret`;
+ * the user has not consented to the second yet. Rejects if its port is in use.
  */
 export async function startProvider(options: ProviderOptions): Promise<ProviderServer> {
   const about: ProviderDescription = providerTable[options.provider];

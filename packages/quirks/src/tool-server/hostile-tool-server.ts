@@ -25,7 +25,7 @@ export interface HostileToolServer extends LocalServer {
   neededScope: string | undefined;
 }
 
-/** How a tool server misbehaves. */
+/** Options of a tool server. */
 export interface HostileToolServerOptions extends LocalServerOptions {
   readonly quirks?: readonly Quirk[] | undefined;
   readonly authorizationServers?: readonly string[] | undefined;
@@ -82,7 +82,7 @@ export async function startHostileToolServer(options: HostileToolServerOptions):
       return [403, "{}", { "www-authenticate": challenge('error="insufficient_scope"', needed) }];
     }
     const handled = handleMessage(request, scopes);
-    // A handshake does not count, or no tool could be called before the issuer changes.
+    // Only calls count: otherwise the handshake would already change the issuer.
     if (request.json.method === "tools/call") hasServed = true;
     return handled;
   };
@@ -138,7 +138,7 @@ export function handleMessage({ method, json }: LoggedRequest, scopes: readonly 
 }
 
 function revisionOf(params: unknown): string {
-  const asked =
+  const requested =
     typeof params === "object" && params !== null && "protocolVersion" in params ? params.protocolVersion : undefined;
-  return revisions.find((revision) => revision === asked) ?? (revisions[0] as string);
+  return revisions.find((revision) => revision === requested) ?? (revisions[0] as string);
 }

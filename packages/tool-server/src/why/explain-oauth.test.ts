@@ -358,7 +358,7 @@ describe("an authorization server", () => {
 
   test.each([
     ["REGISTRATION_REFUSED", "registration-refused", "The authorization server did not register this client."],
-    ["SIGN_IN_FAILED", "sign-in-failed", "The person said no."],
+    ["SIGN_IN_FAILED", "sign-in-failed", "The user denied the request."],
     ["SIGN_IN_FAILED", "approval-needed", "an administrator has to approve this client."],
     ["SIGN_IN_FAILED", "redirect-mismatch", "redirect_uri did not match."],
   ] as const)("reports the last failure %s of an authorization server as %s", async (failure, code, problem) => {

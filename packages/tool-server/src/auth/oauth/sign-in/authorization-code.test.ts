@@ -153,7 +153,7 @@ describe("the authorization response", () => {
     const world = await createOAuthWorld(["redirect-denied"]);
     await expect(world.session().signIn(world.person)).rejects.toMatchObject({
       code: "SIGN_IN_FAILED",
-      message: expect.stringContaining("access_denied: The person said no."),
+      message: expect.stringContaining("access_denied: The user denied the request."),
     });
   });
 });

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { LoggedRequest, QuirkResponse } from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
 
-/** What a person allowed a client, and the access tokens issued for it. */
+/** What the user granted a client, and the access tokens issued for it. */
 export interface Grant {
   readonly clientId: string;
   readonly scopes: readonly string[];
@@ -10,18 +10,18 @@ export interface Grant {
   isEnded: boolean;
 }
 
-/** A code that waits to be exchanged. */
+/** A code that has not been exchanged yet. */
 export interface PendingCode {
   readonly grant: Grant;
   readonly challenge: string;
   readonly redirectUri: string;
 }
 
-/** The codes and tokens of an authorization server. Refresh tokens rotate, and the reuse of one ends its grant. */
-export interface TokenBook {
+/** The codes and tokens of an authorization server. Refresh tokens rotate, and the reuse of one revokes its grant. */
+export interface TokenStore {
   /** Every token that was ever issued. */
   readonly issued: readonly string[];
-  keepCode(pending: PendingCode): string;
+  storeCode(pending: PendingCode): string;
   /** The response to a code; undefined if it is not valid. */
   exchange(form: URLSearchParams, clientId: string): QuirkResponse | undefined;
   refresh(form: URLSearchParams): QuirkResponse;
@@ -33,10 +33,10 @@ export interface TokenBook {
   endRefreshTokens(): void;
 }
 
-/** The number of requests that a token is accepted for with the quirk token-ends-early. */
+/** How many requests a token is valid for with the quirk token-ends-early. */
 const earlyUses = 5;
 
-export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => number): TokenBook {
+export function createTokenStore(quirks: ReadonlySet<Quirk>, lifetimeS: () => number): TokenStore {
   const codes = new Map<string, PendingCode>();
   const refreshTokens = new Map<string, Grant>();
   const usedTokens = new Map<string, Grant>();
@@ -72,7 +72,7 @@ export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => num
 
   return {
     issued,
-    keepCode(pending) {
+    storeCode(pending) {
       const code = `code-${randomUUID()}`;
       codes.set(code, pending);
       return code;
@@ -84,11 +84,11 @@ export function createTokenBook(quirks: ReadonlySet<Quirk>, lifetimeS: () => num
       const challenge = createHash("sha256")
         .update(form.get("code_verifier") ?? "")
         .digest("base64url");
-      const isGood =
+      const isValid =
         code?.challenge === challenge &&
         code.redirectUri === form.get("redirect_uri") &&
         code.grant.clientId === clientId;
-      return isGood && code !== undefined ? issue(code.grant) : undefined;
+      return isValid && code !== undefined ? issue(code.grant) : undefined;
     },
     refresh(form) {
       const token = form.get("refresh_token") ?? "";

@@ -3,7 +3,7 @@ import type { LoggedRequest, QuirkResponse } from "../local-server.js";
 import type { Quirk } from "../quirk-table.js";
 
 /** The clients that an authorization server knows. */
-export interface ClientBook {
+export interface ClientRegistry {
   register(request: LoggedRequest): QuirkResponse;
   /** The redirect URIs of a known client, or `any` if they are not checked; undefined for an unknown client. */
   find(clientId: string): { readonly redirectUris: readonly string[] | "any" } | undefined;
@@ -16,7 +16,7 @@ export interface ClientBook {
 /** Fetches a client-id metadata document. Rejects if it cannot be read. */
 export type FetchDocument = (url: string) => Promise<Readonly<Record<string, unknown>>>;
 
-export function createClientBook(quirks: ReadonlySet<Quirk>, fetchDocument?: FetchDocument): ClientBook {
+export function createClientRegistry(quirks: ReadonlySet<Quirk>, fetchDocument?: FetchDocument): ClientRegistry {
   const clients = new Map<string, { readonly redirectUris: readonly string[] }>();
   return {
     register({ json }) {
@@ -52,7 +52,7 @@ export function createClientBook(quirks: ReadonlySet<Quirk>, fetchDocument?: Fet
           redirect_uris: uris,
           token_endpoint_auth_method: method,
         } = (await fetchDocument?.(clientId)) ?? {};
-        // RFC 8252 (section 7.3): the port of a loopback redirect may be any.
+        // RFC 8252 (section 7.3): any port of a loopback redirect is allowed.
         const isKnown = Array.isArray(uris) && uris.includes(redirectUri.replace(/:\d+(?=\/)/, ""));
         if (id === clientId && method === "none" && isKnown) clients.set(clientId, { redirectUris: [redirectUri] });
       } catch {
