@@ -1,4 +1,4 @@
-// Exits with 0 if the gateway of this machine responds at /healthz, otherwise with 1. Pass its URL if it is not the default one. The
+// Exits with 0 if the gateway on this machine responds at /healthz, otherwise with 1. Pass its URL if it is not the default one. The
 // certificate is not verified: this only checks whether the process responds, and sends nothing.
 
 import { request as requestHttp } from "node:http";
@@ -10,16 +10,16 @@ const urls = given === undefined ? ["https://127.0.0.1:4690/healthz", "http://12
 
 /** Whether the URL returns 200. */
 function isHealthyAt(url) {
-  const request = url.startsWith("https:") ? requestHttps : requestHttp;
+  const send = url.startsWith("https:") ? requestHttps : requestHttp;
   return new Promise((resolve) => {
-    const asked = request(url, { rejectUnauthorized: false, timeout: timeoutMs }, (response) => {
+    const request = send(url, { rejectUnauthorized: false, timeout: timeoutMs }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });
-    asked.once("timeout", () => asked.destroy());
-    asked.once("error", () => resolve(false));
-    asked.once("close", () => resolve(false));
-    asked.end();
+    request.once("timeout", () => request.destroy());
+    request.once("error", () => resolve(false));
+    request.once("close", () => resolve(false));
+    request.end();
   });
 }
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const client = JSON.parse(readFileSync(new URL("./client-metadata.json", import.meta.url), "utf8"));
 
-/** The document for this https address, which is also its client id. Throws a TypeError if the address cannot be one. */
+/** The document for this https URL, which is also its client id. Throws a TypeError if the URL cannot be a client id. */
 function documentAt(address) {
   const url = new URL(address);
   const isUsable = url.protocol === "https:" && url.pathname !== "/" && url.hash === "" && url.username === "";
@@ -54,7 +54,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
         console.error(`http://127.0.0.1:${option} serves ${address}`),
       );
   } catch (error) {
-    console.error(`${error.message} Name an address such as https://auth.example.com/wirescope.json.`);
+    console.error(`${error.message} Pass a URL such as https://auth.example.com/wirescope.json.`);
     process.exitCode = 2;
   }
 }
