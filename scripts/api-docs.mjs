@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { command, root, run, SetupError } from "./setup.mjs";
 
-// TypeDoc needs the compiler API, which TypeScript 7 does not have. So it gets a TypeScript of its own.
+// TypeDoc needs the compiler API, which TypeScript 7 does not have. So it gets its own TypeScript.
 const versions = { typedoc: "0.28.20", typescript: "5.9.3" };
 const home = join(root, ".api-docs");
 const out = join(root, "docs", "api");
@@ -35,7 +35,7 @@ function publicPackages() {
 function publicEntries() {
   return publicPackages().flatMap(({ folder, exports }) =>
     Object.entries(exports)
-      .filter(([door, target]) => !door.startsWith("./internal") && typeof target === "object")
+      .filter(([subpath, target]) => !subpath.startsWith("./internal") && typeof target === "object")
       .map(([, target]) => join(folder, target["@wirescope/source"])),
   );
 }

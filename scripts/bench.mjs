@@ -1,4 +1,4 @@
-// npm run bench: the measurements, with the garbage collector exposed for those of memory.
+// npm run bench: runs the benchmarks, with the garbage collector exposed for memory measurements.
 
 import { join } from "node:path";
 import { command, root, run } from "./setup.mjs";

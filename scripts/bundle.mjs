@@ -26,7 +26,7 @@ const importTopScreen = {
     onLoad({ filter: /live[\\/]run-top\.js$/ }, ({ path }) => {
       const code = readFileSync(path, "utf8");
       const contents = code.replace('import("./top-screen.js")', 'importModule("./top-screen.js")');
-      if (contents === code) throw new Error(`${path} does not import top-screen.js any more.`);
+      if (contents === code) throw new Error(`${path} no longer imports top-screen.js.`);
       return { contents };
     });
   },
@@ -34,7 +34,7 @@ const importTopScreen = {
 
 /**
  * Modules that Ink imports, and what `top` uses in their place: React's devtools serve Ink's own development, and in an environment
- * with `CI` Ink draws nothing before it ends, although `top` only starts it at a terminal that someone watches.
+ * with `CI` Ink draws nothing before it ends, although `top` only starts it at a terminal.
  */
 const replacements = { "react-devtools-core": "export default {};", "is-in-ci": "export default false;" };
 const replaceModules = {
@@ -55,7 +55,7 @@ export async function ensureBundled() {
   const state = stateOf();
   if (existsSync(record) && readFileSync(record, "utf8") === state) return;
   const { build } = await import("esbuild");
-  // Into a folder of its own first: a command that runs now keeps its bundle.
+  // Into a temporary folder first, so that a running command keeps its bundle.
   const aside = `${outdir}.${process.pid}`;
   await build({
     entryPoints: { wirescope: entry },
@@ -89,7 +89,7 @@ export async function ensureBundled() {
     },
     footer: { js: "})" },
   });
-  // The demonstration starts it as a process of its own.
+  // The demonstration starts it as a separate process.
   await build({
     entryPoints: { "clock-server": join(cli, "dist", "demo", "servers", "clock-server.js") },
     outdir: aside,

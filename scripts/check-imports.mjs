@@ -1,7 +1,7 @@
-// Holds the imports of the workspace against the directions of docs/architecture.md, and fails where they are broken.
+// Checks the imports of the workspace against the directions in docs/architecture.md.
 //
-// Reads the sources as text, as Biome formats them: an import begins at the start of a line. Imports of types count as well:
-// to understand a file, one has to read the types that it uses.
+// Reads the sources as text, as formatted by Biome: an import begins at the start of a line. Imports of types count as well,
+// because readers of a file have to read the types that it uses.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -10,8 +10,8 @@ import { fileURLToPath } from "node:url";
 const scope = "@wirescope/";
 
 /**
- * Which packages a package may import, and in what way: "value", "type" for types alone, "test" in its tests alone, or the
- * only subpaths allowed.
+ * Which packages a package may import, and how: "value", "type" for types only, "test" for tests only, or the list of allowed
+ * subpaths.
  */
 const packageDirections = {
   channelz: {},
@@ -30,10 +30,9 @@ const packageDirections = {
 const below = "below";
 
 /**
- * Which folders and files at the top of a package's src import which others. The rows are in order: each names rows above it only.
- * A folder within a folder may have a row of its own ("auth/vault"). Files at the top that have no row are shared by all of
- * them, and import no folder. Tests may import anything: they put
- * the parts together.
+ * Which folders and top-level files of a package's src may import which others. The rows are ordered: each lists only rows above
+ * it. A nested folder may have its own row ("auth/vault"). Top-level files without a row are shared by all, and import no folder.
+ * Tests may import anything.
  */
 const folderDirections = {
   channelz: {
@@ -88,7 +87,7 @@ const folderDirections = {
       "auth/vault",
       "auth/credentials",
     ],
-    // Its index.ts alone.
+    // Only its index.ts.
     auth: ["causes", "auth/vault", "auth/credentials", "auth/oauth"],
     "connection/rpc": ["errors.ts"],
     "connection/transports": below,
@@ -154,7 +153,7 @@ const folderDirections = {
     "help.ts": ["output", "options.ts", "commands", "command-table.ts"],
     "main.ts": below,
   },
-  // The frame shows the views; no view knows another one, or the frame.
+  // The shell shows the views; no view imports another one, or the shell.
   ui: {
     design: [],
     "shell/routing": [],
@@ -182,7 +181,7 @@ const folderDirections = {
   },
 };
 
-/** Entries that must run in a browser, and the dependencies that do. */
+/** Entries that must run in a browser, and the dependencies that run there. */
 const browserEntries = [
   "packages/channelz/src/client/index.ts",
   "packages/channelz/src/text/index.ts",
@@ -209,11 +208,11 @@ const violations = [
 ];
 for (const { path, line, rule, advice } of violations) console.error(`${path}:${line}: ${rule}\n  ${advice}`);
 if (violations.length > 0) {
-  console.error(`\n${violations.length} violation(s). The directions of imports are in docs/architecture.md.`);
+  console.error(`\n${violations.length} violation(s). docs/architecture.md explains the import directions.`);
   process.exitCode = 1;
 }
 
-/** What is wrong with one import, seen from its file alone. */
+/** The violations of one import. */
 function broken(path, { specifier, line, typeOnly }) {
   const at = (rule, advice) => ({ path, line, rule, advice });
   const home = workspaceOf(path);
@@ -250,9 +249,7 @@ function broken(path, { specifier, line, typeOnly }) {
   if (to === from) return [at(`${from} imports itself by name.`, "Use a relative import.")];
   const directions = packageDirections[from];
   if (directions === undefined) {
-    return [
-      at(`The package ${from} has no directions yet.`, "Give it a row in packageDirections of check-imports.mjs."),
-    ];
+    return [at(`The package ${from} has no directions yet.`, "Add a row to packageDirections in check-imports.mjs.")];
   }
   const allowed = directions[to];
   if (allowed === undefined) {
@@ -260,15 +257,15 @@ function broken(path, { specifier, line, typeOnly }) {
     return [
       at(
         `${from} must not import ${to}; it may import ${list}.`,
-        `Move what is needed down to a package that both may import, or hand it in from above.`,
+        `Move the code to a package that both may import, or pass it in from above.`,
       ),
     ];
   }
   if (allowed === "type" && !typeOnly) {
-    return [at(`${from} takes only types from ${to}.`, "Write `import type`, or hand the value in from above.")];
+    return [at(`${from} takes only types from ${to}.`, "Write `import type`, or pass the value in from above.")];
   }
   if (allowed === "test" && !isTest(path)) {
-    return [at(`${from} imports ${to} in its tests alone.`, "Hand in what is needed, or move it to a test.")];
+    return [at(`${from} may import ${to} only in its tests.`, "Pass in what is needed, or move the code to a test.")];
   }
   const subpaths = [allowed].flat().filter((each) => each.startsWith("/"));
   if (subpaths.length > 0 && !subpaths.includes(rest)) {
@@ -288,7 +285,7 @@ function brokenFolder(path, target, at) {
   return [
     at(
       `Within ${name}, ${titleOf(from)} must not import ${titleOf(to)}.`,
-      `Move what both need to a folder that both may import, or turn the import round.`,
+      `Move the shared code to a folder that both may import, or reverse the import.`,
     ),
   ];
 }
@@ -306,7 +303,7 @@ function foldersWithoutRow() {
     if (name === undefined || folder.includes(".") || folderDirections[name]?.[folder] !== undefined) continue;
     if (!found.has(`${name}/${folder}`)) {
       const rule = `The folder ${folder}/ of ${name} has no row.`;
-      const advice = "Say in folderDirections of check-imports.mjs which folders it may import.";
+      const advice = "Add a row to folderDirections in check-imports.mjs with the folders that it may import.";
       found.set(`${name}/${folder}`, { path, line: 1, rule, advice });
     }
   }
@@ -338,7 +335,7 @@ function cycles() {
       path,
       line,
       rule: `A cycle of imports: ${[path, ...way].join(" -> ")}.`,
-      advice: "Move what the files share to a file of its own, which imports none of them; types count as well.",
+      advice: "Move the shared code to a separate file that imports none of them; types count as well.",
     });
   }
   return found;
@@ -358,7 +355,7 @@ function wayBetween(targets, from, to) {
   return undefined;
 }
 
-/** What is wrong with the tables themselves. */
+/** The errors in the tables themselves. */
 function brokenTable() {
   const at = (rule, advice) => ({ path: "scripts/check-imports.mjs", line: 1, rule, advice });
   return Object.entries(folderDirections).flatMap(([name, rows]) => {
@@ -368,12 +365,14 @@ function brokenTable() {
         ? []
         : rows[row]
             .filter((each) => !names.slice(0, index).includes(each))
-            .map((each) => at(`The row ${row} of ${name} names ${each}, which is no row above it.`, "Order the rows.")),
+            .map((each) =>
+              at(`The row ${row} of ${name} lists ${each}, which is not a row above it.`, "Order the rows."),
+            ),
     );
   });
 }
 
-/** What an entry for browsers reaches that a browser does not have; types count, because they reach its declarations. */
+/** The imports reachable from a browser entry that do not run in a browser; types count, because its declarations use them. */
 function brokenInBrowser(entry) {
   const found = [];
   const seen = new Set([entry]);
@@ -385,7 +384,7 @@ function brokenInBrowser(entry) {
           path,
           line,
           rule: `"${specifier}" does not run in a browser, and ${entry} reaches this file.`,
-          advice: `Keep it out of what the entry imports, or, if it does run there, add it to browserSafe.`,
+          advice: `Do not import it from this entry, or, if it does run in a browser, add it to browserSafe.`,
         });
       }
     }
@@ -413,7 +412,7 @@ function targetOf(path, specifier) {
   return candidates.find((each) => existsSync(join(root, each))) ?? target.replace(/\.js$/, ".ts");
 }
 
-/** The package that a file is in, and its row: its folder below src, or the folder within that one if it has a row of its own. */
+/** The package that a file is in, and its row: its folder below src, or the nested folder if that has its own row. */
 function partOf(path) {
   const [, name, folder, inner] = /^packages\/([^/]+)\/src\/([^/]+)(?:\/([^/]+)\/)?/.exec(path) ?? [];
   const nested = `${folder}/${inner}`;
@@ -431,7 +430,7 @@ function isTest(path) {
 /** The package of this repository that an import names: its folder, and the rest of the specifier. */
 function siblingOf(specifier) {
   const match = /^(?:@wirescope\/([^/]+)|wirescope)(\/.*)?$/.exec(specifier);
-  // The command is the one package without a scope, because people install it by its name.
+  // The command is the only package without a scope, because users install it by its name.
   return match === null ? undefined : { folder: match[1] ?? "cli", rest: match[2] ?? "" };
 }
 
@@ -440,7 +439,7 @@ function isInternal(specifier) {
   return /^\/internal(\/|$)/.test(siblingOf(specifier)?.rest ?? "");
 }
 
-/** Examples and documentation: what they import, users import. */
+/** Examples and documentation: users copy their imports. */
 function isPublic(path) {
   return path.startsWith("examples/") || path.endsWith(".md");
 }

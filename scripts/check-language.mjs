@@ -1,12 +1,12 @@
-// Checks names, comments, messages, tests and documentation for words that this project replaced by the field's own, and
-// that the title of each test is a complete sentence.
+// Checks names, comments, messages, tests and documentation for words that are not the usual ones of this field, and that the
+// title of each test is a complete sentence.
 //
 //   node scripts/check-language.mjs               every file under version control
 //   node scripts/check-language.mjs --count       only the number of findings for each folder
 //   node scripts/check-language.mjs packages/cli  only these files and folders
 //
-// CONTRIBUTING.md explains the list. Add a word when a review finds one that a native engineer would not use; add an
-// exception only if the word is the right one in that place.
+// CONTRIBUTING.md explains the list. Add a word when a review finds one that engineers of this field do not use; add an
+// exception only if the word is right there.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -60,18 +60,18 @@ const anyReplaced = new RegExp(replacements.map(([pattern]) => pattern.source).j
 
 /** Files or lines in which a word is right, and why. */
 const exceptions = [
-  // The names and sentences of others: licenses, generated code, lock files, recorded pages.
+  // Text by others: licenses, generated code, lock files, recorded pages.
   { path: /(^|\/)(LICENSE|package-lock\.json)$|\/gen\/|\/testdata\/|\/fixtures\// },
   // The list itself, its test, and the glossary.
   { path: /^scripts\/check-language\.mjs$|^test\/check-language\.test\.ts$|^CONTRIBUTING\.md$/ },
-  // The names of others: a function of Node, a schema of gRPC.
+  // Names by others: a function of Node, a schema of gRPC.
   { line: /performServerHandshake/ },
   { path: /^proto\/grpc\// },
   // Names that a release replaced.
   { path: /^CHANGELOG\.md$/ },
 ];
 
-/** A title that begins like this continues its `describe`, and says nothing alone in a list of failures. */
+/** A title that begins like this continues its `describe`, and is unclear in a list of failures. */
 const fragment =
   /^(is|are|was|were|has|have|had|must|may|might|should|that|of|because|over|after|for|with|which|who|whose|where|without|from|by|in|on|at|to|and|or|but|so|if|when|while|also|even|only|not|no longer|until|before|than|as)\b/i;
 
@@ -98,7 +98,7 @@ export function checkText(path, text) {
     });
 }
 
-/** The titles of tests that are no complete sentence: line, start of the title, what to write. */
+/** The titles of tests that are not a complete sentence: line, start of the title, what to write. */
 export function checkTitles(path, text) {
   if (containsTests.test(path)) return [];
   return titlesOf(text).flatMap(({ line, title }) => {

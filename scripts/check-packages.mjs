@@ -1,4 +1,4 @@
-// Holds every package that is published against publint, as npm would pack it.
+// Checks every published package with publint, as npm would pack it.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

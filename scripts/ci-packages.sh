@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What some tests need beyond npm, from Debian: a real browser, a keychain that runs without a desktop, a sandbox, shells. Installs only
-# what is missing, and only where it may. It never fails: a test says of itself where it is skipped, and why.
+# Installs the Debian packages that some tests need: a browser, a keychain that runs without a desktop, a sandbox, shells. Installs only
+# missing ones, and only if it can. It never fails: tests that need them are skipped, with the reason.
 set -uo pipefail
 
 packages=()
@@ -17,16 +17,16 @@ skip() {
   exit 0
 }
 
-command -v apt-get >/dev/null || skip "There is no apt-get here."
-[[ $(id -u) -eq 0 ]] || skip "That takes root (sudo apt-get install ${packages[*]})."
+command -v apt-get >/dev/null || skip "apt-get does not exist here."
+[[ $(id -u) -eq 0 ]] || skip "It requires root (sudo apt-get install ${packages[*]})."
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 printf 'Installing %s.\n' "${packages[*]}"
 install() { timeout 600 apt-get install -y -qq --no-install-recommends "${packages[@]}" >"$log" 2>&1; }
-# The lists may be old, or absent as in most images.
+# The package lists may be old, or missing as in most images.
 install || { timeout 120 apt-get update -qq >>"$log" 2>&1 && install; } || {
   tail -n 5 "$log" >&2
-  skip "apt-get failed; its last words are above."
+  skip "apt-get failed; the end of its output is above."
 }

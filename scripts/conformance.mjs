@@ -1,13 +1,13 @@
-// npm run conformance: the official suite of the protocol on our client and on our gateway, in every revision that it knows.
+// npm run conformance: runs the official MCP suite on our client and our gateway, in every revision that it supports.
 //
 //   npm run conformance -- --side server         only our gateway, or with `client` only our client
-//   npm run conformance -- --side server --behind http://127.0.0.1:3000/mcp    with this server behind it, in place of ours
-//   npm run conformance -- --only tools_call     the scenarios whose names begin so
+//   npm run conformance -- --side server --behind http://127.0.0.1:3000/mcp    with this server behind it instead of ours
+//   npm run conformance -- --only tools_call     only scenarios whose names begin like this
 //   npm run conformance -- --revision 2026-07-28
-//   npm run conformance -- --times 10            so many runs in a row, a line for each
-//   npm run conformance -- --verbose             with all that the suite says
+//   npm run conformance -- --times 10            ten runs in a row, with a line for each
+//   npm run conformance -- --verbose             with all output of the suite
 //
-// The suite needs Node 22. Where this is an older one, a newer runs the suite, and ours runs on this one.
+// The suite needs Node 22. On an older Node, the suite runs on a newer one that is installed for it; our code runs on this one.
 
 import { parseArgs } from "node:util";
 import { runClientSide } from "./conformance/client-side.mjs";
@@ -31,17 +31,18 @@ await command(async (args) => {
   });
   const { side, only, behind, revision: wanted, verbose } = values;
   const times = Number(values.times);
-  if (!Number.isInteger(times) || times < 1) throw new SetupError(`--times is a whole number, not "${values.times}".`);
+  if (!Number.isInteger(times) || times < 1)
+    throw new SetupError(`--times must be a positive integer, not "${values.times}".`);
   const chosen = Object.entries(sides).filter(([name]) => side === "all" || side === name);
-  if (chosen.length === 0) throw new SetupError(`--side is client, server or all, not "${side}".`);
+  if (chosen.length === 0) throw new SetupError(`--side must be client, server or all, not "${side}".`);
   const suite = await installSuite();
   const revisions = suite.revisions.filter((revision) => wanted === undefined || revision === wanted);
   if (revisions.length === 0)
-    throw new SetupError(`--revision is one of ${suite.revisions.join(", ")}, not "${wanted}".`);
+    throw new SetupError(`--revision must be one of ${suite.revisions.join(", ")}, not "${wanted}".`);
 
   // Of many runs, only failures are printed.
-  const say = (text, isAmiss = false) => {
-    if (times === 1 || isAmiss) console.log(text);
+  const say = (text, isFailure = false) => {
+    if (times === 1 || isFailure) console.log(text);
   };
   let goodRuns = 0;
   for (let time = 1; time <= times; time += 1) {
@@ -58,6 +59,6 @@ await command(async (args) => {
     const known = sum("known") === 0 ? "" : `, ${sum("known")} known to fail`;
     console.log(`${which}${sum("passed")} passed${known}, ${sum("failed")} failed, ${seconds} s`);
   }
-  if (times > 1) console.log(`${goodRuns} of ${times} runs were good.`);
+  if (times > 1) console.log(`${goodRuns} of ${times} runs passed.`);
   return goodRuns === times ? 0 : 1;
 });

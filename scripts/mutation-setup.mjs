@@ -1,4 +1,4 @@
-// Before the tests of npm run mutation: each property is searched for a counterexample for a moment, again for each mutation.
+// Setup of the tests in npm run mutation: limits the time of each property test, because it runs again for each mutation.
 
 import fc from "fast-check";
 

@@ -1,10 +1,10 @@
-// npm run mutation: changes the code in small ways, one at a time, and says which changes no test notices.
+// npm run mutation: runs mutation tests and lists the mutations that no test notices.
 //
 //   npm run mutation                      the parts below, one after the other
 //   npm run mutation -- registry          one of them
 //   npm run mutation -- registry/links.ts one file of it
 //
-// Each change is tested with the tests next to the code only. The reports are in .mutation/reports.
+// Each mutation is tested only with the tests next to the code. The reports are in .mutation/reports.
 
 import { subscribe } from "node:diagnostics_channel";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { command, root, run, SetupError } from "./setup.mjs";
 
-/** Each part is a folder, the files of it that are changed, and the tests that they are held against: by default all of both. */
+/** Each part is a folder, its files to mutate, and the tests to run; default: all files, and all tests. */
 const parts = {
   registry: ["packages/channelz/src/registry"],
   // All tests of the folder run this code, but only these are about it.
@@ -53,7 +53,7 @@ async function installStryker() {
   writeFileSync(record, strykerVersion);
 }
 
-/** Changes the code of one folder, or of one file of it; returns all mutations and their results. */
+/** Mutates the code of one part, or of one of its files; returns all mutations and their results. */
 async function mutate(Stryker, name, file, concurrency) {
   const [folder, files = "**/*.ts", tests = "**/*.test.ts"] = parts[name];
   const stryker = new Stryker({
@@ -63,17 +63,17 @@ async function mutate(Stryker, name, file, concurrency) {
     testRunner: "vitest",
     vitest: { configFile: "vitest.mutation.config.ts", dir: folder, related: false },
     plugins: [packageOf("vitest-runner")],
-    // Worker threads take no flags of their own.
+    // Worker threads do not accept this flag.
     testRunnerNodeArgs: ["--expose-gc"],
     coverageAnalysis: "perTest",
-    // What runs when a module is loaded would take the tests of a whole folder for each change.
+    // A mutation of code that runs at import would require all tests of the folder.
     ignoreStatic: true,
     // The wording of messages is not what these tests are about.
     mutator: { excludedMutations: ["StringLiteral"] },
     concurrency,
     timeoutMS: 5000,
     timeoutFactor: 3,
-    // It would be rewritten with the API of TypeScript, which version 7 does not have.
+    // Stryker would rewrite it with the TypeScript API, which version 7 does not have.
     tsconfigFile: "none",
     // Another run may have its sandbox in .mutation as well.
     ignorePatterns: [
@@ -96,12 +96,12 @@ async function mutate(Stryker, name, file, concurrency) {
     return await stryker.runMutationTest();
   } catch (error) {
     throw new SetupError(
-      `Stryker failed: ${error.message} What it says is above; the tests must pass without a change.`,
+      `Stryker failed: ${error.message} See its output above; the tests must pass without mutations.`,
     );
   }
 }
 
-/** Ends the workers with this process, and removes their copies of the checkout: a signal makes Stryker leave both behind. */
+/** Kills the workers when this process exits, and removes their copies of the checkout: on a signal, Stryker leaves both behind. */
 function endWorkersAtExit() {
   const workers = new Set();
   subscribe("child_process", ({ process: worker }) => {
@@ -111,7 +111,7 @@ function endWorkersAtExit() {
   // Stryker listens while it runs, but not between two parts.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, (_, number) => process.exit(128 + number));
   process.on("exit", () => {
-    // A change may have put a worker into a loop without end, in which it gets no other signal.
+    // A mutation may have put a worker into an endless loop, in which it handles no other signal.
     for (const worker of workers) worker.kill("SIGKILL");
     rmSync(join(root, sandbox), { recursive: true, force: true });
   });
@@ -127,12 +127,12 @@ async function main(args) {
   });
   const concurrency = Number(values.concurrency);
   if (!Number.isInteger(concurrency) || concurrency < 1)
-    throw new SetupError(`--concurrency is a whole number, not "${values.concurrency}".`);
+    throw new SetupError(`--concurrency must be a positive integer, not "${values.concurrency}".`);
   const wanted = positionals.length === 0 ? Object.keys(parts) : positionals;
   for (const one of wanted) {
     const [name] = one.split("/", 1);
     if (!Object.hasOwn(parts, name))
-      throw new SetupError(`The parts are ${Object.keys(parts).join(", ")}, not "${name}".`);
+      throw new SetupError(`Unknown part "${name}". Parts: ${Object.keys(parts).join(", ")}.`);
   }
   await installStryker();
   endWorkersAtExit();
@@ -146,7 +146,7 @@ async function main(args) {
   return 0;
 }
 
-/** Prints the changes that no test noticed, and the score. */
+/** Prints the surviving mutations, and the score. */
 function print(name, results, minutes) {
   const of = (...statuses) => results.filter(({ status }) => statuses.includes(status));
   const missed = of("Survived", "NoCoverage");
@@ -157,7 +157,7 @@ function print(name, results, minutes) {
   }
   const noticed = of("Killed", "Timeout").length;
   const all = noticed + missed.length;
-  if (all === 0) throw new SetupError(`Nothing of ${name} can be changed. Is it the name of a file?`);
+  if (all === 0) throw new SetupError(`${name} has no mutations. Check the file name.`);
   const score = `${((100 * noticed) / all).toFixed(1)} %`;
-  console.log(`${name}: ${score} of ${all} changes noticed, in ${minutes.toFixed(1)} min`);
+  console.log(`${name}: ${score} of ${all} mutations killed, in ${minutes.toFixed(1)} min`);
 }

@@ -12,7 +12,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const outDir = join(root, "packages", "cli", "page");
 const recordName = ".built";
-/** What the page is made of: its own sources, and those of the packages that it imports. */
+/** The inputs of the build: the sources of the page, and of the packages that it imports. */
 const inputs = ["packages/ui", "packages/channelz/src", "packages/gateway/src"];
 
 /** Builds the page, unless it is up to date. The dependencies must be installed; nothing has to be compiled before. */
@@ -21,7 +21,7 @@ export async function ensurePageBuilt() {
   const record = join(outDir, recordName);
   if (existsSync(record) && readFileSync(record, "utf8") === state) return;
   const { build } = await import("vite");
-  // Into a folder of its own first: a command that runs now keeps its page.
+  // Into a temporary folder first, so that a running command keeps its page.
   const aside = `${outDir}.${process.pid}`;
   const { NODE_ENV: before } = process.env;
   await build({
@@ -40,7 +40,7 @@ export async function ensurePageBuilt() {
       sourcemap: false,
     },
   });
-  // Vite sets it to production, and what this process starts next would inherit that: npm ci would leave out half of the packages.
+  // Vite sets it to production, and child processes would inherit that: npm ci would skip the development dependencies.
   if (before === undefined) delete process.env.NODE_ENV;
   else process.env.NODE_ENV = before;
   compress(aside);

@@ -41,7 +41,7 @@ export async function referenceText() {
   return `${[
     "# Reference",
     "Every configuration field, command-line option and environment variable. This page is generated (`npm run docs:reference`)\nfrom the tables and schemas that the code uses.",
-    "[Errors](errors.md), [metrics and traces](telemetry.md) and [rules of `wirescope check`](configuration.md#rules) have pages of their own.",
+    "[Errors](errors.md), [metrics and traces](telemetry.md) and [rules of `wirescope check`](configuration.md#rules) have their own pages.",
 
     "## Configuration file",
     "`.mcp.json`, described in [configuration](configuration.md). Schema: `packages/tool-server/schema/mcp.schema.json`.",

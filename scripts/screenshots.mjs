@@ -1,6 +1,6 @@
-// npm run docs:screenshots: takes the pictures of the page in docs/images from the demonstration, in Chromium.
+// npm run docs:screenshots: takes the screenshots of the page in docs/images from the demonstration, in Chromium.
 //
-// Run it after a change of the page, look at the pictures, and commit those that differ visibly.
+// Run it after changing the page, check the screenshots, and commit those that differ visibly.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ const program = join(root, "packages", "cli", "bin", "wirescope.js");
 const folder = join(root, "docs", "images");
 const maxBytes = 130_000;
 
-/** The calls that the list and the charts have before the first picture. */
+/** How many calls to wait for before the first screenshot. */
 const callCount = 10;
 
 await command(async () => {
@@ -38,7 +38,7 @@ await command(async () => {
   return 0;
 });
 
-/** Starts the demonstration with a home of its own, on a free port. */
+/** Starts the demonstration with a temporary home, on a free port. */
 async function startDemonstration() {
   const home = mkdtempSync(join(tmpdir(), "wirescope-screenshots-"));
   const env = { PATH: process.env.PATH ?? "", HOME: home, XDG_RUNTIME_DIR: join(home, "run") };
@@ -83,7 +83,7 @@ async function takeAll(browser, gateway) {
   };
   const take = async (name) => {
     const path = join(folder, `${name}.png`);
-    // Away from the table and the graph, which mark what is below the pointer.
+    // Away from the table and the graph, which highlight what is below the pointer.
     await page.mouse.move(640, 24);
     await page.screenshot({ path, animations: "disabled" });
     const { size } = statSync(path);
@@ -122,7 +122,7 @@ async function takeAll(browser, gateway) {
   await node("weather").getByText("calls/s").waitFor({ timeout: 60_000 });
   await takeBoth("connections");
 
-  // The connection of the client that the demonstration has: it is never quiet for long.
+  // The connection of the demonstration's client, which is always active.
   const sockets = page.locator('a.node[href^="/object/socket/"]').filter({ hasText: "msg/s" });
   await open((await sockets.last().getAttribute("href")) ?? "/connections");
   await page

@@ -1,7 +1,7 @@
-// What every command of this checkout needs first: the dependencies installed, the packages built.
+// Installs the dependencies and builds the packages before a command of this checkout runs.
 //
-// Runs before anything is installed, so it uses nothing but Node. All it says goes to standard error: standard output
-// belongs to the command that comes after.
+// Runs before anything is installed, so it uses only Node. All output goes to standard error: standard output is for the
+// command that follows.
 
 import { spawn } from "node:child_process";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 
 const lockFile = join(root, ".setup.lock");
 
-/** A failure that is explained already: its message is all that a person needs to see. */
+/** A failure that is reported by its message only, without a stack. */
 export class SetupError extends Error {
   constructor(message, exitCode = 1) {
     super(message);
@@ -42,7 +42,7 @@ export async function ensureInstalled() {
   });
 }
 
-/** Builds all packages; what has not changed is left alone. */
+/** Builds all packages that have changed. */
 export async function ensureBuilt() {
   const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
   await withLock(async () => {
@@ -57,7 +57,7 @@ export async function ensureBuilt() {
   });
 }
 
-/** Runs a command of this checkout: the set-up, then `main`; what fails in the set-up is reported without a stack. */
+/** Runs a command of this checkout: the setup, then `main`. A SetupError is reported without a stack. */
 export function command(main, { needsBuild = true } = {}) {
   return explain(async () => {
     await ensureInstalled();
@@ -76,14 +76,14 @@ async function explain(work) {
   }
 }
 
-/** Runs a program in the checkout, all its output on standard error unless `stdout` is "inherit"; gives its exit code. */
+/** Runs a program in the checkout, with all output on standard error unless `stdout` is "inherit"; returns its exit code. */
 export function run(program, args, { stdout = 2 } = {}) {
   return new Promise((resolve, reject) => {
-    // On Windows npm is a batch file, and only a shell runs those.
+    // On Windows npm is a batch file, which only a shell can run.
     const shell = program === "npm" && process.platform === "win32";
     const child = spawn(program, args, { cwd: root, stdio: ["ignore", stdout, 2], shell });
     let interruptedBy = null;
-    // A signal to this process is meant for the child as well. At a terminal the child gets the interrupt from the terminal itself.
+    // Signals are forwarded to the child. At a terminal the child gets SIGINT from the terminal itself.
     const onSignal = (signal) => {
       interruptedBy = signal;
       if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
@@ -107,7 +107,7 @@ function say(text) {
   process.stderr.write(`${text}\n`);
 }
 
-/** Whether node_modules holds what package-lock.json asks for, by the record that npm leaves there when it is done. */
+/** Whether node_modules matches package-lock.json, by the record that npm writes there when it is done. */
 function isInstalled() {
   const installed = readPackages("node_modules", ".package-lock.json");
   if (installed === undefined) return false;
@@ -117,7 +117,7 @@ function isInstalled() {
     path in wanted &&
     wanted[path].version === version &&
     wanted[path].integrity === integrity &&
-    // A checkout that moved to another machine still has the binaries of the first.
+    // A checkout that was moved to another machine has the wrong binaries.
     suits(os, process.platform) &&
     suits(cpu, process.arch);
   return (
@@ -126,7 +126,7 @@ function isInstalled() {
   );
 }
 
-/** Whether a package's list of systems, some of them perhaps excluded by "!", has this one. */
+/** Whether a package's list of systems, in which "!" excludes one, contains this one. */
 function suits(list = [], system) {
   const included = list.filter((name) => !name.startsWith("!"));
   return (
@@ -139,12 +139,12 @@ function readPackages(...path) {
   try {
     return JSON.parse(readFileSync(join(root, ...path), "utf8")).packages;
   } catch {
-    // Not there, or npm is writing it at this moment: not done, in either case.
+    // It is missing, or npm is writing it now: not done, in either case.
     return undefined;
   }
 }
 
-/** One set-up at a time in a checkout: npm ci empties node_modules under everybody else's feet. */
+/** One setup at a time in a checkout: npm ci deletes node_modules, which others may be using. */
 async function withLock(work) {
   let isReported = false;
   while (!tryLock()) {
@@ -167,7 +167,7 @@ async function withLock(work) {
   }
 }
 
-// The file appears with its content, as a link to one written before: nobody reads a lock without its holder.
+// Created as a link to a complete file, so that a lock is never read without its holder.
 function tryLock() {
   const mine = `${lockFile}.${process.pid}`;
   writeFileSync(mine, String(process.pid));
@@ -200,8 +200,8 @@ function isAlive(pid) {
   }
 }
 
-// Of several that find a lock whose holder died, one gets to move it away. It may have moved a new holder's lock: then it
-// goes back where it was.
+// If several processes find a lock whose holder died, one of them moves it away. If that was the lock of a new holder, it
+// is moved back.
 function breakLock(deadHolder) {
   const aside = `${lockFile}.stale-${process.pid}`;
   try {

@@ -1,4 +1,4 @@
-// npm run soak: 1,000 clients and 64 servers, an hour's churn in five minutes; -- --seconds 60 --clients 200 for less.
+// npm run soak: runs 1,000 clients and 64 servers with an hour's churn in five minutes; -- --seconds 60 --clients 200 is shorter.
 
 import { join } from "node:path";
 import { command, root, run } from "./setup.mjs";

@@ -1,5 +1,5 @@
-// npm start: the gateway, in this very process, so that a signal sent to it reaches who must obey it. For the same reason
-// package.json says `exec node`: the shell that npm starts would die of the signal and leave its child behind.
+// npm start: runs the gateway in this process, so that it receives signals. For the same reason package.json has `exec node`:
+// the shell that npm starts would be killed by the signal and leave its child behind.
 
 import { command } from "./setup.mjs";
 

@@ -1,4 +1,4 @@
-// npm test: everything; npm test -- packages/channelz: a part. What follows the command goes to vitest.
+// npm test runs all tests; npm test -- packages/channelz runs a part. The arguments are passed to vitest.
 
 import { join } from "node:path";
 import { command, root, run } from "./setup.mjs";

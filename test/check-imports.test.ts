@@ -71,7 +71,7 @@ const violations: Record<string, { path: string; text: string; says: string }> =
   "what only tests may import": {
     path: "packages/tool-server/src/a.ts",
     text: 'import { startQuirks } from "@wirescope/quirks";\n',
-    says: "packages/tool-server/src/a.ts:1: tool-server imports quirks in its tests alone",
+    says: "packages/tool-server/src/a.ts:1: tool-server may import quirks only in its tests",
   },
   "a re-export": {
     path: "packages/channelz/src/a.ts",

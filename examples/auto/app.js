@@ -1,4 +1,4 @@
-// An application that knows nothing of Wirescope: a server of HTTP/1.1, one of HTTP/2, and a client of each.
+// An application that does not use Wirescope: an HTTP/1.1 server, an HTTP/2 server, and a client of each.
 import { once } from "node:events";
 import { createServer as createHttpServer, get } from "node:http";
 import { connect, createServer as createHttp2Server } from "node:http2";
@@ -18,7 +18,7 @@ const session = connect(`http://127.0.0.1:${rpc.address().port}`);
 const stream = session.request({ ":path": "/" });
 process.stdout.write(String((await stream.toArray()).join("")));
 
-// Until somebody says that it is enough.
+// Runs until it gets input.
 process.stdout.write("ready\n");
 process.stdin.resume();
 process.stdin.once("data", () => {

@@ -21,7 +21,7 @@ const handler = connectNodeAdapter({
   },
 });
 
-// A Connect server is a server of Node: one call.
+// A Connect server is a Node server: one call.
 const server = createServer(handler);
 observeHttp2Server(registry, server, { name: "shop" });
 server.listen(0, "127.0.0.1");
@@ -42,7 +42,7 @@ await buy("apples");
 await buy("pears");
 await buy("melons", { signal: AbortSignal.timeout(50) });
 
-// Anybody on this machine can now look: wirescope, grpcdebug, or this process itself.
+// Any program on this machine can read it now: wirescope, grpcdebug, or this process itself.
 const listener = await listenChannelz(registry);
 const channelz = connectChannelz(listener.address);
 const [channel] = (await channelz.getTopChannels()).channel;

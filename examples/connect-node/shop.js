@@ -1,7 +1,7 @@
 import { create, createFileRegistry } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 
-// What `buf generate` makes of a schema in an application: here by hand, to keep the example in two files.
+// In an application, `buf generate` creates this from a schema; here it is written by hand, to keep the example in two files.
 const text = ".google.protobuf.StringValue";
 const files = create(FileDescriptorSetSchema, {
   file: [

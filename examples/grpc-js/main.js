@@ -44,7 +44,7 @@ const greet = (name) =>
   });
 for (const name of ["Ada", "Grace", "nobody", "sleeper", "Barbara"]) console.log(await greet(name));
 
-// Anybody on this machine can now look: wirescope, grpcdebug, or this process itself.
+// Any program on this machine can read it now: wirescope, grpcdebug, or this process itself.
 const listener = await listenChannelz(registry);
 const channelz = connectChannelz(listener.address);
 

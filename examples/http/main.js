@@ -30,7 +30,7 @@ const visit = (path) =>
   });
 for (const path of ["/", "/missing", "/broken", "/"]) console.log(path, await visit(path));
 
-// Anybody on this machine can now look: wirescope, grpcdebug, or this process itself.
+// Any program on this machine can read it now: wirescope, grpcdebug, or this process itself.
 const listener = await listenChannelz(registry);
 const channelz = connectChannelz(listener.address);
 

@@ -23,7 +23,7 @@ for (const path of ["/", "/missing", "/again"]) {
   await once(stream, "close");
 }
 
-// Anybody on this machine can now look: wirescope, grpcdebug, or this process itself.
+// Any program on this machine can read it now: wirescope, grpcdebug, or this process itself.
 const listener = await listenChannelz(registry);
 const channelz = connectChannelz(listener.address);
 const [channel] = (await channelz.getTopChannels()).channel;

@@ -34,7 +34,7 @@ async function serve(service, handlers, credentials = grpc.ServerCredentials.cre
 }
 
 const roles = {
-  /** The process that the alert is about. It starts the others, except for the stock. */
+  /** The process that the alert is about. It starts the others, except `stock`. */
   async orders() {
     const registry = createRegistry();
     observeGrpcJs(registry);
@@ -98,10 +98,10 @@ function block() {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800_000);
 }
 
-/** Starts a role as a process of its own, which ends with this one, and waits until it is ready. */
+/** Starts a role as a separate process, which ends with this one, and waits until it is ready. */
 function start(name, argument) {
   const child = fork(fileURLToPath(import.meta.url), [name, argument]);
-  // A process that hangs hears no other signal.
+  // A process that hangs handles no other signal.
   process.on("exit", () => child.kill("SIGKILL"));
   return new Promise((resolve, reject) => {
     child.once("message", resolve);

@@ -1,4 +1,4 @@
-// Our client before the servers of the suite.
+// Runs our client against the servers of the suite.
 
 import { join } from "node:path";
 import { root } from "../setup.mjs";
@@ -6,7 +6,7 @@ import { runSuite, scenariosOf } from "./suite.mjs";
 
 const client = join(root, "conformance", "dist", "client.js");
 
-/** Runs the scenarios for clients of a revision; gives how many passed and failed, and whether one failed that is required. */
+/** Runs the client scenarios of a revision; returns how many passed and failed, and whether all required ones passed. */
 export async function runClientSide(suite, revision, { only, verbose, say }) {
   const list = scenariosOf(suite, revision, "client").filter(({ name }) => name.startsWith(only));
   say(`\n${revision}, our client: ${list.length} scenarios`);

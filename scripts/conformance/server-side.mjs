@@ -10,31 +10,30 @@ import { runSuite, scenariosOf } from "./suite.mjs";
 
 const folder = join(root, "conformance");
 
-/** What the suite looks at: the server itself, our gateway before it, and our gateway before one that speaks the older era alone. */
+/** The targets of the suite: the server itself, our gateway in front of it, and our gateway in front of a legacy-only server. */
 const titles = { direct: "direct", through: "through", older: "to the older era", behind: "through" };
 
 /**
- * Runs the scenarios for servers of a revision. What fails and is not known to, and what is known to fail and passes, is reported;
- * then it is not good. Of another server than ours, at the url `behind`, is known to fail through the gateway what fails without,
- * and what is known of the suite's own.
+ * Runs the server scenarios of a revision. The run is not good if a scenario fails unexpectedly, or if a known failure passes; both
+ * are reported. With another server, at the url `behind`, failures without the gateway are also expected through it.
  */
 export async function runServerSide(suite, revision, { only, behind, verbose, say }) {
   const list = scenariosOf(suite, revision, "server").filter(({ name }) => name.startsWith(only));
-  const seen = await withTargets(behind, revision, async (urls) => {
+  const outcomes = await withTargets(behind, revision, async (urls) => {
     const results = {};
-    for (const [column, url] of Object.entries(urls)) results[column] = await look(suite, revision, url);
+    for (const [column, url] of Object.entries(urls)) results[column] = await runScenarios(suite, revision, url);
     return results;
   });
-  const columns = Object.keys(seen);
+  const columns = Object.keys(outcomes);
   say(`\n${revision}, our gateway: ${list.length} scenarios, in checks that passed`);
   say(`  ${"".padEnd(46)} ${columns.map((column) => titles[column].padEnd(16)).join("")}`.trimEnd());
-  const known = [...knownFailures(revision), ...(behind === undefined ? [] : failuresOf(seen.direct))];
+  const known = [...knownFailures(revision), ...(behind === undefined ? [] : failuresOf(outcomes.direct))];
   const reasons = new Set();
   const complaints = [];
   const tally = { passed: 0, known: 0, failed: 0, isGood: true };
   for (const { name } of list) {
     const cells = columns.map((column) => {
-      const { passed, failures } = seen[column].get(name) ?? notRun;
+      const { passed, failures } = outcomes[column].get(name) ?? notRun;
       const expected = known.filter((one) => one.scenario === name && one.columns.includes(column));
       const isExpected = ({ id }) => expected.some(({ checks }) => checks === undefined || checks.includes(id));
       const where = `${name} (${titles[column]})`;
@@ -42,29 +41,29 @@ export async function runServerSide(suite, revision, { only, behind, verbose, sa
       for (const { id, message } of unexpected) complaints.push(`${where} fails: ${id}: ${message}`);
       const isStale = behind === undefined && expected.length > 0 && !failures.some(isExpected);
       if (isStale)
-        complaints.push(`${where} is known to fail, and passes. Take it from conformance/known-failures.json.`);
+        complaints.push(`${where} is a known failure, but passes. Remove it from conformance/known-failures.json.`);
       if (isStale || unexpected.length > 0) tally.isGood = false;
       for (const { reason, checks } of expected) {
         if (failures.some(({ id }) => checks === undefined || checks.includes(id))) reasons.add(reason);
       }
-      const fate = unexpected.length > 0 ? "failed" : failures.length > 0 ? "known" : "passed";
-      tally[fate] += 1;
-      if (fate === "passed") return String(passed);
-      return `${passed} of ${passed + failures.length} ${fate === "known" ? "(known)" : "FAILED"}`;
+      const outcome = unexpected.length > 0 ? "failed" : failures.length > 0 ? "known" : "passed";
+      tally[outcome] += 1;
+      if (outcome === "passed") return String(passed);
+      return `${passed} of ${passed + failures.length} ${outcome === "known" ? "(known)" : "FAILED"}`;
     });
-    const isAmiss = cells.some((cell) => cell.includes("FAILED"));
-    say(`  ${name.padEnd(46)} ${cells.map((cell) => cell.padEnd(16)).join("")}`.trimEnd(), isAmiss);
+    const hasFailure = cells.some((cell) => cell.includes("FAILED"));
+    say(`  ${name.padEnd(46)} ${cells.map((cell) => cell.padEnd(16)).join("")}`.trimEnd(), hasFailure);
   }
   for (const reason of reasons) say(`  Known: ${reason}`);
   for (const complaint of complaints) say(`  ${complaint}`, true);
-  if (verbose) for (const [column, { output }] of Object.entries(seen)) say(`${titles[column]}:\n${output}`);
+  if (verbose) for (const [column, { output }] of Object.entries(outcomes)) say(`${titles[column]}:\n${output}`);
   return tally;
 }
 
 const notRun = { passed: 0, failures: [{ id: "none", message: "The suite did not run it." }] };
 
-/** Runs all scenarios of a revision against a url; gives checks that passed and failed by scenario. */
-async function look(suite, revision, url) {
+/** Runs all scenarios of a revision against a url; returns the passed and failed checks by scenario. */
+async function runScenarios(suite, revision, url) {
   const saved = mkdtempSync(join(tmpdir(), "wirescope-conformance-"));
   try {
     const { output } = await runSuite(suite, ["server", "--url", url, "--requirements", revision, "-o", saved]);
@@ -86,7 +85,7 @@ async function look(suite, revision, url) {
   }
 }
 
-/** What is known to fail in a revision, by scenario. */
+/** The known failures of a revision, by scenario. */
 function knownFailures(revision) {
   const list = JSON.parse(readFileSync(join(folder, "known-failures.json"), "utf8"));
   return list
@@ -94,17 +93,17 @@ function knownFailures(revision) {
     .flatMap(({ scenarios, ...rest }) => scenarios.map((scenario) => ({ ...rest, scenario })));
 }
 
-/** What fails without the gateway, as what is known to fail with it. */
+/** The failures without the gateway, as known failures with it. */
 function failuresOf(results) {
   return [...results].map(([scenario, { failures }]) => ({
-    reason: "It fails without the gateway as well.",
+    reason: "It also fails without the gateway.",
     scenario,
     columns: ["direct", "behind"],
     checks: failures.map(({ id }) => id),
   }));
 }
 
-/** Starts the servers and the gateways before them, for as long as the work takes. */
+/** Starts the servers and the gateways in front of them, and stops them when `work` is done. */
 async function withTargets(behind, revision, work) {
   const started = [];
   const start = (...args) => {
@@ -123,7 +122,7 @@ async function withTargets(behind, revision, work) {
     const [through, older] = await Promise.all([start(gateway, direct), start(gateway, legacy)]);
     return await work({ direct, through, older });
   } finally {
-    // Gateways before what is behind them.
+    // Gateways first, then the servers behind them.
     for (const child of started.reverse()) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       child.kill();

@@ -1,4 +1,4 @@
-// The official suite: where it is, what runs it, and which scenarios a revision of the protocol has.
+// The official suite: its location, the Node that runs it, and the scenarios of each revision of the protocol.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ const suiteVersion = "0.2.0-alpha.12";
 const nodeVersion = "22.23.3";
 const folder = join(root, "conformance", ".suite");
 
-/** Installs the suite below conformance/.suite, once; gives where it is and what runs it. */
+/** Installs the suite in conformance/.suite, once; returns its location and the Node that runs it. */
 export async function installSuite() {
   const isNewEnough = Number(process.versions.node.split(".", 1)) >= 22;
   const nodePackage = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
@@ -52,7 +52,7 @@ export function scenariosOf({ home }, revision, side) {
   ];
 }
 
-/** Runs the suite with these arguments; gives its exit code and all that it says. */
+/** Runs the suite with these arguments; returns its exit code and output. */
 export function runSuite({ node, main }, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(node, [main, ...args], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
