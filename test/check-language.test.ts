@@ -61,7 +61,7 @@ test.each([
   ],
   ["a conditional title", 'test.skipIf("a" in b || c(")"))("on Linux", () => {});', "on Linux"],
   ["a template", "test.runIf(isLinux)(`on Linux`, () => {});", "on Linux"],
-])("finds a test title that is no complete sentence: %s (%#)", (_, line, found) => {
+])("finds a test title that is not a complete sentence: %s (%#)", (_, line, found) => {
   expect(checkTitles("a.test.ts", `\n${line}\n`)).toMatchObject([{ line: 2, found: expect.stringContaining(found) }]);
 });
 

@@ -67,14 +67,14 @@ test("installs again when the lock file has another name for a package of the ch
   expect(await install()).toEqual({ code: 0, stdout: "", stderr: "" });
 });
 
-test("installs once for concurrent set-ups, and the others wait for it", async () => {
+test("installs once for concurrent setups, and the others wait for it", async () => {
   const all = await Promise.all([install(), install(), install()]);
   expect(all.map(({ code }) => code)).toEqual([0, 0, 0]);
   expect(all.filter(({ stderr }) => stderr.includes("Installing"))).toHaveLength(1);
   expect((await readdir(checkout)).filter((name) => name.startsWith(".setup"))).toEqual([]);
 });
 
-test("does not block after a set-up that died", async () => {
+test("does not block after a setup that died", async () => {
   const dead = spawn(process.execPath, ["--version"]);
   await once(dead, "close");
   await writeFile(join(checkout, ".setup.lock"), String(dead.pid));

@@ -13,7 +13,7 @@ function envelope(flags: number, message: Uint8Array): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-test("a program that leaves a sign-in when it is done exits, although the end of the stream was not read", async () => {
+test("a program that stops reading a sign-in when it is done exits, although the stream has not ended", async () => {
   const done = create(SignInResponseSchema, { event: { case: "done", value: { server: { name: "notes" } } } });
   const server = createServer();
   server.on("stream", (stream) => {

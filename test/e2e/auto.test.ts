@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { root } from "./npm-start.test.helper.js";
 import { endOf, type RunningProcess, startProcess, untilPrinted } from "./running-process.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 20 };
+const pollOptions = { timeout: 60_000, interval: 20 };
 const announced = /Channelz of process \d+ on (\S+)\n/;
 let folder: string;
 
@@ -38,7 +38,7 @@ test("shows everything that an unmodified process serves and calls", async () =>
       [1n, 1n, 0n],
       [1n, 1n, 0n],
     ]);
-  }, patience);
+  }, pollOptions);
   await source.close();
   app.process.stdin.write("enough\n");
   expect(await endOf(app)).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("hello from HTTP/2") });
@@ -112,7 +112,7 @@ test("[CZ-OP-3] lists every server of a process in GetServers, whatever created 
   expect(await endOf(app)).toMatchObject({ code: 0 });
 });
 
-test("shows what clients of connect-node and grpc-js with unreachable targets try and why it fails", async () => {
+test("shows the attempts of connect-node and grpc-js clients with unreachable targets, and why they fail", async () => {
   const app = start(
     { WIRESCOPE_LISTEN: `unix:${folder}/app-{pid}.sock` },
     "--input-type=module",
@@ -175,7 +175,7 @@ test("serves only clients of mutual TLS if certificate files are set", async () 
   expect(await endOf(app)).toMatchObject({ code: 0 });
 });
 
-test("lets a job end when its work is done, although a listener is open", async () => {
+test("lets a process exit when its work is done, although a listener is open", async () => {
   const job = start({ WIRESCOPE_LISTEN: "127.0.0.1:0" }, "-e", "console.log('done')");
   const { stderr, ...rest } = await endOf(job);
   expect(rest).toEqual({ code: 0, stdout: "done\n" });
@@ -225,7 +225,7 @@ test("shows requests of the global fetch with their connection, and failed ones 
       [url, 3, 1n, 0n],
       ["http://127.0.0.1:2", 4, 0n, 1n],
     ]);
-  }, patience);
+  }, pollOptions);
   await source.close();
   app.process.stdin.write("enough\n");
   expect(await endOf(app)).toMatchObject({ code: 0, stderr: "" });

@@ -1,6 +1,6 @@
-/** As much of a browser as a sign-in needs: it follows redirects, keeps cookies, and submits the form of a page. */
+/** The parts of a browser that a sign-in needs: it follows redirects, keeps cookies, and submits forms. */
 export interface Browser {
-  /** Goes to a url, and on to where it is sent. */
+  /** Opens a url and follows redirects. */
   open(url: string): Promise<Page>;
   /** Submits the first form of a page, with its own fields and the given ones. */
   submit(page: Page, fields?: Readonly<Record<string, string>>): Promise<Page>;
@@ -15,7 +15,7 @@ export interface Page {
 }
 
 export interface BrowserOptions {
-  /** Where it cannot go: the page that it is left with has this address. Default: it goes everywhere. */
+  /** URLs that it cannot reach: the last page then has this URL. Default: none. */
   readonly cannotReach?: (url: string) => boolean;
 }
 

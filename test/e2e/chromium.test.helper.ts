@@ -9,14 +9,14 @@ const executablePath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 export const isChromiumInstalled: boolean = existsSync(executablePath);
 if (!isChromiumInstalled) {
   console.warn(
-    `A sign-in in a real browser is not tested here: there is no ${executablePath} (Debian: chromium). CHROMIUM_PATH names another.`,
+    `Tests in a real browser are skipped: ${executablePath} does not exist. Install Chromium (Debian: chromium), or set CHROMIUM_PATH.`,
   );
 }
 
 let launched: Promise<Browser> | undefined;
 afterAll(async () => (await launched)?.close());
 
-/** A page of its own, and all that goes wrong in it. */
+/** Opens a page in a new context, and collects its problems. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<{ page: Page; problems: string[] }> {
   const isRoot = process.getuid?.() === 0;
   launched ??= chromium.launch({ executablePath, args: isRoot ? ["--no-sandbox"] : [] });

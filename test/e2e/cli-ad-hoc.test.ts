@@ -115,7 +115,7 @@ describe("a server that is given by its url", () => {
     [["https://a.example/mcp", "--header", "no colon"], "--header must be 'name: value'."],
     [["call", "--"], "A command is missing after --."],
     [["call", ...command], "call requires <server|url> <tool>."],
-  ])("exits with code 2 if the command line makes no sense: %j", async (argv, message) => {
+  ])("exits with code 2 for an invalid command line: %j", async (argv, message) => {
     const { code, stdout, stderr } = await run(argv);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);
@@ -248,7 +248,7 @@ describe("a server that is given by its command", () => {
     expect(stderr).toBe(`Starting ${process.execPath} ${reference} stdio\n`);
   });
 
-  test("calls a tool by the words before the dashes", async () => {
+  test("calls a tool with the arguments before the dashes", async () => {
     expect(await run(["call", "get-sum", "a=2", "b=40", ...command])).toMatchObject({
       code: 0,
       stdout: "The sum of 2 and 40 is 42.\n",

@@ -147,7 +147,7 @@ describe("add", () => {
     [["add", "a", "b"], "add requires a url such as https://…, or a command after --."],
     [["add", "a", "http://tools.example.com/mcp"], "https"],
     [["add", "a", "--type", "sse", "--", "node"], "--type requires a url."],
-  ])("exits with code 2 if the arguments make no sense: %j", async (argv, message) => {
+  ])("exits with code 2 for invalid arguments: %j", async (argv, message) => {
     const { code, stderr } = await run(argv);
     expect(code).toBe(2);
     expect(stderr).toContain(message);

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type StartedGateway, startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld, pastingPerson } from "./login-world.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 20 };
+const pollOptions = { timeout: 60_000, interval: 20 };
 
 /** The gateway as a process of its own, until the test ends. */
 function startUp(
@@ -59,13 +59,13 @@ test("[TS-D-ADMIN-9] login and logout sign the running gateway in and out, and i
   expect(logout.stdout).toMatch(
     /Deleted the tokens issued by .*[\s\S]*access token: revoked[\s\S]*notes rejects it \(401\)/,
   );
-  await expect.poll(tools, patience).toEqual(["notes__sign_in"]);
+  await expect.poll(tools, pollOptions).toEqual(["notes__sign_in"]);
   const why = await world.run(["why", "notes"]);
   expect(why.code).toBe(1);
   expect(why.stdout).toContain("wirescope login notes --endpoint\n");
 });
 
-test("[TS-SEC-6] [TS-D-WHY-6] [TS-D-WHY-7] the gateway explains 401 and a static token like the command alone", async () => {
+test("[TS-SEC-6] [TS-D-WHY-6] [TS-D-WHY-7] the gateway diagnoses 401 and a static token like the command without a gateway", async () => {
   const world = await createLoginWorld({ hasForms: true });
   expect((await world.run(["login", "notes", "--trust"], { person: browsingPerson() })).code).toBe(0);
   const [token = ""] = world.tool.seen;
@@ -151,13 +151,13 @@ test("[TS-D-ADMIN-9] trust approves what the running gateway shows, and the gate
   // The entry changes, and what was approved is not what is there.
   world.configure({ notes: { type: "http", url: `${world.tool.url}?more` } });
   await expect
-    .poll(async () => (await world.run(["trust", "--json"])).stdout, patience)
+    .poll(async () => (await world.run(["trust", "--json"])).stdout, pollOptions)
     .toContain('"state": "changed"');
   const changed = await world.run(["trust", "notes", "--yes"]);
   expect(changed).toMatchObject({ code: 0, stdout: expect.stringContaining("has changed since approval:") });
 });
 
-test("[TS-D-ADMIN-9] leaves a gateway of another configuration alone, unless --endpoint names it", async () => {
+test("[TS-D-ADMIN-9] does not use a gateway of another configuration, unless --endpoint selects it", async () => {
   const world = await createLoginWorld();
   const other = join(world.folder, "other", ".mcp.json");
   mkdirSync(dirname(other));

@@ -7,7 +7,7 @@ import { WebSocketServer } from "ws";
 import { createUserFolder, startCommand, type UserFolder } from "./command.test.helper.js";
 import { endOf } from "./running-process.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 20 };
+const pollOptions = { timeout: 60_000, interval: 20 };
 
 interface Message {
   readonly id?: number;
@@ -138,7 +138,7 @@ describe.each(Object.entries(waitingServers))("a call over %s", (_, start) => {
     const shared = ["--config", config, "--allow-insecure-loopback", "--trust"];
     const env = { PATH: process.env.PATH ?? "", HOME: user.home };
     const run = startCommand(["call", "waiting", "wait", ...shared, ...options], { env, cwd: user.folder });
-    await expect.poll(() => server.received().some(({ method }) => method === "tools/call"), patience).toBe(true);
+    await expect.poll(() => server.received().some(({ method }) => method === "tools/call"), pollOptions).toBe(true);
     return { server, run };
   };
   const expectCancelled = async ({ received }: WaitingServer): Promise<void> => {
@@ -147,7 +147,7 @@ describe.each(Object.entries(waitingServers))("a call over %s", (_, start) => {
       received()
         .filter(({ method }) => method === "notifications/cancelled")
         .map(({ params }) => params?.requestId);
-    await expect.poll(cancelled, patience).toEqual([id]);
+    await expect.poll(cancelled, pollOptions).toEqual([id]);
   };
 
   test("cancels the call at the server when --timeout ends it", async () => {

@@ -11,11 +11,11 @@ async function runClosed(argv: readonly string[]): Promise<{ readonly code: numb
   return { code: await run.ended, stderr: run.stderr };
 }
 
-test("a command whose output nobody reads any more ends as if by SIGPIPE, without a stack trace", async () => {
+test("a command whose output is closed ends as with SIGPIPE, without a stack trace", async () => {
   expect(await runClosed(["--help"])).toEqual({ code: 141, stderr: "" });
 });
 
-test("a check that finds an error fails although nobody reads its output any more", async () => {
+test("a check that finds an error fails although its output is closed", async () => {
   const { file } = createUserFolder();
   writeFileSync(file, '{ "mcpServers": { "broken": { "command": 1 } } }');
   expect(await runClosed(["check", file])).toEqual({ code: 1, stderr: "" });

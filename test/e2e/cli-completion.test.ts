@@ -36,9 +36,9 @@ const env = { ...process.env, PATH: `${join(folder, "bin")}:${process.env.PATH}`
 
 /** Whether a shell is installed; the others are on Debian's package list. */
 function has(shell: string): boolean {
-  const isThere = spawnSync(shell, ["-c", "exit 0"]).status === 0;
-  if (!isThere) console.warn(`Completion in ${shell} is not tested: it is not installed (apt-get install ${shell}).`);
-  return isThere;
+  const exists = spawnSync(shell, ["-c", "exit 0"]).status === 0;
+  if (!exists) console.warn(`Completion in ${shell} is not tested: it is not installed (apt-get install ${shell}).`);
+  return exists;
 }
 
 async function run(shell: string, ...args: string[]): Promise<string[]> {

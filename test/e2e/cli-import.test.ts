@@ -87,7 +87,7 @@ test("[TS-D-CLI-7] an imported server works once it is approved, and is not impo
   expect(Object.keys(written())).toEqual(["other", "everything"]);
 });
 
-test("[TS-D-CLI-7] import copies no secret: a variable takes its place, and what cannot have one is left out", async () => {
+test("[TS-D-CLI-7] import replaces secrets by variables, and leaves out entries for which that is not possible", async () => {
   write(".cursor/mcp.json", {
     mcpServers: {
       tickets: { type: "http", url: "https://t.example/mcp", headers: { Authorization: `Bearer ${secret}` } },
@@ -197,7 +197,7 @@ test("[TS-D-CLI-7] import --reference lets the gateway read a client's file, exc
   await expect.poll(() => gateway.stderr).toContain("gone.json does not exist and is ignored.");
 });
 
-test("[TS-D-CLI-7] import writes nothing without a yes, nor with --dry-run", async () => {
+test("[TS-D-CLI-7] import writes nothing without confirmation, nor with --dry-run", async () => {
   write(".cursor/mcp.json", { mcpServers: { everything: { type: "http", url } } });
   expect(await run(["import"], { person: async () => "" })).toMatchObject({ code: 1 });
   expect((await run(["import"])).stdout).toMatch(/Nothing was written\. Use --yes to write without a prompt\.\n$/);

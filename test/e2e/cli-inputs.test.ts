@@ -106,7 +106,7 @@ test("[TS-D-DIALECT-6] names the command to enter a missing input if there is no
   expect(stderr).toContain("INPUT_API_KEY");
 });
 
-test("[TS-D-DIALECT-6] nothing is asked for a server that is not approved", async () => {
+test("[TS-D-DIALECT-6] asks for no inputs of a server that is not approved", async () => {
   const { questions, person } = personWho({ Approve: "n", "api-key": secret });
   expect((await run(call, { person })).code).toBe(1);
   expect(questions).toEqual([expect.stringMatching(/^Approve this server/)]);

@@ -123,7 +123,7 @@ describe("channels", () => {
     });
   });
 
-  test("keeps the order of ids in JSON unless another is asked for, and adds the failure", async () => {
+  test("orders JSON by id unless another order is requested, and adds the failure", async () => {
     const all = await json("channels");
     expect(all).toHaveLength(500);
     const ids = all.map(({ ref }: { ref: { channelId: string } }) => Number(ref.channelId));
@@ -138,7 +138,7 @@ describe("channels", () => {
 });
 
 describe("servers and sockets", () => {
-  test("summarises sockets by what they do, and selects and sorts them", async () => {
+  test("summarizes sockets by state, and selects and sorts them", async () => {
     expect((await lines("sockets")).at(-1)).toBe("7 sockets: 1 LISTEN, 1 ACTIVE, 5 IDLE");
     expect((await lines("sockets"))[1]).toMatch(/10\.1\.0\.1:7005 +2 +1 /);
     expect((await lines("sockets", "--failing")).at(-1)).toBe("1 of 7 sockets: 1 IDLE");

@@ -1,14 +1,14 @@
 import { startQuirks } from "@wirescope/quirks";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isChromiumInstalled, openPage } from "./chromium.test.helper.js";
-import type { Answerer, Run } from "./command.test.helper.js";
+import type { Run, TerminalUser } from "./command.test.helper.js";
 import { createLoginWorld, type LoginWorld, urlPrintedIn } from "./login-world.test.helper.js";
 
 describe.skipIf(!isChromiumInstalled)("a sign-in in Chromium", () => {
   /** Runs a sign-in by someone who does this with the url; until both are done. */
   async function signIn(world: LoginWorld, act: (url: string) => Promise<unknown>): Promise<Run> {
     let acting: Promise<unknown> | undefined;
-    const person: Answerer = (_, stderr, signal) => {
+    const person: TerminalUser = (_, stderr, signal) => {
       acting = act(urlPrintedIn(stderr));
       return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     };

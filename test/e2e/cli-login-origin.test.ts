@@ -1,6 +1,6 @@
 import { type Quirks, startQuirks } from "@wirescope/quirks";
 import { expect, onTestFinished, test } from "vitest";
-import { type Answerer, type Run, startGateway } from "./command.test.helper.js";
+import { type Run, startGateway, type TerminalUser } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld, urlPrintedIn } from "./login-world.test.helper.js";
 
 interface OriginWorld {
@@ -9,7 +9,7 @@ interface OriginWorld {
   /** Where the sign-in page is: not at the origin of the authorization server. */
   readonly foreign: string;
   /** Signs in as this person; else as a browser that follows the url, with nobody at the terminal. */
-  login(person: Answerer | undefined, ...more: readonly string[]): Promise<Run>;
+  login(person: TerminalUser | undefined, ...more: readonly string[]): Promise<Run>;
 }
 
 /** `isThrough` says whether a gateway runs, which the commands then sign in. */
@@ -37,7 +37,7 @@ async function createOriginWorld(isThrough: boolean): Promise<OriginWorld> {
 }
 
 /** A user who replies like this about the origin, and otherwise does what is asked. */
-function deciding(word: string): Answerer {
+function deciding(word: string): TerminalUser {
   const browse = browsingPerson();
   return (question, ...rest) =>
     question.includes("belong together") ? Promise.resolve(word) : browse(question, ...rest);
@@ -46,19 +46,22 @@ function deciding(word: string): Answerer {
 test.each([
   ["by itself", false],
   ["through the gateway", true],
-])("login %s asks about a sign-in page at another origin, and opens nothing without a yes", async (_, isThrough) => {
-  const { quirks, foreign, login } = await createOriginWorld(isThrough);
-  const no = await login(deciding(""));
-  expect(no.code).toBe(1);
-  expect(no.stderr).toContain(
-    `notes uses the authorization server ${quirks.authorization.issuer}, whose sign-in page is at another origin: ${foreign}\n`,
-  );
-  expect(no.stderr).not.toContain("Open this URL in a browser");
-  expect(quirks.authorization.count("/authorize")).toBe(0);
-  const yes = await login(deciding("y"));
-  expect(yes.stderr).toContain(`The sign-in page is at ${foreign}.\n`);
-  expect(yes.code).toBe(0);
-});
+])(
+  "login %s asks about a sign-in page at another origin, and opens nothing without confirmation",
+  async (_, isThrough) => {
+    const { quirks, foreign, login } = await createOriginWorld(isThrough);
+    const no = await login(deciding(""));
+    expect(no.code).toBe(1);
+    expect(no.stderr).toContain(
+      `notes uses the authorization server ${quirks.authorization.issuer}, whose sign-in page is at another origin: ${foreign}\n`,
+    );
+    expect(no.stderr).not.toContain("Open this URL in a browser");
+    expect(quirks.authorization.count("/authorize")).toBe(0);
+    const yes = await login(deciding("y"));
+    expect(yes.stderr).toContain(`The sign-in page is at ${foreign}.\n`);
+    expect(yes.code).toBe(0);
+  },
+);
 
 test.each([
   ["by itself", false],

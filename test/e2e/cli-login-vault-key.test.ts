@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Answerer, Run } from "./command.test.helper.js";
+import type { Run, TerminalUser } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
 /** Neither a keychain nor a key: that of a variable is taken away, and the kind is one that needs a key. */
@@ -26,7 +26,7 @@ test("login offers to generate a key before the browser opens, and the tokens ou
   const world = await createLoginWorld();
   const browse = browsingPerson();
   const questions: string[] = [];
-  const person: Answerer = (question, ...rest) => {
+  const person: TerminalUser = (question, ...rest) => {
     questions.push(question);
     return browse(question, ...rest);
   };
@@ -34,7 +34,7 @@ test("login offers to generate a key before the browser opens, and the tokens ou
   expect(questions[0]).toBe("Generate a key and store the tokens? [y/N] ");
 });
 
-test("login generates a key without a terminal only if the option says so", async () => {
+test("login generates a key without a terminal only with the option", async () => {
   const world = await createLoginWorld();
   const refused = await world.run(login, { env: withoutKey });
   expect(refused.stderr).toContain("--create-vault-key");
@@ -46,19 +46,16 @@ test("login generates a key without a terminal only if the option says so", asyn
 // A keychain of this machine would be used, and must not be touched by a test.
 const mayHaveKeychain = process.platform !== "linux" || process.env.DBUS_SESSION_BUS_ADDRESS !== undefined;
 
-test.skipIf(mayHaveKeychain)(
-  "login says that tokens last for this process only if the user does not want a key",
-  async () => {
-    const world = await createLoginWorld();
-    const browse = browsingPerson();
-    const person: Answerer = (question, ...rest) =>
-      question.startsWith("Generate a key") ? Promise.resolve("") : browse(question, ...rest);
-    const env = { WIRESCOPE_VAULT: "", WIRESCOPE_VAULT_KEY: undefined };
-    const { code, stderr } = await world.run(login, { env, person });
-    expect(code).toBe(0);
-    const [beforeSignIn, ...rest] = stderr.split("Sign in to notes with");
-    expect(beforeSignIn).toContain("tokens would be lost when this process ends");
-    expect(rest).toHaveLength(1);
-    expect(existsSync(keyFile(world))).toBe(false);
-  },
-);
+test.skipIf(mayHaveKeychain)("login warns that tokens are lost when it exits if the user declines a key", async () => {
+  const world = await createLoginWorld();
+  const browse = browsingPerson();
+  const person: TerminalUser = (question, ...rest) =>
+    question.startsWith("Generate a key") ? Promise.resolve("") : browse(question, ...rest);
+  const env = { WIRESCOPE_VAULT: "", WIRESCOPE_VAULT_KEY: undefined };
+  const { code, stderr } = await world.run(login, { env, person });
+  expect(code).toBe(0);
+  const [beforeSignIn, ...rest] = stderr.split("Sign in to notes with");
+  expect(beforeSignIn).toContain("tokens would be lost when this process ends");
+  expect(rest).toHaveLength(1);
+  expect(existsSync(keyFile(world))).toBe(false);
+});

@@ -158,7 +158,7 @@ function expectPartial({ code, stderr }: Run): void {
   expect(stderr).toMatch(/^wirescope: The output is partial\. .*more than 101 channels.*--max-objects \d+\.\n$/);
 }
 
-test("[CZ-D-CLIENT-7] cuts an endless list at the limit, and prints what it read and why it stopped", async () => {
+test("[CZ-D-CLIENT-7] stops an endless list at the limit, and prints what it read and why it stopped", async () => {
   const target = await serve(endless());
   const channels = await runCommand(["channels", "--max-objects", "101", "--target", target]);
   expectPartial(channels);

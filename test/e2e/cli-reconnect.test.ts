@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createUserFolder, type Run, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 50 };
+const pollOptions = { timeout: 60_000, interval: 50 };
 
 /** A server with one tool that accepts one token, which may change. */
 interface TicketServer {
@@ -116,7 +116,7 @@ test("makes the running gateway try a server again that had refused its token, a
   });
   tickets.accepted = "token-that-is-refused-1";
   expect(await run(["reconnect"])).toEqual({ code: 0, stdout: "tickets is connected: tickets 2.0\n", stderr: "" });
-  await expect.poll(tools, patience).toBe(1);
+  await expect.poll(tools, pollOptions).toBe(1);
   expect(JSON.parse((await run(["reconnect", "tickets", "--json"])).stdout).servers).toEqual({
     tickets: { isConnected: true },
   });
@@ -131,14 +131,14 @@ test("connects a server in the gateway too after why found that it works", async
   expect(await tools()).toBe(0);
   tickets.accepted = "token-that-is-refused-1";
   expect((await run(["why", "tickets"])).stdout).toContain("tickets works.");
-  await expect.poll(tools, patience).toBe(1);
+  await expect.poll(tools, pollOptions).toBe(1);
 });
 
-test("uses a token at once that changes in the environment file of a running gateway", async () => {
+test("uses a changed token in the environment file of a running gateway at once", async () => {
   const { setToken, tools } = await startRefused();
   expect(await tools()).toBe(0);
   setToken("token-that-is-accepted-1");
-  await expect.poll(tools, patience).toBe(1);
+  await expect.poll(tools, pollOptions).toBe(1);
 });
 
 test("says how to start a gateway if none runs", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createUserFolder, runCommand, startGateway } from "./command.test.helper.js";
 
-const patience = { timeout: 30_000, interval: 200 };
+const pollOptions = { timeout: 30_000, interval: 200 };
 
 test("reload makes the running gateway use the new configuration, and reports one that cannot be read", async () => {
   const home = mkdtempSync(join(tmpdir(), "cli-reload-"));
@@ -48,7 +48,7 @@ test("[TS-D-ADMIN-11] status says that the gateway cannot use its edited configu
   expect(await status()).toMatchObject({ code: 0, stdout: expect.not.stringContaining("cannot use") });
 
   writeFileSync(user.file, "{");
-  await expect.poll(async () => (await status()).code, patience).toBe(1);
+  await expect.poll(async () => (await status()).code, pollOptions).toBe(1);
   const broken = await status();
   expect(broken.stdout).toContain(`could not reload its changed configuration. ${user.file}:1:`);
   expect(broken.stdout).toContain("The previous configuration stays in use.");
@@ -59,7 +59,7 @@ test("[TS-D-ADMIN-11] status says that the gateway cannot use its edited configu
   });
 
   user.configure({});
-  await expect.poll(async () => (await status()).code, patience).toBe(0);
+  await expect.poll(async () => (await status()).code, pollOptions).toBe(0);
   expect(JSON.parse((await status("--json")).stdout)).not.toHaveProperty("reloadFailure");
 });
 

@@ -118,7 +118,7 @@ test("[TS-D-CLI-6] status --watch --json prints a line for each change until it 
   expect(watching.stdout.trimEnd().split("\n")).toHaveLength(2);
 });
 
-test("status takes an interval with --watch only", async () => {
+test("status accepts an interval only with --watch", async () => {
   user.configure({ everything });
   expect(await run(["status", "--interval", "1s"])).toMatchObject({ code: 2 });
   expect(await run(["status", "--watch", "--interval", "soon"])).toMatchObject({ code: 2 });

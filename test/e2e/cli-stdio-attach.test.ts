@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createUserFolder, type StartedGateway, startCommand, startGateway } from "./command.test.helper.js";
 import { endOf } from "./running-process.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 50 };
+const pollOptions = { timeout: 60_000, interval: 50 };
 
 /** A server with one tool, `whose`, that says which value of NOTES_OWNER its gateway was started with. */
 const serverSource = `
@@ -95,14 +95,14 @@ test("keeps the session of a client when its gateway stops, is killed, and comes
   expect(await whose(client)).toBe("of the shell");
 
   first.process.kill("SIGKILL");
-  await expect.poll(() => whose(client), patience).toBe("of nobody");
-  await expect.poll(() => changed.length, patience).toBeGreaterThan(0);
+  await expect.poll(() => whose(client), pollOptions).toBe("of nobody");
+  await expect.poll(() => changed.length, pollOptions).toBeGreaterThan(0);
 
   const second = await world.up();
-  await expect.poll(() => whose(client), patience).toBe("of the shell");
+  await expect.poll(() => whose(client), pollOptions).toBe("of the shell");
 
   second.process.kill("SIGTERM");
-  await expect.poll(() => whose(client), patience).toBe("of nobody");
+  await expect.poll(() => whose(client), pollOptions).toBe("of nobody");
   expect((await client.listTools()).tools).toHaveLength(1);
 });
 

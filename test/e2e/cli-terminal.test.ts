@@ -60,7 +60,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     expect(code).toBe(130);
   });
 
-  test("asks for an approval at the first use, then for a sign-in, and takes the end of the input as no", async () => {
+  test("asks for an approval at the first use, then for a sign-in, and treats the end of the input as no", async () => {
     const world = await createLoginWorld();
     const { code, shown } = await runInTerminal(world, ["call", "notes", "read"], async (typing, question) => {
       if (question === 1) return typing.type("y\r");

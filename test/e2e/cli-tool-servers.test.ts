@@ -104,7 +104,7 @@ describe("call", () => {
     expect(readFileSync(join(folder, "get-tiny-image-1.png")).subarray(1, 4).toString()).toBe("PNG");
   });
 
-  test("suggests the tool that was meant, and names the type of an argument", async () => {
+  test("suggests a similar tool name, and names the type of an argument", async () => {
     expect(await run(["call", "everything", "ecko", "--trust"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Unknown tool "ecko". Did you mean echo?'),
@@ -126,7 +126,7 @@ describe("call", () => {
   });
 });
 
-test("shows with ping, resources and prompts what the server has", async () => {
+test("shows with ping, resources and prompts what the server offers", async () => {
   user.configure({ everything: running });
   expect((await run(["ping", "--trust"])).stdout).toMatch(
     /everything +[\d.]+ ms +[\d.]+ ms +2025-11-25 +mcp-servers\/everything/,

@@ -57,7 +57,7 @@ test("[TS-D-CLI-5] trust --all --yes leaves a server unapproved that a policy de
   expect(stdout).toContain("denies it on line 1");
 });
 
-test("trust --all takes no name", async () => {
+test("trust --all rejects the name of a server", async () => {
   expect(await run(["trust", "one", "--all"])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("--all cannot be used with the name of a server."),

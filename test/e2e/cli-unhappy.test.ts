@@ -9,7 +9,7 @@ import { everything } from "./real-servers.test.helper.js";
 import { type RunningProcess, startProcess } from "./running-process.test.helper.js";
 import { hasTerminals } from "./terminal.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 50 };
+const pollOptions = { timeout: 60_000, interval: 50 };
 
 /** A process that has tools and nothing else. */
 const toolsOnly = `
@@ -130,11 +130,11 @@ describe("error situations", () => {
     const user = createUserFolder();
     user.configure({ tools: { command: process.execPath, args: ["-e", toolsOnly] } });
     const up = startIn(user, "up", "--port", "0", "--trust", "--json", "--log", "json");
-    await expect.poll(() => up.stdout, patience).toContain("\n");
+    await expect.poll(() => up.stdout, pollOptions).toContain("\n");
     writeFileSync(user.file, '{ "mcpServers": {');
-    await expect.poll(() => up.stderr, patience).toContain("The previous configuration stays in use.");
+    await expect.poll(() => up.stderr, pollOptions).toContain("The previous configuration stays in use.");
     user.configure({ text: "node server.js" });
-    await expect.poll(() => up.stderr, patience).toContain("The entry must be an object, but is a string.");
+    await expect.poll(() => up.stderr, pollOptions).toContain("The entry must be an object, but is a string.");
     up.process.kill("SIGTERM");
     expect(await up.ended).toBe(0);
     const lines = up.stderr.trimEnd().split("\n");

@@ -9,7 +9,7 @@ import { createUserFolder, startCommand } from "./command.test.helper.js";
 import type { RunningProcess } from "./running-process.test.helper.js";
 
 const certificate = (name: string): string => fileURLToPath(new URL(`../certificates/${name}.pem`, import.meta.url));
-const patience = { timeout: 60_000, interval: 50 };
+const pollOptions = { timeout: 60_000, interval: 50 };
 let folder: string;
 
 beforeEach(() => {
@@ -41,15 +41,15 @@ async function fingerprintAt(url: URL): Promise<string> {
 test("[CZ-D-LISTEN-6] uses a renewed certificate without a restart, and logs it", async () => {
   install("server");
   const gateway = up("--log", "json");
-  await expect.poll(() => gateway.stdout, patience).toContain("\n");
+  await expect.poll(() => gateway.stdout, pollOptions).toContain("\n");
   const url = new URL(JSON.parse(gateway.stdout).endpoint);
   const fingerprints = ["server", "client"].map(
     (name) => new X509Certificate(readFileSync(certificate(name))).fingerprint256,
   );
   expect(await fingerprintAt(url)).toBe(fingerprints[0]);
   install("client");
-  await expect.poll(() => fingerprintAt(url), patience).toBe(fingerprints[1]);
-  await expect.poll(() => gateway.stderr, patience).toContain('"kind":"certificates"');
+  await expect.poll(() => fingerprintAt(url), pollOptions).toBe(fingerprints[1]);
+  await expect.poll(() => gateway.stderr, pollOptions).toContain('"kind":"certificates"');
   gateway.process.kill("SIGTERM");
   expect(await gateway.ended).toBe(0);
 });
@@ -66,7 +66,7 @@ test("rejects a key of another certificate at start, without the advice to use a
 test("advises --ca to a command that does not trust the gateway's certificate, and the option works", async () => {
   install("server");
   const gateway = up();
-  await expect.poll(() => gateway.stdout, patience).toContain("\n");
+  await expect.poll(() => gateway.stdout, pollOptions).toContain("\n");
   const env = { HOME: join(folder, "home"), PATH: process.env.PATH };
   const auth = async (...argv: string[]): Promise<RunningProcess> => {
     const run = startCommand(["auth", "--endpoint", ...argv], { cwd: folder, env });

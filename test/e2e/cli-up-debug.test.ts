@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Run, runCommand, type StartedGateway, startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 50 };
+const pollOptions = { timeout: 60_000, interval: 50 };
 const apiKey = "the-key-of-the-ledger-0123456789";
 
 interface LogLine {
@@ -53,10 +53,10 @@ test("[TS-DIAG-1] [TS-D-DEBUG-2] up --debug logs sanitized headers, the steps of
   // Tokens that are due for renewal after a few seconds.
   const world = await startWorld(10, "--debug");
   const { lines, up } = world;
-  await expect.poll(lines, patience).toContainEqual(expect.stringMatching(/^notes: failed: .*401/));
+  await expect.poll(lines, pollOptions).toContainEqual(expect.stringMatching(/^notes: failed: .*401/));
   expect(lines()).toContain("ledger: sends X-API-Key: [redacted] (LEDGER_KEY); X-Workspace-ID: [redacted]");
   expect((await world.run(["login", "notes"], { person: browsingPerson() })).code).toBe(0);
-  await expect.poll(lines, patience).toContain("notes: connected");
+  await expect.poll(lines, pollOptions).toContain("notes: connected");
   for (const step of [
     /: Asking a person to sign in with http/,
     /: Signed in\./,
@@ -69,7 +69,7 @@ test("[TS-DIAG-1] [TS-D-DEBUG-2] up --debug logs sanitized headers, the steps of
     await client.callTool(readNote);
     return lines();
   };
-  await expect.poll(called, patience).toContainEqual(expect.stringMatching(/^notes: Renewed the token\./));
+  await expect.poll(called, pollOptions).toContainEqual(expect.stringMatching(/^notes: Renewed the token\./));
   expectNoSecret(world);
 });
 
@@ -82,7 +82,7 @@ test("[TS-D-DEBUG-2] debug on logs the state of each server and what happens fro
   const on = ["debug", "on", "--config", world.shared[1] ?? ""];
   const off = ["debug", "off", "--config", world.shared[1] ?? ""];
   expect(await runAlone(world, on)).toMatchObject({ code: 0, stdout: expect.stringContaining("is on. It logs") });
-  await expect.poll(lines, patience).toContain("notes: sends Authorization: Bearer [redacted] (oauth)");
+  await expect.poll(lines, pollOptions).toContain("notes: sends Authorization: Bearer [redacted] (oauth)");
   expect(lines()).toContainEqual(expect.stringMatching(/^notes: connected; http.*; auth: OAuth, signed in/));
   expect(JSON.parse((await runAlone(world, [...on, "--json"])).stdout)).toMatchObject({ debug: true, before: true });
 
@@ -90,7 +90,7 @@ test("[TS-D-DEBUG-2] debug on logs the state of each server and what happens fro
   const before = lines().length;
   expect((await (await connect(up)).callTool(readNote)).content).toEqual([{ type: "text", text: "milk, eggs" }]);
   expect((await run(["logout", "notes"])).code).toBe(0);
-  await expect.poll(() => up.stderr, patience).toContain('"state":"TRANSIENT_FAILURE"');
+  await expect.poll(() => up.stderr, pollOptions).toContain('"state":"TRANSIENT_FAILURE"');
   expect(lines()).toHaveLength(before);
   expectNoSecret(world);
 });

@@ -9,7 +9,7 @@ import type { RunningProcess } from "./running-process.test.helper.js";
 
 const certificate = (name: string): string => fileURLToPath(new URL(`../certificates/${name}.pem`, import.meta.url));
 const ca = readFileSync(certificate("ca"), "utf8");
-const patience = { timeout: 60_000, interval: 50 };
+const pollOptions = { timeout: 60_000, interval: 50 };
 let folder: string;
 let settings: string;
 
@@ -48,7 +48,7 @@ test("serves on every address with TLS, a token, the allowed tools, a log and an
   const tls = ["--cert", certificate("server"), "--key", certificate("server-key")];
   const more = ["--token-file", "token", "--audit-file", "audit", "--log", "json", "--json", "--trust"];
   const up = wirescope("up", "--host", "0.0.0.0", "--port", "0", ...tls, ...more, "--allow-host", "localhost");
-  await expect.poll(() => up.stdout, patience).toContain("\n");
+  await expect.poll(() => up.stdout, pollOptions).toContain("\n");
   const { endpoint, token } = JSON.parse(up.stdout);
   expect(endpoint).toMatch(/^https:\/\/localhost:\d+\/mcp$/);
   // It is in a file, and is not said again.
@@ -65,10 +65,10 @@ test("serves on every address with TLS, a token, the allowed tools, a log and an
   ]);
 
   configure('{"tools": {"everything": {"alow": []}}}');
-  await expect.poll(() => up.stderr, patience).toContain(`${settings}:1:27: Unknown list of tools \\"alow\\"`);
+  await expect.poll(() => up.stderr, pollOptions).toContain(`${settings}:1:27: Unknown list of tools \\"alow\\"`);
   expect(up.stderr).toContain("The previous configuration stays in use.");
   configure('{"tools": {"everything": {"deny": ["echo", "nothing"]}}}');
-  await expect.poll(() => up.stderr, patience).toContain('matches \\"nothing\\" in its tool filter');
+  await expect.poll(() => up.stderr, pollOptions).toContain('matches \\"nothing\\" in its tool filter');
   const words = ["everything__get-sum", "a=20", "b=22", "--endpoint", "--ca", certificate("ca")];
   const summed = wirescope("call", "gateway", ...words);
   expect(await summed.ended, summed.stderr).toBe(0);
@@ -95,14 +95,14 @@ test("passes a variable that is set in the environment file to the running gatew
   const file = join(folder, "secrets.env");
   writeFileSync(file, "");
   const up = wirescope("up", "--port", "0", "--json", "--log", "json", "--trust", "--env-file", file);
-  await expect.poll(() => up.stdout, patience).toContain("\n");
+  await expect.poll(() => up.stdout, pollOptions).toContain("\n");
   const why = wirescope("why", "everything", "--endpoint");
   await why.ended;
   expect(why.stdout.replace(/\s+/g, " ")).toContain(
     `Set SOME_NAME=… in ${file}. The gateway reloads the file when it changes.`,
   );
   writeFileSync(file, "SOME_NAME=ada\n");
-  await expect.poll(() => up.stderr, patience).toContain('"state":"READY"');
+  await expect.poll(() => up.stderr, pollOptions).toContain('"state":"READY"');
   up.process.kill("SIGTERM");
   expect(await up.ended).toBe(0);
 });

@@ -12,7 +12,7 @@ import { program, startGateway } from "./command.test.helper.js";
 import { createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 import { hasTerminals } from "./terminal.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 50 };
+const pollOptions = { timeout: 60_000, interval: 50 };
 const readNote = { name: "notes__read", arguments: {} };
 const note = [{ type: "text", text: "milk, eggs" }];
 
@@ -84,7 +84,7 @@ test("[TS-D-SIGNIN-1] opens the browser of a gateway that a client runs when a t
   const browser = createFakeBrowser(world);
   const client = await connectByPipes(world, browser.env);
   const call = client.callTool(readNote);
-  await expect.poll(browser.opened, patience).toHaveLength(1);
+  await expect.poll(browser.opened, pollOptions).toHaveLength(1);
   await createBrowser().signIn(browser.opened()[0] ?? "");
   expect((await call).content).toEqual(note);
   expect(browser.opened()).toHaveLength(1);
@@ -99,7 +99,7 @@ test("[TS-D-SIGNIN-5] opens no browser with --no-browser, and returns a link tha
   expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?ticket=/);
   await follow(link);
   await expect
-    .poll(async () => (await client.callTool(readNote).catch(() => undefined))?.content, patience)
+    .poll(async () => (await client.callTool(readNote).catch(() => undefined))?.content, pollOptions)
     .toEqual(note);
   expect(await follow(link)).toContain("This link is invalid, expired or already used");
   expect(await pageFor(link, "evil.example")).toContain("This host is not served here.");
@@ -112,7 +112,7 @@ test("[TS-D-SIGNIN-5] opens no browser without a terminal, and puts the command 
   const up = await startGateway(["--port", "0", "--trust", "--log", "json", ...world.shared], { env: browser.env });
   const { message, link } = await failureOf(await connectByHttp(up.endpoint, up.token));
   expect(message).toContain(`wirescope login notes --config ${join(world.folder, ".mcp.json")}`);
-  await expect.poll(() => up.stderr, patience).toContain('"kind":"call"');
+  await expect.poll(() => up.stderr, pollOptions).toContain('"kind":"call"');
   expect(up.stderr).not.toContain(new URL(link).searchParams.get("ticket"));
   expect(browser.opened()).toEqual([]);
 });
@@ -133,7 +133,7 @@ test.skipIf(!hasTerminals)(
       });
       let shown = "";
       child.stdout.on("data", (chunk) => (shown += chunk));
-      await expect.poll(() => shown, patience).toMatch(/^\{.*\}\r?$/m);
+      await expect.poll(() => shown, pollOptions).toMatch(/^\{.*\}\r?$/m);
       const { endpoint, token } = JSON.parse(/^\{.*\}/m.exec(shown)?.[0] ?? "");
       return connectByHttp(endpoint, token);
     };
@@ -146,7 +146,7 @@ test.skipIf(!hasTerminals)(
 
     const client = await atTerminal();
     const call = client.callTool(readNote);
-    await expect.poll(browser.opened, patience).toHaveLength(1);
+    await expect.poll(browser.opened, pollOptions).toHaveLength(1);
     await createBrowser().signIn(browser.opened()[0] ?? "");
     expect((await call).content).toEqual(note);
   },

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { program } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 50 };
+const pollOptions = { timeout: 60_000, interval: 50 };
 
 test("[TS-D-OAUTH-6] offers the tools of a server over stdio when another process signs in, and removes them when it signs out", async () => {
   const world = await createLoginWorld();
@@ -22,10 +22,10 @@ test("[TS-D-OAUTH-6] offers the tools of a server over stdio when another proces
   expect(await tools()).toEqual(["notes__sign_in"]);
 
   expect((await world.run(["login", "notes", "--trust"], { person: browsingPerson() })).code).toBe(0);
-  await expect.poll(tools, patience).toEqual(["notes__read", "notes__write"]);
+  await expect.poll(tools, pollOptions).toEqual(["notes__read", "notes__write"]);
   const { content } = await client.callTool({ name: "notes__read", arguments: {} });
   expect(content).toEqual([{ type: "text", text: "milk, eggs" }]);
 
   expect((await world.run(["logout", "notes", "--trust"])).code).toBe(0);
-  await expect.poll(tools, patience).toEqual(["notes__sign_in"]);
+  await expect.poll(tools, pollOptions).toEqual(["notes__sign_in"]);
 });

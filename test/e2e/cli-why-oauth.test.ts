@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Answerer, type Run, runCommand } from "./command.test.helper.js";
+import { type Run, runCommand, type TerminalUser } from "./command.test.helper.js";
 import {
   browsingPerson,
   createLoginWorld,
@@ -30,7 +30,7 @@ interface SeenSecrets {
 }
 
 /** Someone who pastes the address that the browser ends at, and notes its secrets. */
-function watchedPerson(seen: Partial<SeenSecrets>): Answerer {
+function watchedPerson(seen: Partial<SeenSecrets>): TerminalUser {
   const person = pastingPerson();
   return async (question, stderr, signal) => {
     const reply = await person(question, stderr, signal);

@@ -105,7 +105,7 @@ describe("why", () => {
     expect(stdout).toMatch(/✓ protocol +\S.*, protocol 20\d\d-\d\d-\d\d .*; \d+ tools\./);
   });
 
-  test("asks nobody for trust, and runs nothing without it", async () => {
+  test("does not prompt for approval, and runs nothing without it", async () => {
     const witness = join(user.folder, "ran");
     user.configure({ local: { command: process.execPath, args: ["-e", "fs.writeFileSync('ran', '')"] } });
     const { code, stdout } = await run(["why", "local", "--config", user.file]);

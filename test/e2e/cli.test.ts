@@ -130,7 +130,7 @@ describe("lists", () => {
     }
   });
 
-  test("prints no line wider than the terminal, and cuts nothing elsewhere", async () => {
+  test("prints no line wider than the terminal, and truncates nothing elsewhere", async () => {
     for (const verb of ["channels", "servers", "sockets", "tree"]) {
       const { stdout } = await wirescope([verb, "--no-color"], { columns: 50 });
       for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(50);

@@ -20,18 +20,18 @@ export interface Run extends EndedProcess {
   readonly code: number;
 }
 
-/** Replies to a question of the command line; it may wait until the signal aborts. */
-export type Answerer = (question: string, stderr: string, signal: AbortSignal) => Promise<string>;
+/** The user at the terminal: replies to a question of the command line, or waits until the signal aborts. */
+export type TerminalUser = (question: string, stderr: string, signal: AbortSignal) => Promise<string>;
 
 export interface RunSetting {
   readonly env?: Io["env"];
-  /** Who sits at the terminal. Default: nobody. */
-  readonly person?: Answerer | undefined;
+  /** The user at the terminal. Default: no terminal. */
+  readonly person?: TerminalUser | undefined;
   /** The width of the terminal. Default: no terminal. */
   readonly columns?: number | undefined;
   /** The height of the terminal. Default: unknown. */
   readonly rows?: number | undefined;
-  /** Hears what is written to standard error, as it comes. */
+  /** Called with each write to standard error. */
   readonly onStderr?: ((text: string) => void) | undefined;
 }
 
@@ -60,32 +60,32 @@ export async function runCommand(argv: readonly string[], setting: RunSetting = 
   return { code, stdout, stderr };
 }
 
-/** Starts the built command as a process of its own; it runs until it ends or the test does. */
+/** Starts the built command as a separate process; it runs until it ends or the test does. */
 export function startCommand(argv: readonly string[], options: ProcessOptions = {}): RunningProcess {
   return startProcess(process.execPath, [program, ...argv], options);
 }
 
-/** A gateway that is up, and what it says of itself. */
+/** A running gateway, and its output. */
 export interface StartedGateway extends RunningProcess {
   readonly endpoint: string;
   /** Undefined if the gateway was given it. */
   readonly token: string;
 }
 
-/** Starts the gateway as a process of its own; resolves when it is up. It ends with the test. */
+/** Starts the gateway as a separate process; resolves when it is ready. It ends with the test. */
 export async function startGateway(options: readonly string[], setting: ProcessOptions): Promise<StartedGateway> {
   const run = startCommand(["up", "--json", "--print-token", ...options], setting);
   const { endpoint, token } = JSON.parse(await untilPrinted(run, /\n/));
   return Object.assign(run, { endpoint, token });
 }
 
-/** A folder with the configuration of a user, whose home is in it. It goes with the test. */
+/** A folder with the configuration and the home of a user. It is removed after the test. */
 export interface UserFolder {
   readonly folder: string;
   readonly home: string;
   /** The path of the configuration. */
   readonly file: string;
-  /** Writes the configuration, and gives its path. */
+  /** Writes the configuration, and returns its path. */
   configure(servers: Readonly<Record<string, unknown>>): string;
 }
 

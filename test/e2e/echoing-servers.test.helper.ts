@@ -9,7 +9,7 @@ export interface EchoingServer {
   readonly origin: string;
   readonly port: number;
   /** Everything that it received. */
-  heard(): string;
+  allReceived(): string;
 }
 
 /** Everything that a request contained: its URL and its headers, also decoded. */
@@ -107,10 +107,10 @@ function respondBadly(received: string, response: ServerResponse, message: Messa
 
 /** Starts it; it ends with the test. It is a proxy as well, which refuses. */
 export async function startEchoingServer(): Promise<EchoingServer> {
-  let heard = "";
+  let allReceived = "";
   const server = createServer(async (request, response) => {
     const received = receivedBy(request);
-    heard += `${received}\n`;
+    allReceived += `${received}\n`;
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const path = new URL(request.url ?? "/", "http://localhost").pathname;
@@ -119,7 +119,7 @@ export async function startEchoingServer(): Promise<EchoingServer> {
   });
   server.on("connect", (request: IncomingMessage, socket: Socket) => {
     const received = receivedBy(request);
-    heard += `${received}\n`;
+    allReceived += `${received}\n`;
     socket.end(
       `HTTP/1.1 407 ${headerOf(received)}\r\nproxy-authenticate: Basic realm="${quotedOf(received)}"\r\n\r\n${received}`,
     );
@@ -127,7 +127,7 @@ export async function startEchoingServer(): Promise<EchoingServer> {
   const webSockets = new WebSocketServer({ noServer: true, handleProtocols: () => "mcp" });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const received = receivedBy(request);
-    heard += `${received}\n`;
+    allReceived += `${received}\n`;
     if (request.url?.startsWith("/refused")) {
       socket.end(
         `HTTP/1.1 401 ${headerOf(received)}\r\nwww-authenticate: Bearer realm="${quotedOf(received)}"\r\n\r\n${received}`,
@@ -140,5 +140,5 @@ export async function startEchoingServer(): Promise<EchoingServer> {
     });
   });
   const { origin } = await serve(server, "http", "/");
-  return { origin, port: Number(new URL(origin).port), heard: () => heard };
+  return { origin, port: Number(new URL(origin).port), allReceived: () => allReceived };
 }

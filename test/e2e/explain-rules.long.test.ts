@@ -102,7 +102,7 @@ test("[CZ-D-EXPLAIN-1] stuck-connecting: a peer that accepts connections and com
 });
 
 test.each([-3_600_000, 3_600_000])(
-  "[CZ-D-EXPLAIN-1] does not take a clock that is wrong by %i ms for the time that a process waits",
+  "[CZ-D-EXPLAIN-1] does not confuse a clock that is wrong by %i ms with the time that a process waits",
   async (skewMs) => {
     const silent = await start({ mode: "silent" }, { skewMs });
     const waiting = await start({ mode: "waiting" }, { skewMs });
@@ -124,7 +124,7 @@ test("[CZ-D-EXPLAIN-1] endless-streams: a handler that never responds", async ()
   expect(problem).toMatch(/^1 stream on socket \d+ does not end\.$/);
 });
 
-test("[CZ-D-EXPLAIN-1] flow-control-stall: a client that was stopped, and reads nothing more", async () => {
+test("[CZ-D-EXPLAIN-1] flow-control-stall: a client that was stopped and no longer reads", async () => {
   const server = await start({ mode: "waiting" });
   const client = await start({ mode: "reader", address: server.address });
   client.run.process.kill("SIGSTOP");
@@ -133,7 +133,7 @@ test("[CZ-D-EXPLAIN-1] flow-control-stall: a client that was stopped, and reads 
   expect(evidence[0]).toMatch(/^Windows: local 0, remote \d+ bytes\. The peer reads too slowly/);
 });
 
-test("[CZ-D-EXPLAIN-1] keepalive-failure: a server to which the keepalives are too many", async () => {
+test("[CZ-D-EXPLAIN-1] keepalive-failure: a server that rejects too many keepalives", async () => {
   const process = await start({ mode: "pinging" });
   const isOfClient = ({ objects }: RuleFinding): boolean => objects[0]?.kind === "subchannel";
   const { evidence, advice } = await findingOf("keepalive-failure", process, {}, isOfClient);

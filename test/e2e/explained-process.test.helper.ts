@@ -1,4 +1,4 @@
-// A process of grpc-js: node program.mjs '{"mode": …}'. It prints "port N" if it serves, or "up".
+// A grpc-js process: node program.mjs '{"mode": …}'. It prints "port N" if it serves, or "up".
 import { connect, createServer as createHttp2Server } from "node:http2";
 import { createServer as createHttpsServer, get } from "node:https";
 import { type AddressInfo, createServer, type Server } from "node:net";
@@ -66,8 +66,8 @@ async function serve(): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-function callAgainAndAgain(client: grpc.Client): void {
-  client.makeUnaryRequest("/t.T/Say", bytes, bytes, request, () => setTimeout(() => callAgainAndAgain(client), 5));
+function callRepeatedly(client: grpc.Client): void {
+  client.makeUnaryRequest("/t.T/Say", bytes, bytes, request, () => setTimeout(() => callRepeatedly(client), 5));
 }
 
 function openStream(client: grpc.Client): grpc.ClientReadableStream<Buffer> {
@@ -81,7 +81,7 @@ async function listen(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A server that takes each HTTP/2 connection, and responds to nothing. */
+/** A server that accepts HTTP/2 connections, but responds to nothing. */
 function createDeafServer(): Server {
   const frame = (type: number, flags: number): Buffer => Buffer.from([0, 0, 0, type, flags, 0, 0, 0, 0]);
   return createServer((socket) => {
@@ -97,11 +97,11 @@ if (mode === "reader") {
   // Closes each connection soon after it was made.
   const server = createHttp2Server(() => {});
   server.on("session", (session) => setTimeout(() => session.destroy(), 20));
-  callAgainAndAgain(clientOf(await listen(server)));
+  callRepeatedly(clientOf(await listen(server)));
 } else if (mode === "pinging") {
   const server = createHttp2Server(() => {});
   server.on("session", (session) => session.on("ping", () => session.goaway(11, 0, Buffer.from("too_many_pings"))));
-  callAgainAndAgain(clientOf(await listen(server), { "grpc.keepalive_time_ms": 100 }));
+  callRepeatedly(clientOf(await listen(server), { "grpc.keepalive_time_ms": 100 }));
 } else if (mode === "deaf") {
   const session = connect(`http://${await listen(createDeafServer())}`, { maxOutstandingPings: 1_000_000 });
   session.request({ ":path": "/" }).resume();
@@ -120,7 +120,7 @@ if (mode === "reader") {
   const [host, port] = (await listen(server)).split(":");
   get({ host, port, rejectUnauthorized: false, ciphers: tls.ciphers }, (response) => response.resume());
 } else if (mode === "congested") {
-  // More than the network between the two takes.
+  // More than the network can carry.
   const server = createHttp2Server((_, response) => {
     response.write(Buffer.alloc(60_000));
   });
@@ -128,22 +128,22 @@ if (mode === "reader") {
     .request({ ":path": "/" })
     .resume();
 } else if (mode === "client" || mode === "refused") {
-  callAgainAndAgain(clientOf(address));
+  callRepeatedly(clientOf(address));
   console.log("up");
 } else if (mode === "silent") {
   // Accepts connections, and says nothing.
-  callAgainAndAgain(clientOf(await listen(createServer(() => {}))));
+  callRepeatedly(clientOf(await listen(createServer(() => {}))));
 } else {
   const own = await serve();
   const client = clientOf(own);
   if (mode === "healthy") {
     for (let count = 0; count < 3; count += 1) openStream(client).on("data", () => {});
-    for (let count = 0; count < 10; count += 1) callAgainAndAgain(client);
+    for (let count = 0; count < 10; count += 1) callRepeatedly(client);
     // The default policy connects to the first of several addresses.
     const others = await Promise.all(Array.from({ length: 4 }, serve));
-    for (let count = 0; count < 5; count += 1) callAgainAndAgain(clientOf(`ipv4:${others.join(",")}`));
+    for (let count = 0; count < 5; count += 1) callRepeatedly(clientOf(`ipv4:${others.join(",")}`));
   }
-  if (mode === "failing") callAgainAndAgain(client);
+  if (mode === "failing") callRepeatedly(client);
   if (mode === "leaking") {
     const kept: grpc.Client[] = [];
     setInterval(() => {

@@ -1,6 +1,6 @@
 /**
- * A tool server as a process of its own, which a test can kill, stop and start again. It is built with the SDK, speaks over
- * any transport and in either era, and writes down what happens to it, so that the count of runs outlives it.
+ * A tool server as a separate process, which a test can kill, stop and start again. It is built with the SDK, supports every
+ * transport and both eras, and logs events to a file, so that the counts outlive it.
  */
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
@@ -25,13 +25,13 @@ import { WebSocketServer } from "ws";
 export interface FaultServerSettings {
   readonly kind: "http" | "sse" | "ws" | "stdio";
   readonly era: "modern" | "legacy";
-  /** Where it writes what happens, a line each. */
+  /** The file to which it logs events, one per line. */
   readonly log: string;
-  /** By which its processes are found. */
+  /** A string in its arguments, by which its processes are found. */
   readonly mark: string;
-  /** Default: any that is free. */
+  /** Default: a free port. */
   readonly port?: number | undefined;
-  /** Speaks TLS, and asks for a client certificate that this authority signed. */
+  /** Uses TLS, and requires a client certificate signed by this CA. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string } | undefined;
 }
 
@@ -79,7 +79,7 @@ function createTools(): McpServer {
     return textOf("done");
   });
   server.registerTool("change", { inputSchema }, () => {
-    // After the response, so that the change is a notification of its own.
+    // After the response, so that the change is a separate notification.
     setTimeout(notifyOfChange, 20);
     return textOf("changed");
   });
@@ -120,7 +120,7 @@ async function serveSessions(request: IncomingMessage, response: ServerResponse)
   return transport.handleRequest(request, response);
 }
 
-/** The transport that servers spoke before Streamable HTTP: one stream of events, and posts beside it. */
+/** HTTP with SSE, the predecessor of Streamable HTTP: one event stream, and separate posts. */
 const streams = new Map<string, Transport>();
 async function serveEvents(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.method === "GET") {

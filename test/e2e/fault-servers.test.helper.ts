@@ -7,18 +7,18 @@ import type { FaultServerSettings } from "./fault-server.test.helper.js";
 import { programOf } from "./program.test.helper.js";
 import { defer, mark, processesOf, temporaryFolder } from "./tool-server-world.test.helper.js";
 
-/** A server that is a process of its own. */
+/** A server that runs as a separate process. */
 export interface FaultServer extends FaultServerKind {
-  /** How a configuration names it. */
+  /** Its configuration entry. */
   readonly entry: Record<string, unknown>;
   /** Its origin; empty for stdio. */
   readonly origin: string;
-  /** How often it wrote down a line that begins so. */
+  /** How many lines of its log begin like this. */
   count(beginning: string): number;
   lines(): string[];
   /** Sends a signal to its process, or its processes. */
   signal(signal: NodeJS.Signals): void;
-  /** Ends it at once. */
+  /** Kills it. */
   kill(): Promise<void>;
   /** Starts it again at the same address; a stdio server is started by its client. */
   restart(): Promise<void>;
@@ -26,7 +26,7 @@ export interface FaultServer extends FaultServerKind {
 
 export type FaultServerKind = Pick<FaultServerSettings, "kind" | "era" | "tls">;
 
-/** Starts a server of this kind; it ends with the test, or when `atEnd` has it. */
+/** Starts a server of this kind; it ends with the test, or when `atEnd` runs its callback. */
 export async function startFaultServer(kind: FaultServerKind, atEnd: typeof defer = defer): Promise<FaultServer> {
   const program = await programOf(new URL("fault-server.test.helper.ts", import.meta.url));
   const log = join(temporaryFolder(atEnd), "log");
@@ -49,13 +49,13 @@ export async function startFaultServer(kind: FaultServerKind, atEnd: typeof defe
     if (kind.kind === "stdio") return;
     const started = spawn(process.execPath, argsOf(), { stdio: ["ignore", "pipe", "inherit"] });
     child = started;
-    let said = "";
+    let output = "";
     for await (const chunk of started.stdout) {
-      said += String(chunk);
-      port = Number(/\[\[port (\d+)\]\]/.exec(said)?.[1] ?? 0) || undefined;
+      output += String(chunk);
+      port = Number(/\[\[port (\d+)\]\]/.exec(output)?.[1] ?? 0) || undefined;
       if (port !== undefined) break;
     }
-    if (port === undefined) throw new Error(`The server did not start: ${said}`);
+    if (port === undefined) throw new Error(`The server did not start: ${output}`);
   };
   atEnd(kill);
   await start();
@@ -91,7 +91,7 @@ function signalAll(own: string, signal: NodeJS.Signals): void {
   }
 }
 
-/** Servers of all these kinds, in the eras that they have. */
+/** Servers of all these kinds, in the eras that they support. */
 export async function startAllFaultServers(
   kinds: readonly FaultServerKind["kind"][] = ["http", "sse", "ws", "stdio"],
   atEnd: typeof defer = defer,
@@ -108,7 +108,7 @@ const allKinds: readonly FaultServerKind[] = [
   { kind: "stdio", era: "legacy" },
 ];
 
-/** Does this with each of several servers at once; where it fails, the error names the server. */
+/** Runs `use` for all servers in parallel; an error names its server. */
 export async function withEach(
   servers: readonly FaultServer[],
   use: (server: FaultServer) => Promise<void>,

@@ -19,7 +19,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createBrowser } from "./browser.test.helper.js";
 import { createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 10 };
+const pollOptions = { timeout: 60_000, interval: 10 };
 
 interface World extends LoginWorld {
   readonly gateway: Gateway;
@@ -47,7 +47,7 @@ async function createWorld(): Promise<World> {
   onTestFinished(() => gateway.close({ graceMs: 0 }));
   const admin = connectAdmin(gateway.url ?? "", { token: gateway.token, adminToken: gateway.adminToken });
   const notes = async (): Promise<Server | undefined> => (await admin.listServers({})).servers[0];
-  await expect.poll(async () => (await notes())?.failure?.code, patience).toBe("SIGN_IN_NEEDED");
+  await expect.poll(async () => (await notes())?.failure?.code, pollOptions).toBe("SIGN_IN_NEEDED");
   return { ...world, gateway, admin, notes };
 }
 
@@ -63,7 +63,7 @@ test("[TS-D-ADMIN-8] signs in through the service: the browser returns to the ga
   const watching = (async () => {
     for await (const { servers } of admin.watchServers({}, { signal: leaving.signal })) seen.push(...servers);
   })().catch(() => {});
-  await expect.poll(() => seen.length, patience).toBe(1);
+  await expect.poll(() => seen.length, pollOptions).toBe(1);
 
   const events: string[] = [];
   const steps: SignInStep[] = [];
@@ -74,7 +74,7 @@ test("[TS-D-ADMIN-8] signs in through the service: the browser returns to the ga
       expect(event.value).toMatchObject({ issuer: authorization.issuer, way: { case: "browser" } });
       expect(event.value.scopes).toContain("notes:read");
       expect(event.value.storage).toMatch(/memory/);
-      await expect.poll(() => seen.at(-1)?.authentication?.oauth?.signingIn, patience).toBe(true);
+      await expect.poll(() => seen.at(-1)?.authentication?.oauth?.signingIn, pollOptions).toBe(true);
       await createBrowser().signIn(event.value.way.value?.url ?? "");
     }
     if (event.case === "done") expect(event.value.server).toMatchObject({ name: "notes", serverName: "notes" });
@@ -93,12 +93,12 @@ test("[TS-D-ADMIN-8] signs in through the service: the browser returns to the ga
     tokenType: "Bearer",
   });
   expect(Number(server?.authentication?.oauth?.expireTime?.seconds)).toBeGreaterThan(Date.now() / 1000);
-  await expect.poll(() => seen.at(-1)?.toolCount, patience).toBe(2);
+  await expect.poll(() => seen.at(-1)?.toolCount, pollOptions).toBe(2);
   expect(seen.at(-1)?.authentication?.oauth).toMatchObject({ signedIn: true, signingIn: false });
 
   const report = await admin.signOut({ server: "notes" });
   expect(report).toMatchObject({ wiped: [{ issuer: authorization.issuer }], proof: { status: 401 }, problems: [] });
-  await expect.poll(() => seen.at(-1)?.failure?.code, patience).toBe("SIGN_IN_NEEDED");
+  await expect.poll(() => seen.at(-1)?.failure?.code, pollOptions).toBe("SIGN_IN_NEEDED");
   expect(seen.at(-1)?.authentication?.oauth?.signedIn).toBe(false);
   expect(seen.at(-1)?.toolCount).toBeUndefined();
   leaving.abort();
@@ -108,7 +108,7 @@ test("[TS-D-ADMIN-8] signs in through the service: the browser returns to the ga
     expect(textOf([seen, report, steps])).not.toContain(token);
 });
 
-test("[TS-D-ADMIN-8] cancels a sign-in when its caller leaves, unless another caller who sees the same waits for it", async () => {
+test("[TS-D-ADMIN-8] cancels a sign-in when its caller disconnects, unless another caller waits for it", async () => {
   const { admin, notes } = await createWorld();
   const [first, second] = [new AbortController(), new AbortController()];
   const promptOf = async (stream: ReturnType<AdminClient["signIn"]>) => {
@@ -134,12 +134,12 @@ test("[TS-D-ADMIN-8] cancels a sign-in when its caller leaves, unless another ca
   expect((await notes())?.authentication?.oauth?.signingIn).toBe(true);
   second.abort();
   await expect(other.rest).rejects.toThrow(/\[canceled\]/);
-  await expect.poll(isAlive, patience).toBe(false);
-  await expect.poll(async () => (await notes())?.authentication?.oauth?.signingIn, patience).toBe(false);
+  await expect.poll(isAlive, pollOptions).toBe(false);
+  await expect.poll(async () => (await notes())?.authentication?.oauth?.signingIn, pollOptions).toBe(false);
   await expect(admin.completeSignIn({ signInId: one.prompt.signInId, address: "a" })).rejects.toThrow(/\[not_found\]/);
 });
 
-test("accepts the address that a browser ended at, and fails the sign-in for an invalid one", async () => {
+test("accepts the last address of a browser, and fails the sign-in for an invalid one", async () => {
   const { admin } = await createWorld();
   const browser = createBrowser({ cannotReach: (url) => url.includes("/callback?") });
   const signIn = async (address: (url: string) => Promise<string>): Promise<string | undefined> => {

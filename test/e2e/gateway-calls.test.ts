@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 20 };
+const pollOptions = { timeout: 60_000, interval: 20 };
 /** Moves the clock of a process an hour ahead on a signal, and prints that. */
 const leaping = `data:text/javascript,${encodeURIComponent(`
 const now = Date.now;
@@ -29,9 +29,9 @@ test("[TS-D-CALLS-1] calls that find an expired token show the refresh that they
   onTestFinished(() => client.close());
   const tools = async (): Promise<string[]> =>
     (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name);
-  await expect.poll(tools, patience).toContain("notes__read");
+  await expect.poll(tools, pollOptions).toContain("notes__read");
   up.process.kill("SIGUSR2");
-  await expect.poll(() => up.stderr, patience).toContain("[[leapt]]");
+  await expect.poll(() => up.stderr, pollOptions).toContain("[[leapt]]");
   await Promise.all(Array.from({ length: 3 }, () => client.callTool({ name: "notes__read", arguments: {} })));
 
   const calls = createCallClient({ url: new URL(up.endpoint).origin, token: up.token });
@@ -40,7 +40,7 @@ test("[TS-D-CALLS-1] calls that find an expired token show the refresh that they
     return [];
   };
   await expect
-    .poll(async () => (await readings()).filter(({ duration }) => duration !== undefined), patience)
+    .poll(async () => (await readings()).filter(({ duration }) => duration !== undefined), pollOptions)
     .toHaveLength(3);
   for (const { id } of await readings()) {
     const { call } = await calls.getCall({ id });

@@ -2,10 +2,10 @@ import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A guard before a server on this machine, which lets through what carries the right credential. Ends with the test. */
+/** A proxy in front of a local server that requires a valid credential. Ends with the test. */
 export interface Guard {
   readonly port: number;
-  /** How many requests it let through, and refused. */
+  /** How many requests it forwarded, and refused. */
   readonly passed: number;
   readonly refused: number;
 }
@@ -14,7 +14,7 @@ export interface GuardOptions {
   /** The port of the server. */
   readonly before: number;
   readonly isGood: (headers: IncomingHttpHeaders) => boolean | Promise<boolean>;
-  /** Where tokens are to be had; default: it does not say. */
+  /** The issuer in its metadata. Default: no metadata. */
   readonly issuer?: string | undefined;
   /** The path of the server. */
   readonly path: string;
@@ -26,9 +26,9 @@ export async function startGuard({ before, isGood, issuer, path }: GuardOptions)
   const guard = { port: 0, passed: 0, refused: 0 };
   const origin = (): string => `http://127.0.0.1:${guard.port}`;
   const accepts = async (headers: IncomingHttpHeaders): Promise<boolean> => {
-    const isLet = await isGood(headers);
-    guard[isLet ? "passed" : "refused"] += 1;
-    return isLet;
+    const isAccepted = await isGood(headers);
+    guard[isAccepted ? "passed" : "refused"] += 1;
+    return isAccepted;
   };
   const challenge = (): string =>
     issuer === undefined ? "Basic" : `Bearer resource_metadata="${origin()}${metadataPath}${path}"`;
@@ -53,7 +53,7 @@ export async function startGuard({ before, isGood, issuer, path }: GuardOptions)
     const onward = request({ host: "127.0.0.1", port: before, path: url, method, headers }, (response) => {
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
       response.pipe(outgoing);
-      // The head of a stream of events must not wait for the first.
+      // The headers of an event stream must not wait for the first event.
       outgoing.flushHeaders();
     });
     onward.once("error", () => outgoing.destroy());

@@ -17,7 +17,7 @@ import { type Guard, startGuard } from "./gateway-matrix.test.helper.js";
 import { startRealAuthorizationServer } from "./real-authorization-server.test.helper.js";
 import { everything, startEverything } from "./real-servers.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 20 };
+const pollOptions = { timeout: 60_000, interval: 20 };
 const secret = "a-secret-of-this-test";
 const basic = Buffer.from(`ada:${secret}`).toString("base64");
 
@@ -158,7 +158,7 @@ test("[TS-FILE-2] [TS-HEADER-1] [TS-HELPER-3] [TS-KEY-1] [TS-STDIO-1] [TS-OAUTH-
   const { gateway, guards } = await startMatrix();
   const names = ["stdio-env", ...Object.keys(guards)].sort();
   const states = () => Object.fromEntries(gateway.servers().map(({ name, state }) => [name, state]));
-  await expect.poll(states, patience).toEqual(Object.fromEntries(names.map((name) => [name, "READY"])));
+  await expect.poll(states, pollOptions).toEqual(Object.fromEntries(names.map((name) => [name, "READY"])));
 
   const refused = Object.fromEntries(Object.entries(guards).map(([name, guard]) => [name, guard.refused]));
   for (const [kind, connect] of Object.entries(clients)) {

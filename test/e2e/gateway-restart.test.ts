@@ -10,7 +10,7 @@ import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world
 import { everything } from "./real-servers.test.helper.js";
 import { processesOf } from "./tool-server-world.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 20 };
+const pollOptions = { timeout: 60_000, interval: 20 };
 const token = `token-${randomUUID()}`;
 
 /** The gateway as a process of its own, on a port; resolves when its servers are connected. Ends with the test. */
@@ -112,15 +112,15 @@ test("lets clients continue without a sign-in and leaves no process after a gate
   const loads = Object.entries(kinds).map(([kind, connect]) => [kind, load(connect, url, () => isDone)] as const);
   const rounds = (): number[] => loads.map(([, { rounds: count }]) => count);
   try {
-    await expect.poll(() => Math.min(...rounds()), patience).toBeGreaterThan(5);
+    await expect.poll(() => Math.min(...rounds()), pollOptions).toBeGreaterThan(5);
 
     first.process.kill("SIGKILL");
     await first.ended;
     const before = rounds();
-    await expect.poll(() => processesOf(mark), patience).toEqual([]);
+    await expect.poll(() => processesOf(mark), pollOptions).toEqual([]);
 
     await startUp(world, url.port);
-    await expect.poll(() => rounds().every((count, index) => count > (before[index] ?? 0) + 5), patience).toBe(true);
+    await expect.poll(() => rounds().every((count, index) => count > (before[index] ?? 0) + 5), pollOptions).toBe(true);
   } finally {
     isDone = true;
     await Promise.all(loads.map(([, { ended }]) => ended));

@@ -11,9 +11,9 @@ import { type GuardedToolServer, startGuardedToolServer } from "./guarded-tool-s
 import { createLeapingClock } from "./oauth-world.test.helper.js";
 import { type RealAuthorizationServer, startRealAuthorizationServer } from "./real-authorization-server.test.helper.js";
 
-export const patience = { timeout: 60_000, interval: 20 };
+export const pollOptions = { timeout: 60_000, interval: 20 };
 
-/** A gateway to `notes`, which a real authorization server guards, and which nobody has signed in to. All ends with the test. */
+/** A gateway to `notes`, which requires a sign-in with a real authorization server. Everything ends with the test. */
 export interface SignInWorld {
   readonly authorization: RealAuthorizationServer;
   readonly tool: GuardedToolServer;
@@ -25,7 +25,7 @@ export interface SignInWorld {
   connect(mode: "legacy" | "modern", options?: ClientOptions): Promise<Client>;
 }
 
-/** The configuration of servers that nobody has signed in to, by their names and URLs. */
+/** The configuration of servers without a sign-in, by their names and URLs. */
 export function signInConfiguration(
   urls: Readonly<Record<string, string>>,
   secrets: SecretRegistry,
@@ -45,7 +45,7 @@ export function signInConfiguration(
   };
 }
 
-/** `onOpened` is what the person does when the browser opens; its default is to sign in. Without a browser: null. `prepare` adds to the server. */
+/** `onOpened` is what the user does when the browser opens; default: sign in; null: there is no browser. `prepare` extends the server. */
 export async function createSignInWorld(
   onOpened: ((url: string) => unknown) | null = signIn,
   more: Partial<GatewaySignIn> = {},
@@ -75,7 +75,7 @@ export async function createSignInWorld(
     },
   });
   onTestFinished(() => gateway.close({ graceMs: 0 }));
-  await expect.poll(() => gateway.servers()[0]?.failure?.code, patience).toBe("SIGN_IN_NEEDED");
+  await expect.poll(() => gateway.servers()[0]?.failure?.code, pollOptions).toBe("SIGN_IN_NEEDED");
   return {
     authorization,
     tool,
@@ -98,12 +98,12 @@ export async function createSignInWorld(
   };
 }
 
-/** Someone who signs in and agrees. */
+/** A user who signs in and consents. */
 export function signIn(url: string): Promise<Page> {
   return createBrowser().signIn(url);
 }
 
-/** Someone who says no at the authorization server. */
+/** A user who denies access at the authorization server. */
 export async function refuse(url: string): Promise<void> {
   const { searchParams, origin } = new URL(url);
   const back = new URL(searchParams.get("redirect_uri") ?? "");

@@ -2,7 +2,7 @@ import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { memorySkillFiles, SkillsExtension } from "@modelcontextprotocol/server/ext/skills";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createSignInWorld, note, patience, readNote, refuse, signIn } from "./gateway-sign-in.test.helper.js";
+import { createSignInWorld, note, pollOptions, readNote, refuse, signIn } from "./gateway-sign-in.test.helper.js";
 
 describe.each(["legacy", "modern"] as const)("a sign-in through a %s client", (mode) => {
   test("[TS-D-SIGNIN-1] [TS-OAUTH-3] opens the browser for a tool call, waits for the sign-in, and completes the call", async () => {
@@ -62,7 +62,7 @@ test.each(["legacy", "modern"] as const)(
     const { content } = await client.callTool({ name: "notes__sign_in", arguments: {} });
     expect(content).toEqual([{ type: "text", text: "You are signed in to notes. Its tools are available now." }]);
     expect(world.opened).toHaveLength(1);
-    await expect.poll(tools, patience).toEqual(["notes__read", "notes__write"]);
+    await expect.poll(tools, pollOptions).toEqual(["notes__read", "notes__write"]);
   },
 );
 
@@ -85,7 +85,7 @@ test("[TS-D-SIGNIN-3] waits for one browser in concurrent calls of one client an
   });
   const [one, other] = [await world.connect("legacy"), await world.connect("modern")];
   const calls = [one, one, other, other].map((client) => client.callTool(readNote));
-  await expect.poll(() => world.opened.length, patience).toBe(1);
+  await expect.poll(() => world.opened.length, pollOptions).toBe(1);
   proceed();
   for (const { content } of await Promise.all(calls)) expect(content).toEqual(note);
   expect(world.opened).toHaveLength(1);
@@ -97,15 +97,15 @@ test("[TS-D-SIGNIN-3] leaves the sign-in to the user if the client cancels or do
   const leaving = new AbortController();
   const cancelled = client.callTool(readNote, { signal: leaving.signal });
   cancelled.catch(() => {});
-  await expect.poll(() => world.opened.length, patience).toBe(1);
+  await expect.poll(() => world.opened.length, pollOptions).toBe(1);
   leaving.abort();
   await expect(cancelled).rejects.toThrow();
   await expect(client.callTool(readNote, { timeout: 100 })).rejects.toThrow(/timed out/i);
   await expect
-    .poll(() => world.events.filter(({ kind }) => kind === "call"), patience)
+    .poll(() => world.events.filter(({ kind }) => kind === "call"), pollOptions)
     .toMatchObject([{ outcome: "cancelled" }, { outcome: "cancelled" }]);
   await signIn(world.opened[0] ?? "");
-  await expect.poll(() => world.gateway.servers()[0]?.state, patience).toBe("READY");
+  await expect.poll(() => world.gateway.servers()[0]?.state, pollOptions).toBe("READY");
   expect((await client.callTool(readNote)).content).toEqual(note);
   expect(world.opened).toHaveLength(1);
 });
@@ -121,11 +121,11 @@ test("[TS-D-SIGNIN-3] asks the next waiting client if the client that was asked 
   const leaving = new AbortController();
   const first = asking.callTool(readNote, { signal: leaving.signal });
   first.catch(() => {});
-  await expect.poll(() => asked, patience).toBe(1);
+  await expect.poll(() => asked, pollOptions).toBe(1);
   const progress: unknown[] = [];
   const next = await world.connect("modern");
   const second = next.callTool(readNote, { onprogress: (reported) => void progress.push(reported) });
-  await expect.poll(() => progress, patience).toMatchObject([{ message: "Waiting for you to sign in to notes." }]);
+  await expect.poll(() => progress, pollOptions).toMatchObject([{ message: "Waiting for you to sign in to notes." }]);
   expect(world.opened).toEqual([]);
   leaving.abort();
   expect((await second).content).toEqual(note);
@@ -155,11 +155,11 @@ test("[TS-D-SIGNIN-4] fails the call with the reason if a sign-in is rejected, a
   expect(world.opened).toHaveLength(2);
 });
 
-test("[TS-D-SIGNIN-4] opens a page that was left open once more after the pause, for the next call", async () => {
+test("[TS-D-SIGNIN-4] opens the page again for the next call after the pause if it was left open", async () => {
   const world = await createSignInWorld((url) => (world.opened.length === 2 ? signIn(url) : undefined));
   const client = await world.connect("legacy");
   const first = client.callTool(readNote);
-  await expect.poll(() => world.opened.length, patience).toBe(1);
+  await expect.poll(() => world.opened.length, pollOptions).toBe(1);
   world.clock.leap(60_000);
   const second = client.callTool(readNote);
   for (const { content } of await Promise.all([first, second])) expect(content).toEqual(note);
@@ -176,7 +176,7 @@ test("[TS-D-SIGNIN-5] returns the link and the command without a browser, and do
     data: { reason: "SIGN_IN_NEEDED", server: "notes", url: link },
   });
   expect(String(error)).toContain(link);
-  await expect.poll(() => world.events.some(({ kind }) => kind === "call"), patience).toBe(true);
+  await expect.poll(() => world.events.some(({ kind }) => kind === "call"), pollOptions).toBe(true);
   expect(JSON.stringify(world.events)).not.toContain("0123456789abcdef");
 });
 

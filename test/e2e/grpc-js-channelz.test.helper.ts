@@ -34,7 +34,7 @@ const { Channelz } = (
   loadPackageDefinition(definition) as unknown as { grpc: { channelz: { v1: { Channelz: ChannelzClient } } } }
 ).grpc.channelz.v1;
 
-/** Reads a Channelz service with the client of grpc-js and the schema that it ships. */
+/** Reads a Channelz service with the grpc-js client and its own schema. */
 export async function readWithGrpcJs(
   address: string,
   method: string,

@@ -15,10 +15,10 @@ import { onTestFinished } from "vitest";
 import { z } from "zod";
 import type { RealAuthorizationServer } from "./real-authorization-server.test.helper.js";
 
-/** A tool server of the official SDK behind its own check of tokens. Ends with the test. */
+/** A tool server built with the official SDK, which verifies tokens. Ends with the test. */
 export interface GuardedToolServer {
   readonly url: string;
-  /** The access tokens that it was sent, each once. */
+  /** The access tokens that it received, each once. */
   readonly seen: ReadonlySet<string>;
   /** How many requests it refused. */
   readonly refusals: number;
@@ -26,7 +26,7 @@ export interface GuardedToolServer {
   requireScope(scope: string): void;
 }
 
-/** `read` needs the scope notes:read, and `write` notes:write. `prepare` adds to the server. */
+/** `read` requires the scope notes:read, and `write` notes:write. `prepare` extends the server. */
 export async function startGuardedToolServer(
   authorization: RealAuthorizationServer,
   prepare: (server: McpServer) => void = () => {},
@@ -52,7 +52,7 @@ export async function startGuardedToolServer(
     async verifyAccessToken(token: string) {
       seen.add(token);
       const found = await authorization.find(token);
-      if (found === undefined) throw new OAuthError(OAuthErrorCode.InvalidToken, "The token is not good.");
+      if (found === undefined) throw new OAuthError(OAuthErrorCode.InvalidToken, "The token is not valid.");
       return { token, clientId: found.clientId, scopes: [...found.scopes], expiresAt: found.expiresAt };
     },
   };

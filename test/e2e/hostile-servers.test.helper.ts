@@ -12,18 +12,18 @@ import { join } from "node:path";
 import { type WebSocket, WebSocketServer } from "ws";
 import { defer, mark, temporaryFolder } from "./tool-server-world.test.helper.js";
 
-/** A message of JSON-RPC, as it came. */
+/** A received JSON-RPC message. */
 export interface Message {
   readonly id?: number | string;
   readonly method?: string;
   readonly params?: { readonly name?: string; readonly arguments?: Record<string, unknown> };
 }
 
-/** A server in this process that speaks the older era, and misbehaves as requested. */
+/** A legacy server in this process that misbehaves as requested. */
 export interface HostileServer {
   readonly entry: Record<string, unknown>;
   readonly origin: string;
-  /** How often a tool was asked for. */
+  /** How often a tool was called. */
   runs(tool: string): number;
   /** The connections that are open now. */
   readonly sockets: ReadonlySet<Socket>;
@@ -70,7 +70,7 @@ export async function serveHostileHttp(faults: HttpFaults): Promise<HostileServe
 
 export type SseFaults = Record<string, (stream: ServerResponse, response: ServerResponse, reply: string) => unknown>;
 
-/** A server of HTTP with SSE. `response` is that of the post, which a fault has to end. */
+/** An HTTP with SSE server. `response` is that of the post, which a fault has to end. */
 export async function serveHostileSse(faults: SseFaults): Promise<HostileServer> {
   const runs = new Runs();
   let stream: ServerResponse | undefined;
@@ -94,7 +94,7 @@ export async function serveHostileSse(faults: SseFaults): Promise<HostileServer>
 
 export type WebSocketFaults = Record<string, (socket: WebSocket, tcp: Socket, reply: string) => unknown>;
 
-/** A server of WebSocket. `tcp` is what it runs over. */
+/** A WebSocket server. `tcp` is the underlying socket. */
 export async function serveHostileWebSocket(faults: WebSocketFaults): Promise<HostileServer> {
   const runs = new Runs();
   const server = createServer();
@@ -112,7 +112,7 @@ export async function serveHostileWebSocket(faults: WebSocketFaults): Promise<Ho
   return { ...(await serve(server, "ws", "/")), ...runs.reader() };
 }
 
-/** A stdio server; `program` is plain JavaScript, with `fault(name, reply)` to be defined in it. */
+/** A stdio server; `program` is JavaScript that defines `fault(name, reply)`. */
 export function serveHostileStdio(program: string): HostileServer {
   const log = join(temporaryFolder(), "runs");
   const script = `
@@ -141,7 +141,7 @@ export function serveHostileStdio(program: string): HostileServer {
 class Runs {
   readonly #counts = new Map<string, number>();
 
-  /** Counts a call of a tool, and finds what is to be done with it. */
+  /** Counts a call of a tool, and returns its fault. */
   add<Fault>({ method, params }: Message, faults: Record<string, Fault>): Fault | undefined {
     const tool = method === "tools/call" ? (params?.name ?? "") : (method ?? "");
     this.#counts.set(tool, (this.#counts.get(tool) ?? 0) + 1);
@@ -157,11 +157,11 @@ export interface GuardedServer {
   readonly url: string;
   /** The headers of each request to the server itself. */
   readonly requests: readonly IncomingHttpHeaders[];
-  /** What else was asked for: metadata, a registration. */
+  /** Other requests: for metadata, a registration. */
   readonly elsewhere: readonly string[];
 }
 
-/** A server that advertises OAuth, and accepts only whom `accepts` does. */
+/** A server that advertises OAuth, and accepts only requests that `accepts` accepts. */
 export async function startGuardedServer(accepts: (headers: IncomingHttpHeaders) => boolean): Promise<GuardedServer> {
   const requests: IncomingHttpHeaders[] = [];
   const elsewhere: string[] = [];
@@ -200,7 +200,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Lets a server listen until the test is over. */
+/** Listens until the test ends. */
 export async function serve(
   server: Server,
   type: "http" | "sse" | "ws",

@@ -1,6 +1,6 @@
 /**
- * A process that holds tool servers, lets all of them fail, and prints everything that it learns about them: what is published, what is
- * thrown, and over Channelz. It ends by a crash.
+ * A process that uses tool servers, all of which fail, and prints everything about them: published events, errors and Channelz data. It
+ * ends with a crash.
  */
 import { subscribe } from "node:diagnostics_channel";
 import { readFileSync } from "node:fs";
@@ -67,7 +67,7 @@ const use = async (name: string): Promise<void> => {
   for (const tool of opened.state === "READY" ? ["invalid", "refused", "progress", "cut"] : []) {
     await attempt(`${name} called ${tool}`, () => opened.callTool({ name: tool, arguments: {} }));
   }
-  // While it rests, and with the descriptions as of now.
+  // During the backoff, and with the current descriptions.
   await attempt(`${name} pinged`, () => opened.ping({ idleTimeoutMs: 2000 }));
   print("credential", opened.info.credential());
 };

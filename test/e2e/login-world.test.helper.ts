@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { type Browser, createBrowser } from "./browser.test.helper.js";
 import {
-  type Answerer,
   createUserFolder,
   type Run,
   type RunSetting,
   runCommand,
   startCommand,
+  type TerminalUser,
 } from "./command.test.helper.js";
 import { type GuardedToolServer, startGuardedToolServer } from "./guarded-tool-server.test.helper.js";
 import {
@@ -19,11 +19,11 @@ import {
 } from "./real-authorization-server.test.helper.js";
 import { endOf } from "./running-process.test.helper.js";
 
-/** A user with a configuration of one server, `notes`, which a real authorization server guards. All ends with the test. */
+/** A user with one configured server, `notes`, which requires a sign-in with a real authorization server. Everything ends with the test. */
 export interface LoginWorld {
   readonly authorization: RealAuthorizationServer;
   readonly tool: GuardedToolServer;
-  /** The folder of the configuration; the home of the user is in it. */
+  /** The folder of the configuration, which contains the home of the user. */
   readonly folder: string;
   readonly home: string;
   /** The variables of the user: with a key for the encrypted file. */
@@ -31,11 +31,11 @@ export interface LoginWorld {
   /** The options that every run has. */
   readonly shared: readonly string[];
   configure(servers: Readonly<Record<string, unknown>>): string;
-  /** Runs the command line here. No token may ever be printed. */
+  /** Runs the command line in this process, and checks that no token is printed. */
   run(argv: readonly string[], setting?: RunSetting): Promise<Run>;
-  /** Runs it as a process of its own. */
+  /** Runs it as a separate process. */
   spawn(argv: readonly string[], env?: Readonly<Record<string, string>>): Promise<Run>;
-  /** The files below the home that hold one of these texts. */
+  /** The files in the home that contain one of these strings. */
   filesWith(texts: readonly string[]): string[];
 }
 
@@ -89,8 +89,8 @@ export function urlPrintedIn(stderr: string): string {
   return url;
 }
 
-/** A user who opens the printed URL, fills in the forms, and waits. Says yes to all else. */
-export function browsingPerson(browser: Browser = createBrowser()): Answerer {
+/** A user who opens the printed URL, fills in the forms, and waits. Replies yes to all other questions. */
+export function browsingPerson(browser: Browser = createBrowser()): TerminalUser {
   return async (question, stderr, signal) => {
     if (!/browser/.test(question)) return "y";
     const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -101,8 +101,8 @@ export function browsingPerson(browser: Browser = createBrowser()): Answerer {
   };
 }
 
-/** Someone whose browser is on another machine: they paste the address that it ends at. */
-export function pastingPerson(): Answerer {
+/** A user whose browser is on another machine, and who pastes its last address. */
+export function pastingPerson(): TerminalUser {
   const browser = createBrowser({ cannotReach: (url) => url.includes("/callback?") });
   return async (question, stderr) =>
     /browser/.test(question) ? (await browser.signIn(urlPrintedIn(stderr))).url : "y";

@@ -5,7 +5,7 @@ import { type RunningProcess, startProcess } from "./running-process.test.helper
 export const root: string = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface StartOptions {
-  /** Variables beside, or in place of, those of this process. */
+  /** Variables in addition to, or instead of, those of this process. */
   readonly env?: Readonly<Record<string, string>>;
   /** Default: this checkout. */
   readonly cwd?: string;

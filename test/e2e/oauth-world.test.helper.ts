@@ -24,16 +24,16 @@ import {
   startRealAuthorizationServer,
 } from "./real-authorization-server.test.helper.js";
 
-/** A tool server, a real authorization server, and a user of both. All ends with the test. */
+/** A tool server, a real authorization server, and a user of both. Everything ends with the test. */
 export interface RealWorld {
   readonly authorization: RealAuthorizationServer;
   readonly tool: HostileToolServer;
-  /** Someone with a browser. */
+  /** A user with a browser. */
   readonly person: SignIn;
   readonly asked: SignInRequest[];
   readonly pages: Page[];
   session(options?: Partial<OAuthSessionOptions>): OAuthSession;
-  /** One request with a credential, over the transport that is used in earnest. Default: to the tool server. */
+  /** Sends one request with a credential, over the real transport. Default: to the tool server. */
   call(credential: Credential, url?: string): Promise<Call>;
 }
 
@@ -128,7 +128,7 @@ export async function createRealWorld(options: RealServerOptions = {}): Promise<
   };
 }
 
-/** A clock that can be put forward; timers are not affected. */
+/** A clock that can be advanced; timers are not affected. */
 export function createLeapingClock(): Clock & { leap(ms: number): void } {
   let ahead = 0;
   return {

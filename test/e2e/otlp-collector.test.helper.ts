@@ -8,10 +8,10 @@ export type Value = string | number | boolean | undefined;
 export interface CollectedSpan {
   readonly trace: string;
   readonly id: string;
-  /** Empty where it has none. */
+  /** Empty if it has no parent. */
   readonly parent: string;
   readonly name: string;
-  /** 2 of a server, 3 of a client. */
+  /** 2 for a server, 3 for a client. */
   readonly kind: number;
   readonly attributes: Readonly<Record<string, Value>>;
   /** The names of its events. */
@@ -21,14 +21,14 @@ export interface CollectedSpan {
   readonly resource: Readonly<Record<string, Value>>;
 }
 
-/** What receives OTLP over HTTP as protobuf, and reads it. */
+/** An OTLP collector over HTTP with protobuf. */
 export interface Collector {
   readonly url: string;
   readonly spans: readonly CollectedSpan[];
-  /** The names of the metrics that came. */
+  /** The names of the received metrics. */
   readonly metrics: ReadonlySet<string>;
   readonly headers: readonly IncomingHttpHeaders[];
-  /** All that came, as it came; compressed, where it is. */
+  /** All received bodies, not decompressed. */
   readonly bodies: readonly Buffer[];
 }
 
@@ -60,7 +60,7 @@ export async function startCollector(): Promise<Collector> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, metrics, headers, bodies };
 }
 
-// The numbers of fields are those of opentelemetry/proto/{trace,metrics,common}/v1.
+// The field numbers are those of opentelemetry/proto/{trace,metrics,common}/v1.
 
 function readSpans(body: Uint8Array): CollectedSpan[] {
   return messages(body, 1).flatMap((resourceSpans) => {

@@ -20,7 +20,7 @@ function focusedRow(page: Page): Promise<string | null | undefined> {
 describe.skipIf(!isChromiumInstalled)("a person at the page of the demonstration", () => {
   const gateway = usePageGateway({ args: () => ["--demo"] });
 
-  test("signs in, is led back to the page, and allows one more permission when a tool needs it", async () => {
+  test("signs in, returns to the page, and grants one more permission when a tool needs it", async () => {
     const page = await gateway.open("/servers/notes");
     await page.getByRole("button", { name: "Sign in" }).click();
     const dialog = page.getByRole("dialog", { name: "Sign in to notes" });

@@ -80,7 +80,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
     await page.getByRole("heading", { name: "The token has expired." }).waitFor();
   });
 
-  test("[TS-D-PAGE-11] starts no diagnosis when a link of somebody else opens the page, but after a click", async () => {
+  test("[TS-D-PAGE-11] starts a diagnosis that an external link opens only after a click", async () => {
     for (const path of ["/explain/ledger", "/?panel=/explain/ledger"]) {
       const page = await gateway.open(path);
       const asked: string[] = [];
@@ -239,7 +239,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     await page.getByRole("complementary", { name: "Server" }).getByRole("heading", { name: "clock" }).waitFor();
   });
 
-  test("[TS-D-PAGE-10] sends nothing that is worth something to a program that took the port of the gateway", async () => {
+  test("[TS-D-PAGE-10] sends nothing usable to a program that took the port of the gateway", async () => {
     const page = await gateway.open();
     gateway.expectProblems(/ERR_|failed:|503 \(|404 \(/);
     const key = (await page.evaluate(() => localStorage.getItem("wirescope.key"))) ?? "";
@@ -320,7 +320,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of a configuration", () => {
     await page.getByRole("alert").getByText("night.wsr cannot be opened.").waitFor();
   });
 
-  test("[TS-D-PAGE-12] judges the certificate of a recorded socket by the moment that is shown, and does not show unknown security as none", async () => {
+  test("[TS-D-PAGE-12] checks the certificate of a recorded socket against the shown moment, and does not show unknown security as none", async () => {
     const pem = readFileSync(new URL("../certificates/server.pem", import.meta.url));
     const { raw, validFrom, validTo } = new X509Certificate(pem);
     const file = join(gateway.folder, "certificate.wsr");

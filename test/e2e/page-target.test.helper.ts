@@ -8,15 +8,15 @@ import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { openPage } from "./chromium.test.helper.js";
 import { program } from "./command.test.helper.js";
 
-/** The page of processes that speak Channelz, and browsers that show it. */
+/** The page for processes that speak Channelz, and browsers that show it. */
 export interface TargetPage {
-  /** Opens an address of the page in a browser of its own. Everything that goes wrong in it fails the test. */
+  /** Opens a path of the page in a new browser context. Problems in the browser fail the test. */
   open(path: string, options?: BrowserContextOptions): Promise<Page>;
-  /** Problems of the pages of this test that match are expected. */
+  /** Problems of this test that match are expected. */
   expectProblems(pattern: RegExp): void;
 }
 
-/** Serves the page of the targets that `start` returns, before the tests of this file. Call it at the top of a file. */
+/** Serves the page for the targets that `start` returns, before the tests of this file. Call it at the top of a file. */
 export function useTargetPage(start: () => Promise<readonly string[]>): TargetPage {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-page-"));
   let child: ChildProcess | undefined;
@@ -53,7 +53,7 @@ export function useTargetPage(start: () => Promise<readonly string[]>): TargetPa
         ...(storageState === undefined ? {} : { storageState }),
       });
       found.push(problems);
-      // A link works once. Later browsers get what the first one has.
+      // A link works once. Later contexts get the storage of the first one.
       if (storageState === undefined) {
         await page.goto(link);
         await page.waitForURL((current) => current.search === "");

@@ -11,10 +11,10 @@ import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { openPage } from "./chromium.test.helper.js";
 import { program, runCommand } from "./command.test.helper.js";
 
-/** A small window on a desk. */
+/** A small desktop window. */
 export const screen: BrowserContextOptions = { viewport: { width: 1280, height: 800 } };
 
-/** A phone in the hand. */
+/** A phone in portrait mode. */
 export const phone: BrowserContextOptions = { viewport: { width: 390, height: 844 }, hasTouch: true };
 
 export interface PageGatewayOptions {
@@ -25,7 +25,7 @@ export interface PageGatewayOptions {
   readonly keepsPort?: boolean;
 }
 
-/** A gateway for the tests of a file, as a process of its own, and browsers that show its page. */
+/** A gateway for the tests of a file, as a separate process, and browsers that show its page. */
 export interface PageGateway {
   /** Its folder, which is also its home. */
   readonly folder: string;
@@ -33,9 +33,9 @@ export interface PageGateway {
   readonly url: string;
   /** Its variables; commands with these find the gateway. */
   readonly env: Readonly<Record<string, string>>;
-  /** Opens the page in a browser of its own by a fresh link. Everything that goes wrong in it fails the test. */
+  /** Opens the page in a new browser context with a new link. Problems in the browser fail the test. */
   open(path?: string, options?: BrowserContextOptions): Promise<Page>;
-  /** Problems of the pages of this test that match are expected. */
+  /** Problems of this test that match are expected. */
   expectProblems(pattern: RegExp): void;
   /** Ends the process and waits for its end. */
   stop(): Promise<void>;
@@ -43,7 +43,7 @@ export interface PageGateway {
   start(): Promise<void>;
 }
 
-/** Starts a gateway with its page before the tests of this file, and ends it after them. Call it at the top of a file. */
+/** Starts a gateway with its page before the tests of this file, and stops it after them. Call it at the top of a file. */
 export function usePageGateway({ args, env: more = {}, keepsPort = false }: PageGatewayOptions): PageGateway {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "wirescope-page-")));
   const env = { PATH: process.env.PATH ?? "", HOME: folder, XDG_RUNTIME_DIR: join(folder, "run"), ...more };
@@ -109,7 +109,7 @@ export function usePageGateway({ args, env: more = {}, keepsPort = false }: Page
   };
 }
 
-/** A port that nothing listens on. Systems give no program a port below 32768 that did not ask for it, so it stays free. */
+/** A free port below the ephemeral range, so that no other program gets it by chance. */
 async function freePort(): Promise<string> {
   const port = randomInt(20_000, 32_000);
   const server = createServer();
@@ -123,12 +123,12 @@ async function freePort(): Promise<string> {
 
 /** Fails if axe finds a serious or critical problem in what the page shows. */
 export async function checkAccessibility(page: Page): Promise<void> {
-  // The pages of the project have no frames to look into, and nobody reads what is right: both take most of the time.
+  // Without frames, which our pages do not have, and without passed rules: both take most of the time.
   const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
   const { violations } = await axe.analyze();
-  const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  const severe = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   expect(
-    grave.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`)}`),
+    severe.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`)}`),
   ).toEqual([]);
 }
 

@@ -2,18 +2,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { onTestFinished, vi } from "vitest";
 
-/** oidc-provider, as it comes: registration, rotation, revocation, device flow, resource indicators, DPoP. Ends with the test. */
+/** oidc-provider with registration, rotation, revocation, device flow, resource indicators and DPoP. Ends with the test. */
 export interface RealAuthorizationServer {
   readonly issuer: string;
-  /** How long the access tokens live that are issued from now on, in seconds. */
+  /** The lifetime of new access tokens in seconds. */
   lifetimeS: number;
-  /** Every access and refresh token that was given. */
+  /** Every access and refresh token that was issued. */
   readonly issued: readonly string[];
-  /** How often a path was asked for. */
+  /** How often a path was requested. */
   count(path: string): number;
-  /** What an access token is good for; undefined where it is not. */
+  /** The details of an access token; undefined if it is not valid. */
   find(accessToken: string): Promise<GoodToken | undefined>;
-  /** Ends all refresh tokens, and what came of them. */
+  /** Revokes all grants with their tokens. */
   endGrants(): Promise<void>;
   close(): Promise<void>;
 }
@@ -28,21 +28,21 @@ export interface GoodToken {
 export interface RealServerOptions {
   /** Clients that are registered by hand. */
   readonly clients?: readonly object[];
-  /** How long access tokens live at first, in seconds. Default 3600. */
+  /** The initial lifetime of access tokens in seconds. Default 3600. */
   readonly lifetimeS?: number;
   /** Whether proofs need a nonce. */
   readonly requiresNonce?: boolean;
-  /** Whether people are shown forms; else everybody has signed in and agrees. Default false. */
+  /** Whether forms are shown; otherwise every user is signed in and consents. Default false. */
   readonly hasForms?: boolean;
-  /** Whether a refresh token requires a new consent (prompt=consent), as it comes. Default false. */
+  /** Whether a refresh token requires a new consent (prompt=consent), as by default in oidc-provider. Default false. */
   readonly needsConsent?: boolean;
-  /** How long identity tokens live, in seconds. Default 600. */
+  /** The lifetime of identity tokens in seconds. Default 600. */
   readonly idTokenS?: number;
   /** Further grant types, by name: the token response for a request's parameters. */
   readonly grantTypes?: Readonly<Record<string, CustomGrant>>;
 }
 
-/** Creates a token response; `issue` gives a new access token with these scopes. */
+/** Creates a token response; `issue` creates an access token with these scopes. */
 export type CustomGrant = (
   parameters: Readonly<Record<string, string | undefined>>,
   issue: (scope: string) => Promise<string>,
@@ -65,7 +65,7 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
     clients,
     scopes: ["openid", "offline_access", "notes:read", "notes:write"],
     rotateRefreshToken: true,
-    // By default it gives one only with prompt=consent, which no client should force.
+    // By default it issues one only with prompt=consent, which no client should force.
     ...(needsConsent
       ? {}
       : {
@@ -165,7 +165,7 @@ export async function startRealAuthorizationServer(options: RealServerOptions = 
     issuer,
     lifetimeS,
     issued,
-    count: (path) => paths.filter((asked) => asked === path).length,
+    count: (path) => paths.filter((each) => each === path).length,
     async find(token) {
       const found = (await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token));
       if (found === undefined || found.isExpired) return undefined;
@@ -188,12 +188,12 @@ function formFor(prompt: string, { scope = "" }: Readonly<Record<string, string>
 <form method="post">${fields}</form></html>`;
 }
 
-/** It says much on the console that is not for tests. */
+/** Hides the console output of oidc-provider. */
 function muteProvider(): void {
   for (const method of ["info", "warn"] as const) {
-    const spoken = console[method].bind(console);
-    const spy = vi.spyOn(console, method).mockImplementation((...words: unknown[]) => {
-      if (!words.some((word) => String(word).includes("oidc-provider"))) spoken(...words);
+    const original = console[method].bind(console);
+    const spy = vi.spyOn(console, method).mockImplementation((...args: unknown[]) => {
+      if (!args.some((arg) => String(arg).includes("oidc-provider"))) original(...args);
     });
     onTestFinished(() => spy.mockRestore());
   }

@@ -8,7 +8,7 @@ export const everything: string = require.resolve("@modelcontextprotocol/server-
 
 const supergateway = require.resolve("supergateway/dist/index.js");
 
-/** Says on standard error on which port a server listens: these cannot be asked for it. */
+/** Prints the port of a server on standard error, because these servers do not report it. */
 const printPort = `data:text/javascript,${encodeURIComponent(`
 import { subscribe } from "node:diagnostics_channel";
 subscribe("tracing:net.server.listen:asyncEnd", ({ server }) => {
@@ -37,7 +37,7 @@ export function startEverything(behind: "streamableHttp" | "sse" | "ws", port = 
       : [everything, behind];
   const child = spawn(process.execPath, ["--import", printPort, ...args], {
     env: { ...process.env, PORT: String(port) },
-    // Its input is kept open: some end with it.
+    // Its input stays open, because some servers end with it.
     stdio: ["pipe", "ignore", "pipe"],
   });
   const ended = new Promise((resolve) => child.once("close", resolve));
@@ -46,12 +46,12 @@ export function startEverything(behind: "streamableHttp" | "sse" | "ws", port = 
     await ended;
   };
   return new Promise((resolve, reject) => {
-    let heard = "";
+    let stderr = "";
     child.stderr.on("data", (chunk) => {
-      heard += chunk;
-      const port = /\[\[port (\d+)\]\]/.exec(heard)?.[1];
+      stderr += chunk;
+      const port = /\[\[port (\d+)\]\]/.exec(stderr)?.[1];
       if (port !== undefined) resolve({ port: Number(port), stop });
     });
-    child.once("close", (code) => reject(new Error(`The server ended with code ${code}: ${heard}`)));
+    child.once("close", (code) => reject(new Error(`The server ended with code ${code}: ${stderr}`)));
   });
 }

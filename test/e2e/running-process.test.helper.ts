@@ -2,10 +2,10 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { onTestFinished } from "vitest";
 
-/** A process that was started, and what it has printed so far. */
+/** A started process, and its output so far. */
 export interface RunningProcess {
   readonly process: ChildProcessWithoutNullStreams;
-  /** Resolves with its exit code, when it has ended and all is read. */
+  /** Resolves with its exit code, when it has ended and all output is read. */
   readonly ended: Promise<number | null>;
   stdout: string;
   stderr: string;
@@ -31,7 +31,7 @@ export function startProcess(command: string, args: readonly string[], options: 
   return run;
 }
 
-/** How a process ended, and all that it printed. */
+/** The exit code and the output of a process. */
 export interface EndedProcess {
   readonly code: number | null;
   readonly stdout: string;
@@ -44,7 +44,7 @@ export async function endOf(run: RunningProcess): Promise<EndedProcess> {
   return { code, stdout: run.stdout, stderr: run.stderr };
 }
 
-/** Waits for standard output to match, and resolves with it; what ends before that fails with all it said. */
+/** Waits for standard output to match, and resolves with it. Rejects with the output if the process ends before that. */
 export async function untilPrinted(run: RunningProcess, pattern: RegExp): Promise<string> {
   let exit: { code: number | null } | undefined;
   void run.ended.then((code) => {

@@ -1,4 +1,4 @@
-/** The forms in which a secret could leave a process; made without the code that takes them out. */
+/** The forms in which a secret could leak, computed without the code that redacts them. */
 export function formsOfSecret(secret: string): readonly string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   const forms = [
@@ -13,7 +13,7 @@ export function formsOfSecret(secret: string): readonly string[] {
     new URLSearchParams({ q: secret }).toString().slice(2),
     Buffer.from(secret).toString("hex"),
     ...base64Of(secret),
-    // A cut through it must not leave a part that is worth something.
+    // Truncation must not leave a usable part.
     secret.slice(0, 10),
     secret.slice(-10),
   ];

@@ -6,7 +6,7 @@ import { startGateway } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld } from "./login-world.test.helper.js";
 import { type CollectedSpan, startCollector } from "./otlp-collector.test.helper.js";
 
-const patience = { timeout: 60_000, interval: 20 };
+const pollOptions = { timeout: 60_000, interval: 20 };
 const trace = "0af7651916cd43dd8448eb211c80319c";
 /** Moves the clock of a process an hour ahead on a signal, and prints that. */
 const leaping = `data:text/javascript,${encodeURIComponent(`
@@ -42,7 +42,7 @@ test("records sign-ins, refreshes, step-ups and helpers as spans, durations and 
   const byId = (id: string | undefined): CollectedSpan | undefined => collector.spans.find((span) => span.id === id);
 
   await expect
-    .poll(() => named("wirescope.helper", "failed")[0]?.attributes, patience)
+    .poll(() => named("wirescope.helper", "failed")[0]?.attributes, pollOptions)
     .toEqual({
       "wirescope.server": "helped",
       "wirescope.operation": "helper",
@@ -56,7 +56,7 @@ test("records sign-ins, refreshes, step-ups and helpers as spans, durations and 
     });
 
   expect((await world.run(["login", "notes"], { person: browsingPerson() })).code).toBe(0);
-  await expect.poll(() => named("wirescope.sign_in", "done"), patience).toHaveLength(1);
+  await expect.poll(() => named("wirescope.sign_in", "done"), pollOptions).toHaveLength(1);
   const [signIn] = named("wirescope.sign_in", "done");
   expect(signIn).toMatchObject({ parent: "", attributes: { "wirescope.server": "notes", "wirescope.cause": "asked" } });
   const parts = collector.spans.filter(({ parent }) => parent === signIn?.id).map(({ name }) => name);
@@ -71,20 +71,20 @@ test("records sign-ins, refreshes, step-ups and helpers as spans, durations and 
 
   const tools = async (): Promise<string[]> =>
     (await client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name);
-  await expect.poll(tools, patience).toContain("notes__read");
+  await expect.poll(tools, pollOptions).toContain("notes__read");
 
   let leaps = 0;
   const leap = async (): Promise<void> => {
     up.process.kill("SIGUSR2");
     leaps += 1;
-    await expect.poll(() => up.stderr.split("[[leapt]]").length - 1, patience).toBe(leaps);
+    await expect.poll(() => up.stderr.split("[[leapt]]").length - 1, pollOptions).toBe(leaps);
   };
 
   await leap();
   await Promise.all(Array.from({ length: 8 }, () => call("notes__read")));
   const asked = (): CollectedSpan[] =>
     collector.spans.filter(({ name, kind }) => name === "tools/call read" && kind === 3);
-  await expect.poll(asked, patience).toHaveLength(8);
+  await expect.poll(asked, pollOptions).toHaveLength(8);
   // The first of those who find the token too old renews it, below its own request, and the others are led there.
   const [refresh, ...more] = named("wirescope.refresh", "done");
   expect(more).toEqual([]);
@@ -97,15 +97,15 @@ test("records sign-ins, refreshes, step-ups and helpers as spans, durations and 
   expect(led.every(({ events }) => events.includes("wirescope.credential.ended"))).toBe(true);
 
   await call("notes__write", { text: "a" });
-  await expect.poll(() => named("wirescope.step_up", "failed")[0], patience).toBeDefined();
+  await expect.poll(() => named("wirescope.step_up", "failed")[0], pollOptions).toBeDefined();
   const [stepUp] = named("wirescope.step_up", "failed");
   expect(stepUp).toMatchObject({ trace, attributes: { "error.type": "SIGN_IN_NEEDED" } });
-  await expect.poll(() => byId(stepUp?.parent)?.name, patience).toBe("tools/call write");
+  await expect.poll(() => byId(stepUp?.parent)?.name, pollOptions).toBe("tools/call write");
 
   await world.authorization.endGrants();
   await leap();
   await call("notes__read");
-  await expect.poll(() => named("wirescope.refresh", "failed"), patience).toHaveLength(1);
+  await expect.poll(() => named("wirescope.refresh", "failed"), pollOptions).toHaveLength(1);
   const [dead] = named("wirescope.refresh", "failed");
   expect(dead?.attributes).toMatchObject({ "wirescope.server": "notes", "error.type": "TOKEN_REFUSED" });
 

@@ -15,7 +15,7 @@ import { type CollectedSpan, startCollector } from "./otlp-collector.test.helper
 const program = fileURLToPath(new URL("../../packages/cli/bin/wirescope.js", import.meta.url));
 const trace = "0af7651916cd43dd8448eb211c80319c";
 const parent = "b7ad6b7169203331";
-const patience = { timeout: 60_000, interval: 20 };
+const pollOptions = { timeout: 60_000, interval: 20 };
 
 /** Says at the end how many modules of OpenTelemetry were loaded. */
 const countModules = `data:text/javascript,${encodeURIComponent(`
@@ -134,7 +134,7 @@ test("exports one trace from the client through the gateway to servers of each e
   for (const mode of ["auto", "legacy"] as const) {
     for (const name of ["web__trace", "piped__trace"]) received[`${mode} ${name}`] = await call(gateway, mode, name);
   }
-  await vi.waitFor(() => expect(collector.spans.filter(({ trace: id }) => id === trace)).toHaveLength(8), patience);
+  await vi.waitFor(() => expect(collector.spans.filter(({ trace: id }) => id === trace)).toHaveLength(8), pollOptions);
   const spans = collector.spans.filter(({ trace: id }) => id === trace);
   for (const [which, traceparent] of Object.entries(received)) {
     const upstream = spans.find(({ id }) => traceparent === `00-${trace}-${id}-01`);
@@ -187,7 +187,7 @@ test("fails no call if the collector is unreachable, and reports that once, as w
   await vi.waitFor(async () => {
     expect(await call(gateway, "auto", "web__trace")).toMatch(new RegExp(`^00-${trace}-`));
     expect(lines()).toHaveLength(1);
-  }, patience);
+  }, pollOptions);
   for (let count = 0; count < 3; count += 1) await call(gateway, "legacy", "piped__trace");
   expect(JSON.parse(lines()[0] ?? "").reason).toMatch(/127\.0\.0\.1:9.*ECONNREFUSED.*OTEL_EXPORTER_OTLP_ENDPOINT/);
   gateway.process.kill("SIGTERM");

@@ -8,10 +8,10 @@ import type { GrpcJsResponse } from "./grpc-js-channelz.test.helper.js";
 import { type RealServer, startEverything } from "./real-servers.test.helper.js";
 import {
   callsOfUse,
-  lookAtOne,
   type ObservedProcess,
   observeThisProcess,
   openEntry,
+  readOne,
   traceOf,
   transportCallsOfUse,
   useEverything,
@@ -42,7 +42,7 @@ test.each([
     const origin = `${scheme}://127.0.0.1:${port}`;
     const connection = await openEntry({ type, url: `${origin}${path}` });
     await useEverything(connection);
-    const { channel, subchannel, sockets } = await lookAtOne(observed);
+    const { channel, subchannel, sockets } = await readOne(observed);
     expect(channel).toMatchObject({
       ref: { name: "everything" },
       data: { target: `${origin}${path}`, state: { state: "READY" }, ...callsOfUse },
@@ -75,7 +75,7 @@ test("[CZ-SEC-2] shows a server behind TLS with its certificate", async () => {
   const url = `https://localhost:${await listen(secured)}/mcp`;
   const connection = await openEntry({ type: "http", url }, { ca: certificate("ca") });
   await connection.listTools();
-  const { sockets } = await lookAtOne(observed);
+  const { sockets } = await readOne(observed);
   const { tls } = sockets[0]!.security;
   expect(tls.standard_name).toMatch(/^TLS_/);
   expect(tls.remote_certificate.toString("base64")).toBe(certificate("server").replace(/-----.*-----|\s/g, ""));

@@ -11,7 +11,7 @@ import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished } from "vitest";
 import { type GrpcJsResponse, readWithGrpcJs } from "./grpc-js-channelz.test.helper.js";
 
-/** This process, observed and served, until the test is over. */
+/** This process, observed and served until the test ends. */
 export interface ObservedProcess {
   readonly listener: ChannelzListener;
   /** Our own client. */
@@ -22,7 +22,7 @@ export interface ObservedProcess {
 
 export async function observeThisProcess(): Promise<ObservedProcess> {
   const registry = createRegistry();
-  // All that tool servers could show up in, so that what two instruments show would be seen; but not those who read.
+  // All instruments that could show tool servers, to detect what is shown twice; but not the readers.
   const observation = observeProcess(registry, { http2: false, grpcJs: false, listeners: false });
   const listener = await listenChannelz(registry);
   const ours = connectChannelz(listener.address);
@@ -58,7 +58,7 @@ export async function openEntry(entry: object, { variables = {}, ca }: OpenOptio
   return servers.open("everything");
 }
 
-/** Calls of the reference server that succeed, and one that does not. */
+/** Makes calls to the reference server that succeed, and one that fails. */
 export async function useEverything(connection: Connection): Promise<void> {
   const { tools } = await connection.listTools();
   expect(tools.map(({ name }) => name)).toContain("echo");
@@ -69,18 +69,18 @@ export async function useEverything(connection: Connection): Promise<void> {
 
 /** The calls that `useEverything` makes, as the connection counts them. */
 export const callsOfUse = { calls_started: "3", calls_succeeded: "2", calls_failed: "1" } as const;
-/** As the transport does, with the handshake. */
+/** The same as the transport counts them, with the handshake. */
 export const transportCallsOfUse = { calls_started: "4", calls_succeeded: "3", calls_failed: "1" } as const;
 
-/** What is seen of one tool server. */
+/** The Channelz objects of one tool server. */
 export interface Seen {
   readonly channel: GrpcJsResponse;
   readonly subchannel: GrpcJsResponse;
   readonly sockets: readonly GrpcJsResponse[];
 }
 
-/** Reads what is seen of the only tool server of this process, which has one transport. */
-export async function lookAtOne({ read }: ObservedProcess): Promise<Seen> {
+/** Reads the objects of the only tool server of this process, which has one transport. */
+export async function readOne({ read }: ObservedProcess): Promise<Seen> {
   const { channel: channels = [] } = await read("GetTopChannels");
   expect(channels).toHaveLength(1);
   const { channel } = await read("GetChannel", { channel_id: channels[0].ref.channel_id });
@@ -91,7 +91,7 @@ export async function lookAtOne({ read }: ObservedProcess): Promise<Seen> {
   return { channel, subchannel, sockets };
 }
 
-/** The trace of a channel or subchannel, a line an event. */
+/** The trace of a channel or subchannel, one line per event. */
 export function traceOf({ data }: GrpcJsResponse): string {
   return data.trace.events.map(({ description }: { description: string }) => description).join("\n");
 }

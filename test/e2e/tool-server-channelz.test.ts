@@ -2,9 +2,9 @@ import { expect, test, vi } from "vitest";
 import { everything } from "./real-servers.test.helper.js";
 import {
   callsOfUse,
-  lookAtOne,
   observeThisProcess,
   openEntry,
+  readOne,
   type Seen,
   traceOf,
   transportCallsOfUse,
@@ -17,7 +17,7 @@ test("[CZ-ADDR-5] shows a stdio server with its process, its calls and its messa
   const observed = await observeThisProcess();
   const connection = await openEntry(entry);
   await useEverything(connection);
-  const { channel, subchannel, sockets } = await lookAtOne(observed);
+  const { channel, subchannel, sockets } = await readOne(observed);
   expect(channel).toMatchObject({
     ref: { name: "everything" },
     data: { target: expect.stringMatching(/^stdio:.*node/), state: { state: "READY" }, ...callsOfUse },
@@ -49,12 +49,12 @@ test("shows why a server ended, and its next run as another subchannel", async (
   const observed = await observeThisProcess();
   const connection = await openEntry(entry);
   await connection.listTools();
-  const before = await lookAtOne(observed);
+  const before = await readOne(observed);
   const pidOf = ({ sockets }: Seen): number => Number(/\d+/.exec(sockets[0]!.remote.other_address.name)?.[0]);
   process.kill(pidOf(before), "SIGKILL");
   await vi.waitFor(() => expect(connection.state).not.toBe("READY"), { timeout: 60_000 });
   await connection.listTools();
-  const after = await lookAtOne(observed);
+  const after = await readOne(observed);
   expect(pidOf(after)).not.toBe(pidOf(before));
   expect(after.subchannel.ref.subchannel_id).not.toBe(before.subchannel.ref.subchannel_id);
   expect(after.channel.ref.channel_id).toBe(before.channel.ref.channel_id);

@@ -241,7 +241,7 @@ describe("a server with invalid responses", () => {
 });
 
 describe("[TS-D-CONN-1] calls that may have an effect", () => {
-  test("makes no call twice although the server forgot the session of another call next to it", async () => {
+  test("repeats no call although the server forgot the session of another concurrent call", async () => {
     let isForgotten = false;
     const server = await serveHostileSse({
       long: (_, response) => response.writeHead(202).end(),

@@ -166,7 +166,7 @@ async function run(
 }
 
 describe("[TS-SEC-5] secrets", () => {
-  test("leaks no secret by what is thrown, published, shown over Channelz, or printed by a crash", async () => {
+  test("leaks no secret in errors, published events, Channelz, or the output of a crash", async () => {
     const place = await prepare();
     const application = await programOf(new URL("leaky-application.test.helper.ts", import.meta.url));
     let channelz = "";
@@ -180,7 +180,7 @@ describe("[TS-SEC-5] secrets", () => {
     // The server received everything, and everything failed as it should.
     for (const [name, secret] of Object.entries(secrets)) {
       if (!/^(environment|database|argument|helperGiven|helperRandom|literal\w+)$/.test(name)) {
-        expect([name, place.server.heard().includes(secret)]).toEqual([name, true]);
+        expect([name, place.server.allReceived().includes(secret)]).toEqual([name, true]);
       }
     }
     const codes = ["UNAUTHORIZED", "FORBIDDEN", "SERVER_FAILED", "REDIRECT_REFUSED", "HELPER_FAILED", "CHILD_EXITED"];
@@ -221,7 +221,7 @@ describe("[TS-SEC-5] secrets", () => {
     }
   });
 
-  test("prints no part of a secret where text is cut to the width of a terminal", async () => {
+  test("prints no part of a secret if text is truncated to the width of a terminal", async () => {
     const place = await prepare();
     for (const columns of [40, 60, 80, 100, 120]) {
       let said = "";

@@ -17,19 +17,19 @@ import { afterEach, beforeEach, expect } from "vitest";
 
 const cleanups: (() => unknown)[] = [];
 
-/** Does this at the end of the test, before what was deferred earlier. */
+/** Runs this at the end of the test, in reverse order. */
 export function defer(cleanup: () => unknown): void {
   cleanups.push(cleanup);
 }
 
-/** After each test, all that it opened is closed; what is left of it then, in this process or as one of its own, fails it. */
+/** After each test, closes everything that it opened; resources or processes that are left then fail it. */
 export function expectNothingLeft(): void {
   let before: Record<string, number> = {};
   let processes = 0;
   beforeEach(async () => {
     processes = processesOf(mark).length;
     before = activeResources();
-    // The runner has timers of its own, which come and go.
+    // The runner has its own timers, which come and go.
     for (let look = 0; look < 5; look += 1) {
       await new Promise((resolve) => setTimeout(resolve, 1));
       for (const [kind, count] of Object.entries(activeResources())) before[kind] = Math.min(before[kind] ?? 0, count);
@@ -42,7 +42,7 @@ export function expectNothingLeft(): void {
   });
 }
 
-/** A process with this in its arguments was started by this file. */
+/** Processes with this in their arguments were started by this file. */
 export const mark: string = `wirescope-e2e-${randomUUID()}`;
 
 const watched = ["TCPSocketWrap", "TLSWrap", "TCPServerWrap", "PipeWrap", "ProcessWrap", "Timeout"];
@@ -53,12 +53,12 @@ export function activeResources(): Record<string, number> {
   return Object.fromEntries(watched.map((kind) => [kind, active.filter((each) => each === kind).length]));
 }
 
-/** What there is more of than there was. */
+/** The resources of which there are more than before. */
 function moreThan(before: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(activeResources()).filter(([kind, count]) => count > (before[kind] ?? 0)));
 }
 
-/** Checks again and again until it does not throw; between the checks there is no timer of ours. */
+/** Repeats the check until it does not throw. */
 export async function until<T>(check: () => T | Promise<T>, withinMs = 20_000): Promise<T> {
   const end = Date.now() + withinMs;
   for (;;) {
@@ -71,7 +71,7 @@ export async function until<T>(check: () => T | Promise<T>, withinMs = 20_000): 
   }
 }
 
-/** The processes that have this in their arguments. */
+/** The ids of the processes with this in their arguments. */
 export function processesOf(text: string): number[] {
   try {
     const found = execFileSync("pgrep", ["-f", text], { encoding: "utf8" });
@@ -81,7 +81,7 @@ export function processesOf(text: string): number[] {
   }
 }
 
-/** A folder that goes with the test. */
+/** A folder that is removed after the test. */
 export function temporaryFolder(atEnd: typeof defer = defer): string {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-e2e-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
@@ -110,22 +110,22 @@ export function openServers(entries: Record<string, unknown>, options: WorldOpti
   return servers;
 }
 
-/** A connection to a server of this entry, which is named `faulty`; it closes with the test. */
+/** A connection to the server of this entry, with the name `faulty`; it closes with the test. */
 export function openConnection(entry: unknown, options: WorldOptions = {}): Promise<Connection> {
   return openServers({ faulty: entry }, options).open("faulty");
 }
 
-/** The failure of what must fail, and in our words. */
+/** The ToolServerError of a promise that must reject. */
 export async function failureOf(promise: Promise<unknown>): Promise<ToolServerError> {
   const error = await promise.then(
-    (value) => new Error(`It did not fail, but gave ${JSON.stringify(value)}.`),
+    (value) => new Error(`It resolved with ${JSON.stringify(value)}.`),
     (reason: unknown) => reason,
   );
   if (!ToolServerError.is(error)) throw error;
   return error;
 }
 
-/** Calls a tool for its text. */
+/** Calls a tool and returns the text of its result. */
 export async function textOf(
   connection: Connection,
   name: string,

@@ -36,7 +36,7 @@ async function textOf(client: Client, name: string, args: Record<string, unknown
 }
 
 describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () => {
-  test("leads from npm start to a call, a sign-in in a browser, one more permission, and a read by grpc-js", async () => {
+  test("supports the way from npm start to a call, a sign-in in a browser, one more permission, and a read by grpc-js", async () => {
     const { clone, home } = await cloneAfresh();
     const { stdout: cache } = await run("npm", ["config", "get", "cache"]);
     const env = { HOME: home, XDG_RUNTIME_DIR: "", npm_config_cache: cache.trim(), npm_config_prefer_offline: "true" };

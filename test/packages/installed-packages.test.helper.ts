@@ -9,7 +9,7 @@ import { type RunningProcess, startProcess } from "../e2e/running-process.test.h
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
 
-/** An empty folder with a home of its own, and the packages as npm would publish them. */
+/** An empty folder with its own home, and the packages as npm would publish them. */
 export interface PackedPackages {
   readonly tarballs: readonly string[];
   readonly folder: string;
@@ -48,7 +48,7 @@ export async function packPackages(...names: readonly string[]): Promise<PackedP
 
 /** Packages that are installed from their tarballs. */
 export interface InstalledPackages extends Pick<PackedPackages, "folder" | "remove"> {
-  /** Runs a command line of sh in the folder. Rejects if it fails. */
+  /** Runs a shell command in the folder. Rejects if it fails. */
   shell(command: string, node: string, env?: NodeJS.ProcessEnv): Promise<string>;
   /** Starts a program that runs until the test ends. */
   start(args: readonly string[], node: string, env?: NodeJS.ProcessEnv): RunningProcess;
@@ -71,7 +71,7 @@ export async function installPackages(...names: readonly string[]): Promise<Inst
   };
 }
 
-/** The executables of these major versions of Node. Those that this process is not are installed from the npm registry. */
+/** The executables of these major versions of Node; others than the running one are installed from the npm registry. */
 export async function installNode(
   majors: readonly number[],
 ): Promise<{ readonly nodes: ReadonlyMap<number, string>; remove(): Promise<void> }> {

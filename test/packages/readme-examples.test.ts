@@ -102,7 +102,7 @@ describe.each(majors)("installed packages on Node %i", (major) => {
     expect(await shell("node --version")).toMatch(new RegExp(`^v${major}\\.`));
   });
 
-  test("lists the tools of a server, calls one, keeps the server and connects a client, with the commands of the README", async () => {
+  test("lists the tools of a server, calls one, adds the server and connects a client, with the commands of the README", async () => {
     const url = await startNotesServer();
     const folder = `notes-${major}`;
     await mkdir(join(packages.folder, folder));

@@ -12,7 +12,7 @@ export const peerNames = ["go", "cpp", "python"] as const;
 export type PeerName = (typeof peerNames)[number];
 
 interface Peer {
-  /** The packages of Debian that it is built with. */
+  /** The Debian packages that it is built with. */
   readonly packages: readonly string[];
   /** Builds it, and returns the command that runs it: a program and its first arguments. */
   build(): readonly [program: string, ...args: string[]];
@@ -40,7 +40,7 @@ const peers: Readonly<Record<PeerName, Peer>> = {
       const [source, program] = [join(here, "cpp", "main.cc"), join(built, "cpp-peer")];
       if (!isOutdated(program, source)) return [program];
       const flags = run("pkg-config", ["--cflags", "--libs", "grpc++"]).trim().split(/\s+/);
-      // Its service is found by a static object that nothing refers to.
+      // The service is registered by a static object that nothing references.
       run("g++", ["-std=c++17", source, "-o", program, ...flags, "-Wl,--no-as-needed", "-lgrpcpp_channelz"]);
       return [program];
     },
@@ -57,7 +57,7 @@ const peers: Readonly<Record<PeerName, Peer>> = {
   },
 };
 
-/** Builds a peer, and installs what that needs if this user may. Returns the command that runs it, with all its arguments. */
+/** Builds a peer, and installs missing packages if it runs as root. Returns the command that runs it, with all its arguments. */
 export function buildPeer(name: PeerName, folder: string): readonly [program: string, ...args: string[]] {
   const peer = peers[name];
   installPackages(peer.packages);

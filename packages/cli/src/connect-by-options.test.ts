@@ -36,7 +36,7 @@ test.each([
   expect(isAddressOf(gateway, named)).toBe(false);
 });
 
-test("suggests to start a gateway or to name a process if nothing responds at the default target", async () => {
+test("suggests starting a gateway or naming a process if nothing responds at the default target", async () => {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const { values } = parseOptions(connectionOptions, ["--server-name", "localhost"]);

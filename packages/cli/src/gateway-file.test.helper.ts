@@ -3,26 +3,26 @@ import type { AddressInfo } from "node:net";
 import type { RunningGateway } from "./gateway-file.js";
 import { createProofPage, newProofKey, proofPath } from "./gateway-proof.js";
 
-/** A gateway as far as the gateway file goes: it proves that it has the key of the file. */
+/** The part of a gateway that the gateway file needs: it proves that it has the key of the file. */
 export interface ProvingGateway extends AsyncDisposable {
   readonly running: RunningGateway & { readonly proofKey: string };
-  /** All that was asked of it: method, path and headers. */
+  /** All requests that it received: method, path and headers. */
   readonly seen: readonly string[];
 }
 
 /**
- * Listens as a gateway does. With `isThief` it does not have the key, as a program that took the port of another. With `isSilent` it never
- * responds, as a process that is stopped.
+ * Listens like a gateway. With `hasWrongKey` it does not have the key, like a program that took the port. With `isSilent` it never
+ * responds, like a stopped process.
  */
 export async function serveProvingGateway({
-  isThief = false,
+  hasWrongKey = false,
   isSilent = false,
 }: {
-  readonly isThief?: boolean;
+  readonly hasWrongKey?: boolean;
   readonly isSilent?: boolean;
 } = {}): Promise<ProvingGateway> {
   const proofKey = newProofKey();
-  const page = createProofPage(isThief ? newProofKey() : proofKey);
+  const page = createProofPage(hasWrongKey ? newProofKey() : proofKey);
   const seen: string[] = [];
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`);

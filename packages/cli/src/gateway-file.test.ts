@@ -109,7 +109,7 @@ test("finds the first of three gateways after the second has stopped and the las
   expect(await findGateway({ env })).toEqual({ ...running, pid: first.pid });
 });
 
-test("finds each of several running gateways by what the caller means", async () => {
+test("finds each of several running gateways by the filter of the caller", async () => {
   const env = { HOME: home };
   announceGateway(env, { ...running, pid: process.ppid, token: "first-token", configurations: ["/first/.mcp.json"] });
   announceGateway(env, running);
@@ -128,7 +128,7 @@ test("reports which of several gateways it uses, unless the caller selects one",
   expect(await requireGateway({ env, stderr })).toEqual(running);
   expect(written).toBe("");
   announceGateway(env, { ...running, pid: process.ppid, configurations: ["/first/.mcp.json"] });
-  expect(await findGateway({ env, stderr }, { isMeant: () => true })).toMatchObject({ pid: process.ppid });
+  expect(await findGateway({ env, stderr }, { matches: () => true })).toMatchObject({ pid: process.ppid });
   expect(written).toBe("");
   expect(await requireGateway({ env, stderr })).toMatchObject({ pid: process.ppid });
   expect(written).toBe(
@@ -138,9 +138,9 @@ test("reports which of several gateways it uses, unless the caller selects one",
 });
 
 test("does not mention another gateway whose port a program took", async () => {
-  await using thief = await serveProvingGateway({ isThief: true });
+  await using other = await serveProvingGateway({ hasWrongKey: true });
   const env = { HOME: home };
-  announceGateway(env, { ...running, ...thief.running });
+  announceGateway(env, { ...running, ...other.running });
   const newest = { ...running, pid: process.ppid };
   announceGateway(env, newest);
   let written = "";
@@ -150,16 +150,16 @@ test("does not mention another gateway whose port a program took", async () => {
 });
 
 test("does not let a program that took the port of a killed gateway hide another gateway", async () => {
-  await using thief = await serveProvingGateway({ isThief: true });
+  await using other = await serveProvingGateway({ hasWrongKey: true });
   const env = { HOME: home };
   const older = { ...running, pid: process.ppid };
   announceGateway(env, older);
-  announceGateway(env, { ...running, ...thief.running });
+  announceGateway(env, { ...running, ...other.running });
   expect(await findGateway({ env })).toEqual(older);
-  expect(thief.seen).toHaveLength(1);
+  expect(other.seen).toHaveLength(1);
 });
 
-test("uses another gateway that is meant if the last does not respond, and says so", async () => {
+test("uses another matching gateway if the last one does not respond, and says so", async () => {
   await using stopped = await serveProvingGateway({ isSilent: true });
   const env = { HOME: home };
   const older = { ...running, pid: process.ppid };
@@ -208,16 +208,16 @@ test.runIf(process.getuid?.() === 0)("ignores the file of another user", async (
 });
 
 test("sends no token to a program that reuses the port of a stopped gateway", async () => {
-  await using thief = await serveProvingGateway({ isThief: true });
+  await using other = await serveProvingGateway({ hasWrongKey: true });
   const env = { HOME: home };
   // Its process id is in use again, too.
-  announceGateway(env, { ...running, ...thief.running, adminToken: "secret-admin-token" });
+  announceGateway(env, { ...running, ...other.running, adminToken: "secret-admin-token" });
   expect(await findGateway({ env })).toBeUndefined();
   await using _ = await connectByOptions(parseOptions(connectionOptions, []).values, { env });
-  expect(thief.seen).toHaveLength(2);
-  for (const seen of thief.seen) expect(seen).toMatch(/^GET \/\.well-known\/wirescope\?challenge=[\w-]{43} /);
-  for (const secret of [running.token, "secret-admin-token", thief.running.proofKey]) {
-    expect(thief.seen.join()).not.toContain(secret);
+  expect(other.seen).toHaveLength(2);
+  for (const seen of other.seen) expect(seen).toMatch(/^GET \/\.well-known\/wirescope\?challenge=[\w-]{43} /);
+  for (const secret of [running.token, "secret-admin-token", other.running.proofKey]) {
+    expect(other.seen.join()).not.toContain(secret);
   }
 });
 
@@ -227,7 +227,7 @@ test("ignores a gateway file without a proof key", async () => {
   expect(await findGateway({ env })).toBeUndefined();
 });
 
-test("says that a gateway does not respond, instead of that none is running", async () => {
+test("reports that a gateway does not respond, not that none is running", async () => {
   await using stopped = await serveProvingGateway({ isSilent: true });
   const env = { HOME: home };
   announceGateway(env, { ...running, ...stopped.running });
@@ -255,7 +255,7 @@ test("waits for a gateway that does not respond no longer than the timeout of a 
   expect(await Promise.race([words, setTimeout(15_000, "late", { ref: false })])).toEqual([]);
 });
 
-test("does not wait for a gateway that the caller does not mean", async () => {
+test("does not wait for a gateway that does not match", async () => {
   await using stopped = await serveProvingGateway({ isSilent: true });
   const env = { HOME: home };
   announceGateway(env, { ...running, ...stopped.running });
@@ -263,7 +263,7 @@ test("does not wait for a gateway that the caller does not mean", async () => {
   expect(stopped.seen).toEqual([]);
 });
 
-test("lets a command continue without a gateway that does not respond, and with no other failure", () => {
+test("lets a command continue if the gateway does not respond, but not after another failure", () => {
   let written = "";
   const stderr = { write: (text: string) => (written += text) };
   expect(continueWithout(new ChannelzError("PEER_UNAVAILABLE", "It does not respond."), { stderr })).toBeUndefined();

@@ -131,7 +131,7 @@ test.each([
   ["explain", ["explain", "--target"]],
   ["diff", ["diff", "whole.wsr"]],
   ["diff of two moments", ["diff", "cut.wsr@-1s"]],
-])("[CZ-D-RECORD-8] says once that a recording is cut: %s", async (_, words) => {
+])("[CZ-D-RECORD-8] reports once that a recording is truncated: %s", async (_, words) => {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const name of ["whole.wsr", "cut.wsr"]) {

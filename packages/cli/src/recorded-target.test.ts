@@ -19,7 +19,7 @@ describe("a moment of a recording", () => {
   });
 
   test.each(["-20h", "21:00", "2026-11-17T00:00:00Z", "yesterday", "+1x"])(
-    "refuses %s, which is no moment of the recording",
+    "rejects %s, which is not a moment of the recording",
     (text) => {
       expect(() => parseMoment(text, { firstMs, lastMs })).toThrow(/no moment|not a time|not a duration/);
     },

@@ -48,7 +48,7 @@ test("finds nothing in a healthy process", async () => {
   expect(found).toEqual([]);
 });
 
-test("[CZ-D-EXPLAIN-1] groups failing channels by target and reason, with the time since when, before everything else", async () => {
+test("[CZ-D-EXPLAIN-1] groups failing channels by target and reason, with the start of the failure, before all other findings", async () => {
   const certificate = registry.addServer({ name: "web" });
   for (const name of ["a", "b"]) {
     const channel = registry.addChannel({ name, target: "dns:///orders" });
@@ -221,7 +221,7 @@ test("[CZ-D-EXPLAIN-1] finds keepalives that the peer rejects, and those without
   expect(found[0]?.advice).toContain("less often");
 });
 
-test("[CZ-D-EXPLAIN-1] finds a connection that takes most of the load, and objects that only grow", async () => {
+test("[CZ-D-EXPLAIN-1] finds a connection that takes most of the load, and a number of objects that only grows", async () => {
   const channel = registry.addChannel({ name: "api", target: "t" });
   const parts = Array.from({ length: 4 }, () => registry.addSubchannel({ parent: channel, target: "10.0.0.1:1" }));
   for (const part of parts) part.setState("READY");
@@ -261,7 +261,7 @@ test("[CZ-D-EXPLAIN-1] finds expired certificates, old cipher suites, lost packe
   });
 });
 
-test("[CZ-D-EXPLAIN-1] does not call the default policy uneven: one subchannel is connected, the others are idle", async () => {
+test("[CZ-D-EXPLAIN-1] reports no uneven load for the default policy, which connects one subchannel and leaves the others idle", async () => {
   const channel = registry.addChannel({ name: "api", target: "t" });
   const parts = Array.from({ length: 5 }, () => registry.addSubchannel({ parent: channel, target: "10.0.0.1:1" }));
   parts[0]?.setState("READY");

@@ -130,7 +130,7 @@ describe("the entry", () => {
     ]);
   });
 
-  test("keeps fields that a person added to the entry", async () => {
+  test("keeps fields that the user added to the entry", async () => {
     write(cursor, '{"mcpServers": {"wirescope": {"url": "http://old", "env": {"A": "b"}, "disabled": true}}}');
     await install(["cursor", "--yes"]);
     const { wirescope } = JSON.parse(read(cursor)).mcpServers;
@@ -225,7 +225,7 @@ describe("the file", () => {
     expect(Object.keys(JSON.parse(read(cursor)).mcpServers).sort()).toEqual(names);
   });
 
-  test("reads the file again if it changed while the person decided", async () => {
+  test("reads the file again if it changed while the user decided", async () => {
     write(cursor, "{}");
     let asked = 0;
     const ask = async (): Promise<string> => {
@@ -256,7 +256,7 @@ describe("the file", () => {
   });
 });
 
-test("writes nothing without a yes", async () => {
+test("writes nothing without confirmation", async () => {
   const none = { code: 1, stdout: expect.stringMatching(/^Nothing was written\.$/m) };
   expect(await install(["cursor"], { ask: async () => "n" })).toMatchObject(none);
   expect(await install(["cursor"], { ask: async () => "" })).toMatchObject(none);

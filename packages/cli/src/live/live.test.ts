@@ -16,7 +16,7 @@ async function change(registry: Registry, act: () => void): Promise<{ before: Sn
   return { before, after: { ...(await readSnapshot(registry)), timeMs: before.timeMs + 2000 } };
 }
 
-test("reports a new state, a trace event, and objects that appear and are gone, each once", async () => {
+test("reports a new state, a trace event, and objects that appear and disappear, each once", async () => {
   const registry = createRegistry();
   const api = registry.addChannel({ name: "api", target: "dns:///api" });
   const old = registry.addChannel({ name: "old", target: "dns:///old" });

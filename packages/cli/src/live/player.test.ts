@@ -22,7 +22,7 @@ const shown = (player: Player): (number | undefined)[] => {
   return [before?.timeMs, snapshot?.timeMs];
 };
 
-test("plays a recording from its start, and waits as long as the reads are apart, but not through a gap", () => {
+test("plays a recording from its start in real time, but skips gaps", () => {
   const timeline = history(1, 2, 4, 4000);
   const player = createPlayer(timeline, recorded(timeline));
   const seen: unknown[] = [];
@@ -38,7 +38,7 @@ test("plays a recording from its start, and waits as long as the reads are apart
   expect([player.isAtEnd(), ...shown(player)]).toEqual([true, 4000, 4_000_000]);
 });
 
-test("steps back and forward with the read before each moment, so that rates are those of the time before it", () => {
+test("steps back and forward, each time with the previous read, so that rates are correct", () => {
   const timeline = history(1, 2, 3, 4);
   const player = createPlayer(timeline, recorded(timeline, 3500));
   expect(shown(player)).toEqual([2000, 3000]);
@@ -51,7 +51,7 @@ test("steps back and forward with the read before each moment, so that rates are
   expect(shown(player)).toEqual([1000, 2000]);
 });
 
-test("moves by a time within the recording, and at least by one read if it is forward", () => {
+test("moves by a duration within the recording, forward by at least one read", () => {
   const timeline = history(0, 30, 70, 100, 400);
   const player = createPlayer(timeline, recorded(timeline));
   const after = (byMs: number): number | undefined => {
@@ -66,7 +66,7 @@ test("moves by a time within the recording, and at least by one read if it is fo
   expect(after(Number.NEGATIVE_INFINITY)).toBe(0);
 });
 
-test("gives the reads of a part of a recording in order, at least an interval apart, and ends", async () => {
+test("returns the reads of a part of a recording in order, at least an interval apart, and ends", async () => {
   const timeline = history(1, 2, 3, 4, 5, 6, 7);
   const sampler: LiveHistory = {
     timeline,

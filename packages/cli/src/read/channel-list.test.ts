@@ -36,9 +36,12 @@ test("[CZ-D-CLI-7] keeps the state, the failed calls and the reason of channels 
   );
 });
 
-test.each([60, 80])("[CZ-D-CLI-7] keeps them for several targets in %i columns", async (columns) => {
-  const stdout = await listed(columns, ["10.0.0.101:50051", "10.0.0.102:50051"]);
-  expect(stdout).toMatch(/^ORIGIN +ID +STATE .*FAILED .*REASON/);
-  expect(stdout).toMatch(/^10\.0\.0\.10\S* +1 +TRANSIENT_F\S+ .*12345 .*connect /m);
-  for (const line of stdout.split("\n").slice(0, 3)) expect(line.length).toBeLessThanOrEqual(columns);
-});
+test.each([60, 80])(
+  "[CZ-D-CLI-7] keeps the state, the failed calls and the reason of channels of several targets in %i columns",
+  async (columns) => {
+    const stdout = await listed(columns, ["10.0.0.101:50051", "10.0.0.102:50051"]);
+    expect(stdout).toMatch(/^ORIGIN +ID +STATE .*FAILED .*REASON/);
+    expect(stdout).toMatch(/^10\.0\.0\.10\S* +1 +TRANSIENT_F\S+ .*12345 .*connect /m);
+    for (const line of stdout.split("\n").slice(0, 3)) expect(line.length).toBeLessThanOrEqual(columns);
+  },
+);

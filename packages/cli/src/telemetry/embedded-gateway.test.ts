@@ -22,8 +22,8 @@ function setGlobal(): InMemorySpanExporter {
 describe("a gateway within an application", () => {
   test("sends its spans to the provider that the application registered", async () => {
     const exporter = setGlobal();
-    const { ask } = await startFollowed({ tracerProvider: undefined, meterProvider: undefined });
-    await ask("tools/call", forecast);
+    const { send } = await startFollowed({ tracerProvider: undefined, meterProvider: undefined });
+    await send("tools/call", forecast);
     const names = exporter.getFinishedSpans().map(({ name }) => name);
     expect(names.filter((name) => name.startsWith("tools"))).toEqual([
       "tools/call forecast",
@@ -34,13 +34,13 @@ describe("a gateway within an application", () => {
   test("creates no spans if telemetry is off or no provider is registered", async () => {
     const exporter = setGlobal();
     const silent = await startFollowed({ tracerProvider: false, meterProvider: false });
-    await silent.ask("tools/call", forecast);
+    await silent.send("tools/call", forecast);
     expect(exporter.getFinishedSpans()).toEqual([]);
-    expect(silent.asked.at(-1)?.body.params._meta).not.toHaveProperty("traceparent");
+    expect(silent.received.at(-1)?.body.params._meta).not.toHaveProperty("traceparent");
     trace.disable();
     const unset = await startFollowed({ tracerProvider: undefined, meterProvider: undefined });
-    await unset.ask("tools/call", forecast);
-    expect(unset.asked.at(-1)?.body.params._meta).not.toHaveProperty("traceparent");
+    await unset.send("tools/call", forecast);
+    expect(unset.received.at(-1)?.body.params._meta).not.toHaveProperty("traceparent");
   });
 
   test("responds even if the span processor throws", async () => {
@@ -52,8 +52,8 @@ describe("a gateway within an application", () => {
       };
       const good = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
       const tracerProvider = new BasicTracerProvider({ spanProcessors: [{ ...good, [moment]: fail }] });
-      const { ask } = await startFollowed({ tracerProvider });
-      expect((await ask("tools/call", forecast)).result.content[0].text).toBe("sunny");
+      const { send } = await startFollowed({ tracerProvider });
+      expect((await send("tools/call", forecast)).result.content[0].text).toBe("sunny");
       expect(thrown, moment).toBeGreaterThan(1);
     }
   });

@@ -22,36 +22,36 @@ import { parseConfiguration } from "@wirescope/tool-server/config";
 import { expect, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 
-/** What no span may hold. */
+/** A string that no span may contain. */
 export const canary = "canary-of-the-arguments";
 
-export const patience = { timeout: 60_000, interval: 10 };
+export const pollOptions = { timeout: 60_000, interval: 10 };
 
-/** A gateway that is followed by the real SDK, with a server behind it. */
+/** A gateway with telemetry by the real SDK, and a server behind it. */
 export interface FollowedGateway {
   readonly gateway: Gateway;
-  /** The spans of requests that have ended, in that order. */
+  /** The spans of ended requests, in order. */
   readonly spans: () => readonly ReadableSpan[];
-  /** Those of connections that were made, or not. */
+  /** The spans of connection attempts. */
   readonly connects: () => readonly ReadableSpan[];
   /** The values of a metric as of now, by their attributes as JSON. */
   readonly metric: (name: string) => Promise<ReadonlyMap<string, unknown>>;
-  /** The requests that the server got. */
-  readonly asked: readonly { readonly headers: IncomingMessage["headers"]; readonly body: Body }[];
+  /** The requests that the server received. */
+  readonly received: readonly { readonly headers: IncomingMessage["headers"]; readonly body: Body }[];
   /** Posts a request of the newer era, and returns its response. */
-  readonly ask: (method: string, params?: object, headers?: Record<string, string>) => Promise<Body>;
+  readonly send: (method: string, params?: object, headers?: Record<string, string>) => Promise<Body>;
   readonly close: () => Promise<void>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is looked at as it is.
+// biome-ignore lint/suspicious/noExplicitAny: tests read what comes over the wire.
 type Body = any;
 
 export async function startFollowed(
   changes: GatewayTelemetry = {},
   more: Readonly<Record<string, object>> = {},
 ): Promise<FollowedGateway> {
-  const asked: FollowedGateway["asked"][number][] = [];
-  const port = await serveWeather(asked);
+  const received: FollowedGateway["received"][number][] = [];
+  const port = await serveWeather(received);
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   const numbers = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
@@ -78,7 +78,7 @@ export async function startFollowed(
   const close = (): Promise<void> => gateway.close({ graceMs: 0 });
   onTestFinished(close);
   onTestFinished(() => meterProvider.shutdown());
-  await vi.waitFor(() => expect(gateway.servers()[0]?.tools).toBe(3), patience);
+  await vi.waitFor(() => expect(gateway.servers()[0]?.tools).toBe(3), pollOptions);
   let lastId = 0;
   return {
     gateway,
@@ -92,8 +92,8 @@ export async function startFollowed(
       const points = (found?.dataPoints ?? []) as readonly { attributes: object; value: unknown }[];
       return new Map(points.map(({ attributes, value }) => [JSON.stringify(attributes), value]));
     },
-    asked,
-    async ask(method, params = {}, headers = {}) {
+    received,
+    async send(method, params = {}, headers = {}) {
       lastId += 1;
       const { _meta, ...rest } = params as { _meta?: object; name?: string };
       const envelope = {
@@ -122,14 +122,14 @@ export async function startFollowed(
   };
 }
 
-async function serveWeather(asked: FollowedGateway["asked"][number][]): Promise<number> {
+async function serveWeather(received: FollowedGateway["received"][number][]): Promise<number> {
   const handler = createMcpHandler(makeWeather, { legacy: "reject" });
   const handle = toNodeHandler(handler) as unknown as RequestListener;
   const server = createServer((request, response) => {
     const { headers } = request;
     let text = "";
     request.on("data", (chunk) => (text += chunk));
-    request.on("end", () => asked.push({ headers, body: JSON.parse(text || "{}") }));
+    request.on("end", () => received.push({ headers, body: JSON.parse(text || "{}") }));
     handle(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,7 +1,7 @@
 import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
 import { describe, expect, test, vi } from "vitest";
-import { canary, patience, startFollowed } from "./followed-gateway.test.helper.js";
+import { canary, pollOptions, startFollowed } from "./followed-gateway.test.helper.js";
 
 const trace = "0af7651916cd43dd8448eb211c80319c";
 const parent = "b7ad6b7169203331";
@@ -12,8 +12,8 @@ const facts = ({ name, kind, attributes, status }: ReadableSpan): object => ({ n
 
 describe("a call through a gateway with telemetry", () => {
   test("creates a server span below the client's span and a client span below that, and propagates it to the server", async () => {
-    const { ask, spans, asked } = await startFollowed();
-    const { result } = await ask("tools/call", { ...forecast, _meta: { traceparent, tracestate: "a=1" } });
+    const { send, spans, received } = await startFollowed();
+    const { result } = await send("tools/call", { ...forecast, _meta: { traceparent, tracestate: "a=1" } });
     expect(result.content[0].text).toBe("sunny");
     const [upstream, call, ...more] = spans();
     expect(more).toEqual([]);
@@ -54,16 +54,16 @@ describe("a call through a gateway with telemetry", () => {
     expect(call?.parentSpanContext).toMatchObject({ traceId: trace, spanId: parent, isRemote: true });
     expect(upstream?.parentSpanContext?.spanId).toBe(call?.spanContext().spanId);
     const sent = `00-${trace}-${upstream?.spanContext().spanId}-01`;
-    const last = asked.at(-1);
+    const last = received.at(-1);
     expect(last?.body.params._meta).toMatchObject({ traceparent: sent, tracestate: "a=1" });
     expect(last?.headers).toMatchObject({ traceparent: sent, tracestate: "a=1" });
   });
 
   test("uses the parent that the headers name, or links to it if _meta names another parent", async () => {
-    const { ask, spans } = await startFollowed();
-    const heard = `00-${"1".repeat(32)}-${"2".repeat(16)}-01`;
-    await ask("tools/call", forecast, { traceparent: heard });
-    await ask("tools/call", { ...forecast, _meta: { traceparent } }, { traceparent: heard });
+    const { send, spans } = await startFollowed();
+    const headerTraceparent = `00-${"1".repeat(32)}-${"2".repeat(16)}-01`;
+    await send("tools/call", forecast, { traceparent: headerTraceparent });
+    await send("tools/call", { ...forecast, _meta: { traceparent } }, { traceparent: headerTraceparent });
     const [first, second] = spans().filter(({ kind }) => kind === SpanKind.SERVER);
     expect(first?.parentSpanContext?.spanId).toBe("2".repeat(16));
     expect(first?.links).toEqual([]);
@@ -72,42 +72,42 @@ describe("a call through a gateway with telemetry", () => {
   });
 
   test("starts a trace if the client names none, and follows the sampling decision of the client", async () => {
-    const { ask, spans, asked } = await startFollowed();
-    await ask("tools/call", forecast);
+    const { send, spans, received } = await startFollowed();
+    await send("tools/call", forecast);
     expect(spans().at(-1)?.parentSpanContext).toBeUndefined();
     const count = spans().length;
-    await ask("tools/call", { ...forecast, _meta: { traceparent: traceparent.replace(/01$/, "00") } });
+    await send("tools/call", { ...forecast, _meta: { traceparent: traceparent.replace(/01$/, "00") } });
     expect(spans()).toHaveLength(count);
-    expect(asked.at(-1)?.body.params._meta.traceparent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-00$`));
+    expect(received.at(-1)?.body.params._meta.traceparent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-00$`));
   });
 
   test("records the type of an error", async () => {
-    const { ask, spans } = await startFollowed();
+    const { send, spans } = await startFollowed();
     const errorOf = (): unknown[] => {
       const { attributes, status } = spans().at(-1) as ReadableSpan;
       return [status.code, attributes["error.type"], attributes["rpc.response.status_code"]];
     };
-    await ask("tools/call", { name: "weather__fail", arguments: { city: canary } });
+    await send("tools/call", { name: "weather__fail", arguments: { city: canary } });
     expect(errorOf()).toEqual([SpanStatusCode.ERROR, "tool_error", undefined]);
     expect(spans().at(-2)?.attributes["error.type"]).toBe("tool_error");
-    await ask("tools/call", { name: "absent__tool", arguments: {} });
+    await send("tools/call", { name: "absent__tool", arguments: {} });
     expect(errorOf()).toEqual([SpanStatusCode.ERROR, "-32000", "-32000"]);
-    await ask("resources/read", { uri: `file:///${canary}` }, { "mcp-name": `file:///${canary}` });
+    await send("resources/read", { uri: `file:///${canary}` }, { "mcp-name": `file:///${canary}` });
     expect(errorOf()).toEqual([SpanStatusCode.ERROR, "-32602", "-32602"]);
   });
 
   test("records a cancelled call as cancelled", async () => {
-    const { gateway, spans, ask } = await startFollowed();
-    void ask("tools/call", { name: "weather__slow", arguments: { city: canary } }).catch(() => {});
-    await vi.waitFor(() => expect(gateway.servers()[0]?.callsInFlight).toBe(1), patience);
+    const { gateway, spans, send } = await startFollowed();
+    void send("tools/call", { name: "weather__slow", arguments: { city: canary } }).catch(() => {});
+    await vi.waitFor(() => expect(gateway.servers()[0]?.callsInFlight).toBe(1), pollOptions);
     await gateway.close({ graceMs: 0 });
     expect(spans().map(({ attributes }) => attributes["error.type"])).toEqual(["CALL_CANCELLED", "-32000"]);
   });
 
   test("uses one span name for all unknown methods of clients", async () => {
-    const { ask, spans, metric } = await startFollowed();
-    await ask("tools/call", { name: `weather__${canary}`, arguments: {} });
-    await ask("tools/call", { name: `${canary}-too`, arguments: {} });
+    const { send, spans, metric } = await startFollowed();
+    await send("tools/call", { name: `weather__${canary}`, arguments: {} });
+    await send("tools/call", { name: `${canary}-too`, arguments: {} });
     expect(spans().map(({ name, attributes }) => [name, attributes["gen_ai.tool.name"]])).toEqual([
       ["tools/call", "_OTHER"],
       ["tools/call", "_OTHER"],
@@ -116,12 +116,12 @@ describe("a call through a gateway with telemetry", () => {
   });
 
   test("records no arguments, results or URIs in spans and metrics", async () => {
-    const { ask, spans, metric, gateway } = await startFollowed();
-    await ask("tools/call", forecast);
-    await ask("tools/call", { name: "weather__fail", arguments: { city: canary } });
-    await ask("tools/call", { name: `weather__${canary}`, arguments: { city: canary } });
-    await ask("tools/call", { name: "weather__forecast", arguments: { [canary]: 1 } });
-    await ask("resources/read", { uri: `file:///${canary}` }, { "mcp-name": `file:///${canary}` });
+    const { send, spans, metric, gateway } = await startFollowed();
+    await send("tools/call", forecast);
+    await send("tools/call", { name: "weather__fail", arguments: { city: canary } });
+    await send("tools/call", { name: `weather__${canary}`, arguments: { city: canary } });
+    await send("tools/call", { name: "weather__forecast", arguments: { [canary]: 1 } });
+    await send("resources/read", { uri: `file:///${canary}` }, { "mcp-name": `file:///${canary}` });
     const exported = spans().map(({ name, attributes, events, links, status }) => ({
       name,
       attributes,
@@ -146,15 +146,15 @@ test("records each connection attempt to a server as a span with its outcome", a
   expect(ends("weather")).toEqual([["READY", undefined, SpanStatusCode.UNSET]]);
   await vi.waitFor(() => {
     expect(ends("absent")[0]).toEqual(["TRANSIENT_FAILURE", "SERVER_UNREACHABLE", SpanStatusCode.ERROR]);
-  }, patience);
+  }, pollOptions);
 });
 
 describe("the metrics of a gateway with telemetry", () => {
   test("reports the same numbers as Prometheus reads", async () => {
-    const { ask, metric, gateway } = await startFollowed();
-    await ask("tools/call", forecast);
-    await ask("tools/call", forecast);
-    await ask("tools/call", { name: "weather__fail", arguments: { city: canary } });
+    const { send, metric, gateway } = await startFollowed();
+    await send("tools/call", forecast);
+    await send("tools/call", forecast);
+    await send("tools/call", { name: "weather__fail", arguments: { city: canary } });
     const at = { "mcp.method.name": "tools/call", "wirescope.server": "weather" };
     const calls = await metric("wirescope.gateway.calls");
     expect(calls.get(JSON.stringify({ ...at, "wirescope.outcome": "ok" }))).toBe(2);
@@ -179,7 +179,7 @@ describe("the metrics of a gateway with telemetry", () => {
       exported = (await followed.metric("wirescope.gateway.calls")).size;
     };
     const followed = await startFollowed({ flush });
-    await followed.ask("tools/call", forecast);
+    await followed.send("tools/call", forecast);
     expect(await uptime()).not.toBe(await uptime());
     await followed.close();
     expect(exported).toBe(1);

@@ -9,7 +9,7 @@ import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import type { GatewayTelemetry } from "@wirescope/gateway";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type FollowedGateway, patience, startFollowed } from "./followed-gateway.test.helper.js";
+import { type FollowedGateway, pollOptions, startFollowed } from "./followed-gateway.test.helper.js";
 
 interface Guarded extends FollowedGateway {
   /** The next call is refused. */
@@ -47,31 +47,31 @@ async function startGuarded(telemetry: GatewayTelemetry = {}): Promise<Guarded> 
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   const followed = await startFollowed(telemetry, { guarded: { type: "http", url, headersHelper } });
-  await vi.waitFor(() => expect(followed.gateway.servers()[2]?.tools).toBe(1), patience);
+  await vi.waitFor(() => expect(followed.gateway.servers()[2]?.tools).toBe(1), pollOptions);
   return { ...followed, refuse: () => (isRefused = true) };
 }
 
 const work = { name: "guarded__work", arguments: {} };
 
 test("records a helper run as a span, below the call if a refused call caused it", async () => {
-  const { ask, spans, refuse } = await startGuarded();
+  const { send, spans, refuse } = await startGuarded();
   const runs = () => spans().filter(({ name }) => name === "wirescope.helper");
   expect(runs().map(({ attributes, parentSpanContext }) => [attributes["wirescope.cause"], parentSpanContext])).toEqual(
     [["first", undefined]],
   );
   refuse();
-  expect((await ask("tools/call", work)).result.content[0].text).toBe("done");
+  expect((await send("tools/call", work)).result.content[0].text).toBe("done");
   const [, run, ...more] = runs();
   expect(more).toEqual([]);
-  const asked = spans().find(({ name, kind }) => name === "tools/call work" && kind === SpanKind.CLIENT);
-  expect(run?.parentSpanContext?.spanId).toBe(asked?.spanContext().spanId);
+  const clientSpan = spans().find(({ name, kind }) => name === "tools/call work" && kind === SpanKind.CLIENT);
+  expect(run?.parentSpanContext?.spanId).toBe(clientSpan?.spanContext().spanId);
   expect(run).toMatchObject({
     kind: SpanKind.INTERNAL,
     status: { code: SpanStatusCode.UNSET },
     attributes: { "wirescope.server": "guarded", "wirescope.cause": "refusal", "wirescope.outcome": "done" },
   });
-  expect(asked?.links).toEqual([]);
-  expect(asked?.events.map(({ name, attributes: facts }) => [name, facts?.["wirescope.operation"]])).toEqual([
+  expect(clientSpan?.links).toEqual([]);
+  expect(clientSpan?.events.map(({ name, attributes: facts }) => [name, facts?.["wirescope.operation"]])).toEqual([
     ["wirescope.credential.started", "helper"],
     ["wirescope.credential.ended", "helper"],
   ]);
@@ -86,9 +86,9 @@ test("runs a helper even if the span processor throws", async () => {
     };
     const good = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
     const tracerProvider = new BasicTracerProvider({ spanProcessors: [{ ...good, [moment]: fail }] });
-    const { ask, refuse } = await startGuarded({ tracerProvider });
+    const { send, refuse } = await startGuarded({ tracerProvider });
     refuse();
-    expect((await ask("tools/call", work)).result.content[0].text, moment).toBe("done");
+    expect((await send("tools/call", work)).result.content[0].text, moment).toBe("done");
   }
 });
 
@@ -98,9 +98,9 @@ test.each([
 ])(
   "reports the duration of helper runs by server and outcome, and their number to Prometheus: %s",
   async (_, telemetry) => {
-    const { ask, metric, refuse, gateway } = await startGuarded(telemetry);
+    const { send, metric, refuse, gateway } = await startGuarded(telemetry);
     refuse();
-    await ask("tools/call", work);
+    await send("tools/call", work);
     const durations = [...(await metric("wirescope.credential.operation.duration"))];
     expect(
       durations.map(([attributes, value]) => [JSON.parse(attributes), (value as { count: number }).count]),

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SpanKind } from "@opentelemetry/api";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { patience, startFollowed } from "./followed-gateway.test.helper.js";
+import { pollOptions, startFollowed } from "./followed-gateway.test.helper.js";
 
 /** A server of the older era that knows nothing of its session when a tool is called for the first time. */
 async function serveForgetful(): Promise<string> {
@@ -38,15 +38,15 @@ async function serveForgetful(): Promise<string> {
 
 test("records a call that is sent again over a new session as one span with the retry", async () => {
   const forgetful = { type: "http", url: await serveForgetful() };
-  const { ask, spans, gateway } = await startFollowed({}, { forgetful });
-  await vi.waitFor(() => expect(gateway.servers()[2]?.tools).toBe(1), patience);
-  const { result } = await ask("tools/call", { name: "forgetful__work", arguments: {} });
+  const { send, spans, gateway } = await startFollowed({}, { forgetful });
+  await vi.waitFor(() => expect(gateway.servers()[2]?.tools).toBe(1), pollOptions);
+  const { result } = await send("tools/call", { name: "forgetful__work", arguments: {} });
   expect(result.content[0].text).toBe("done");
-  const asked = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
-  expect(asked).toHaveLength(1);
-  expect(asked[0]?.attributes).not.toHaveProperty("error.type");
-  expect(asked[0]?.attributes["mcp.protocol.version"]).toBe("2025-11-25");
-  expect(asked[0]?.events.map(({ name, attributes }) => [name, attributes?.["wirescope.state"]])).toEqual([
+  const clientSpans = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
+  expect(clientSpans).toHaveLength(1);
+  expect(clientSpans[0]?.attributes).not.toHaveProperty("error.type");
+  expect(clientSpans[0]?.attributes["mcp.protocol.version"]).toBe("2025-11-25");
+  expect(clientSpans[0]?.events.map(({ name, attributes }) => [name, attributes?.["wirescope.state"]])).toEqual([
     // A session that was lost sooner than the first delay of the backoff counts as a failure; a slow machine lets it live longer.
     ["wirescope.connection.state", expect.stringMatching(/^(IDLE|TRANSIENT_FAILURE)$/)],
     ["wirescope.connection.state", "CONNECTING"],

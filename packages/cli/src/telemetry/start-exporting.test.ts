@@ -38,10 +38,10 @@ test("returns the same results as the exporter it watches", () => {
     export: (item: number, done: (result: (typeof results)[number]) => void) =>
       done(results[item] ?? { code: ExportResultCode.FAILED }),
   };
-  const heard: unknown[] = [];
+  const reported: unknown[] = [];
   const watched = watchExports(exporter, (error) => void failures.push(error));
-  watched.export(0, (result) => heard.push(result));
-  watched.export(1, (result) => heard.push(result));
-  expect(heard).toEqual(results);
+  watched.export(0, (result) => reported.push(result));
+  watched.export(1, (result) => reported.push(result));
+  expect(reported).toEqual(results);
   expect(failures).toEqual([results[1]?.error]);
 });

@@ -104,7 +104,7 @@ test("[TS-D-LOG-1] logs a server that cannot be started once, however often its 
   await expect.poll(reported).toEqual([expect.stringContaining('"state":"TRANSIENT_FAILURE"')]);
 });
 
-test("[TS-D-LOG-1] logs a server that ends at each start once, although its process and its output are others each time", async () => {
+test("[TS-D-LOG-1] logs a server that exits at each start once, although its process id and output differ each time", async () => {
   const { log, lines } = createLog("json");
   const program = 'console.error(new Date().toISOString(), process.pid, "no database"); process.exit(3)';
   const servers = { crashing: { command: process.execPath, args: ["-e", program] } };
@@ -138,36 +138,36 @@ test("[TS-D-LOG-1] logs a server that ends at each start once, although its proc
 
 const tls = { cert: { file: "/cert" }, key: { file: "/key" } };
 
-/** What is logged, and written to standard error, of a change for the better, one for the worse, and an end. */
-function hear(hasLog: boolean): { logged: GatewayEvent[]; written: string } {
-  const heard = { logged: [] as GatewayEvent[], written: "" };
+/** Reports usable, unusable and expiring certificates, and returns what is logged and written to standard error. */
+function changeCertificates(hasLog: boolean): { logged: GatewayEvent[]; written: string } {
+  const output = { logged: [] as GatewayEvent[], written: "" };
   const write = (text: string): void => {
-    heard.written += text;
+    output.written += text;
   };
   const io = { stderr: { write } } as unknown as Io;
-  const listen = logCertificateChanges({ tls }, io, hasLog ? (event) => heard.logged.push(event) : undefined);
+  const listen = logCertificateChanges({ tls }, io, hasLog ? (event) => output.logged.push(event) : undefined);
   expect(listen.tls).toMatchObject(tls);
-  listen.tls?.onChange?.({ isUsable: true, files: ["/cert", "/key"], message: "It counts." });
+  listen.tls?.onChange?.({ isUsable: true, files: ["/cert", "/key"], message: "It is in use." });
   listen.tls?.onChange?.({ isUsable: false, files: ["/cert", "/key"], message: "It is \u001b[2Jempty." });
-  listen.tls?.onExpiring?.({ isExpired: false, validUntil: new Date(), message: "It runs out." });
-  return heard;
+  listen.tls?.onExpiring?.({ isExpired: false, validUntil: new Date(), message: "It expires soon." });
+  return output;
 }
 
 test("logs certificates that are in use, that cannot be used and that expire", () => {
-  expect(hear(true)).toEqual({
+  expect(changeCertificates(true)).toEqual({
     logged: [
-      { kind: "certificates", files: ["/cert", "/key"], reason: "It counts." },
+      { kind: "certificates", files: ["/cert", "/key"], reason: "It is in use." },
       { kind: "defect", reason: "It is \u001b[2Jempty." },
-      { kind: "defect", reason: "It runs out." },
+      { kind: "defect", reason: "It expires soon." },
     ],
     written: "",
   });
 });
 
 test("reports unusable and expiring certificates on standard error if there is no log", () => {
-  const { logged, written } = hear(false);
+  const { logged, written } = changeCertificates(false);
   expect(logged).toEqual([]);
-  expect(written).toMatch(/^wirescope: It is .*empty\.\nwirescope: It runs out\.\n$/);
+  expect(written).toMatch(/^wirescope: It is .*empty\.\nwirescope: It expires soon\.\n$/);
   expect(written).not.toContain("\u001b");
 });
 

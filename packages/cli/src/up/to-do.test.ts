@@ -82,7 +82,7 @@ describe("the problem of an entry", () => {
     expect(toDo("SERVER_FAILED", problem)?.problem).toBe(problem);
   });
 
-  test("omits advice that would make it too long, and is cut if the problem itself is too long", () => {
+  test("omits advice that would make it too long, and truncates a problem that is too long itself", () => {
     const sentence = `${"words ".repeat(25)}end.`;
     expect(toDo("SERVER_FAILED", { problem: sentence, advice: sentence })?.problem).toBe(sentence);
     const cut = toDo("SERVER_FAILED", sentence.repeat(3))?.problem ?? "";

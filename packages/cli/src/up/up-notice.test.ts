@@ -103,7 +103,7 @@ test("names servers that are still connecting", async () => {
   expect(noticeOf(gateway)).toContain("Still connecting: slow.");
 });
 
-test("does not cut the table if standard output is not a terminal", async () => {
+test("does not truncate the table if standard output is not a terminal", async () => {
   const args = ["--database", `/srv/${"a-long-path/".repeat(12)}notes.db`];
   const gateway = await start({ [`a-server-with-${"a-long-".repeat(5)}name`]: { command: "/nowhere/at-all", args } });
   await expect.poll(() => gateway.servers()[0]?.failure).toBeDefined();

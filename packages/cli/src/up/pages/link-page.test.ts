@@ -16,7 +16,7 @@ const commands = createServerCommands({
   fileOf: () => undefined,
 });
 
-test("returns a fresh link only for the administrator's token", async () => {
+test("returns a new link only for the administrator's token", async () => {
   const access = createPageAccess();
   const entry = { command: process.execPath, args: ["-e", "process.exit(3)"] };
   const gateway: Gateway = await runGateway({

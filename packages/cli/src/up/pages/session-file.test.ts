@@ -13,7 +13,7 @@ function createFolder(): { readonly env: NodeJS.ProcessEnv; readonly folder: str
   return { env: { XDG_RUNTIME_DIR: runtime }, folder: join(runtime, "wirescope") };
 }
 
-test("[TS-D-PAGE-6] continues sessions at the same gateway only, from a file that only this user can read", () => {
+test("[TS-D-PAGE-6] restores sessions only for the same gateway, from a file that only this user can read", () => {
   const { env, folder } = createFolder();
   const access = createPageAccess({ store: createSessionStore(env, scope) });
   const ticket = new URL(access.linkTo("http://gateway")).searchParams.get("ticket") ?? "";

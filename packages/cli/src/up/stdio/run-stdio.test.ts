@@ -7,7 +7,7 @@ import { parseOptions } from "../../options.js";
 import { upOptions } from "../up-options.js";
 import { runStdio } from "./run-stdio.js";
 
-test("a request gets the reason why no gateway could start, in one line and without secrets, before or after the failure", async () => {
+test("responds to a request with the reason why no gateway could start, in one line and without secrets, before or after the failure", async () => {
   const home = mkdtempSync(join(tmpdir(), "wirescope-stdio-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
   for (const isBefore of [true, false]) {
