@@ -28,7 +28,7 @@ test("every advisory in SECURITY.md is in the title of a test in each file that 
     expect(files).not.toEqual([]);
     for (const file of files) {
       const text = await readFile(join(root, file), "utf8");
-      // As Biome formats a test: the title is on the line of the call, or begins the next.
+      // As Biome formats a test: the title is on the line of the call, or on the next.
       const titles = text.split("\n").filter((line) => /^\s*((test|describe)\b.*\(|\].*\)\(|["'`])/.test(line));
       for (const name of names) if (!titles.some((title) => title.includes(name))) missing.push(`${name} in ${file}`);
     }

@@ -21,7 +21,7 @@ test("no object literal on the path of a call has a getter: V8 keeps such an obj
     "gateway/src/servers/cached-list.ts",
     "gateway/src/observers/call-log/capture.ts",
   ];
-  // Those of classes, which are on their prototypes, are indented less.
+  // Getters of classes, which are on their prototypes, are indented less.
   const getter = /^ {4,}get \w+\(/m;
   const having = [...files, ...others].filter((path) => {
     return getter.test(readFileSync(new URL(`../packages/${path}`, import.meta.url), "utf8"));

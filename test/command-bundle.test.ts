@@ -25,7 +25,7 @@ function loadedWith(path: string): string[] {
   return [...names].map((name) => modules.get(name)?.path ?? "");
 }
 
-// One module of each part, as its representative.
+// One module of each part.
 const messages = "@bufbuild/protobuf/dist/esm/registry.js";
 const router = "@connectrpc/connect/dist/esm/router.js";
 const isOf = (part: string) => (path: string) => path.endsWith(part);

@@ -42,13 +42,13 @@ beforeEach(() => {
   writeFileSync(join(folder, "bundle", "wirescope.cjs"), honest);
 });
 
-/** What the command writes, with a bundle that writes one word. */
+/** The output of the command, with a bundle that prints one word. */
 function run(env: Record<string, string> = {}): string {
   const options = { encoding: "utf8", env: { ...inherited, HOME: home, ...env } } as const;
   return execFileSync(process.execPath, [join(folder, "bin", "wirescope.js")], options);
 }
 
-/** Compiles another source, and puts the result where the command may look. */
+/** Compiles another source, and writes the result to a place that the command might read. */
 function plant(source: string, path: string): void {
   const filename = join(folder, "bundle", "wirescope.cjs");
   // Run first, because V8 keeps only functions that it has compiled.

@@ -11,7 +11,7 @@ async function readTests(): Promise<Map<string, Citations>> {
   for (const directory of ["packages", "test"]) {
     for (const path of await readdir(join(root, directory), { recursive: true })) {
       if (/(^|\/)(node_modules|dist)\//.test(path) || !path.endsWith(".ts")) continue;
-      // This file speaks of ids that do not exist.
+      // This file contains ids that do not exist.
       if (!path.endsWith("requirements.test.ts")) paths.push(join(directory, path));
     }
   }

@@ -5,7 +5,7 @@ import { SignInResponseSchema } from "@wirescope/gateway/admin";
 import { expect, onTestFinished, test } from "vitest";
 import { startProcess, untilPrinted } from "./running-process.test.helper.js";
 
-/** A message of a Connect stream: its flags, its length and itself. */
+/** An enveloped message of a Connect stream: flags, length and payload. */
 function envelope(flags: number, message: Uint8Array): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(flags);

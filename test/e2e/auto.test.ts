@@ -102,7 +102,7 @@ test("[CZ-OP-3] lists every server of a process in GetServers, whatever created 
   ];
   expect(new Map(listed as [number, string][])).toEqual(new Map(expected as [number, string][]));
   expect(listed).toHaveLength(expected.length);
-  // The reads of this test are calls of the server that responds to them, over a connection of its own.
+  // The reads of this test are calls of the listener, over a separate connection.
   const own = server.find(({ ref }) => ref?.name === "channelz (wirescope)");
   const { server: again } = await source.getServer(own?.ref?.serverId ?? 0n);
   expect(again?.data?.callsStarted).toBeGreaterThan(own?.data?.callsStarted ?? 0n);
@@ -137,7 +137,7 @@ test("shows the attempts of connect-node and grpc-js clients with unreachable ta
     hasCause: data?.trace?.events.some(({ description }) => /TRANSIENT_FAILURE: .*ECONNREFUSED/.test(description)),
     calls: [data?.callsStarted, data?.callsFailed],
   }));
-  // Of connect-node the wire alone is seen, and a call without a connection never gets there.
+  // Only the connections of connect-node are observed, and a call without a connection has none.
   expect(shown).toEqual([
     { target: "http://127.0.0.1:1", state: 4, hasCause: true, calls: [0n, 0n] },
     { target: "127.0.0.1:2", state: 4, hasCause: true, calls: [1n, 1n] },

@@ -130,7 +130,7 @@ describe("a server that requires a sign-in and is given by its url", () => {
     expect(first.code).toBe(0);
     expect(first.stderr).toContain(`Sign in to ${tool.url} with ${authorization.issuer}`);
     expect(first.stdout).toMatch(/^read +Reads a note\.$/m);
-    // A process of its own, with nobody to ask.
+    // A separate process without a terminal.
     const second = startCommand(["call", tool.url, "read"], { env });
     second.process.stdin.end();
     expect(await endOf(second)).toEqual({ code: 0, stdout: "milk, eggs\n", stderr: "" });

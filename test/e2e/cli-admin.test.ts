@@ -10,7 +10,7 @@ import { browsingPerson, createLoginWorld, type LoginWorld, pastingPerson } from
 
 const pollOptions = { timeout: 60_000, interval: 20 };
 
-/** The gateway as a process of its own, until the test ends. */
+/** The gateway as a separate process, until the test ends. */
 function startUp(
   { shared, env, folder }: Pick<LoginWorld, "shared" | "env" | "folder">,
   ...more: string[]
@@ -119,7 +119,7 @@ test("[TS-D-OAUTH-1] asks the person whether to accept another authorization ser
     (question, ...rest) =>
       question.startsWith("Sign in there?") ? Promise.resolve(word) : browse(question, ...rest);
   expect((await world.run(["login", "notes"], { person: browse })).code).toBe(0);
-  // From the first call on it names the other.
+  // After the first call it names the other authorization server.
   await (await connectClient(up)).callTool({ name: "notes__scopes", arguments: {} });
   const no = await world.run(["login", "notes"], { person: reply("") });
   expect(no.code).toBe(1);
@@ -148,7 +148,7 @@ test("[TS-D-ADMIN-9] trust approves what the running gateway shows, and the gate
   // It was tried, and now requires a sign-in.
   expect(approved.stdout).toMatch(/\nnotes is approved\.\n.*sign-in required/);
   expect(await world.run(["trust", "notes"])).toMatchObject({ code: 0, stdout: "notes is trusted: approved.\n" });
-  // The entry changes, and what was approved is not what is there.
+  // The entry changes after its approval.
   world.configure({ notes: { type: "http", url: `${world.tool.url}?more` } });
   await expect
     .poll(async () => (await world.run(["trust", "--json"])).stdout, pollOptions)

@@ -18,7 +18,7 @@ test.runIf(process.platform !== "win32").each([
   const env = {
     HOME: home,
     PATH: onPath === undefined ? systemPath : [join(folder, onPath), systemPath].join(delimiter),
-    // What is not found in the project must not be looked for elsewhere.
+    // What is not found in the project must not be searched elsewhere.
     npm_config_offline: "true",
     npm_config_yes: "false",
     npm_config_update_notifier: "false",

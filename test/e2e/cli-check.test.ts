@@ -20,7 +20,7 @@ function check(argv: readonly string[], { env, columns }: RunSetting = {}): Prom
   return runCommand(["check", ...argv], { env: { PATH: process.env.PATH, ...env }, columns });
 }
 
-/** Writes the configuration of the project and gives the path of the file. */
+/** Writes the configuration of the project and returns the path of the file. */
 function configure(value: unknown): string {
   const file = join(project, ".mcp.json");
   writeFileSync(file, typeof value === "string" ? value : JSON.stringify(value, null, 2));

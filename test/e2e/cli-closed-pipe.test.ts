@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createUserFolder, startCommand } from "./command.test.helper.js";
 
-/** Runs the command with a standard output that nobody reads any more. */
+/** Runs the command with a closed standard output. */
 async function runClosed(argv: readonly string[]): Promise<{ readonly code: number | null; readonly stderr: string }> {
   const run = startCommand(argv, { env: { PATH: process.env.PATH ?? "" } });
   run.process.stdout.destroy();

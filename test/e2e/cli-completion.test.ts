@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const env = { ...process.env, PATH: `${join(folder, "bin")}:${process.env.PATH}`, HOME: folder };
 
-/** Whether a shell is installed; the others are on Debian's package list. */
+/** Whether a shell is installed. */
 function has(shell: string): boolean {
   const exists = spawnSync(shell, ["-c", "exit 0"]).status === 0;
   if (!exists) console.warn(`Completion in ${shell} is not tested: it is not installed (apt-get install ${shell}).`);

@@ -47,7 +47,7 @@ async function explain(
   return { code, findings: JSON.parse(stdout).findings };
 }
 
-/** Explains until a rule finds something of a severity, such as `error: failing-target`; a process needs a moment to get into trouble. */
+/** Runs explain until a rule finds something of a severity, such as `error: failing-target`: the problem takes a moment to appear. */
 async function findingOf(wanted: string, targets: readonly string[], duration?: string): Promise<JsonFinding> {
   let found: JsonFinding | undefined;
   await expect

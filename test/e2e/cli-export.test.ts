@@ -13,7 +13,7 @@ async function serve(): Promise<string> {
   return listener.address;
 }
 
-/** Starts the command; gives the URL of its metrics. */
+/** Starts the command; returns the URL of its metrics. */
 async function startExport(...options: string[]): Promise<string> {
   const running = startCommand(["export", "--listen", "127.0.0.1:0", "--interval", "50ms", "--json", ...options]);
   return JSON.parse(await untilPrinted(running, /\n/)).metrics;

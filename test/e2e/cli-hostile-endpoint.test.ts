@@ -164,7 +164,7 @@ test.each([
   expect(stdout.length + stderr.length).toBeLessThan(2_000_000);
 });
 
-/** Neither text of a peer that controls a terminal, nor more text than anyone reads. */
+/** The output contains no control characters from a peer, and is limited. */
 function expectHarmless(...texts: string[]): void {
   for (const character of ["\u001b", "\u0007", "\u202e"]) expect(texts.join("")).not.toContain(character);
   expect(texts.join("").length).toBeLessThan(2_000_000);

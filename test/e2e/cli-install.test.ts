@@ -32,7 +32,7 @@ test("writes an entry that starts the gateway with the tools of the approved ser
   const { command, args } = JSON.parse(readFileSync(join(folder, "home/.cursor/mcp.json"), "utf8")).mcpServers
     .wirescope;
   const client = new Client({ name: "an editor", version: "1" });
-  // Somewhere else, as an editor does.
+  // In another folder, as an editor does.
   await client.connect(new StdioClientTransport({ command, args, env, cwd: folder, stderr: "ignore" }));
   try {
     const { tools } = await client.listTools();

@@ -83,7 +83,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     api.trace("the reason of it all");
     const command = `stty rows 24 cols 80; '${process.execPath}' '${program}' top --target ${target} --interval 100ms`;
     const child = spawn("script", ["-qec", command, "/dev/null"], {
-      // CI: Ink, the library that draws the screen, shows nothing there unless it is kept from looking.
+      // CI: with this variable, Ink would draw nothing; scripts/bundle.mjs replaces the module that checks it.
       env: { ...process.env, TERM: "xterm", NO_COLOR: "1", CI: "true" },
       stdio: ["pipe", "pipe", "ignore"],
     });

@@ -5,7 +5,7 @@ import type { Run, TerminalUser } from "./command.test.helper.js";
 import { createLoginWorld, type LoginWorld, urlPrintedIn } from "./login-world.test.helper.js";
 
 describe.skipIf(!isChromiumInstalled)("a sign-in in Chromium", () => {
-  /** Runs a sign-in by someone who does this with the url; until both are done. */
+  /** Runs a sign-in by a user who does this with the url, until both are done. */
   async function signIn(world: LoginWorld, act: (url: string) => Promise<unknown>): Promise<Run> {
     let acting: Promise<unknown> | undefined;
     const person: TerminalUser = (_, stderr, signal) => {
@@ -31,7 +31,7 @@ describe.skipIf(!isChromiumInstalled)("a sign-in in Chromium", () => {
       seen = {
         title: await page.title(),
         text: await page.getByRole("paragraph").textContent(),
-        // The style is the one thing that its policy lets in.
+        // The style is the only thing that its policy allows.
         width: await page.evaluate("getComputedStyle(document.body).maxWidth"),
         scripts: await page.locator("script").count(),
       };
@@ -65,7 +65,7 @@ describe.skipIf(!isChromiumInstalled)("a sign-in in Chromium", () => {
     expect(code).toBe(1);
     expect(pages.map((html) => /<h1>(.*)<\/h1>/.exec(html)?.[1])).toEqual(["Not your sign-in", "Sign-in failed"]);
     for (const html of pages) expect(html).not.toMatch(/<script|<img/);
-    // The first page is a 400, which Chromium remarks upon.
+    // The first page is a 400, which Chromium logs.
     expect(problems.filter((problem) => !problem.includes("400 (Bad Request)"))).toEqual([]);
     expect(stderr).toContain('the sign-in was refused: "access_denied');
   });

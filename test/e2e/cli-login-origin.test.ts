@@ -8,11 +8,11 @@ interface OriginWorld {
   readonly quirks: Quirks;
   /** Where the sign-in page is: not at the origin of the authorization server. */
   readonly foreign: string;
-  /** Signs in as this person; else as a browser that follows the url, with nobody at the terminal. */
+  /** Signs in as this user; without one, as a browser that follows the url, without a terminal. */
   login(person: TerminalUser | undefined, ...more: readonly string[]): Promise<Run>;
 }
 
-/** `isThrough` says whether a gateway runs, which the commands then sign in. */
+/** `isThrough` says whether a gateway is running, which the commands then sign in. */
 async function createOriginWorld(isThrough: boolean): Promise<OriginWorld> {
   const quirks = await startQuirks({ quirks: ["endpoint-other-origin"] });
   onTestFinished(() => quirks.close());

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Run, TerminalUser } from "./command.test.helper.js";
 import { browsingPerson, createLoginWorld, type LoginWorld } from "./login-world.test.helper.js";
 
-/** Neither a keychain nor a key: that of a variable is taken away, and the kind is one that needs a key. */
+/** Neither a keychain nor a key: the variable is removed, and the kind requires a key. */
 const withoutKey = { WIRESCOPE_VAULT: "file", WIRESCOPE_VAULT_KEY: undefined };
 const keyFile = ({ home }: LoginWorld): string => join(home, ".config", "wirescope", "vault.key");
 const login = ["login", "notes", "--trust"];

@@ -41,7 +41,7 @@ describe("a sign-in", () => {
     const { origin } = new URL(world.tool.url);
     const at = (url: string) => ({ person: browsingPerson(), env: { NOTES_URL: url } });
     expect((await world.run(["login", "notes", "--trust"], at(origin))).code).toBe(0);
-    // The authorization server issues tokens for the resource that it knows alone.
+    // The authorization server issues tokens only for the resource that it knows.
     expect((await world.run(call, { env: { NOTES_URL: origin } })).stdout).toBe("milk, eggs\n");
     const other = await world.run(call, { env: { NOTES_URL: origin.replace("127.0.0.1", "localhost") } });
     expect([other.code, other.stderr]).toEqual([1, expect.stringMatching(nobodySignedIn)]);
@@ -106,7 +106,7 @@ describe("a sign-in", () => {
     const browse = browsingPerson();
     const { code, stderr } = await world.run(["tools", "--trust"], {
       async person(question, printed, signal) {
-        // A question is over when its signal aborts.
+        // A question ends when its signal aborts.
         isMixed ||= questions.some(({ aborted }) => !aborted);
         questions.push(signal);
         // The other one is about to ask as well, and has a moment to do it too early.

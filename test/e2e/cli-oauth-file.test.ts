@@ -19,7 +19,7 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** Writes the user's file, and gives its path. */
+/** Writes the user's file, and returns its path. */
 function keep(world: LoginWorld, content: unknown, mode = 0o600): string {
   const folder = join(world.home, ".config", "wirescope");
   mkdirSync(folder, { recursive: true });
@@ -283,7 +283,7 @@ describe("an invalid OAuth file", () => {
       code: 2,
       stderr: expect.stringContaining(`other users can read it. Run chmod 600 ${path}`),
     });
-    // A variable is no secret.
+    // A reference to a variable is not a secret.
     keep(world, { notes: { ...entry, clientSecret: "${S}" } }, 0o644);
     expect((await world.run(call, { env: { S: "x" } })).stderr).not.toContain("other users can read it");
   });

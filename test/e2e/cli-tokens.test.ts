@@ -8,7 +8,7 @@ function login(world: LoginWorld, ...more: string[]): Promise<Run> {
   return world.run(["login", "notes", "--trust", ...more], { person: browsingPerson() });
 }
 
-/** Waits until no token is good any more that the server has seen: a slow login may have renewed the first. */
+/** Waits until all tokens that the server has seen are invalid: a slow login may have renewed the first. */
 async function allExpired({ tool, authorization }: LoginWorld): Promise<void> {
   const good = async (): Promise<unknown[]> =>
     (await Promise.all([...tool.seen].map(authorization.find))).filter((found) => found !== undefined);

@@ -8,7 +8,7 @@ import { type RealServer, everything as reference, startEverything } from "./rea
 
 const everything = { command: process.execPath, args: [reference, "stdio"] };
 
-/** The same server where it does not matter how it is reached: it runs already. */
+/** The same server, already running, for tests that do not depend on the transport. */
 let running: { type: "http"; url: string };
 let server: RealServer;
 let user: UserFolder;

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { createUserFolder, type Run, runCommand, type UserFolder } from "./command.test.helper.js";
 
 let user: UserFolder;
-/** Exists as soon as a script of the repository ran. */
+/** Exists once a script of the repository has run. */
 let mark: string;
 
 beforeEach(() => {
@@ -25,7 +25,7 @@ function write(name: string, text: string): string {
   return path;
 }
 
-/** A package with a program that leaves a mark, installed as npm does it. */
+/** A package with a program that creates the file above, installed as npm does it. */
 function installHostilePackage(program: string): void {
   const bin = { [program]: "run.sh" };
   write("node_modules/@acme/server/package.json", JSON.stringify({ name: "@acme/server", version: "1.0.0", bin }));

@@ -51,7 +51,7 @@ test("serves on every address with TLS, a token, the allowed tools, a log and an
   await expect.poll(() => up.stdout, pollOptions).toContain("\n");
   const { endpoint, token } = JSON.parse(up.stdout);
   expect(endpoint).toMatch(/^https:\/\/localhost:\d+\/mcp$/);
-  // It is in a file, and is not said again.
+  // It is in a file, and is not printed.
   expect(token).toBeUndefined();
   const metrics = endpoint.replace("/mcp", "/metrics");
   expect(await get(metrics, {})).toBe(401);

@@ -17,13 +17,13 @@ const readNote = { name: "notes__read", arguments: {} };
 const note = [{ type: "text", text: "milk, eggs" }];
 
 interface FakeBrowser {
-  /** The variables of someone who has it. */
+  /** The variables that make it the user's browser. */
   readonly env: Readonly<Record<string, string>>;
   /** The pages that it was started with. */
   opened(): string[];
 }
 
-/** A browser that writes down what it is to open. */
+/** A browser that records the URLs that it is started with. */
 function createFakeBrowser({ folder, env }: LoginWorld): FakeBrowser {
   const [path, list] = [join(folder, "browser"), join(folder, "opened")];
   writeFileSync(path, `#!/bin/sh\necho "$1" >> '${list}'\n`);
@@ -58,20 +58,20 @@ async function connectByHttp(endpoint: string, token: string): Promise<Client> {
   return client;
 }
 
-/** What a call fails with. */
+/** The error of a call. */
 async function failureOf(client: Client): Promise<{ readonly message: string; readonly link: string }> {
   const error: unknown = await client.callTool(readNote).catch((failure: unknown) => failure);
   const message = error instanceof Error ? error.message : "It did not fail.";
   return { message, link: /which works once: (\S+)/.exec(message)?.[1] ?? "" };
 }
 
-/** The page that is sent to a browser which takes this machine for another host. */
+/** The page that a browser gets with another host name. */
 async function pageFor(link: string, host: string): Promise<string> {
   const [response] = await once(get(link, { headers: { host } }), "response");
   return text(response);
 }
 
-/** Follows a link of an error to its end, as a person does. */
+/** Follows the link of an error through the sign-in, as a user does. */
 async function follow(link: string): Promise<string> {
   const browser = createBrowser();
   const entrance = await browser.open(link);

@@ -43,7 +43,7 @@ test("login neither offers nor generates a key while there are tokens that need 
   }
   expect(questions).toEqual([]);
   expect(existsSync(keyFile(world))).toBe(false);
-  // What it says works: the right key, or no vault.
+  // Its advice works: the right key, or no vault.
   expect(await world.run(["call", "notes", "read", "--trust"])).toMatchObject({ code: 0, stdout: "milk, eggs\n" });
   renameSync(vaultOf(world), `${vaultOf(world)}.old`);
   const again = await world.run([...login, "--create-vault-key"], { env: withoutKey, person: browsingPerson() });

@@ -29,7 +29,7 @@ interface SeenSecrets {
   code: string;
 }
 
-/** Someone who pastes the address that the browser ends at, and notes its secrets. */
+/** A user who pastes the last address of the browser, and records its secrets. */
 function watchedPerson(seen: Partial<SeenSecrets>): TerminalUser {
   const person = pastingPerson();
   return async (question, stderr, signal) => {
@@ -166,7 +166,7 @@ describe("a complete flow", () => {
       expect(secret.length).toBeGreaterThan(20);
       expect(run.stdout).not.toContain(secret);
     }
-    // The verifier is what the challenge is the hash of.
+    // The challenge is the hash of the verifier.
     const hashes = (run.stdout.match(/[\w-]{43}/g) ?? []).map((text) =>
       createHash("sha256").update(text).digest("base64url"),
     );
@@ -205,7 +205,7 @@ describe("a complete flow", () => {
     const world = await createLoginWorld();
     await world.run(["login", "notes", "--trust"], { person: browsingPerson() });
     const before = await world.run(["auth", "notes", "--json", "--trust"]);
-    // From now on the tool server trusts no token.
+    // From now on the tool server accepts no token.
     world.authorization.find = async () => undefined;
     const run = await world.run([...why, "--json"], { person: browsingPerson() });
     const { steps, result } = linesOf(run);

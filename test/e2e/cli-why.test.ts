@@ -273,7 +273,7 @@ test("leaves no process, socket or timer behind", async () => {
     await run(why("everything"));
     await run(why("api"), { API_TOKEN: "a-token-of-mine" });
   };
-  // What all walks share stays after the first.
+  // What all diagnoses share stays after the first.
   await walk();
   const before = activeResources();
   await walk();
@@ -303,7 +303,7 @@ describe("[TS-SEC-5] a secret that a server repeats", () => {
     for (const server of ["headers", "helper", "child"]) {
       const { code, stdout, stderr } = await run(why(server, ...more), { API_TOKEN: secret });
       expect(code).toBe(1);
-      // It shows what the server said, at the place of the token.
+      // It shows the response of the server, without the token.
       expect(stdout).toContain("[redacted]");
       expect(findSecrets(stdout + stderr, { secret })).toEqual([]);
     }

@@ -18,7 +18,7 @@ let registry: Registry;
 let target = "";
 const ids = { channel: 0, failing: 0, subchannel: 0, socket: 0, server: 0, listening: 0, connection: 0 };
 const manySockets = 250;
-// What an application drops, the registry lets go: so the objects of this file are held here.
+// The registry removes objects that an application drops, so they are referenced here.
 const held: unknown[] = [];
 
 async function listen(options: ListenOptions = {}): Promise<string> {

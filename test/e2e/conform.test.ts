@@ -64,7 +64,7 @@ describe("conform on our own endpoints", () => {
     expect(report.rules.filter(({ outcome }) => outcome === "failed")).toEqual([]);
     expect(failed).toEqual([]);
     expect(code).toBe(0);
-    // It shows our own connection, so these are about what we did ourselves.
+    // It shows our own connection, so these rules are about our own traffic.
     expect(passed).toEqual(expect.arrayContaining(["CZ-SOCKET-5", "CZ-SOCKET-6", "CZ-SOCKET-13", "CZ-SOCKET-14"]));
   });
 

@@ -124,14 +124,14 @@ describe("the release workflow", () => {
   });
 });
 
-/** The command of a unit, with what systemd puts in for the letters. */
+/** The command of a unit, with systemd's specifiers expanded. */
 function commandOf(unit: string): string[] {
   const line = /^ExecStart=(.+)$/m.exec(read(unit))?.[1] ?? "";
   const places: Record<string, string> = { "%d": "/run/secrets", "%L": "/var/log", "%h": folder };
   return line.replace(/%[dLh]/g, (letter) => places[letter] ?? letter).split(" ");
 }
 
-/** What the machine or the image has, in the folder of the test. */
+/** The files of the machine or the image, in the folder of the test. */
 function prepare(words: readonly string[]): string[] {
   for (const place of ["etc/wirescope", "run/secrets", "var/log/wirescope"])
     mkdirSync(join(folder, place), { recursive: true });
@@ -193,7 +193,7 @@ function systemdVersion(): number {
 }
 
 describe.skipIf(systemd < 250)("systemd", () => {
-  /** The unit with a command that is there, for the tool wants to see it. */
+  /** The unit with a command that exists, because the tool checks that. */
   const unitFile = (unit: string): string => {
     const file = join(folder, unit);
     mkdirSync(dirname(file), { recursive: true });

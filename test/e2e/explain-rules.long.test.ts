@@ -10,7 +10,7 @@ import { root } from "./npm-start.test.helper.js";
 import { programOf } from "./program.test.helper.js";
 import { type RunningProcess, startProcess, untilPrinted } from "./running-process.test.helper.js";
 
-// Each rule here finds its problem in a process of its own, over real connections. test/e2e/cli-explain.test.ts has the others.
+// Each rule is tested with a separate process that has the problem, over real connections. test/e2e/cli-explain.test.ts has the others.
 
 const folder = mkdtempSync(join(tmpdir(), "wirescope-rules-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -23,9 +23,9 @@ interface Started {
 }
 
 interface StartOptions {
-  /** A clock that is so far ahead. */
+  /** How far its clock is ahead. */
   readonly skewMs?: number;
-  /** A shell command that runs before it, in a network of its own. */
+  /** A shell command that runs before it, in a separate network namespace. */
   readonly network?: string;
   /** The Unix socket of an earlier process. */
   readonly target?: string;
@@ -45,7 +45,7 @@ async function start(setting: object, { skewMs = 0, network, target }: StartOpti
     cwd: root,
     env: { ...process.env, NODE_OPTIONS: "", WIRESCOPE_LISTEN: listen },
   });
-  // A process that is stopped hears no other signal.
+  // A stopped process handles no other signal.
   onTestFinished(() => void run.process.kill("SIGKILL"));
   const printed = await untilPrinted(run, /(?:port \S+|up)\n/);
   return { target: listen, address: /port (\S+)/.exec(printed)?.[1] ?? "", run };
@@ -65,7 +65,7 @@ function findingsIn(snapshots: readonly Snapshot[], thresholds: Partial<Threshol
   return seen === undefined ? [] : explain(seen).findings;
 }
 
-/** Reads again and again until a rule finds something, in the last reads: a process needs a moment to get into trouble. */
+/** Reads repeatedly until a rule finds something in the last reads: the problem takes a moment to appear. */
 async function findingOf(
   rule: string,
   { target }: Started,
@@ -109,7 +109,7 @@ test.each([-3_600_000, 3_600_000])(
     await start({ mode: "client", address: waiting.address });
     await findingOf("stuck-connecting", silent, { stuckMs: 1 });
     await findingOf("endless-streams", waiting, { quietMs: 1 });
-    // Both wait since some seconds, whatever their clock says.
+    // Both have waited for some seconds, whatever their clock says.
     for (const { target } of [silent, waiting]) {
       const rules = findingsIn([await read(target), await read(target)], { stuckMs: 600_000, quietMs: 600_000 });
       expect(rules.filter(({ rule }) => ["stuck-connecting", "endless-streams"].includes(rule))).toEqual([]);
@@ -172,7 +172,7 @@ test("[CZ-D-EXPLAIN-1] contradicting-counters: a process that was restarted betw
   });
 });
 
-/** A certificate of 90 days, of which 86.5 are over. */
+/** A certificate for 90 days, of which 86.5 have passed. */
 function createCertificate(): { readonly key: string; readonly cert: string } {
   const timeAt = (days: number): string =>
     `${new Date(Date.now() + days * 86_400_000).toISOString().replace(/\D/g, "").slice(0, 14)}Z`;
@@ -221,7 +221,7 @@ test("[CZ-D-EXPLAIN-1] old-tls: a server that allows a cipher suite of TLS 1.2 t
   expect(problem).toBe("2 connections use the old cipher suite TLS_ECDHE_ECDSA_WITH_NULL_SHA.");
 });
 
-// A network of its own in which only this process runs: 16 kbit/s, and what waits for more than 3 seconds is dropped.
+// A network namespace in which only this process runs: 16 kbit/s, and packets are dropped after 3 seconds.
 const slowNetwork =
   "ip link set lo up && ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 16kbit burst 2000 latency 3s";
 const canShape = spawnSync("unshare", ["-rn", "sh", "-c", slowNetwork]).status === 0;

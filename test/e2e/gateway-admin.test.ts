@@ -27,7 +27,7 @@ interface World extends LoginWorld {
   notes(): Promise<Server | undefined>;
 }
 
-/** A gateway to `notes`, which a real authorization server guards. */
+/** A gateway to `notes`, which requires a sign-in with a real authorization server. */
 async function createWorld(): Promise<World> {
   const world = await createLoginWorld({ hasForms: true });
   const secrets = createSecretRegistry();
@@ -51,7 +51,7 @@ async function createWorld(): Promise<World> {
   return { ...world, gateway, admin, notes };
 }
 
-/** All of a message as text. */
+/** A whole message as text. */
 function textOf(value: unknown): string {
   return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? String(part) : part));
 }

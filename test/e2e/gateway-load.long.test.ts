@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const soak = fileURLToPath(new URL("../../benchmarks/dist/soak/main.js", import.meta.url));
 
-/** The soak of `npm run soak`, as far as a test has time for it. Its gateway is a process of its own, so that it can be counted. */
+/** A short run of `npm run soak`. Its gateway is a separate process, so that its resources can be counted. */
 test.skipIf(process.platform !== "linux")(
   "sends every response to its caller and leaves no socket, process, object or memory behind under load, while servers are killed and the configuration changes",
   async () => {

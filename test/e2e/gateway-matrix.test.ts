@@ -21,7 +21,7 @@ const pollOptions = { timeout: 60_000, interval: 20 };
 const secret = "a-secret-of-this-test";
 const basic = Buffer.from(`ada:${secret}`).toString("base64");
 
-/** What a request must carry, by the kind of credential, and what an entry says to send it. */
+/** The headers that a request must have, by the kind of credential, and the fields of the entry that send them. */
 const credentials: Readonly<
   Record<string, { readonly isGood: (headers: IncomingHttpHeaders) => boolean; readonly entry: object }>
 > = {
@@ -72,7 +72,7 @@ const clients: Readonly<Record<string, (url: string, headers: Record<string, str
   async "SDK 1.x"(url, headers) {
     const client = new OldClient({ name: "test-old", version: "1" });
     const transport = new OldTransport(new URL(url), { requestInit: { headers } });
-    // The types of 1.x do not know exact optional properties.
+    // The types of 1.x do not support exact optional properties.
     await client.connect(transport as Parameters<OldClient["connect"]>[0]);
     onTestFinished(() => client.close());
     return {
@@ -116,7 +116,7 @@ async function startMatrix(): Promise<{ gateway: Gateway; guards: Readonly<Recor
         guards[`${transport}-${credential}`] = guard;
         entries[`${transport}-${credential}`] = { type, url: `${scheme}://127.0.0.1:${guard.port}${path}`, ...entry };
       }
-      // An entry of WebSocket brings its credential.
+      // A WebSocket entry has its own credential.
       if (transport === "ws") return;
       const isGood = async ({ authorization: sent = "" }: IncomingHttpHeaders): Promise<boolean> =>
         (await authorization.find(sent.replace(/^Bearer /, ""))) !== undefined;

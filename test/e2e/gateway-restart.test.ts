@@ -13,7 +13,7 @@ import { processesOf } from "./tool-server-world.test.helper.js";
 const pollOptions = { timeout: 60_000, interval: 20 };
 const token = `token-${randomUUID()}`;
 
-/** The gateway as a process of its own, on a port; resolves when its servers are connected. Ends with the test. */
+/** The gateway as a separate process, on a port; resolves when its servers are connected. Ends with the test. */
 function startUp({ shared, env, folder }: LoginWorld, port: string): Promise<StartedGateway> {
   const options = ["--port", port, "--token-file", "token", "--log", "off", "--trust"];
   return startGateway([...options, ...shared], { env, cwd: folder });
@@ -39,7 +39,7 @@ const kinds: Readonly<Record<string, (url: URL) => Promise<TestClient>>> = {
   "SDK 2.x, older era": connectNew("legacy"),
   async "SDK 1.x"(url) {
     const client = new OldClient({ name: "test-old", version: "1" });
-    // The types of 1.x do not know exact optional properties.
+    // The types of 1.x do not support exact optional properties.
     await client.connect(new OldTransport(url, { requestInit }) as Parameters<OldClient["connect"]>[0]);
     return client as TestClient;
   },
@@ -48,13 +48,13 @@ const kinds: Readonly<Record<string, (url: URL) => Promise<TestClient>>> = {
 interface Load {
   /** How many rounds of calls succeeded. */
   rounds: number;
-  /** How often the client had to begin a new session. */
+  /** How often the client had to start a new session. */
   sessions: number;
-  /** What failed, other than for the end of the gateway and of a session. */
+  /** Failures other than the end of the gateway or of a session. */
   readonly failures: string[];
 }
 
-/** Calls a tool of each server again and again, as an agent does: it begins a new session only if its own is gone. */
+/** Calls a tool of each server repeatedly, as an agent does: it starts a new session only if its own is gone. */
 function load(connect: (url: URL) => Promise<TestClient>, url: URL, isDone: () => boolean): Load & { ended: unknown } {
   const load: Load = { rounds: 0, sessions: 0, failures: [] };
   const isGone = (error: unknown): boolean => /fetch failed|terminated|socket|closed|ECONN/i.test(wordsOf(error));
@@ -130,7 +130,7 @@ test("lets clients continue without a sign-in and leaves no process after a gate
     "SDK 2.x, older era": [],
     "SDK 1.x": [],
   });
-  // The newer era has no sessions; in the older the client learns that its session is gone, and begins another.
+  // Modern clients have no sessions; a legacy client learns that its session is gone, and starts another.
   expect(loads.map(([, { sessions }]) => sessions)).toEqual([1, 2, 2]);
   expect(signIns()).toBe(signedIn);
   expect(world.tool.seen.size).toBe(1);

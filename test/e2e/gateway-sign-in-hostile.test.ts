@@ -13,17 +13,17 @@ import { createLeapingClock } from "./oauth-world.test.helper.js";
 const pollOptions = { timeout: 60_000, interval: 20 };
 
 interface HostileOptions {
-  /** What the challenge asks for. */
+  /** The scopes in the challenge. */
   readonly scope?: string;
   /** The result of a call of a tool that has a token. */
   readonly onCall?: () => object;
-  /** For how many calls of tools a token is good. */
+  /** For how many tool calls a token is valid. */
   readonly callsPerToken?: number;
   /** Whether it speaks the modern protocol, in which a result can ask for input. Default false. */
   readonly isModern?: boolean;
 }
 
-/** A tool server and its authorization server in one, which lets everybody in. Ends with the test. */
+/** A tool server and its authorization server in one, which accepts every user. Ends with the test. */
 async function startHostileServer(options: HostileOptions = {}): Promise<string> {
   const { scope = "notes:read", callsPerToken = 1, isModern = false } = options;
   const onCall = options.onCall ?? (() => ({ result: { content: [{ type: "text", text: "milk" }] } }));

@@ -144,7 +144,7 @@ describe("grpc-js as the client, with its own schema", () => {
       tls: { cert: read("server"), key: read("server-key"), ca: read("ca") },
     });
     const readAs = (using: ChannelCredentials): Promise<GrpcJsResponse> =>
-      // By its name: Node 26 lets nobody ask for the certificate of an address.
+      // By its name: Node 26 does not allow an IP address as the TLS server name.
       readWithGrpcJs(secure.address.replace("127.0.0.1", "localhost"), "GetServers", {}, undefined, using);
     const known = credentials.createSsl(read("ca"), read("client-key"), read("client"));
     expect(await readAs(known)).toMatchObject({ end: true });

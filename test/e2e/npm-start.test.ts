@@ -41,7 +41,7 @@ test("npm start -- --json prints one line when all is ready, serves grpc-js's cl
   await expect(topChannels(channelz, token)).rejects.toThrow("ECONNREFUSED");
 });
 
-/** The notice without what is another each time. */
+/** The notice without the parts that differ each time. */
 function withoutChance(text: string): string {
   return (
     text

@@ -8,13 +8,13 @@ import { createRealWorld, type RealWorld } from "./oauth-world.test.helper.js";
 
 interface BoundToolServer {
   readonly url: string;
-  /** What was wrong with the proofs that came. */
+  /** The errors in the received proofs. */
   readonly defects: string[];
   /** How many requests got 200. */
   served: number;
 }
 
-/** A tool server that takes only tokens with a proof, each proof once, and wants a nonce where it has one. */
+/** A tool server that accepts only tokens with a proof, each proof once, and requires a nonce if it has one. */
 async function startBoundToolServer(
   { authorization: { issuer, find } }: RealWorld,
   nonce?: () => string,

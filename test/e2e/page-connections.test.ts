@@ -5,7 +5,7 @@ import { isChromiumInstalled } from "./chromium.test.helper.js";
 import { checkAccessibility } from "./page.test.helper.js";
 import { useTargetPage } from "./page-target.test.helper.js";
 
-/** Markup, a control character, one that reverses text, and no end. */
+/** A long string with markup, a control character and a bidirectional override. */
 const hostileName = `<img src=x onerror=alert(1)>\u0007\u202e${"long ".repeat(2000)}`;
 const ip = "127.0.0.1";
 

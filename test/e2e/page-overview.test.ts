@@ -143,7 +143,7 @@ describe.skipIf(!isChromiumInstalled)("the overview of the demonstration", () =>
     await slider.focus();
     await page.keyboard.press("Home");
     await page.getByText("in the past").waitFor();
-    // What could be done about a server then cannot be done now.
+    // Actions of that moment cannot be taken now.
     await expect.poll(() => page.getByRole("button", { name: "Sign in" }).count()).toBe(0);
     await checkAccessibility(page);
     await page.keyboard.press("n");

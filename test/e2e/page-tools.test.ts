@@ -59,7 +59,7 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     await Promise.all([tryServer?.close(), taskServer?.close(), hostileServer?.close()]);
   });
 
-  /** The page at an address, and what goes wrong in it. The link is opened once: the next test has its cookie and key. */
+  /** The page at a path, and its problems. The link is opened once: the next test has its cookie and key. */
   let storageState: BrowserContextOptions["storageState"];
   const open = async (
     address: string,
@@ -70,7 +70,7 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
       await page.goto(access.linkTo(gateway.url ?? ""));
       await page.getByRole("link", { name: "Tools" }).first().waitFor();
       storageState = await page.context().storageState();
-      // The streams of this address end when it is left.
+      // The streams of this page end when it is left.
       await page.goto(new URL("/app-frame", gateway.url).href);
       problems.length = 0;
     }
@@ -78,7 +78,7 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     await page.getByRole("tab", { name: /^Tools/ }).waitFor();
     return { page, problems };
   };
-  /** Requests that the page itself cancels are no problem. */
+  /** Ignores requests that the page itself cancels. */
   const wrong = (problems: readonly string[]): readonly string[] =>
     problems.filter((problem) => !/^failed: .*\/mcp$/.test(problem));
   const run = (page: Page): Promise<void> => page.getByRole("button", { name: "Run", exact: true }).click();
@@ -223,7 +223,7 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     await dialog.getByText("Who are you?").waitFor();
     await dialog.getByRole("button", { name: "Send", exact: true }).click();
     await dialog.getByText("Required.").waitFor();
-    // A closed dialog is no response: the run offers it again.
+    // Closing the dialog is not a response: the run offers it again.
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Respond" }).click();
     await dialog.getByLabel(/Your name/).fill("Ada");
@@ -300,7 +300,7 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     await result(page).getByText("count 0").waitFor();
     await page.getByRole("button", { name: "Subscribe" }).click();
     await page.getByText("Waiting for updates").waitFor();
-    // What was read stays until the next is there.
+    // The old content stays until the next is available.
     await page.evaluate(() => {
       const shown = document.querySelector(".run");
       const observe = (): void => {

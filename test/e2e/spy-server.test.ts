@@ -55,7 +55,7 @@ anywhere.each([
   const world = await createSpyWorld();
   const { found, processes, stderr } = await world.spy({ env: envOf(world), entry: { sandbox: false } });
   expect(processes).toBeGreaterThan(2);
-  // The encrypted vault can be read, but neither the process that holds the key nor what it was started with.
+  // The encrypted vault can be read, but neither the process with the key nor its initial environment.
   expect(found.filter((each) => !each.startsWith("file ") || each.includes(" holds "))).toEqual([]);
   expect(stderr).toContain("It runs without a sandbox. Its entry turns the sandbox off.");
   expect(stderr).not.toContain("Debugger listening");

@@ -85,7 +85,7 @@ test("records sign-ins, refreshes, step-ups and helpers as spans, durations and 
   const asked = (): CollectedSpan[] =>
     collector.spans.filter(({ name, kind }) => name === "tools/call read" && kind === 3);
   await expect.poll(asked, pollOptions).toHaveLength(8);
-  // The first of those who find the token too old renews it, below its own request, and the others are led there.
+  // The first request that finds the token expired renews it, as its child span, and the others are linked to it.
   const [refresh, ...more] = named("wirescope.refresh", "done");
   expect(more).toEqual([]);
   expect(refresh).toMatchObject({ trace, attributes: { "wirescope.server": "notes", "wirescope.cause": "renewal" } });

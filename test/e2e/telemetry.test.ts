@@ -17,7 +17,7 @@ const trace = "0af7651916cd43dd8448eb211c80319c";
 const parent = "b7ad6b7169203331";
 const pollOptions = { timeout: 60_000, interval: 20 };
 
-/** Says at the end how many modules of OpenTelemetry were loaded. */
+/** Prints at exit how many OpenTelemetry modules were loaded. */
 const countModules = `data:text/javascript,${encodeURIComponent(`
 import Module from "node:module";
 process.on("exit", () => {
@@ -25,7 +25,7 @@ process.on("exit", () => {
   process.stderr.write("[[" + loaded.length + " modules]]");
 });`)}`;
 
-/** A server over pipes, of the older era, whose tool returns the trace context that it received. */
+/** A legacy stdio server whose tool returns the trace context that it received. */
 const pipedServer = `
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
@@ -51,7 +51,7 @@ interface Up {
   readonly said: () => string;
 }
 
-/** `wirescope up` with a server of the newer era over HTTP and one of the older over pipes, until the test ends. */
+/** `wirescope up` with a modern HTTP server and a legacy stdio server, until the test ends. */
 async function up(env: Readonly<Record<string, string>>): Promise<Up> {
   const folder = await mkdtemp(join(tmpdir(), "wirescope-telemetry-"));
   const config = join(folder, "mcp.json");
@@ -85,7 +85,7 @@ async function up(env: Readonly<Record<string, string>>): Promise<Up> {
   return { process: child, ended, endpoint, token, said: () => said };
 }
 
-/** A server of the newer era, whose tool returns the trace context that it received. */
+/** A modern server whose tool returns the trace context that it received. */
 async function serveTrace(): Promise<string> {
   const make = (): McpServer => {
     const server = new McpServer({ name: "web", version: "1.0.0" });
@@ -145,7 +145,7 @@ test("exports one trace from the client through the gateway to servers of each e
   }
   expect(collector.headers[0]).toMatchObject({ "x-api-key": "s3cret-of-the-collector" });
 
-  // The metrics are due in an hour; who stops sends them.
+  // The next export is in an hour; stopping sends the metrics.
   expect(collector.metrics.size).toBe(0);
   gateway.process.kill("SIGTERM");
   expect(await gateway.ended).toBe(0);

@@ -21,7 +21,7 @@ const certificate = (name: string): string => fileURLToPath(new URL(`../certific
 const pem = (name: string): string => readFileSync(certificate(name), "utf8");
 const tls = { cert: pem("server"), key: pem("server-key"), ca: pem("ca") };
 
-/** The entry as a project writes it: the wrapper as its command, and where certificate and key are as variables. */
+/** The entry as a project writes it: the bridge as its command, and the paths of certificate and key as variables. */
 function entryOf(url: unknown, ...more: readonly string[]): Record<string, unknown> {
   const files = ["--cert", "${CLIENT_CERT}", "--key", "${CLIENT_KEY}", "--ca", "${SERVER_CA}"];
   return { command: process.execPath, args: [program, "bridge", ...files, ...more, String(url)] };
@@ -56,7 +56,7 @@ describe("[TS-MTLS-3] the bridge to servers behind mutual TLS, over HTTP in both
   test("lists and calls tools with progress, cancels a call at the server, and forwards a changed list", async () => {
     await withEach(servers, async (server) => {
       const connection = await openConnection(entryOf(server.entry.url), { variables: variables() });
-      // A server that takes long to begin is taken for older; so may the bridge on a machine that is busy.
+      // A slow server is treated as a legacy server; so may the bridge be on a busy machine.
       if ((await connection.connect()).era === "modern") expect(server.era).toBe("modern");
       expect((await connection.listTools()).tools.map(({ name }) => name)).toContain("echo");
       expect(await textOf(connection, "echo", { text: "hello" })).toBe("hello");

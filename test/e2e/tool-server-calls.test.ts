@@ -26,7 +26,7 @@ describe("calls over every transport, in both eras", () => {
   expectNothingLeft();
 
   const hang = (text: string) => ({ name: "hang", arguments: { text } });
-  /** That the server knows of the end of a call, and its exchange is over. */
+  /** Checks that the server knows that a call ended, and that its exchange is over. */
   const expectEnd = (server: FaultServer, text: string, brokenBefore: number): Promise<void> =>
     until(() => {
       expect(server.count(`cancelled hang ${text}`)).toBe(1);
@@ -93,7 +93,7 @@ describe("calls over every transport, in both eras", () => {
       const changes = new Set<ChangedList>();
       connection.onListChanged((list) => changes.add(list));
       await until(async () => {
-        // In the older era over HTTP the stream of the server is opened only after the handshake.
+        // For legacy HTTP servers, the event stream is opened only after the handshake.
         await textOf(connection, "change");
         await until(() => expect([...changes]).toEqual(["tools"]), 500);
       });
@@ -153,7 +153,7 @@ describe("handshakes", () => {
   });
 
   test("completes a modern handshake with a slow server that speaks no other era", async () => {
-    // Silence is taken for the older era, but not for ever: what npx has to fetch first begins late.
+    // A silent server is treated as a legacy server, but not forever: npx may download a server first.
     const script = `
       setTimeout(() => require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
         const { id, method } = JSON.parse(line);

@@ -126,7 +126,7 @@ function count(sockets: readonly GrpcJsResponse[], counter: string): number {
   return sockets.reduce((sum, { data }) => sum + Number(data[counter] ?? 0), 0);
 }
 
-/** The sockets that have closed meanwhile: ids come from one sequence, so they lie before the last that is open. */
+/** The sockets that have closed meanwhile: ids come from one sequence, so they are below that of the last open one. */
 async function closedSockets({ read }: ObservedProcess, open: readonly GrpcJsResponse[]): Promise<GrpcJsResponse[]> {
   const ids = open.map(({ ref }) => Number(ref.socket_id));
   const found: GrpcJsResponse[] = [];

@@ -1,5 +1,5 @@
 /**
- * Failures that people reported of the clients they use, by their numbers: each is held against a server that misbehaves so.
+ * Failures that users of other clients reported, by number: each is tested with a server that misbehaves like that.
  * Those of OAuth are in `packages/tool-server/src/auth/oauth`, those of storage next to the vaults.
  */
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ import {
 
 expectNothingLeft();
 
-/** A helper that gives the next of these tokens at each run. */
+/** A helper that prints the next of these tokens at each run. */
 function writeHelper(folder: string, ...tokens: string[]): string {
   const path = join(folder, "helper.sh");
   const lines = tokens.map((token, index) => `[ "$n" = ${index + 1} ] && token=${token}`);

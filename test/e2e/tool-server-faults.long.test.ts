@@ -63,7 +63,7 @@ test("[TS-D-CONN-2] ends calls to a hanging server at their timeout, keeps nothi
   for (const { code, message } of await Promise.all(calls)) {
     expect([code, message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("for 300 ms")]);
   }
-  // A call that nobody waits for has no socket and no timer: what is left are those of the connections themselves.
+  // An abandoned call has no socket and no timer: only those of the connections remain.
   await until(() => {
     for (const [kind, count] of Object.entries(activeResources())) {
       expect([kind, count - (before[kind] ?? 0) <= servers.length]).toEqual([kind, true]);
@@ -84,11 +84,11 @@ test("[TS-D-CONN-3] fails calls at once and clearly while a server is down, and 
       expect(connection.state).toBe("TRANSIENT_FAILURE");
     });
     const { code, message, details } = await failureOf(textOf(connection, "echo"));
-    // Whose stream ended has said so before anybody called.
+    // A server whose stream ended reported that before the call.
     expect(code).toMatch(/^(SERVER_UNREACHABLE|CONNECTION_LOST)$/);
     expect([details.wasSent, message]).toEqual([false, expect.stringMatching(/It is tried again in \d+ s\.$/)]);
     await server.restart();
-    // A client that asks for it need not wait.
+    // A client can skip the wait explicitly.
     await connection.connect();
     expect(await textOf(connection, "echo", { text: "back" })).toBe("back");
   });

@@ -23,7 +23,7 @@ expectNothingLeft();
 const megabytes = 10 * 1024 * 1024;
 const page = "<!doctype html><html><head><title>Sign in</title></head><body>Please sign in.</body></html>";
 
-/** Calls each tool, and holds its failure against the table; each ran once, and the connection serves on. */
+/** Calls each tool, and compares its failure with the table; each ran once, and the connection still works. */
 async function expectFailures(
   server: HostileServer,
   expected: Record<string, ToolServerErrorCode>,
@@ -42,7 +42,7 @@ async function expectFailures(
   return messages;
 }
 
-/** That the connection serves: at once, or once it has rested. */
+/** Checks that the connection works, at once or after its backoff. */
 async function expectService(connection: Connection, after: string): Promise<void> {
   const text = await textOf(connection, "echo").catch((error: unknown) => `after ${after}: ${String(error)}`);
   expect(text).toBe("echo");
@@ -101,7 +101,7 @@ describe("a server with invalid responses", () => {
       "half a response": "CALL_TIMEOUT",
     });
     expect(messages.html).toContain('an HTML page, titled "Sign in"');
-    // What nobody waits for has no connection; those that were given back may be kept for a while.
+    // Abandoned calls have no connection; idle connections may be kept for a while.
     await until(() => expect(server.sockets.size).toBeLessThanOrEqual(2));
   });
 
@@ -292,7 +292,7 @@ describe("[TS-D-CONN-1] calls that may have an effect", () => {
     const connection = await openConnection(server.entry);
     for (let index = 0; index < 50; index += 1) {
       expect(await textOf(connection, "quick")).toBe("quick");
-      // Until the end of the socket has arrived, or not.
+      // With or without waiting for the end of the socket.
       for (let turn = 0; turn < index % 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     }
     expect(server.runs("quick")).toBe(50);

@@ -13,7 +13,7 @@ import { defer, expectNothingLeft, mark, temporaryFolder, until } from "./tool-s
 
 expectNothingLeft();
 
-/** Planted where secrets are; with what has to be escaped or encoded. */
+/** Secrets with characters that have to be escaped or encoded. */
 const secrets = {
   bearer: "Zq7/bearer+4711==",
   key: 'Xw"apikey\\quoted/8812',
@@ -144,7 +144,7 @@ interface Output {
   readonly output: string;
 }
 
-/** Runs a process to its end, and collects every byte of it; `onOutput` may talk to it. */
+/** Runs a process to its end, and collects its output; `onOutput` may send input. */
 async function run(
   args: readonly string[],
   { folder, env }: Place,
@@ -205,7 +205,7 @@ describe("[TS-SEC-5] secrets", () => {
       ["call", "responses", "progress", "--trust"],
       ["call", "responses", "nothing", "--trust"],
       ["call", "responses", "invalid", "--trust", "--json"],
-      // Nobody is there to ask for trust.
+      // There is no terminal to ask for trust.
       ["tools"],
     ];
     const all = await Promise.all(asked.map((args) => run([program, ...args, ...options], { ...place, env })));
@@ -256,7 +256,7 @@ describe("[TS-SEC-5] secrets", () => {
   });
 });
 
-/** Every response of Channelz, as text. */
+/** Every Channelz response, as text. */
 async function readChannelz(address: string): Promise<string> {
   const source = connectChannelz(address);
   try {
@@ -266,7 +266,7 @@ async function readChannelz(address: string): Promise<string> {
       const top = await source.getTopChannels();
       responses.push(top);
       const last = top.channel.reduce((most, { ref }) => Math.max(most, Number(ref?.channelId ?? 0)), 0);
-      // Also what has closed: it can be looked up for a while.
+      // Also closed objects, which can be looked up for a while.
       for (let id = 1; id <= last + 200; id += 1) {
         const found = await Promise.allSettled([source.getChannel(id), source.getSubchannel(id), source.getSocket(id)]);
         for (const each of found) if (each.status === "fulfilled") responses.push(each.value);

@@ -12,7 +12,7 @@ import { untilPrinted } from "../e2e/running-process.test.helper.js";
 
 const run = promisify(execFile);
 
-/** A folder with what a fresh clone of this state would have, and nothing else. */
+/** A folder with the files of a fresh clone of this state. */
 async function cloneAfresh(): Promise<{ clone: string; home: string }> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "wirescope-fresh-")));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -21,7 +21,7 @@ async function cloneAfresh(): Promise<{ clone: string; home: string }> {
   const { stdout } = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
   for (const file of stdout.split("\0").filter((name) => name !== "")) {
     await mkdir(dirname(join(clone, file)), { recursive: true });
-    // One that is deleted and not yet committed is still listed.
+    // A deleted file that is not committed yet is still listed.
     await cp(join(root, file), join(clone, file)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
     });
@@ -59,7 +59,7 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     const names = async (): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name);
     expect(await names()).not.toContain("notes__list");
 
-    // The status and the sign-in work without script.
+    // The status and the sign-in work without JavaScript.
     const { page, problems } = await openPage({ javaScriptEnabled: false });
     const allow = async (): Promise<string[]> => {
       const asked = await page.getByRole("listitem").allTextContents();
@@ -77,7 +77,7 @@ describe.skipIf(!isChromiumInstalled)("the demonstration, in a fresh clone", () 
     await expect.poll(names).toContain("notes__list");
     expect(await textOf(client, "notes__list")).toContain("Buy a kite.");
 
-    // To write asks for more than was granted: the call says so, and has a link to the sign-in.
+    // Writing requires more than was granted: the error says so, and has a link to the sign-in.
     const refused = await textOf(client, "notes__add", { text: "Fly it." }).catch((error: Error) => error.message);
     expect(refused).toContain("notes:write");
     await page.goto(await linkTo("notes"));

@@ -14,7 +14,7 @@ test("calls a tool of a server that requires a sign-in, three commands after an 
   onTestFinished(remove);
   const env = envWith(process.execPath, { WIRESCOPE: tarballs[0], SERVER: tool.url });
   const run = startProcess("sh", [script], { cwd: folder, env });
-  // Without a terminal no browser opens: the person follows the link.
+  // Without a terminal no browser opens: the user follows the link.
   const link = (): string | undefined => /http:\S+[?&]code_challenge=\S+/.exec(run.stdout + run.stderr)?.[0];
   await expect.poll(() => link() !== undefined || run.process.exitCode, { timeout: 500_000 }).toBe(true);
   await createBrowser().signIn(link() ?? "");

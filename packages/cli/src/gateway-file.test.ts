@@ -47,7 +47,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 afterAll(() => gateway[Symbol.asyncDispose]());
 
-/** The process of a gateway, as far as its file goes. */
+/** The part of a gateway that its file describes. */
 function startIdleProcess(): { readonly pid: number; kill(): Promise<void> } {
   const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
   const ended = once(child, "exit");
@@ -250,7 +250,7 @@ test("waits for a gateway that does not respond no longer than the timeout of a 
   announceGateway(env, { ...running, ...stopped.running });
   const { values } = parseOptions(connectionOptions, ["--timeout", "50ms"]);
   await expect(connectByOptions(values, { env })).rejects.toThrow(/has not responded for 0\.05 s/);
-  // A shell waits for this.
+  // Shell completion waits for this.
   const words = completeObjects("ids", ["socket"], env);
   expect(await Promise.race([words, setTimeout(15_000, "late", { ref: false })])).toEqual([]);
 });

@@ -63,7 +63,7 @@ async function serve(connections: Pick<TargetConnections, "source" | "parts">): 
   return { link, output, stop };
 }
 
-/** What a browser sends from now on, once it has opened the link. */
+/** The headers that a browser sends after it has opened the link. */
 async function enter(link: string): Promise<Record<string, string>> {
   const response = await fetch(link);
   const [, key = ""] = /(?:data-key="|\/status\/)([\w-]{43})/.exec(await response.text()) ?? [];

@@ -16,7 +16,7 @@ interface Guarded extends FollowedGateway {
   refuse(): void;
 }
 
-/** A gateway that is followed, to a server whose headers a helper makes. */
+/** A gateway with telemetry, and a server whose headers come from a helper. */
 async function startGuarded(telemetry: GatewayTelemetry = {}): Promise<Guarded> {
   let isRefused = false;
   const handler = createMcpHandler(

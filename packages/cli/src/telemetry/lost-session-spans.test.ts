@@ -4,7 +4,7 @@ import { SpanKind } from "@opentelemetry/api";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { pollOptions, startFollowed } from "./followed-gateway.test.helper.js";
 
-/** A server of the older era that knows nothing of its session when a tool is called for the first time. */
+/** A legacy server that has lost its session when a tool is called for the first time. */
 async function serveForgetful(): Promise<string> {
   let sessions = 0;
   const server = createServer((request, response) => {

@@ -131,7 +131,7 @@ test("[TS-D-LOG-1] logs a server that exits at each start once, although its pro
   const [line = "{}", ...more] = lines().filter((each) => each.includes("no database"));
   expect(more).toEqual([]);
   expect(Object.keys(JSON.parse(line))).toEqual(["time", "kind", "server", "state", "reason"]);
-  // Another end is another reason.
+  // Another exit is another reason.
   log(failed("crashing", "It was killed."));
   await expect.poll(() => lines().at(-1)).toContain("It was killed.");
 });

@@ -84,7 +84,7 @@ function io(): Io {
   return { stdout: nowhere, stderr: nowhere, env: { HOME: home }, now: () => new Date() };
 }
 
-/** The failure of a listener on a port that is taken, and the port. */
+/** The failure of a listener on a port that is in use, and the port. */
 async function takenPort(): Promise<{ readonly error: unknown; readonly port: number }> {
   const first = await listenChannelz(createRegistry(), { port: 0 });
   onTestFinished(() => first.close());

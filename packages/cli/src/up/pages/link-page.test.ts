@@ -45,7 +45,7 @@ test("returns a new link only for the administrator's token", async () => {
   // A sign-in changes something, so its link has the rights of an administrator.
   await expect(requestLink(running, { server: "notes", isReadOnly: true })).rejects.toThrow("can only read");
   await expect(requestLink(running, { server: "note" })).rejects.toThrow('no server "note". Servers: notes.');
-  // The token of clients is not enough.
+  // The client token is not enough.
   for (const wrong of [undefined, token]) {
     await expect(requestLink({ ...running, adminToken: wrong })).rejects.toThrow(UsageError);
   }

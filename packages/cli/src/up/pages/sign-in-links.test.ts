@@ -11,7 +11,7 @@ function createLinks(gateway: Partial<Gateway> = {}): ReturnType<typeof createSi
   return links;
 }
 
-/** The response to a request whose target is sent as it is, which no client of Node would do. */
+/** The response to a request whose target is sent unchanged, which Node's clients would not do. */
 async function sendRaw(port: string, target: string, host = `127.0.0.1:${port}`): Promise<string> {
   const socket = connect(Number(port), "127.0.0.1");
   await once(socket, "connect");

@@ -18,7 +18,7 @@ const commands = createServerCommands({
   fileOf: () => undefined,
 });
 
-/** A tool server that is its own authorization server, and has people sign in at another name of this machine. */
+/** A tool server that is its own authorization server, with the sign-in page at another name of this machine. */
 async function startToolServer(): Promise<{ issuer: string; foreign: string }> {
   const server = createServer((request, response) => {
     const responses: Readonly<Record<string, object>> = {
@@ -73,7 +73,7 @@ test("shows a sign-in page at another origin, and opens it only by the link that
   const page = await (await follow(link)).text();
   expect(page).toContain(`<code>${issuer}</code>`);
   expect(page).toContain(`<code>${foreign}</code>`);
-  // Agreeing to another origin does not count for this one.
+  // Confirming another origin does not confirm this one.
   expect(await (await follow(`${link}&origin=https%3A%2F%2Flogin.example.com`)).text()).toBe(page);
   const next = /<a href="([^"]+)"/.exec(page)?.[1]?.replaceAll("&#38;", "&") ?? "";
   const confirmed = await follow(new URL(next, link).href);

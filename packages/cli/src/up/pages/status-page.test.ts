@@ -19,7 +19,7 @@ interface World {
   readonly newLink: () => string;
 }
 
-/** A gateway with one server, which ends at once and says this. */
+/** A gateway with one server, which prints this and exits. */
 async function startWorld(words: string): Promise<World> {
   const entry = { command: process.execPath, args: ["-e", `console.error(${JSON.stringify(words)}); process.exit(3)`] };
   const access = createPageAccess();
@@ -40,7 +40,7 @@ async function startWorld(words: string): Promise<World> {
   return { url, newLink: () => access.linkTo(url) };
 }
 
-/** What a browser without scripts loads and sends from now on, once it has opened a link. */
+/** What a browser without JavaScript loads and sends after it has opened a link. */
 async function enter(link: string): Promise<{ readonly page: string; readonly cookie: string }> {
   const response = await fetch(link);
   expect(response.status).toBe(200);
