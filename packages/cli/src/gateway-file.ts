@@ -54,7 +54,7 @@ export function runtimeFolder(env: Io["env"]): string {
   return join(base, "wirescope");
 }
 
-/** The folder in which running gateways announce themselves to other commands of this user, each in a file of its own. */
+/** The folder in which running gateways announce themselves to other commands of this user, each in its own file. */
 export function gatewayFolder(env: Io["env"]): string {
   return join(runtimeFolder(env), "gateways");
 }

@@ -76,7 +76,7 @@ export async function runStdio(options: StdioOptions): Promise<void> {
     if (hasWorked) log.problem(shown.message);
     else if (startFailure === undefined) {
       startFailure = { error, shown };
-      // Nobody at a terminal sends a request.
+      // At a terminal, no client sends a request.
       firstRequestTimer = setTimeout(onRefused, "isTTY" in input && input.isTTY ? 0 : firstRequestMs);
       void refused.then(() => fail(error));
     }
