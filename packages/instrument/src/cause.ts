@@ -1,4 +1,4 @@
-/** The cause of a failure, for a trace. */
+/** The cause of a failure, as text for a trace. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // Node reports all addresses that it tried in one error, which has no message of its own.
@@ -8,7 +8,7 @@ export function causeOf(error: unknown): string {
   return error.message || codeOf(error) || error.name;
 }
 
-/** The code of a failure, such as ECONNRESET, or its name. */
+/** The code of an error, such as ECONNRESET, or else its name. */
 export function codeOf(error: Error & { readonly code?: unknown }): string {
   return typeof error.code === "string" ? error.code : error.name;
 }

@@ -5,22 +5,21 @@ const claimed = new WeakSet<Socket>();
 const listeners = new Set<(socket: Socket) => void>();
 
 /**
- * Marks a connection that another instrument shows, because it knows its purpose. An observer of all `node:http` requests
- * leaves out requests over it, such as the upgrade to WebSocket and the CONNECT to a proxy.
+ * Marks a connection that a more specific instrument shows. The observers of `node:http` and undici then ignore requests on it,
+ * such as a WebSocket upgrade or a CONNECT to a proxy.
  */
 export function claimSocket(socket: Socket): void {
   claimed.add(socket);
   for (const listener of listeners) listener(socket);
 }
 
-/** Whether another instrument shows a connection. */
+/** Whether a more specific instrument shows a connection. */
 export function isClaimed(socket: Socket): boolean {
   return claimed.has(socket);
 }
 
 /**
- * Calls the listener for every socket that is claimed from now on, which may already be shown. Returns a function that stops
- * it.
+ * Calls the listener for every socket that is claimed from now on, which may already be shown. Returns an unsubscribe function.
  */
 export function onClaimed(listener: (socket: Socket) => void): () => void {
   listeners.add(listener);

@@ -10,7 +10,7 @@ export class Connectivity {
     this.#handle = handle;
   }
 
-  /** Whether there is neither a connection nor an attempt. */
+  /** Whether there are no connections and no attempts. */
   get isIdle(): boolean {
     return this.#connecting === 0 && this.#connected === 0;
   }
@@ -52,12 +52,12 @@ export class Connectivity {
     if (this.#connected > 0) return "READY";
     if (this.#connecting > 0) return "CONNECTING";
     if (cause !== undefined) return "TRANSIENT_FAILURE";
-    // A failure is over when the next attempt begins, not when nobody tries.
+    // A failure lasts until the next attempt begins.
     return this.#handle.state === "TRANSIENT_FAILURE" ? "TRANSIENT_FAILURE" : "IDLE";
   }
 }
 
-/** Moves to a state along the transitions of gRPC's semantics, through another state if there is no direct one. */
+/** Sets a state using only the transitions that gRPC allows, through an intermediate state if there is no direct one. */
 function move(handle: ChannelHandle | SubchannelHandle, to: ConnectivityState, cause: string | undefined): void {
   const from = handle.state;
   if (from === "READY" && to === "CONNECTING") handle.setState("IDLE");

@@ -1,8 +1,8 @@
 let hasWarned = false;
 
 /**
- * Wraps a listener of a diagnostics channel so that it never throws, because Node would end the process. The first failure is
- * emitted as a warning that starts with `what`.
+ * Wraps a diagnostics channel listener so that it never throws, because an error would end the process. Only the first error is
+ * emitted as a warning, which starts with `what`.
  */
 export function guardListener<T>(listener: (message: T) => void, what: string): (message: T) => void {
   return (message) => {

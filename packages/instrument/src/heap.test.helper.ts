@@ -1,4 +1,4 @@
-/** The bytes that live on the heap: what is garbage has gone by then. */
+/** The bytes in use on the heap, after garbage collection. */
 export async function bytesInUse(): Promise<number> {
   for (let round = 0; round < 5; round += 1) {
     globalThis.gc?.();

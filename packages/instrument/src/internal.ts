@@ -1,2 +1,2 @@
-// For the gateway only. It loads nothing that patches a client or another server.
+// For the gateway only. Loads nothing that patches clients or other servers.
 export { observeListener } from "./listener/observe-listeners.js";

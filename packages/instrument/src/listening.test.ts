@@ -45,7 +45,7 @@ describe.each(kinds)("a server of %s", (_, create, observe) => {
     const closed = once(server, "close");
     server.close();
     expect(await listens()).toBe(0);
-    expect(traceOf((await registry.getServers()).server[0]!).slice(-2)).toEqual(["Listening", "Listening no longer"]);
+    expect(traceOf((await registry.getServers()).server[0]!).slice(-2)).toEqual(["Listening", "Stopped listening"]);
     connection.destroy();
     await closed;
     expect(registry.size).toMatchObject({ servers: 0, sockets: 0 });
@@ -68,11 +68,11 @@ test("shows the address of a server that listens again while it still has connec
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     expect([round, await listens()]).toEqual([round, 1]);
-    const asked = once(server, "request");
+    const requested = once(server, "request");
     const hanging = get({ host: "127.0.0.1", port: portOf(server), agent: false });
     hanging.on("error", () => {});
     onTestFinished(() => void hanging.destroy());
-    await asked;
+    await requested;
     server.close();
     expect([round, await listens()]).toEqual([round, 0]);
   }

@@ -4,26 +4,26 @@ import { stopObserving } from "./observation.js";
 import { listenAddress } from "./sockets/addresses.js";
 import { describeListenSocket } from "./sockets/describe-socket.js";
 
-/** Callbacks for a server that stops listening. Weak, so that observation keeps nothing alive. */
+/** Called when a server stops listening. Weak, so that observation keeps nothing alive. */
 const listeners = new WeakMap<Server, () => void>();
-/** Servers that were closed and, as far as known, have not called listen() since. */
+/** Servers that were closed; they may listen again. */
 const closed = new WeakSet<Server>();
 let isPatched = false;
 
-/** Whether a server was closed since it was first observed, and does not listen again. */
+/** Whether a server was closed since the first observation of any server, and does not listen again. */
 export function wasClosed(server: Server): boolean {
   return closed.has(server) && !server.listening;
 }
 
 /**
- * Shows where a server listens, now or as soon as it does, until it does no longer; and stops observing the server when its
- * last connection is closed, too. Returns how to stop before.
+ * Shows the listening socket of a server as long as it listens, and stops observing the server once it has closed and its last
+ * connection has ended. Returns a function that stops this earlier.
  */
 export function observeListening(registry: Registry, server: Server, handle: ServerHandle): () => void {
   patchClose();
   let socket: SocketHandle | undefined;
   const onListening = (): void => {
-    // Reported again if it was observed between the call of listen() and this event.
+    // If observation started between listen() and this event, it is already shown.
     if (handle.isClosed || socket !== undefined) return;
     const local = listenAddress(server);
     socket = registry.addListenSocket({ server: handle, local, subject: server, describe: describeListenSocket });
@@ -33,7 +33,7 @@ export function observeListening(registry: Registry, server: Server, handle: Ser
     if (socket === undefined) return;
     socket.close();
     socket = undefined;
-    handle.trace("Listening no longer");
+    handle.trace("Stopped listening");
   };
   const onClose = (): void => {
     onListenEnd();
@@ -51,8 +51,8 @@ export function observeListening(registry: Registry, server: Server, handle: Ser
 }
 
 /**
- * Detects when a server stops listening, which Node does not report while there are connections. Servers of every kind come to
- * this method for that.
+ * Detects when a server stops listening, which Node does not report while there are connections. Servers of every kind call this
+ * method.
  */
 function patchClose(): void {
   if (isPatched) return;
@@ -70,9 +70,9 @@ function patchClose(): void {
   Server.prototype.close = patched;
 }
 
-/** The servers that listen now, as far as Node reports them; those with `unref()` are missing. */
+/** The servers that are listening, as far as Node reports them: servers after `unref()` are missing. */
 export function openServers(): Server[] {
-  // There is no documented way. If this function is removed, existing servers are not found.
+  // Undocumented. If Node removes this function, existing servers are not found.
   const { _getActiveHandles } = process as { readonly _getActiveHandles?: () => unknown[] };
   const handles = _getActiveHandles?.call(process) ?? [];
   // A closing server is still in the list.

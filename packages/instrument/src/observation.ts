@@ -3,8 +3,8 @@ import type { Registry } from "@wirescope/channelz";
 /** The stop function of each observed object. Weak, so that observation keeps nothing alive. */
 const stops = new WeakMap<object, (reason: string) => void>();
 
-/** Notes that a server, session or client is observed, with the function that stops it. */
-export function noteObserved(subject: object, stop: (reason: string) => void): void {
+/** Marks a server, session or client as observed, with the function that stops the observation. */
+export function markObserved(subject: object, stop: (reason: string) => void): void {
   stops.set(subject, stop);
 }
 
@@ -14,8 +14,8 @@ export function isObserved(subject: object): boolean {
 }
 
 /**
- * Stops observing a server, session or client: it is removed from the registry, and then costs only a check. Returns false if
- * it was not observed. It can be observed again.
+ * Stops observing a server, session or client: it is removed from the registry, and its overhead is a single check. Returns false
+ * if it was not observed. It can be observed again.
  */
 export function stopObserving(subject: object, reason = "no longer observed"): boolean {
   const stop = stops.get(subject);
@@ -25,8 +25,8 @@ export function stopObserving(subject: object, reason = "no longer observed"): b
 }
 
 /**
- * An observation that a process has once, shared by all callers: it starts with the first, and ends when the last has stopped.
- * It fills one registry.
+ * An observation of the whole process, shared by all callers: it starts with the first caller, and ends when the last has
+ * stopped. It writes to one registry.
  */
 export class SharedObservation {
   readonly #what: string;
@@ -34,20 +34,20 @@ export class SharedObservation {
   #users = 0;
   #stop: ((reason: string) => void) | undefined;
 
-  /** `what` is the subject of a sentence, such as "The clients of node:http are". */
+  /** `what` is the beginning of a sentence, such as "node:http clients are". */
   constructor(what: string) {
     this.#what = what;
   }
 
   /**
-   * Starts the observation, or joins it; `begin` returns a function that ends it. Returns a function that leaves it. Throws a
-   * TypeError if another registry is being filled.
+   * Starts the observation with `begin`, which returns a function that ends it, or joins it. Returns a function that leaves it.
+   * Throws a TypeError if it was started with another registry.
    */
   join(registry: Registry, begin: () => (reason: string) => void): (reason: string) => void {
     if (this.#registry !== undefined && this.#registry !== registry) {
       throw new TypeError(
-        `${this.#what} observed already, in another registry. Pass that registry, or call stop() of that observation first; ` +
-          "where @wirescope/instrument/auto observes the process, leave it to that.",
+        `${this.#what} already observed in another registry. Pass that registry, or stop that observation first. If the process ` +
+          "was started with @wirescope/instrument/auto, it is observed already: remove this call.",
       );
     }
     if (this.#users === 0) {

@@ -13,8 +13,8 @@ export class CallCounter {
 }
 
 /**
- * Counts calls with the outcome that the application sees. Has to be the last interceptor: the others may turn one call into
- * several attempts or none, and the channel counts the attempts.
+ * Counts calls and their outcomes. Must be the last interceptor: the others may turn one call into several attempts or none, and
+ * the channel counts the attempts.
  */
 export function countCalls(current: () => CallCounter | undefined): Interceptor {
   return (next) => (request) => {
@@ -22,7 +22,7 @@ export function countCalls(current: () => CallCounter | undefined): Interceptor 
     if (counter === undefined) return next(request);
     counter.channel.callStarted();
     const response = next(request);
-    // Returns the same promise, so that nothing is delayed by a turn of the event loop.
+    // Returns the original promise, so that the call is not delayed.
     response.then(
       request.stream ? (response) => followStream(response, request.signal, counter) : counter.succeeded,
       counter.failed,
@@ -44,10 +44,10 @@ function followStream(response: UnaryResponse | StreamResponse, signal: AbortSig
     if (done === true) end(counter.succeeded);
   };
   const onFailure = (): void => end(counter.failed);
-  // Connect aborts the signal when a call has succeeded too, but only after its end was read.
+  // Connect also aborts the signal of a successful call, but only after the end of the stream was read.
   if (signal.aborted) onFailure();
   else signal.addEventListener("abort", onFailure, { once: true });
-  // The response belongs to this call alone, and nothing else has seen it yet.
+  // Safe to change: the response belongs to this call alone, and nothing else has seen it yet.
   Object.assign(response, { message: watchIterable(message, onResult, onFailure) });
 }
 

@@ -9,7 +9,7 @@ import {
 } from "@connectrpc/connect-node";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { allWell, eventually, type Outcomes, oneFailed, Probe } from "../http/both-ends.test.helper.js";
+import { allSucceeded, eventually, type Outcomes, oneFailed, Probe } from "../http/both-ends.test.helper.js";
 import { certificate, unixPath } from "../sockets/connections.test.helper.js";
 import { Echo, type EchoServer, type HttpVersion, serveEcho } from "./echo.test.helper.js";
 import { observeTransport } from "./observe-transport.js";
@@ -83,7 +83,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
 
   test("[CZ-DATA-4] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a unary call that succeeds", async () => {
     expect(await client.unary({ value: "hello" })).toMatchObject({ value: "hello" });
-    await (await Probe.of(registry)).expect(allWell(1, 1, 1));
+    await (await Probe.of(registry)).expect(allSucceeded(1, 1, 1));
   });
 
   test("counts many concurrent calls", async () => {
@@ -105,32 +105,32 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     expect(await codeOf(client.missing({ value: "hello" }))).toBe(Code.Unimplemented);
     await (await Probe.of(registry)).expect({
       ...oneFailed(asItShould, 1, 0),
-      // Nobody waits for the question before it is refused.
-      asked: [1, expect.any(Number)],
+      // The server rejects the call without waiting for the request message.
+      requestMessages: [1, expect.any(Number)],
     });
   });
 
   test("[CZ-SOCKET-8] counts a stream of responses", async () => {
     expect(await read(client.serverStream({ value: "say 5" }))).toHaveLength(5);
-    await (await Probe.of(registry)).expect(allWell(1, 1, 5));
+    await (await Probe.of(registry)).expect(allSucceeded(1, 1, 5));
   });
 
   test("[CZ-DATA-5] counts a stream of responses that ends with an error", async () => {
     expect(await codeOf(read(client.serverStream({ value: "fail 2" })))).toBe(Code.FailedPrecondition);
-    // The client hangs up when it has read of the error, which may be before the stream has ended.
+    // The client disconnects when it has read the error, which may be before the stream has ended.
     const clientStreams = protocol !== "grpc" && httpVersion === "2" ? expect.anything() : asItShould;
     await (await Probe.of(registry)).expect({ ...oneFailed(asItShould, 1, 2), clientStreams });
   });
 
   test("[CZ-SOCKET-8] counts a stream of requests", async () => {
     expect(await client.clientStream(questions("a", "b", "c"))).toMatchObject({ value: "a,b,c" });
-    await (await Probe.of(registry)).expect(allWell(1, 3, 1));
+    await (await Probe.of(registry)).expect(allSucceeded(1, 3, 1));
   });
 
   test("[CZ-SOCKET-8] counts alternating requests and responses, which HTTP/1.1 does not support", async () => {
     if (httpVersion === "2") {
       expect(await read(client.bidi(questions("a", "b", "c")))).toEqual(["a", "b", "c"]);
-      await (await Probe.of(registry)).expect(allWell(1, 3, 3));
+      await (await Probe.of(registry)).expect(allSucceeded(1, 3, 3));
     } else {
       const call = codeOf(read(client.bidi(questions("hang"))));
       expect(await call).toBe(Code.Unknown);
@@ -146,7 +146,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     const call = codeOf(client.unary({ value: "hang" }, { signal: controller.signal }));
     const probe = await Probe.of(registry);
     await probe.expect({ channelCalls: [1, 0, 0], serverCalls: [1, 0, 0] });
-    await eventually(async () => expect((await probe.read()).asked[1]).toBe(1));
+    await eventually(async () => expect((await probe.read()).requestMessages[1]).toBe(1));
     controller.abort();
     expect(await call).toBe(Code.Canceled);
     await probe.expect(oneFailed(cutShort, 1, 0));
@@ -158,7 +158,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     await responses.next();
     await responses.next();
     const probe = await Probe.of(registry);
-    await probe.expect({ received: [2, 2], channelCalls: [1, 0, 0], clientStreams: [1, 0, 0] });
+    await probe.expect({ responseMessages: [2, 2], channelCalls: [1, 0, 0], clientStreams: [1, 0, 0] });
     controller.abort();
     expect(await codeOf(responses.next())).toBe(Code.Canceled);
     await probe.expect(oneFailed(cutShort, 1, 2));
@@ -211,7 +211,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     expect(await codeOf(responses.next())).not.toBeUndefined();
     await probe.expect(oneFailed(cutShort, 1, 3));
     await eventually(() => expect(registry.size).toMatchObject({ sockets: 1 }));
-    // The next call makes another.
+    // The next call opens another connection.
     expect(await client.unary({ value: "again" })).toMatchObject({ value: "again" });
     await eventually(async () => {
       const { data } = (await registry.getTopChannels()).channel[0]!;
@@ -226,7 +226,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     const secure = createClient(Echo, transportTo(own, way, baseUrl, { nodeOptions }));
     await secure.unary({ value: "secret" });
     const probe = await Probe.of(own);
-    await probe.expect(allWell(1, 1, 1));
+    await probe.expect(allSucceeded(1, 1, 1));
     const { client: ours, accepted } = await probe.objects();
     const [shown, seen] = [ours.security!.model, accepted.security!.model];
     if (shown.case !== "tls" || seen.case !== "tls") throw new TypeError("There is no TLS.");
@@ -242,7 +242,7 @@ describe.each(ways)("%s over HTTP/%s", (protocol, httpVersion) => {
     const local = createClient(Echo, transportTo(own, way, baseUrl, { nodeOptions }));
     await local.unary({ value: "near" });
     const probe = await Probe.of(own);
-    await probe.expect(allWell(1, 1, 1));
+    await probe.expect(allSucceeded(1, 1, 1));
     const { subchannel, client: ours, accepted } = await probe.objects();
     expect(subchannel.data?.target).toBe(`unix:${path}`);
     for (const address of [ours.remote?.address, accepted.local?.address]) {

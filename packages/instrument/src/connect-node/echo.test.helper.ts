@@ -28,14 +28,14 @@ import { portOf, serverIdentity } from "../sockets/connections.test.helper.js";
 
 type Text = typeof StringValueSchema;
 
-/** A service with a method of each kind. What is asked for says what becomes of the call. */
+/** A service with a method of each kind. The request text says how the call ends. */
 export const Echo: GenService<{
   unary: { methodKind: "unary"; input: Text; output: Text };
   serverStream: { methodKind: "server_streaming"; input: Text; output: Text };
   clientStream: { methodKind: "client_streaming"; input: Text; output: Text };
   bidi: { methodKind: "bidi_streaming"; input: Text; output: Text };
   missing: { methodKind: "unary"; input: Text; output: Text };
-  /** Changes nothing, so Connect may ask for it by GET. */
+  /** Has no side effects, so Connect may use GET. */
   look: { methodKind: "unary"; input: Text; output: Text };
 }> = echoService();
 
@@ -71,7 +71,7 @@ function echoService(): typeof Echo {
 async function* say(text: string, context: HandlerContext): AsyncGenerator<{ value: string }> {
   const [what, count = "0"] = text.split(" ");
   for (let i = 0; i < Number(count); i += 1) yield { value: `${i}` };
-  if (what === "fail") throw new ConnectError("as asked", Code.FailedPrecondition);
+  if (what === "fail") throw new ConnectError("as requested", Code.FailedPrecondition);
   if (what !== "hang") return;
   if (!context.signal.aborted) await once(context.signal, "abort");
   throw context.signal.reason;
@@ -86,16 +86,16 @@ const implementation: Partial<ServiceImpl<typeof Echo>> = {
   unary: echo,
   look: echo,
   serverStream: ({ value }, context) => say(value, context),
-  async clientStream(questions, context) {
+  async clientStream(requests, context) {
     const values: string[] = [];
-    for await (const { value } of questions) {
+    for await (const { value } of requests) {
       values.push(value);
       for await (const _ of say(value, context));
     }
     return { value: values.join() };
   },
-  async *bidi(questions, context) {
-    for await (const { value } of questions) {
+  async *bidi(requests, context) {
+    for await (const { value } of requests) {
       yield { value };
       for await (const _ of say(value, context));
     }
@@ -107,7 +107,7 @@ export type HttpVersion = "1.1" | "2";
 export interface EchoServer {
   readonly server: Server;
   readonly baseUrl: string;
-  /** Cuts every connection. */
+  /** Destroys every connection. */
   cut(): void;
 }
 
@@ -115,11 +115,11 @@ export interface EchoServerOptions {
   readonly httpVersion: HttpVersion;
   readonly isSecure?: boolean;
   readonly path?: string;
-  /** In which it is shown. Default: in none. */
+  /** The registry in which the server is shown. Default: none. */
   readonly registry?: Registry;
 }
 
-/** Serves the service until the test is over. */
+/** Serves the service until the test ends. */
 export async function serveEcho({ httpVersion, isSecure, path, registry }: EchoServerOptions): Promise<EchoServer> {
   const handler = connectNodeAdapter({ routes: (router) => void router.service(Echo, implementation) });
   let server: Server;

@@ -10,7 +10,7 @@ import {
 } from "@connectrpc/connect-node";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { allWell, eventually, type Outcomes, Probe } from "../http/both-ends.test.helper.js";
+import { allSucceeded, eventually, type Outcomes, Probe } from "../http/both-ends.test.helper.js";
 import { observeHttpClients } from "../http/observe-clients.js";
 import { observeHttpServer } from "../http/observe-server.js";
 import { observeHttp2Session } from "../http2/observe-client.js";
@@ -33,12 +33,12 @@ async function codeOf(call: Promise<unknown>): Promise<Code | undefined> {
   );
 }
 
-const [well, badly]: Outcomes[] = [
+const [succeeded, failed]: Outcomes[] = [
   [1, 1, 0],
   [1, 0, 1],
 ];
 
-// By the wire alone: the instrument does not know that this is Connect.
+// Transports are not observed here, so that messages are counted from HTTP alone.
 describe.each(["1.1", "2"] as const)("Connect messages over HTTP/%s", (httpVersion) => {
   let registry: Registry;
   let server: EchoServer;
@@ -64,26 +64,26 @@ describe.each(["1.1", "2"] as const)("Connect messages over HTTP/%s", (httpVersi
   }
 
   for (const useBinaryFormat of [true, false]) {
-    const words = useBinaryFormat ? "in binary" : "in JSON";
+    const format = useBinaryFormat ? "in binary" : "in JSON";
 
-    test(`[CZ-SOCKET-8] ${words}: counts a request and its response, even if both are empty`, async () => {
+    test(`[CZ-SOCKET-8] ${format}: counts a request and its response, even if both are empty`, async () => {
       await client(useBinaryFormat).unary({ value: "" });
-      await (await Probe.of(registry)).expect(allWell(1, 1, 1));
+      await (await Probe.of(registry)).expect(allSucceeded(1, 1, 1));
     });
 
-    test(`[CZ-SOCKET-8] ${words}: does not count the body of an error as a message`, async () => {
+    test(`[CZ-SOCKET-8] ${format}: does not count the body of an error as a message`, async () => {
       expect(await codeOf(client(useBinaryFormat).unary({ value: "fail" }))).toBe(Code.FailedPrecondition);
       await (await Probe.of(registry)).expect({
-        channelCalls: badly!,
-        serverCalls: badly!,
-        clientStreams: well!,
-        serverStreams: well!,
-        asked: [1, 1],
-        received: [0, 0],
+        channelCalls: failed!,
+        serverCalls: failed!,
+        clientStreams: succeeded!,
+        serverStreams: succeeded!,
+        requestMessages: [1, 1],
+        responseMessages: [0, 0],
       });
     });
 
-    test(`[CZ-SOCKET-8] ${words}: counts a request in the path of a GET as a message`, async () => {
+    test(`[CZ-SOCKET-8] ${format}: counts a request in the path of a GET as a message`, async () => {
       const methods: string[] = [];
       server.server.on("request", ({ method }: IncomingMessage) => void methods.push(method!));
       const getting = client(useBinaryFormat, true);
@@ -93,8 +93,8 @@ describe.each(["1.1", "2"] as const)("Connect messages over HTTP/%s", (httpVersi
       await (await Probe.of(registry)).expect({
         channelCalls: [2, 1, 1],
         serverCalls: [2, 1, 1],
-        asked: [2, 2],
-        received: [1, 1],
+        requestMessages: [2, 2],
+        responseMessages: [1, 1],
       });
     });
   }
@@ -117,7 +117,12 @@ describe("an HTML page in place of a response", () => {
       const transport = create[protocol]({ baseUrl, httpVersion: "2", sessionManager: sessionsTo(baseUrl) });
       expect(await codeOf(createClient(Echo, transport).unary({ value: "hello" }))).not.toBeUndefined();
       const probe = await eventually(() => Probe.of(registry));
-      await probe.expect({ channelCalls: badly!, serverCalls: badly!, asked: [1, 1], received: [0, 0] });
+      await probe.expect({
+        channelCalls: failed!,
+        serverCalls: failed!,
+        requestMessages: [1, 1],
+        responseMessages: [0, 0],
+      });
       server.close();
     },
   );
@@ -133,10 +138,10 @@ describe("an HTML page in place of a response", () => {
     const [response] = (await once(get({ port: portOf(server), host: "127.0.0.1" }), "response")) as [IncomingMessage];
     response.resume();
     await (await Probe.of(registry)).expect({
-      channelCalls: badly!,
-      serverCalls: badly!,
-      asked: [0, 0],
-      received: [1, 1],
+      channelCalls: failed!,
+      serverCalls: failed!,
+      requestMessages: [0, 0],
+      responseMessages: [1, 1],
     });
     server.closeAllConnections();
     server.close();
@@ -154,7 +159,7 @@ test("counts a GET that only resembles one of Connect as plain HTTP", async () =
   const stream = session.request({ ":path": "/?reconnect=v1&connect=v12" });
   stream.resume();
   await once(stream, "close");
-  await (await Probe.of(registry)).expect(allWell(1, 0, 1));
+  await (await Probe.of(registry)).expect(allSucceeded(1, 0, 1));
   session.destroy();
   server.close();
 });

@@ -19,7 +19,7 @@ import { certificate, portOf } from "../sockets/connections.test.helper.js";
 import { Echo, type EchoServer, serveEcho } from "./echo.test.helper.js";
 import { observeTransport } from "./observe-transport.js";
 
-/** What the options of a transport are taken for, whichever version of HTTP they name. */
+/** A common type for the options of both HTTP versions. */
 type TransportTo = { readonly baseUrl: string; readonly httpVersion: "2" };
 
 let registry: Registry;
@@ -64,7 +64,7 @@ describe("over HTTP/2", () => {
     await eventually(async () => expect(stateOf((await channels())[0]!)).toBe("IDLE"));
     const [channel] = await channels();
     expect(statesOf(channel!)).toEqual(["IDLE -> CONNECTING", "CONNECTING -> READY", "READY -> IDLE"]);
-    expect(traceOf(channel!)).toContain(`Trying 127.0.0.1 port ${portOf(server.server)}`);
+    expect(traceOf(channel!)).toContain(`Connecting to 127.0.0.1 port ${portOf(server.server)}`);
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 0, sockets: 0 });
   });
 
@@ -206,7 +206,7 @@ describe("over HTTP/2", () => {
       [1, 1, 0],
       [1, 1, 0],
     ]);
-    // The server is one that the module shows: it listens, and has the other end of each connection.
+    // Observing the module shows the server too, with its listen socket and its end of each connection.
     expect(registry.size).toMatchObject({ channels: 2, subchannels: 2, servers: 1, sockets: 2 + 1 + 2 });
     stop();
     const session = connectHttp2(server.baseUrl);
@@ -337,7 +337,7 @@ describe.each(["1.1", "2"] as const)("observation over HTTP/%s", (httpVersion) =
     registry = createRegistry({ maxClosed: 10, onDropped: (one) => dropped.push(one) });
     const { baseUrl, cut } = await serveEcho({ httpVersion });
     const use = async (): Promise<void> => {
-      // Without keeping connections, since what the agent of the process keeps would be cut under the next call.
+      // Without keep-alive, or the next call could get a connection of the global agent that was just destroyed.
       const nodeOptions = httpVersion === "1.1" ? { agent: false } : {};
       const options = observeTransport(registry, { baseUrl, httpVersion, nodeOptions } as TransportTo);
       await createClient(Echo, createConnectTransport(options)).unary({ value: "hello" });

@@ -5,36 +5,36 @@ import type { Registry } from "@wirescope/channelz";
 import { ClientChannel } from "../http/client-channel.js";
 import { channelKey, type Owned, patchClients } from "../http/patch-clients.js";
 import { patchConnect, sessionOwnerKey } from "../http2/patch-module.js";
-import { noteObserved } from "../observation.js";
+import { markObserved } from "../observation.js";
 import { CallCounter, countCalls } from "./counted-calls.js";
 import { channelOfManager, finalizers, type SessionManager, TransportChannel } from "./transport-channel.js";
 
-/** Options of any of the transports of `@connectrpc/connect-node`. */
+/** Options of any `@connectrpc/connect-node` transport. */
 export type TransportOptions = ConnectTransportOptions | GrpcTransportOptions | GrpcWebTransportOptions;
 
-/** How a transport of connect-node appears in Channelz. */
+/** How a connect-node transport appears in Channelz. */
 export interface ObserveTransportOptions {
-  /** What the channel is called. */
+  /** The name of the channel. */
   readonly name?: string;
 }
 
-interface Marked {
+interface TransportObservation {
   readonly counter: () => CallCounter | undefined;
-  /** The Node.js options of the transport; they live as long as it does. */
+  /** The Node.js options of the transport, which are garbage-collected with it. */
   readonly nodeOptions: object | undefined;
   readonly stop: (reason: string) => void;
 }
 
 /**
- * Shows the transport that is made with the options it returns: a channel whose target is `baseUrl`, in the state of its
- * connections and with its calls by their outcome, over subchannels and sockets.
+ * Shows the transport that is created with the returned options as a channel whose target is `baseUrl`, with its subchannels and
+ * sockets, the state of its connections, and the outcomes of its calls.
  *
  * ```ts
  * const transport = createGrpcTransport(observeTransport(registry, { baseUrl: "http://127.0.0.1:8080" }));
  * ```
  *
- * The channel is shut down when the transport is dropped, when its `sessionManager` is aborted, or by `stopObserving` of
- * the returned options. Transports that share a session manager share a channel.
+ * The channel is shut down when the transport is garbage-collected, when its `sessionManager` is aborted, or by `stopObserving`
+ * with the returned options. Transports that share a session manager share a channel.
  */
 export function observeTransport<O extends TransportOptions>(
   registry: Registry,
@@ -42,18 +42,18 @@ export function observeTransport<O extends TransportOptions>(
   { name = "" }: ObserveTransportOptions = {},
 ): O {
   const { counter, nodeOptions, stop } = isHttp1(options)
-    ? markHttp1(registry, options, name)
-    : markHttp2(registry, options, name);
+    ? observeHttp1(registry, options, name)
+    : observeHttp2(registry, options, name);
   const observed = {
     ...options,
     ...(nodeOptions !== undefined && { nodeOptions }),
     interceptors: [...(options.interceptors ?? []), countCalls(counter)],
   };
-  noteObserved(observed, stop);
+  markObserved(observed, stop);
   return observed;
 }
 
-function markHttp2(registry: Registry, options: TransportOptions, name: string): Marked {
+function observeHttp2(registry: Registry, options: TransportOptions, name: string): TransportObservation {
   patchConnect();
   const init = { name, target: options.baseUrl };
   const { sessionManager } = options as { readonly sessionManager?: SessionManager };
@@ -68,7 +68,7 @@ function markHttp2(registry: Registry, options: TransportOptions, name: string):
   return { counter: channel.counter, nodeOptions, stop: (reason) => channel.stop(reason) };
 }
 
-function markHttp1(registry: Registry, options: TransportOptions, name: string): Marked {
+function observeHttp1(registry: Registry, options: TransportOptions, name: string): TransportObservation {
   patchClients();
   const handle = registry.addChannel({ name, target: options.baseUrl });
   const channel = new ClientChannel(registry, handle, options.baseUrl, false);
@@ -79,7 +79,7 @@ function markHttp1(registry: Registry, options: TransportOptions, name: string):
   return { counter: () => (channel.isClosed ? undefined : calls), nodeOptions, stop };
 }
 
-/** Options whose requests belong to a channel. If the application opens the connections itself, the connections are marked. */
+/** Options whose requests belong to a channel. If the application opens its own connections, they are marked too. */
 function ownedRequests(options: RequestOptions, channel: ClientChannel): RequestOptions & Owned {
   const { createConnection } = options;
   if (createConnection === undefined) return { ...options, [channelKey]: channel };
@@ -89,10 +89,10 @@ function ownedRequests(options: RequestOptions, channel: ClientChannel): Request
   return {
     ...options,
     [channelKey]: channel,
-    createConnection(target, made) {
-      const socket = createConnection(target, (error, later) => {
-        own(later);
-        made(error, later);
+    createConnection(target, callback) {
+      const socket = createConnection(target, (error, laterSocket) => {
+        own(laterSocket);
+        callback(error, laterSocket);
       });
       own(socket);
       return socket;

@@ -6,25 +6,25 @@ import { SessionChannel } from "../http2/session-channels.js";
 import { type SessionTarget, unixTarget } from "../http2/session-target.js";
 import { CallCounter } from "./counted-calls.js";
 
-/** The channel of a transport, from its first use until it is shut down. */
-interface Life {
+/** The channel of a transport, until it is shut down. */
+interface OpenChannel {
   readonly sessions: SessionChannel;
   readonly counter: CallCounter;
 }
 
-/** The channel of a transport over HTTP/2, in the state of the sessions that its session manager makes. */
+/** The channel of an HTTP/2 transport, with the state of the sessions that its session manager opens. */
 export class TransportChannel implements SessionOwner {
   readonly registry: Registry;
   readonly #init: ChannelInit;
   readonly #target: SessionTarget;
-  #life: Life | undefined;
+  #open: OpenChannel | undefined;
   #isStopped = false;
 
   constructor(registry: Registry, init: ChannelInit & { readonly target: string }, path: string | undefined) {
     this.registry = registry;
     this.#init = init;
     this.#target = { target: path === undefined ? init.target : unixTarget(path), path };
-    this.#begin();
+    this.#openChannel();
   }
 
   get isStopped(): boolean {
@@ -32,30 +32,30 @@ export class TransportChannel implements SessionOwner {
   }
 
   /** The counter for a call that starts now. */
-  readonly counter = (): CallCounter | undefined => (this.#isStopped ? undefined : this.#begin().counter);
+  readonly counter = (): CallCounter | undefined => (this.#isStopped ? undefined : this.#openChannel().counter);
 
   sessionOpened(session: ClientHttp2Session): void {
-    if (!this.#isStopped) this.#begin().sessions.add(session, this.#target, false);
+    if (!this.#isStopped) this.#openChannel().sessions.add(session, this.#target, false);
   }
 
-  /** Closes the channel. If the application uses the transport again, that is a new channel. */
+  /** Closes the channel. If the application uses the transport again, a new channel is opened. */
   shutDown(reason: string): void {
-    this.#life?.sessions.handle.close(reason);
-    this.#life = undefined;
+    this.#open?.sessions.handle.close(reason);
+    this.#open = undefined;
   }
 
-  /** Stops showing it. */
+  /** Closes the channel for good. */
   stop(reason: string): void {
     this.#isStopped = true;
-    this.#life?.sessions.close(reason);
-    this.#life = undefined;
+    this.#open?.sessions.close(reason);
+    this.#open = undefined;
   }
 
-  #begin(): Life {
-    if (this.#life !== undefined) return this.#life;
+  #openChannel(): OpenChannel {
+    if (this.#open !== undefined) return this.#open;
     const channel = this.registry.addChannel(this.#init);
-    this.#life = { sessions: new SessionChannel(this.registry, channel), counter: new CallCounter(channel) };
-    return this.#life;
+    this.#open = { sessions: new SessionChannel(this.registry, channel), counter: new CallCounter(channel) };
+    return this.#open;
   }
 }
 
@@ -71,7 +71,7 @@ export const finalizers: FinalizationRegistry<Stoppable> = new FinalizationRegis
 /** The session manager of a transport. */
 export type SessionManager = NonNullable<Extract<ConnectTransportOptions, { httpVersion: "2" }>["sessionManager"]>;
 
-/** Further members of Connect's own manager, documented or not. Each may be missing. */
+/** Other members of Connect's own session manager, some of them undocumented. Each may be missing. */
 interface Internals {
   abort?(reason?: Error): void;
   http2SessionOptions?: (ClientSessionOptions & { readonly path?: unknown }) | undefined;
@@ -81,8 +81,8 @@ interface Internals {
 const channels = new WeakMap<SessionManager, TransportChannel>();
 
 /**
- * The channel of a session manager that the application created: one for all transports that share it. It is shut down when the
- * manager is aborted. The sessions of other implementations of a manager are not shown.
+ * The channel of a session manager that the application created, shared by all its transports. It is shut down when the manager is
+ * aborted. The sessions of custom session managers are not shown.
  */
 export function channelOfManager(
   registry: Registry,

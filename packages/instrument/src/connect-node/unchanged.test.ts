@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { Echo, type HttpVersion, serveEcho } from "./echo.test.helper.js";
 import { observeTransport, type TransportOptions } from "./observe-transport.js";
 
-/** Everything that an application can see of calls of all kinds and fates, as words in their order. */
+/** Everything that an application can see of calls of all kinds and outcomes, as text, in order. */
 async function whatTheApplicationSees(
   httpVersion: HttpVersion,
   registry: Registry | undefined,
@@ -18,7 +18,7 @@ async function whatTheApplicationSees(
     seen[current]!.push(what);
   };
   const noting: Interceptor = (next) => async (request) => {
-    note(`asks ${request.method.name}`);
+    note(`calls ${request.method.name}`);
     const response = await next(request).catch((error: unknown) => {
       note(`interceptor caught ${ConnectError.from(error).message}`);
       throw error;

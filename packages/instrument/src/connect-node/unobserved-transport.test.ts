@@ -6,7 +6,7 @@ import { callsOf, eventually, stateOf, traceOf } from "../http/both-ends.test.he
 import { observeProcess } from "../process/observe-process.js";
 import { Echo, serveEcho } from "./echo.test.helper.js";
 
-// What is seen of connect-node where the whole process is observed, and nobody says anything of its transports.
+// How connect-node appears if the whole process is observed, without `observeTransport`.
 
 let registry: Registry;
 

@@ -71,10 +71,12 @@ test.each([
   expect(registry.size).toMatchObject({ channels: 1, servers: 2 });
 });
 
-test("refuses what cannot be observed, and says what to do instead", () => {
+test("rejects a value that cannot be observed, with advice", () => {
   const registry = createRegistry();
   expect(() => observeGrpcJs(registry, {})).toThrow(/not a loaded @grpc\/grpc-js\. Pass/);
-  expect(() => observeGrpcJs(registry, join(tmpdir(), "nowhere.js"))).toThrow(/is not found from .*Install it/);
+  expect(() => observeGrpcJs(registry, join(tmpdir(), "nowhere.js"))).toThrow(
+    /Cannot find @grpc\/grpc-js from .*Install it/,
+  );
 });
 
 describe("a copy that is already observed", () => {
@@ -85,9 +87,9 @@ describe("a copy that is already observed", () => {
     ["one copy twice", grpc, grpc],
   ])(
     "shows a copy once for observations of the same registry (%s), until the last has stopped",
-    async (_, ...asked) => {
+    async (_, ...observed) => {
       const registry = createRegistry();
-      const [first, second] = asked.map((which) => observeGrpcJs(registry, which));
+      const [first, second] = observed.map((which) => observeGrpcJs(registry, which));
       onTestFinished(() => first!.stop());
       onTestFinished(() => second!.stop());
       await use(grpc);
@@ -110,7 +112,7 @@ describe("a copy that is already observed", () => {
     const observation = observeGrpcJs(registry, which);
     onTestFinished(() => observation.stop());
     expect(() => observeGrpcJs(createRegistry(), which)).toThrow(
-      /observed already, in another registry\. Pass that registry, or call stop\(\)/,
+      /already observed in another registry\. Pass that registry, or stop/,
     );
     await use(grpc);
     expect(registry.size).toMatchObject({ channels: 1, servers: 1 });
@@ -119,7 +121,7 @@ describe("a copy that is already observed", () => {
   });
 });
 
-test("refuses a copy with other internals, and names what it lacks", () => {
+test("rejects a copy with other internals, and names the missing ones", () => {
   const mainFile = anotherCopy();
   writeFileSync(join(dirname(mainFile), "subchannel.js"), "exports.Subchannel = class {};");
   expect(() => observeGrpcJs(createRegistry(), mainFile)).toThrow(

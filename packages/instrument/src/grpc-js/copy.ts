@@ -11,13 +11,13 @@ export interface Copy {
 
 const copies = new Map<string, Copy>();
 
-/** The copy whose main file this is, patched once for the life of the process. */
+/** The copy with this main file, which is patched on the first call. */
 export function openCopy(mainFile: string, patch: (copy: Copy) => void): Copy {
   const known = copies.get(mainFile);
   if (known !== undefined) return known;
   const copy: Copy = {
     internals: loadInternals(mainFile),
-    observation: new SharedObservation(`The @grpc/grpc-js at ${mainFile} is`),
+    observation: new SharedObservation(`@grpc/grpc-js at ${mainFile} is`),
     observer: undefined,
   };
   copies.set(mainFile, copy);

@@ -71,7 +71,7 @@ describe("counters of both ends", () => {
 
   test("[CZ-SOCKET-6] [CZ-DATA-5] counts errors with trailers as failed calls on successful streams", async () => {
     const { client } = await clientAndServer();
-    expect(await unary(client, "fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION, reason: "asked for" });
+    expect(await unary(client, "fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION, reason: "requested" });
     expect(await expand(client, "3 and fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION });
     expect(await collect(client, "fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION });
     expect(await chat(client, "fail")).toMatchObject({ code: grpc.status.FAILED_PRECONDITION });
@@ -204,7 +204,7 @@ describe("a peer that writes frames by hand", () => {
       const peer = await raw.peer;
       const { streamId } = await peer.frame(({ type }) => type === frameTypes.headers);
       peer.write(frameTypes.rstStream, 0, streamId, errorCode(code));
-      // grpc-js tries a refused stream once more by itself: on a second stream.
+      // grpc-js retries a refused stream once, on a second stream.
       if (code === 7) {
         const again = await peer.frame((frame) => frame.type === frameTypes.headers && frame.streamId !== streamId);
         peer.write(frameTypes.rstStream, 0, again.streamId, errorCode(code));
@@ -255,7 +255,7 @@ describe("a peer that writes frames by hand", () => {
   });
 });
 
-/** The headers of a call, in HPACK without indexes but for the static ones. */
+/** The headers of a call, in HPACK with only the static table. */
 function requestHeaders(path: string): Buffer {
   const literal = (text: string): Buffer => Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]);
   return Buffer.concat([

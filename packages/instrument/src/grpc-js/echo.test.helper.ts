@@ -33,11 +33,11 @@ export const Echo: EchoConstructor = root.wirescope.test.Echo;
 
 function trailers(): grpc.Metadata {
   const metadata = new grpc.Metadata();
-  metadata.set("x-reason", "asked for");
+  metadata.set("x-reason", "requested");
   return metadata;
 }
 
-const failure = { code: grpc.status.FAILED_PRECONDITION, details: "as you asked", metadata: trailers() };
+const failure = { code: grpc.status.FAILED_PRECONDITION, details: "as requested", metadata: trailers() };
 
 const { missing: _, ...implemented } = Echo.service;
 
@@ -67,11 +67,11 @@ const handlers: grpc.UntypedServiceImplementation = {
 
 export interface Served {
   readonly server: grpc.Server;
-  /** What a client connects to. */
+  /** The target for a client. */
   readonly target: string;
 }
 
-/** A new server at an address; it is gone when the test is. */
+/** Starts a server at an address, until the test ends. */
 export async function serve(
   address = "127.0.0.1:0",
   credentials: grpc.ServerCredentials = grpc.ServerCredentials.createInsecure(),
@@ -83,7 +83,7 @@ export async function serve(
   return { server, target: await bind(server, address, credentials) };
 }
 
-/** Binds a server to one more address. */
+/** Binds a server to another address. */
 export async function bind(
   server: grpc.Server,
   address: string,
@@ -95,7 +95,7 @@ export async function bind(
   return address.replace(/:0$/, `:${port}`);
 }
 
-/** Passes all bytes on to a port, until the connections are cut as if by a network. */
+/** Forwards all bytes to a port; `cut` resets the connections like a network failure. */
 export async function passThrough(port: number): Promise<{ readonly port: number; cut(): void }> {
   const sockets = new Set<Socket>();
   const proxy = createServer((from) => {
@@ -125,7 +125,7 @@ export async function passThrough(port: number): Promise<{ readonly port: number
   return { port: (proxy.address() as AddressInfo).port, cut };
 }
 
-/** A new client; it is closed when the test is over. Back-off is short, for tests that wait for it. */
+/** Creates a client, until the test ends. Back-off is short, for tests that wait for it. */
 export function connect(
   target: string,
   credentials: grpc.ChannelCredentials = grpc.credentials.createInsecure(),
@@ -134,7 +134,7 @@ export function connect(
   const client = new Echo(target, credentials, {
     "grpc.initial_reconnect_backoff_ms": 50,
     "grpc.max_reconnect_backoff_ms": 50,
-    // Or a server at a port that was used before would be reached by a subchannel of another test's.
+    // Or a server that reuses a port could be reached through the subchannel of another test.
     "grpc.use_local_subchannel_pool": 1,
     ...options,
   });
@@ -142,7 +142,7 @@ export function connect(
   return client;
 }
 
-/** What an application sees of a call: its messages, its error, and the trailers with it. */
+/** The result of a call as the application sees it: its messages, its error, and the trailers. */
 export interface Seen {
   readonly texts: readonly string[];
   readonly code: number;
@@ -181,7 +181,7 @@ export async function chat(client: EchoClient, ...texts: string[]): Promise<Seen
   return await readAll(call);
 }
 
-/** The rest of a stream of responses. */
+/** Reads a stream of responses to its end. */
 export async function readAll(
   call: grpc.ClientReadableStream<Text> | grpc.ClientDuplexStream<Text, Text>,
 ): Promise<Seen> {

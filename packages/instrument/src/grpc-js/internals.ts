@@ -1,7 +1,7 @@
 import type { ClientHttp2Session, Http2SecureServer, Http2Server, ServerHttp2Session } from "node:http2";
 import { createRequire } from "node:module";
 
-// The members of grpc-js's own classes that are used. None of them is documented, so they are checked before they are used.
+// The members of grpc-js's classes that are used here. They are undocumented, so the methods to patch are checked first.
 
 /** The id of an object in grpc-js's own registry. */
 export interface Ref {
@@ -20,7 +20,7 @@ export interface Status {
   readonly details?: string;
 }
 
-/** The channel behind the one that the application holds. */
+/** The implementation behind the application's channel. */
 export interface InternalChannel {
   readonly connectivityState: number;
   /** Calls in progress. */
@@ -35,7 +35,7 @@ export interface InternalChannel {
   removeWrappedSubchannel(wrapped: WrappedSubchannel): void;
 }
 
-/** A subchannel as one channel uses it: several channels, and several policies of one channel, may share the real one. */
+/** A channel's reference to a subchannel, which other channels and other load balancing policies may share. */
 export interface WrappedSubchannel {
   getRealSubchannel(): Subchannel;
 }
@@ -63,7 +63,7 @@ export interface Subchannel {
 export interface Transport {
   readonly session: ClientHttp2Session;
   readonly activeCalls: ReadonlySet<SubchannelCall>;
-  /** The target that a proxy was asked to connect to. */
+  /** The target behind a proxy. */
   readonly remoteName: string | null;
 }
 
@@ -79,7 +79,7 @@ export interface Connector {
   createSession(...args: unknown[]): Promise<Transport>;
 }
 
-/** The channel that grpc-js itself uses for one backend: load reports and health checks. */
+/** The channel that grpc-js itself uses for load reports and health checks of one backend. */
 export interface SingleSubchannelChannel {
   readonly subchannel: Subchannel;
   getTarget(): string;
@@ -108,7 +108,7 @@ interface ServerPage {
   readonly end: boolean;
 }
 
-/** The module that holds grpc-js's own registry. Its compiled callers look each function up when they call it. */
+/** The module with grpc-js's own registry. Its functions can be replaced, because callers look them up on each call. */
 export interface ChannelzModule {
   readonly ChannelzTrace: { readonly prototype: ChannelzTrace };
   registerChannelzServer(name: string, getInfo: () => unknown, isEnabled: boolean): Ref;
@@ -138,11 +138,11 @@ export interface Internals {
 /** Loads the internals of the copy of grpc-js with this main file. Throws a TypeError if a required member is missing. */
 export function loadInternals(mainFile: string): Internals {
   const load = createRequire(mainFile);
-  const lacking: string[] = [];
+  const missing: string[] = [];
   const prototypeOf = <T extends object>(file: string, name: string, ...methods: (keyof T & string)[]): T => {
     const prototype = (load(file) as Record<string, { prototype?: T } | undefined>)[name]?.prototype;
     for (const method of methods) {
-      if (typeof prototype?.[method] !== "function") lacking.push(`${name}.${method}`);
+      if (typeof prototype?.[method] !== "function") missing.push(`${name}.${method}`);
     }
     return prototype as T;
   };
@@ -165,10 +165,10 @@ export function loadInternals(mainFile: string): Internals {
     globalPool: () =>
       (load("./subchannel-pool.js") as { getSubchannelPool(g: true): PooledSubchannels }).getSubchannelPool(true),
   };
-  if (lacking.length > 0) {
+  if (missing.length > 0) {
     const { version } = load("../../package.json") as { version: string };
     throw new TypeError(
-      `@grpc/grpc-js ${version} (${mainFile}) cannot be observed: it has no ${lacking.join(", ")}. Use one from 1.12.6 on, or report this version.`,
+      `@grpc/grpc-js ${version} (${mainFile}) cannot be observed: it has no ${missing.join(", ")}. Use version 1.12.6 or later, or report this version.`,
     );
   }
   return internals;
@@ -184,7 +184,7 @@ function loadOptional<T>(load: NodeJS.Require, file: string, name: string): T | 
 
 const states = ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"] as const;
 
-/** The state that grpc-js means by a number. */
+/** The state for a number of grpc-js's `ConnectivityState` enum. */
 export function stateOf(value: number): (typeof states)[number] | "UNKNOWN" {
   return states[value] ?? "UNKNOWN";
 }

@@ -3,27 +3,27 @@ import { SharedObservation } from "../observation.js";
 import { findCopy, loadedCopies, watchCopies } from "./copies.js";
 import { openCopy } from "./copy.js";
 import { Observer } from "./observer.js";
-import { patchCopy, serverAskedBy } from "./patch-copy.js";
+import { captureServer, patchCopy } from "./patch-copy.js";
 
 /** An observation of grpc-js. */
 export interface GrpcJsObservation {
-  /** Removes everything that was observed from the registry, with the reason. The patches of grpc-js then cost only a check. */
+  /** Removes everything observed from the registry, with the reason. The remaining overhead is a check per patched method. */
   stop(reason?: string): void;
 }
 
 const allCopies = new SharedObservation("All copies of @grpc/grpc-js are");
 
 /**
- * Shows the channels, subchannels, servers and connections of @grpc/grpc-js in the registry, whatever the option
- * `grpc.enable_channelz` of each says.
+ * Shows the channels, subchannels, servers and connections of @grpc/grpc-js in the registry, regardless of their
+ * `grpc.enable_channelz` option.
  *
- * Without `grpc`, those of every copy that this process loads, now or later; a copy that cannot be observed is warned about.
- * Else those of one copy: the module itself, or the file from which it is found; throws a TypeError if that copy is not found,
- * or is older than 1.12.6.
+ * Without `grpc`, observes every copy that this process has loaded or will load, with a warning for a copy that cannot be
+ * observed. With `grpc`, observes one copy: the module itself, or the one that a file resolves. Throws a TypeError if that copy is
+ * not found or is older than 1.12.6.
  *
- * Servers and shared subchannels that are there already appear at once, channels at their next call or change of state. All
- * are counted from now on. What is observed already is shared, until the last observation has stopped; asked for
- * another registry than the one it fills, that is a TypeError.
+ * Existing servers and shared subchannels appear at once, channels at their next call or state change. Counting starts now. A
+ * second call with the same registry shares the observation, until the last has stopped. Throws a TypeError if the copy is
+ * observed in another registry.
  */
 export function observeGrpcJs(registry: Registry, grpc?: object | string): GrpcJsObservation {
   const stop =
@@ -51,7 +51,7 @@ function observeCopy(registry: Registry, mainFile: string): (reason: string) => 
   return copy.observation.join(registry, () => {
     const observer = new Observer(registry);
     copy.observer = observer;
-    observer.harmless(() => observer.addExisting(copy.internals, serverAskedBy));
+    observer.guard(() => observer.addExisting(copy.internals, captureServer));
     return (reason) => {
       copy.observer = undefined;
       observer.stop(reason);

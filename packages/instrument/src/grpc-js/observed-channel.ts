@@ -1,13 +1,13 @@
 import type { ChannelHandle, Registry } from "@wirescope/channelz";
 import { type InternalChannel, stateOf } from "./internals.js";
-import { forwardTrace, type Observed, takeOverState } from "./observed.js";
+import { adoptState, forwardTrace, type Observed } from "./observed.js";
 import type { ObservedSubchannel } from "./observed-subchannel.js";
 
 /** A grpc-js channel in the registry. */
 export class ObservedChannel implements Observed {
   readonly observer: object;
   readonly handle: ChannelHandle;
-  /** The subchannels in use, with the number of times: a policy that is replaced overlaps with its successor. */
+  /** The subchannels in use, with a reference count: a load balancing policy overlaps with the one that replaces it. */
   readonly #uses = new Map<ObservedSubchannel, number>();
   #hasEnded = false;
 
@@ -17,7 +17,7 @@ export class ObservedChannel implements Observed {
     this.handle = registry.addChannel({ target });
     forwardTrace(trace, this.handle);
     for (let call = 0; call < channel.callCount; call += 1) this.handle.callStarted();
-    takeOverState(this.handle, stateOf(channel.connectivityState));
+    adoptState(this.handle, stateOf(channel.connectivityState));
   }
 
   callEnded(code: number): void {
@@ -25,7 +25,7 @@ export class ObservedChannel implements Observed {
     else this.handle.callFailed();
   }
 
-  /** Ignored after the end: a late result of a resolver makes grpc-js create subchannels for a closed channel. */
+  /** Ignored after the end: a late resolver result makes grpc-js create subchannels for a closed channel. */
   use(subchannel: ObservedSubchannel): void {
     if (this.#hasEnded) return;
     const uses = this.#uses.get(subchannel) ?? 0;

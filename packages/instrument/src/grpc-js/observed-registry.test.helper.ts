@@ -3,7 +3,7 @@ import { createRegistry, type Registry } from "@wirescope/channelz";
 import { onTestFinished } from "vitest";
 import { observeGrpcJs } from "./observe-grpc-js.js";
 
-/** A registry in which all of grpc-js shows, until the test ends. */
+/** A registry that shows grpc-js until the test ends. */
 export function createObservedRegistry(): Registry {
   const registry = createRegistry();
   const observation = observeGrpcJs(registry, grpc);

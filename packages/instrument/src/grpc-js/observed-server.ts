@@ -1,10 +1,10 @@
 import { errorMonitor } from "node:events";
 import type { ServerHttp2Session } from "node:http2";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
-import { EventFolder } from "../event-folder.js";
+import { EventCoalescer } from "../event-coalescer.js";
 import { observeServerSession } from "../http2/observe-server-session.js";
 import { observeListening } from "../listening.js";
-import { noteObserved, stopObserving } from "../observation.js";
+import { markObserved, stopObserving } from "../observation.js";
 import type { AnyHttp2Server, Server } from "./internals.js";
 import { forwardTrace, type Observed } from "./observed.js";
 
@@ -15,13 +15,13 @@ export class ObservedServer implements Observed {
   readonly #registry: Registry;
   readonly #http2Servers = new Set<AnyHttp2Server>();
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #tlsFailures: EventFolder;
+  readonly #tlsFailures: EventCoalescer;
 
   constructor(observer: object, registry: Registry, server: Server) {
     this.observer = observer;
     this.#registry = registry;
     this.handle = registry.addServer({ name: "grpc-js" });
-    this.#tlsFailures = new EventFolder(this.handle, "TLS handshake failed");
+    this.#tlsFailures = new EventCoalescer(this.handle, "TLS handshake failed");
     forwardTrace(server.channelzTrace, this.handle);
     for (const [http2Server, { sessions }] of server.http2Servers) {
       this.serve(http2Server);
@@ -31,7 +31,7 @@ export class ObservedServer implements Observed {
 
   /** Shows the connections of one of its HTTP/2 servers; there is one per bound address. */
   serve(http2Server: AnyHttp2Server): void {
-    stopObserving(http2Server, "it belongs to grpc-js");
+    stopObserving(http2Server, "shown under grpc-js");
     const stopListening = observeListening(this.#registry, http2Server, this.handle);
     const onSession = (session: ServerHttp2Session): void => this.#accept(session);
     const onError = (error: Error): void => this.handle.trace(error.message, { severity: "warning" });
@@ -42,7 +42,7 @@ export class ObservedServer implements Observed {
     http2Server.on(errorMonitor, onError);
     http2Server.on("tlsClientError", onTlsError);
     this.#http2Servers.add(http2Server);
-    noteObserved(http2Server, () => {
+    markObserved(http2Server, () => {
       stopListening();
       http2Server.off("session", onSession);
       http2Server.off(errorMonitor, onError);

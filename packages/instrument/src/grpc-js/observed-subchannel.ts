@@ -2,11 +2,11 @@ import { errorMonitor } from "node:events";
 import type { ClientHttp2Session } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import type { ChannelHandle, Registry, SubchannelHandle } from "@wirescope/channelz";
-import { EventFolder } from "../event-folder.js";
+import { EventCoalescer } from "../event-coalescer.js";
 import { describeHttp2Session } from "../http2/describe-session.js";
 import { errorCodeName } from "../http2/error-codes.js";
 import { trackSession, untrackSession } from "../http2/session-tracker.js";
-import { noteObserved, stopObserving } from "../observation.js";
+import { markObserved, stopObserving } from "../observation.js";
 import { type EndpointHints, readEndpoints } from "../sockets/addresses.js";
 import {
   type SingleSubchannelChannel,
@@ -15,7 +15,7 @@ import {
   stateOf,
   type Transport,
 } from "./internals.js";
-import { forwardTrace, noteOn, type Observed, takeOverState } from "./observed.js";
+import { adoptState, forwardTrace, type Observed, setObserved } from "./observed.js";
 
 /** A grpc-js subchannel in the registry, with its connections. */
 export class ObservedSubchannel implements Observed {
@@ -25,10 +25,10 @@ export class ObservedSubchannel implements Observed {
   readonly #address: SubchannelAddress;
   readonly #channelTarget: string;
   readonly #parents = new Set<ChannelHandle>();
-  /** Channels that stopped using it while calls may be in flight. */
+  /** Channels that no longer use it, but may have calls in flight on it. */
   readonly #formerParents = new Set<ChannelHandle>();
   readonly #sessions = new Map<ClientHttp2Session, Transport>();
-  /** Connections that received GOAWAY: they accept no new calls, but those in flight continue. */
+  /** Connections that received GOAWAY: they accept no new calls, but calls in flight continue. */
   readonly #draining = new Set<ClientHttp2Session>();
   #nestedTarget: string | undefined;
   #nested: ChannelHandle | undefined;
@@ -42,9 +42,9 @@ export class ObservedSubchannel implements Observed {
     this.handle = registry.addSubchannel({ target: subchannel.getAddress() });
     forwardTrace(subchannel.channelzTrace, this.handle);
     // Only the connector reports connections.
-    noteOn(subchannel.connector, this);
+    setObserved(subchannel.connector, this);
     if (subchannel.transport !== null) this.connected(subchannel.transport);
-    takeOverState(this.handle, stateOf(subchannel.connectivityState));
+    adoptState(this.handle, stateOf(subchannel.connectivityState));
     if (subchannel.subchannelChannel) this.nest(subchannel.subchannelChannel);
   }
 
@@ -59,7 +59,7 @@ export class ObservedSubchannel implements Observed {
   removeParent(parent: ChannelHandle): void {
     this.#parents.delete(parent);
     if (this.#nested !== undefined) parent.unlink(this.#nested);
-    // grpc-js drops a subchannel at the first sign of its end, but one that still carries calls must stay in the tree.
+    // grpc-js drops a subchannel on GOAWAY or shutdown, but while it has calls it must stay in the tree.
     const isDraining = this.#draining.size > 0 || this.#parents.size === 0;
     if (isDraining && this.#hasCalls()) this.#formerParents.add(parent);
     else parent.unlink(this.handle);
@@ -67,7 +67,7 @@ export class ObservedSubchannel implements Observed {
 
   /** Shows a connection, with the calls that are already in progress on it. */
   connected(transport: Transport): void {
-    noteOn(transport, this);
+    setObserved(transport, this);
     for (let call = 0; call < transport.activeCalls.size; call += 1) this.handle.callStarted();
     const { session } = transport;
     if (session.destroyed) return;
@@ -89,13 +89,13 @@ export class ObservedSubchannel implements Observed {
 
   /** Shows the channel that grpc-js itself uses for this backend, under the channels of the application. */
   nest(channel: SingleSubchannelChannel): void {
-    noteOn(channel, this);
+    setObserved(channel, this);
     if (this.#nestedTarget !== undefined) return;
     this.#nestedTarget = channel.getTarget();
     for (const parent of this.#parents) this.#showNestedUnder(parent);
   }
 
-  /** grpc-js no longer uses that channel for now. */
+  /** grpc-js closed that channel; it may open another. */
   unnest(): void {
     this.#nested?.close("no longer needed");
     this.#nested = undefined;
@@ -112,7 +112,7 @@ export class ObservedSubchannel implements Observed {
     this.#nested?.setState(...change);
   }
 
-  /** No channel uses it any more; it stays while there are calls on its last connection. */
+  /** No channel uses it any more. It is shown until its last connection closes, because that may have calls. */
   release(): void {
     this.#isReleased = true;
     this.#closeIfUnused();
@@ -139,7 +139,7 @@ export class ObservedSubchannel implements Observed {
   }
 
   #closeIfUnused(): void {
-    if (this.#isReleased && this.#sessions.size === 0) this.end("no channel uses it any more");
+    if (this.#isReleased && this.#sessions.size === 0) this.end("no longer used by a channel");
   }
 
   #showNestedUnder(parent: ChannelHandle): void {
@@ -150,7 +150,7 @@ export class ObservedSubchannel implements Observed {
     }
     this.#nested = this.#registry.addChannel({ parent, target: this.#nestedTarget, name: "health and load" });
     this.#nested.link(this.handle);
-    takeOverState(this.#nested, this.handle.state);
+    adoptState(this.#nested, this.handle.state);
   }
 }
 
@@ -164,7 +164,7 @@ function observeTransportSession(
   subchannel: SubchannelHandle,
   hints: EndpointHints,
 ): void {
-  stopObserving(session, "it belongs to grpc-js");
+  stopObserving(session, "shown under grpc-js");
   const { servername } = session.socket as TLSSocket & { readonly servername?: string | false };
   const socket = registry.addSocket({
     ...readEndpoints(session.socket, { ...hints, servername: servername || undefined }),
@@ -177,7 +177,7 @@ function observeTransportSession(
     arePushed: false,
     socket,
     calls: [],
-    resets: new EventFolder(subchannel, "Stream reset"),
+    resets: new EventCoalescer(subchannel, "Stream reset"),
     openStreams: 0,
     early: [],
   });
@@ -196,7 +196,7 @@ function observeTransportSession(
   // errorMonitor: grpc-js's own error handling does not change.
   session.on(errorMonitor, onError);
   session.once("close", onClose);
-  noteObserved(session, (why) => {
+  markObserved(session, (why) => {
     session.off("goaway", onGoaway);
     session.off(errorMonitor, onError);
     session.off("close", onClose);

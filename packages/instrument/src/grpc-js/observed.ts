@@ -9,28 +9,28 @@ import type { ChannelzTrace, SeverityName } from "./internals.js";
 
 const observedKey = Symbol("wirescope.grpc-js");
 
-/** What is stored on a grpc-js object while it is observed. Only that object refers to it, so both are collected together. */
+/** Stored on a grpc-js object while it is observed. Nothing else refers to it, so both are garbage-collected together. */
 export interface Observed {
-  /** Its observer; the data of another observer is ignored. */
+  /** The observer that stored it; other observers ignore it. */
   readonly observer: object;
 }
 
 type Subject = { [observedKey]?: Observed };
 
-/** What this observer stored on an object, if anything. */
-export function observedOn<T extends Observed>(subject: object, observer: object): T | undefined {
+/** The value that this observer stored on an object, if any. */
+export function getObserved<T extends Observed>(subject: object, observer: object): T | undefined {
   const observed = (subject as Subject)[observedKey];
   return observed?.observer === observer ? (observed as T) : undefined;
 }
 
-/** Stores something on an object as a property that is neither enumerated nor printed. */
-export function noteOn(subject: object, observed: Observed): void {
+/** Stores a value on an object, as a property that is neither enumerated nor printed. */
+export function setObserved(subject: object, observed: Observed): void {
   Object.defineProperty(subject, observedKey, { value: observed, configurable: true, enumerable: false });
 }
 
-/** Sets the state of an object that existed before it was observed, through the states it must have passed. */
-export function takeOverState(handle: ChannelHandle | SubchannelHandle, state: ConnectivityState): void {
-  const cause = "as it was found";
+/** Sets the state of an object that existed before the observation, through the states that it must have passed. */
+export function adoptState(handle: ChannelHandle | SubchannelHandle, state: ConnectivityState): void {
+  const cause = "state at the start of observation";
   if (state === "READY" || state === "TRANSIENT_FAILURE") handle.setState("CONNECTING", cause);
   handle.setState(state, cause);
 }
@@ -48,19 +48,19 @@ const severities: Readonly<Record<SeverityName, TraceSeverity>> = {
 };
 
 /**
- * Events that the registry reports itself (created, closed, states with causes, children with refs), and each connection of a
- * server, which would push out everything else.
+ * Events that the registry traces itself (creation, closing, state changes with causes, children with refs), and the connections
+ * of a server, which would push everything else out of its trace.
  */
-const notNews =
+const ignoredEvents =
   /^(?:(?:Channel|Subchannel|Server) created|Shutting down|Connectivity state change to .*|Created subchannel or used existing subchannel|Connection (?:established|dropped) by client .*)$/;
 
-/** Forwards the events of a grpc-js trace to the registry. */
+/** From now on, `forwardEvent` forwards the events of a grpc-js trace to this handle. */
 export function forwardTrace(trace: ChannelzTrace, handle: Traced): void {
   handles.set(trace, new WeakRef(handle));
 }
 
-/** Forwards an event unless the registry reports it itself. */
+/** Forwards an event unless the registry traces it itself. */
 export function forwardEvent(trace: ChannelzTrace, severity: SeverityName, description: string): void {
-  if (notNews.test(description)) return;
+  if (ignoredEvents.test(description)) return;
   handles.get(trace)?.deref()?.trace(description, { severity: severities[severity] });
 }

@@ -1,27 +1,27 @@
 import type { Registry } from "@wirescope/channelz";
 import { WeakList } from "../weak-list.js";
 import { type InternalChannel, type Internals, type Ref, type Server, type Subchannel, stateOf } from "./internals.js";
-import { noteOn, observedOn } from "./observed.js";
+import { getObserved, setObserved } from "./observed.js";
 import { ObservedChannel } from "./observed-channel.js";
 import { ObservedServer } from "./observed-server.js";
 import { ObservedSubchannel } from "./observed-subchannel.js";
 
-/** A late result of a resolver may change the state of a closed channel, so the state alone is not enough. */
+/** A late resolver result may change the state of a closed channel, so the state alone is not enough. */
 const closedChannels = new WeakSet<InternalChannel>();
 
-/** Notes that a channel is closed, even without an observer: a later observer must not show it. */
-export function noteClosed(channel: InternalChannel): void {
+/** Marks a channel as closed, even without an observer: a later observer must not show it. */
+export function markClosed(channel: InternalChannel): void {
   closedChannels.add(channel);
 }
 
 /**
- * Adds the objects of one copy of grpc-js to a registry: when they are created, or at their next call or change of state if
- * they existed before.
+ * Adds the objects of one copy of grpc-js to a registry when they are created, or at their next call or state change if they
+ * existed before.
  */
 export class Observer {
   readonly #registry: Registry;
   readonly #observed = new WeakList<ObservedChannel | ObservedSubchannel | ObservedServer>();
-  /** Objects that close when grpc-js removes them from its own registry. */
+  /** Objects to end when grpc-js removes them from its own registry. */
   readonly #byRef = new WeakMap<Ref, ObservedSubchannel | ObservedServer>();
   #hasWarned = false;
 
@@ -29,28 +29,28 @@ export class Observer {
     this.#registry = registry;
   }
 
-  /** Undefined for a channel that was closed before it was seen. */
+  /** Undefined for a channel that closed before it was observed. */
   channel(channel: InternalChannel): ObservedChannel | undefined {
-    return observedOn<ObservedChannel>(channel, this) ?? this.harmless(() => this.#addChannel(channel));
+    return getObserved<ObservedChannel>(channel, this) ?? this.guard(() => this.#addChannel(channel));
   }
 
-  /** Undefined for a subchannel that was released before it was seen. */
+  /** Undefined for a subchannel that was released before it was observed. */
   subchannel(subchannel: Subchannel): ObservedSubchannel | undefined {
-    return observedOn<ObservedSubchannel>(subchannel, this) ?? this.harmless(() => this.#addSubchannel(subchannel));
+    return getObserved<ObservedSubchannel>(subchannel, this) ?? this.guard(() => this.#addSubchannel(subchannel));
   }
 
   server(server: Server, ref: Ref): ObservedServer | undefined {
-    return observedOn<ObservedServer>(server, this) ?? this.harmless(() => this.#addServer(server, ref));
+    return getObserved<ObservedServer>(server, this) ?? this.guard(() => this.#addServer(server, ref));
   }
 
   /** Adds the existing objects that grpc-js keeps a list of: servers, and the subchannels that channels share. */
-  addExisting({ channelz, globalPool }: Internals, serverOf: (ask: () => void) => Server | undefined): void {
+  addExisting({ channelz, globalPool }: Internals, captureServer: (readInfo: () => void) => Server | undefined): void {
     for (const pooled of Object.values(globalPool().pool)) {
       for (const { subchannel } of pooled) this.subchannel(subchannel);
     }
     const { GetServers } = channelz.getChannelzHandlers();
     for (let start = 0, isEnd = false; !isEnd; ) {
-      const server = serverOf(() => {
+      const server = captureServer(() => {
         GetServers({ request: { start_server_id: String(start), max_results: "1" } }, (_error, page) => {
           isEnd = page === undefined || page.server.length === 0;
           start = (page?.server[0]?.ref.server_id ?? 0) + 1;
@@ -63,7 +63,7 @@ export class Observer {
   /** grpc-js removed an object from its own registry. */
   unregistered(ref: Ref): void {
     const observed = this.#byRef.get(ref);
-    // Traces of grpc-js keep refs longer than their objects.
+    // grpc-js traces keep refs longer than their objects live.
     this.#byRef.delete(ref);
     if (observed instanceof ObservedSubchannel) observed.release();
     else observed?.end("shut down by the application");
@@ -74,14 +74,14 @@ export class Observer {
   }
 
   /** Runs code that must not affect the application: an error is reported once and otherwise ignored. */
-  harmless<T>(work: () => T): T | undefined {
+  guard<T>(work: () => T): T | undefined {
     try {
       return work();
     } catch (error) {
       if (!this.#hasWarned) {
         this.#hasWarned = true;
         process.emitWarning(
-          `Something of @grpc/grpc-js could not be shown: ${error}. Calls are not affected. Please report it with your version.`,
+          `A @grpc/grpc-js object is not shown in Channelz: ${error}. Calls are not affected. Report this with your grpc-js version.`,
           { type: "ChannelzWarning", code: "GRPC_JS_NOT_SHOWN" },
         );
       }
@@ -92,7 +92,7 @@ export class Observer {
   #addChannel(channel: InternalChannel): ObservedChannel | undefined {
     if (closedChannels.has(channel) || stateOf(channel.connectivityState) === "SHUTDOWN") return undefined;
     const observed = new ObservedChannel(this, this.#registry, channel);
-    noteOn(channel, observed);
+    setObserved(channel, observed);
     this.#observed.add(observed);
     for (const wrapped of channel.wrappedSubchannels) {
       const subchannel = this.subchannel(wrapped.getRealSubchannel());
@@ -104,7 +104,7 @@ export class Observer {
   #addSubchannel(subchannel: Subchannel): ObservedSubchannel | undefined {
     if (subchannel.refcount === 0) return undefined;
     const observed = new ObservedSubchannel(this, this.#registry, subchannel);
-    noteOn(subchannel, observed);
+    setObserved(subchannel, observed);
     this.#observed.add(observed);
     this.#byRef.set(subchannel.getChannelzRef(), observed);
     return observed;
@@ -112,7 +112,7 @@ export class Observer {
 
   #addServer(server: Server, ref: Ref): ObservedServer {
     const observed = new ObservedServer(this, this.#registry, server);
-    noteOn(server, observed);
+    setObserved(server, observed);
     this.#observed.add(observed);
     this.#byRef.set(ref, observed);
     return observed;

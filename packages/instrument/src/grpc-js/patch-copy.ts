@@ -1,11 +1,11 @@
-import { makeForLibrary } from "../http2/patch-module.js";
+import { createForLibrary } from "../http2/patch-module.js";
 import type { Copy } from "./copy.js";
 import { type InternalChannel, type Server, stateOf } from "./internals.js";
 import { forwardEvent } from "./observed.js";
-import { noteClosed } from "./observer.js";
+import { markClosed } from "./observer.js";
 import { patchSubchannels } from "./patch-subchannels.js";
 
-/** Patches the classes of a copy, so that its observer, if it has one, is called for what they do. */
+/** Patches the classes of a copy so that they notify its observer, if it has one. */
 export function patchCopy(copy: Copy): void {
   patchChannels(copy);
   patchSubchannels(copy);
@@ -18,11 +18,11 @@ function patchChannels(copy: Copy): void {
   const prototype = copy.internals.channel;
   const { updateState, onCallStart, onCallEnd, addWrappedSubchannel, removeWrappedSubchannel } = prototype;
 
-  // A channel sets its first state while it is constructed, so new channels are noticed here, too.
+  // A channel sets its first state in its constructor, so new channels are detected here, too.
   prototype.updateState = function (state) {
     const observed = copy.observer?.channel(this);
     if (stateOf(state) === "SHUTDOWN") {
-      noteClosed(this);
+      markClosed(this);
       observed?.end("closed by the application");
     } else {
       observed?.handle.setState(stateOf(state), causeOf(this, state));
@@ -39,8 +39,8 @@ function patchChannels(copy: Copy): void {
   };
   prototype.addWrappedSubchannel = function (wrapped) {
     const { observer } = copy;
-    // Before the subchannel is in the channel's list, or a channel that is first seen here would count it twice.
-    observer?.harmless(() => {
+    // Before the subchannel is in the channel's list, or a channel that is observed from here on would count it twice.
+    observer?.guard(() => {
       const subchannel = observer.subchannel(wrapped.getRealSubchannel());
       if (subchannel !== undefined) observer.channel(this)?.use(subchannel);
     });
@@ -48,7 +48,7 @@ function patchChannels(copy: Copy): void {
   };
   prototype.removeWrappedSubchannel = function (wrapped) {
     const { observer } = copy;
-    observer?.harmless(() => {
+    observer?.guard(() => {
       const subchannel = observer.subchannel(wrapped.getRealSubchannel());
       if (subchannel !== undefined) observer.channel(this)?.release(subchannel);
     });
@@ -56,22 +56,22 @@ function patchChannels(copy: Copy): void {
   };
 }
 
-/** The reason of TRANSIENT_FAILURE: the error of waiting calls, without an empty resolution note. */
+/** The cause of TRANSIENT_FAILURE: the error that calls fail with, without an empty resolution note. */
 function causeOf({ currentPicker }: InternalChannel, state: number): string {
   if (stateOf(state) !== "TRANSIENT_FAILURE") return "";
   return (currentPicker?.status?.details ?? "").replace(/\.? Resolution note: $/, "");
 }
 
 /** The server whose info was read last. */
-let lastAsked: Server | undefined;
+let lastServer: Server | undefined;
 
-/** Finds the server behind an entry of grpc-js's registry, which is only a closure, by calling it. */
-export function serverAskedBy(ask: () => void): Server | undefined {
-  lastAsked = undefined;
-  ask();
-  const asked = lastAsked;
-  lastAsked = undefined;
-  return asked;
+/** Finds the server behind an entry of grpc-js's registry: the entry is a closure, which calls `getChannelzInfo` on the server. */
+export function captureServer(readInfo: () => void): Server | undefined {
+  lastServer = undefined;
+  readInfo();
+  const server = lastServer;
+  lastServer = undefined;
+  return server;
 }
 
 /** Observes all servers of a copy, from construction to shutdown. */
@@ -83,26 +83,26 @@ function patchServers(copy: Copy): void {
   channelz.registerChannelzServer = (name, getInfo, isEnabled) => {
     const ref = registerChannelzServer(name, getInfo, isEnabled);
     if (copy.observer !== undefined) {
-      const server = copy.observer.harmless(() => serverAskedBy(getInfo));
+      const server = copy.observer.guard(() => captureServer(getInfo));
       if (server !== undefined) copy.observer.server(server, ref);
     }
     return ref;
   };
   prototype.getChannelzInfo = function () {
-    if (copy.observer !== undefined) lastAsked = this;
+    if (copy.observer !== undefined) lastServer = this;
     return getChannelzInfo.call(this);
   };
   prototype.createHttp2Server = function (...args) {
-    return makeForLibrary(() => createHttp2Server.apply(this, args));
+    return createForLibrary(() => createHttp2Server.apply(this, args));
   };
   prototype._setupHandlers = function (http2Server, ...rest) {
     _setupHandlers.call(this, http2Server, ...rest);
     const { observer } = copy;
-    observer?.harmless(() => observer.server(this, this.getChannelzRef())?.serve(http2Server));
+    observer?.guard(() => observer.server(this, this.getChannelzRef())?.serve(http2Server));
   };
 }
 
-/** Observes what a copy adds to its own registry: events, and objects that ended. */
+/** Observes the copy's own registry: trace events, and objects that are removed. */
 function patchRegistry(copy: Copy): void {
   const { channelz } = copy.internals;
   const { unregisterChannelzRef } = channelz;

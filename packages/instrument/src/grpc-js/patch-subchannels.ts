@@ -1,8 +1,8 @@
 import type { ChannelHandle } from "@wirescope/channelz";
-import { makeForLibrary } from "../http2/patch-module.js";
+import { createForLibrary } from "../http2/patch-module.js";
 import type { Copy } from "./copy.js";
 import { type NestedCall, type SingleSubchannelChannel, type Status, stateOf } from "./internals.js";
-import { observedOn } from "./observed.js";
+import { getObserved } from "./observed.js";
 import type { ObservedSubchannel } from "./observed-subchannel.js";
 
 /** Observes the states, connections and calls of all subchannels of a copy. */
@@ -10,13 +10,13 @@ export function patchSubchannels(copy: Copy): void {
   const prototype = copy.internals.subchannel;
   const { ref, transitionToState, createCall, getChannel } = prototype;
 
-  // The pool refers to each subchannel as soon as it is constructed, so this is where a new one is seen.
+  // The pool calls this for each new subchannel, so new ones are detected here.
   prototype.ref = function () {
     ref.call(this);
     copy.observer?.subchannel(this);
   };
   prototype.transitionToState = function (from, to, errorMessage) {
-    // Before the listeners of grpc-js, so that their changes are reported after this one.
+    // Before grpc-js's own listeners, so that the changes they cause are reported after this one.
     if (copy.observer !== undefined && from.includes(this.connectivityState)) {
       copy.observer.subchannel(this)?.setState(stateOf(to), errorMessage);
     }
@@ -25,19 +25,19 @@ export function patchSubchannels(copy: Copy): void {
   prototype.createCall = function (...args) {
     const { observer } = copy;
     const { transport } = this;
-    // It was connecting when the observation started.
-    if (observer !== undefined && transport !== null && observedOn(transport, observer) === undefined) {
-      observer.harmless(() => observer.subchannel(this)?.connected(transport));
+    // The subchannel was connecting when the observation started.
+    if (observer !== undefined && transport !== null && getObserved(transport, observer) === undefined) {
+      observer.guard(() => observer.subchannel(this)?.connected(transport));
     }
     const call = createCall.apply(this, args);
-    if (observer !== undefined) observedOn<ObservedSubchannel>(call.transport, observer)?.handle.callStarted();
+    if (observer !== undefined) getObserved<ObservedSubchannel>(call.transport, observer)?.handle.callStarted();
     return call;
   };
   if (getChannel !== undefined) {
     prototype.getChannel = function () {
       const channel = getChannel.call(this);
       const { observer } = copy;
-      observer?.harmless(() => observer.subchannel(this)?.nest(channel));
+      observer?.guard(() => observer.subchannel(this)?.nest(channel));
       return channel;
     };
   }
@@ -51,7 +51,7 @@ function patchCalls(copy: Copy): void {
   const { outputStatus } = prototype;
   prototype.outputStatus = function () {
     if (copy.observer !== undefined && !this.statusOutput && this.finalStatus !== null) {
-      observedOn<ObservedSubchannel>(this.transport, copy.observer)?.callEnded(this.finalStatus.code);
+      getObserved<ObservedSubchannel>(this.transport, copy.observer)?.callEnded(this.finalStatus.code);
     }
     outputStatus.call(this);
   };
@@ -63,12 +63,12 @@ function patchConnectors(copy: Copy): void {
   prototype.connect = function (...args) {
     const connecting = connect.apply(this, args);
     const { observer } = copy;
-    const subchannel = observer && observedOn<ObservedSubchannel>(this, observer);
+    const subchannel = observer && getObserved<ObservedSubchannel>(this, observer);
     if (observer !== undefined && subchannel !== undefined) {
       // Runs before the subchannel's own handler, which reads the outcome afterwards.
       connecting.then(
         (transport) => {
-          if (copy.observer === observer) observer.harmless(() => subchannel.connected(transport));
+          if (copy.observer === observer) observer.guard(() => subchannel.connected(transport));
         },
         () => {},
       );
@@ -76,7 +76,7 @@ function patchConnectors(copy: Copy): void {
     return connecting;
   };
   prototype.createSession = function (...args) {
-    return makeForLibrary(() => createSession.apply(this, args));
+    return createForLibrary(() => createSession.apply(this, args));
   };
 }
 
@@ -85,12 +85,12 @@ function patchNested(copy: Copy, prototype: SingleSubchannelChannel): void {
   const { createCall, close } = prototype;
   prototype.createCall = function (...args) {
     const call = createCall.apply(this, args);
-    const subchannel = copy.observer && observedOn<ObservedSubchannel>(this, copy.observer);
+    const subchannel = copy.observer && getObserved<ObservedSubchannel>(this, copy.observer);
     if (subchannel?.nested !== undefined) followNestedCall(call, subchannel.nested);
     return call;
   };
   prototype.close = function () {
-    if (copy.observer !== undefined) observedOn<ObservedSubchannel>(this, copy.observer)?.unnest();
+    if (copy.observer !== undefined) getObserved<ObservedSubchannel>(this, copy.observer)?.unnest();
     close.call(this);
   };
 }

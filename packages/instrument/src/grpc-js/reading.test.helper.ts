@@ -1,12 +1,12 @@
 import type { Channel, ChannelTrace, Registry, Server, Socket, SocketData, Subchannel } from "@wirescope/channelz";
 import { expect, vi } from "vitest";
 
-/** Waits for something to hold; a busy machine may take its time. */
+/** Waits until a check passes, with a long timeout for busy machines. */
 export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(check, { timeout: 60_000, interval: 10 });
 }
 
-/** What the registry says of one client and one server that talk to each other. */
+/** The registry's objects for one client and one server that are connected. */
 export interface Ends {
   readonly channel: Channel;
   readonly subchannel: Subchannel;
@@ -48,7 +48,7 @@ export async function readEnds(registry: Registry): Promise<Ends> {
   };
 }
 
-/** Both ends once nothing is under way on either. */
+/** Both ends, once no calls or streams are in progress. */
 export async function settled(registry: Registry): Promise<Ends> {
   return eventually(async () => {
     const ends = await readEnds(registry);

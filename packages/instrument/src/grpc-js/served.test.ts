@@ -7,7 +7,7 @@ import { observeGrpcJs } from "./observe-grpc-js.js";
 
 type Reader = (method: string, request: object) => Promise<Record<string, never>>;
 
-/** grpc-js's own client of Channelz, as it is or with the other name of the package. */
+/** grpc-js's own Channelz client, with its own package name or the other one. */
 function reader(address: string, channelzPackage: string): Reader {
   const definition = inPackage(grpc.getChannelzServiceDefinition(), channelzPackage);
   const Client = grpc.makeGenericClientConstructor(definition, "Channelz");
@@ -39,29 +39,29 @@ beforeEach(() => {
 });
 
 describe.each(channelzPackages)("reads with the client of grpc-js, as %s", (channelzPackage) => {
-  async function read(): Promise<{ ask: Reader; target: string }> {
+  async function read(): Promise<{ call: Reader; target: string }> {
     const { target } = await serve(`unix:${unixPath()}`);
     const client = connect(target);
     await unary(client);
     await unary(client, "fail");
     const listener = await listenChannelz(registry);
     onTestFinished(() => listener.close());
-    return { ask: reader(listener.address, channelzPackage), target };
+    return { call: reader(listener.address, channelzPackage), target };
   }
 
   test("reads from a top channel down to its socket, with its Unix addresses", async () => {
-    const { ask, target } = await read();
-    const top = (await ask("getTopChannels", {})) as { channel?: unknown };
+    const { call, target } = await read();
+    const top = (await call("getTopChannels", {})) as { channel?: unknown };
     const channels = top.channel as {
       data: { target: string; state: { state: string }; calls_started: string; calls_failed: string };
       subchannel_ref: { subchannel_id: string }[];
     }[];
     const channel = channels.find(({ data }) => data.target === target)!;
     expect(channel.data).toMatchObject({ state: { state: "READY" }, calls_started: "2", calls_failed: "1" });
-    const { subchannel } = (await ask("getSubchannel", channel.subchannel_ref[0]!)) as unknown as {
+    const { subchannel } = (await call("getSubchannel", channel.subchannel_ref[0]!)) as unknown as {
       subchannel: { socket_ref: { socket_id: string }[] };
     };
-    const { socket } = (await ask("getSocket", subchannel.socket_ref[0]!)) as unknown as { socket: object };
+    const { socket } = (await call("getSocket", subchannel.socket_ref[0]!)) as unknown as { socket: object };
     expect(socket).toMatchObject({
       local: { uds_address: { filename: "" } },
       remote: { uds_address: { filename: target.slice("unix:".length) } },
@@ -70,13 +70,13 @@ describe.each(channelzPackages)("reads with the client of grpc-js, as %s", (chan
   });
 
   test("[CZ-D-ARG-1] [CZ-ERR-1] returns errors where grpc-js's own service returns wrong objects", async () => {
-    const { ask } = await read();
-    const { server } = (await ask("getServers", {})) as unknown as { server: { ref: { server_id: string } }[] };
+    const { call } = await read();
+    const { server } = (await call("getServers", {})) as unknown as { server: { ref: { server_id: string } }[] };
     const serverId = server[0]!.ref.server_id;
-    await expect(ask("getTopChannels", { max_results: -1 })).rejects.toMatchObject({
+    await expect(call("getTopChannels", { max_results: -1 })).rejects.toMatchObject({
       code: grpc.status.INVALID_ARGUMENT,
     });
-    // An id of another kind finds nothing, rather than something else.
-    await expect(ask("getSocket", { socket_id: serverId })).rejects.toMatchObject({ code: grpc.status.NOT_FOUND });
+    // The id of an object of another kind is not found.
+    await expect(call("getSocket", { socket_id: serverId })).rejects.toMatchObject({ code: grpc.status.NOT_FOUND });
   });
 });

@@ -146,7 +146,7 @@ describe("socket details", () => {
     call.on("error", () => {});
     const peer = await raw.peer;
     await peer.frame(({ type }) => type === frameTypes.headers);
-    // The peer grants what HTTP/2 grants by itself, and no more.
+    // The peer grants the default window of HTTP/2.
     call.write({ text: "x".repeat(100_000) });
     await eventually(async () => {
       const [channel] = await readChannels(registry);
@@ -217,7 +217,7 @@ test("[CZ-D-GRAVE-2] removes a replaced connection, and shows its successor unde
       [1n, 1n, 0n],
     ]);
     proxy.cut();
-    // What is left is the socket that listens.
+    // Only the listen socket is left.
     await eventually(() => expect(registry.size.sockets).toBe(1));
   }
 });

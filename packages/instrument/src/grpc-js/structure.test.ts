@@ -64,7 +64,7 @@ describe("states", () => {
       "IDLE -> CONNECTING",
       "CONNECTING -> READY",
       "READY -> IDLE",
-      "IDLE -> SHUTDOWN, closed: no channel uses it any more",
+      "IDLE -> SHUTDOWN, closed: no longer used by a channel",
     ]);
   });
 

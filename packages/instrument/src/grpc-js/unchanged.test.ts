@@ -7,7 +7,7 @@ import { chat, collect, connect, expand, missing, passThrough, serve, unary } fr
 import { observeGrpcJs } from "./observe-grpc-js.js";
 import { eventually } from "./reading.test.helper.js";
 
-/** Runs the same before grpc-js was ever observed, while it is, and after. */
+/** Runs the same code before, during and after the observation of grpc-js. */
 async function withAndWithout<T>(run: () => Promise<T>): Promise<[T, T, T]> {
   const before = await run();
   const observation = observeGrpcJs(createRegistry(), grpc);
@@ -124,7 +124,7 @@ test("shows nothing of the observer when the application prints a client", async
   expect(during).not.toMatch(/wirescope\.grpc|Observed/);
 });
 
-/** Calls that the client's channel has under way. */
+/** The number of calls in progress on the client's channel. */
 function calledTimes(client: grpc.Client): number {
   return (grpc.getClientChannel(client) as unknown as { internalChannel: { callCount: number } }).internalChannel
     .callCount;

@@ -4,7 +4,7 @@ import { expect, vi } from "vitest";
 /** The counters of one object: started, succeeded, failed. */
 export type Outcomes = readonly [started: number, succeeded: number, failed: number];
 
-/** What the registry says of a connection, seen from both of its ends. */
+/** The counters of a connection, from both of its ends. */
 export interface BothEnds {
   readonly channelCalls: Outcomes;
   readonly subchannelCalls: Outcomes;
@@ -12,9 +12,9 @@ export interface BothEnds {
   readonly clientStreams: Outcomes;
   readonly serverStreams: Outcomes;
   /** Messages from the client to the server: sent, and received. */
-  readonly asked: readonly [sent: number, received: number];
+  readonly requestMessages: readonly [sent: number, received: number];
   /** Messages from the server to the client: sent, and received. */
-  readonly received: readonly [sent: number, received: number];
+  readonly responseMessages: readonly [sent: number, received: number];
 }
 
 /** The objects of one connection. */
@@ -34,7 +34,7 @@ interface Ids {
   readonly accepted: bigint;
 }
 
-/** Waits for a condition, also on a machine that is busy with other things. */
+/** Waits for a condition, with a long timeout for busy machines. */
 export function eventually<T>(condition: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(condition, { timeout: 60_000 });
 }
@@ -84,12 +84,12 @@ export class Probe {
       serverCalls: callsOf(server),
       clientStreams: streamsOf(client),
       serverStreams: streamsOf(accepted),
-      asked: [Number(client.data?.messagesSent), Number(accepted.data?.messagesReceived)],
-      received: [Number(accepted.data?.messagesSent), Number(client.data?.messagesReceived)],
+      requestMessages: [Number(client.data?.messagesSent), Number(accepted.data?.messagesReceived)],
+      responseMessages: [Number(accepted.data?.messagesSent), Number(client.data?.messagesReceived)],
     };
   }
 
-  /** Waits until both ends say this. */
+  /** Waits until both ends have these counters. */
   async expect(expected: Partial<BothEnds>): Promise<void> {
     await eventually(async () => expect(await this.read()).toMatchObject(expected));
   }
@@ -111,7 +111,7 @@ export function streamsOf({ data }: Socket): Outcomes {
   return [Number(data?.streamsStarted), Number(data?.streamsSucceeded), Number(data?.streamsFailed)];
 }
 
-/** The descriptions in a trace, the oldest first. */
+/** The descriptions in a trace, oldest first. */
 export function traceOf({ data }: Channel | Subchannel | Server): string[] {
   return data?.trace?.events.map(({ description }) => description) ?? [];
 }
@@ -123,29 +123,29 @@ export function stateOf({ data }: Channel | Subchannel): string | undefined {
   return stateNames[data!.state!.state];
 }
 
-/** The changes of state in a trace, the oldest first. */
+/** The state changes in a trace, oldest first. */
 export function statesOf(one: Channel | Subchannel): string[] {
   return traceOf(one).filter((event) => event.includes(" -> "));
 }
 
-/** All that both ends say where everything went well. */
-export function allWell(count: number, asked: number, received: number): BothEnds {
-  return agreed([count, count, 0], [count, count, 0], asked, received);
+/** The counters of both ends if all calls succeeded. */
+export function allSucceeded(count: number, requestMessages: number, responseMessages: number): BothEnds {
+  return bothEnds([count, count, 0], [count, count, 0], requestMessages, responseMessages);
 }
 
-/** All that both ends say after one call that failed, in streams that ended as given. */
-export function oneFailed(streams: Outcomes, asked: number, received: number): BothEnds {
-  return agreed([1, 0, 1], streams, asked, received);
+/** The counters of both ends after one failed call, with the given outcomes of the streams. */
+export function oneFailed(streams: Outcomes, requestMessages: number, responseMessages: number): BothEnds {
+  return bothEnds([1, 0, 1], streams, requestMessages, responseMessages);
 }
 
-function agreed(calls: Outcomes, streams: Outcomes, asked: number, received: number): BothEnds {
+function bothEnds(calls: Outcomes, streams: Outcomes, requestMessages: number, responseMessages: number): BothEnds {
   return {
     channelCalls: calls,
     subchannelCalls: calls,
     serverCalls: calls,
     clientStreams: streams,
     serverStreams: streams,
-    asked: [asked, asked],
-    received: [received, received],
+    requestMessages: [requestMessages, requestMessages],
+    responseMessages: [responseMessages, responseMessages],
   };
 }

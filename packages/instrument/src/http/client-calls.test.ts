@@ -5,7 +5,7 @@ import { createRegistry, type Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { listening, portOf } from "../sockets/connections.test.helper.js";
 import { callsOf, eventually, stateOf, statesOf, streamsOf } from "./both-ends.test.helper.js";
-import { ask, channelsOf, ended, hello, keepAlive, subchannelsOf } from "./client-requests.test.helper.js";
+import { channelsOf, ended, hello, keepAlive, sendRequest, subchannelsOf } from "./client-requests.test.helper.js";
 import { observeHttpClients } from "./observe-clients.js";
 
 let registry: Registry;
@@ -19,9 +19,11 @@ beforeEach(() => {
 describe("calls", () => {
   test("counts a call that waits for a connection as started, and on the connection once it is assigned", async () => {
     const waiting: (() => void)[] = [];
-    const server = await listening(createServer((_asked, response) => void waiting.push(() => response.end("hello"))));
+    const server = await listening(
+      createServer((_request, response) => void waiting.push(() => response.end("hello"))),
+    );
     const agent = keepAlive({ maxSockets: 1 });
-    const asked = [0, 1].map(() => ask({ host: "127.0.0.1", port: portOf(server), agent }));
+    const requests = [0, 1].map(() => sendRequest({ host: "127.0.0.1", port: portOf(server), agent }));
     await eventually(() => expect(waiting).toHaveLength(1));
     const channel = (await channelsOf(registry))[0]!;
     expect(callsOf(channel)).toEqual([2, 0, 0]);
@@ -29,7 +31,7 @@ describe("calls", () => {
     waiting[0]!();
     await eventually(() => expect(waiting).toHaveLength(2));
     waiting[1]!();
-    await Promise.all(asked);
+    await Promise.all(requests);
     const [subchannel] = await subchannelsOf(registry, channel);
     expect(callsOf(subchannel!)).toEqual([2, 2, 0]);
     expect(subchannel?.socketRef).toHaveLength(1);
@@ -41,13 +43,13 @@ describe("calls", () => {
     server.on("connection", (socket) => accepted.push(socket));
     const agent = keepAlive();
     const target = { host: "127.0.0.1", port: portOf(server), agent };
-    await ask(target);
-    // The end of the connection is on its way while the agent still thinks well of it.
+    await sendRequest(target);
+    // The connection is about to close, but the agent does not know yet.
     accepted[0]!.resetAndDestroy();
     const retried = request(target);
     expect(await ended(retried)).toMatchObject({ code: "ECONNRESET" });
     expect(retried.reusedSocket).toBe(true);
-    await ask(target);
+    await sendRequest(target);
     const channel = (await channelsOf(registry))[0]!;
     expect(callsOf(channel)).toEqual([3, 2, 1]);
     expect(stateOf(channel)).toBe("READY");
@@ -63,7 +65,12 @@ describe("calls", () => {
 
   test("counts a call that is aborted before it has a connection as failed, without a stream", async () => {
     const server = await hello();
-    const error = await ask({ host: "127.0.0.1", port: portOf(server), agent: false, signal: AbortSignal.abort() });
+    const error = await sendRequest({
+      host: "127.0.0.1",
+      port: portOf(server),
+      agent: false,
+      signal: AbortSignal.abort(),
+    });
     expect(error).toMatchObject({ name: "AbortError" });
     const channel = (await channelsOf(registry))[0]!;
     expect(callsOf(channel)).toEqual([1, 0, 1]);
@@ -83,15 +90,15 @@ describe("calls", () => {
   });
 
   test("ends a call whose response ends before its request when both are done", async () => {
-    const server = await listening(createServer((_asked, response) => response.writeHead(413).end("enough")));
-    const asked = request({ host: "127.0.0.1", port: portOf(server), method: "POST", agent: keepAlive() });
-    asked.write("half");
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    const server = await listening(createServer((_request, response) => response.writeHead(413).end("enough")));
+    const clientRequest = request({ host: "127.0.0.1", port: portOf(server), method: "POST", agent: keepAlive() });
+    clientRequest.write("half");
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
     response.resume();
     await once(response, "end");
     expect(callsOf((await channelsOf(registry))[0]!)).toEqual([1, 0, 0]);
-    asked.end("the other half");
-    await once(asked, "close");
+    clientRequest.end("the other half");
+    await once(clientRequest, "close");
     const [subchannel] = await subchannelsOf(registry, (await channelsOf(registry))[0]!);
     expect(callsOf(subchannel!)).toEqual([1, 0, 1]);
     const { socket } = await registry.getSocket(subchannel!.socketRef[0]!.socketId);
@@ -99,19 +106,19 @@ describe("calls", () => {
     expect([socket?.data?.messagesSent, socket?.data?.messagesReceived]).toEqual([1n, 1n]);
   });
 
-  test("keeps a CONNECT call in flight until its tunnel ends, and counts a refused one as responded", async () => {
+  test("keeps a CONNECT call in flight until its tunnel ends, and counts a refused one as failed", async () => {
     const server = await listening(createServer());
-    server.on("connect", (asked: IncomingMessage, socket: Socket) => {
-      if (asked.url === "refused:1") socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
+    server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
+      if (incoming.url === "refused:1") socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
       else {
         socket.write("HTTP/1.1 200 Connected\r\n\r\n");
         socket.on("end", () => socket.end()).resume();
       }
     });
     const connectTo = async (path: string): Promise<Socket> => {
-      const asked = request({ host: "127.0.0.1", port: portOf(server), method: "CONNECT", path });
-      asked.end();
-      const [, socket] = (await once(asked, "connect")) as [IncomingMessage, Socket];
+      const clientRequest = request({ host: "127.0.0.1", port: portOf(server), method: "CONNECT", path });
+      clientRequest.end();
+      const [, socket] = (await once(clientRequest, "connect")) as [IncomingMessage, Socket];
       return socket.resume();
     };
     const refused = await connectTo("refused:1");

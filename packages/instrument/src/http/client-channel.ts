@@ -2,7 +2,7 @@ import type { ChannelHandle, Registry, SubchannelHandle } from "@wirescope/chann
 import { Connectivity } from "../connectivity.js";
 import type { ExchangeCounters } from "./exchange-tracker.js";
 
-/** The maximum number of subchannels without a connection per channel, because the addresses of a name may keep changing. */
+/** The maximum number of subchannels without a connection per channel. Limited because the addresses of a name may keep changing. */
 const maxIdleSubchannels = 8;
 
 /** A connection that is shown. */
@@ -18,7 +18,7 @@ export interface ClientSubchannel {
   readonly channels: Set<ClientChannel>;
 }
 
-/** A channel over connections of `node:http`: one for an origin, or one whose calls another instrument counts. */
+/** The channel of an origin over HTTP/1.1 connections, or a channel whose calls another instrument counts. */
 export class ClientChannel implements ExchangeCounters {
   readonly isClient = true;
   readonly registry: Registry;
@@ -72,7 +72,7 @@ export class ClientChannel implements ExchangeCounters {
     return subchannel;
   }
 
-  /** Uses a connection of a subchannel; false if it did before. */
+  /** Links a subchannel of another channel whose connection it shares; false if it is already linked. */
   use(subchannel: ClientSubchannel): boolean {
     if (this.#isClosed || this.#linked.has(subchannel)) return false;
     this.#linked.add(subchannel);
@@ -99,12 +99,12 @@ export class ClientChannel implements ExchangeCounters {
     for (const [address, subchannel] of idle.slice(0, Math.max(0, idle.length - maxIdleSubchannels + 1))) {
       this.#own.delete(address);
       for (const channel of subchannel.channels) channel.#linked.delete(subchannel);
-      subchannel.handle.close("idle, and not among the last addresses");
+      subchannel.handle.close("too many idle subchannels");
     }
   }
 }
 
-/** Closes a subchannel under no channel as soon as it has no connection either. */
+/** Closes a subchannel that has neither a channel nor a connection. */
 export function closeIfUnused({ handle, channels, connectivity }: ClientSubchannel, reason: string): void {
   if (channels.size === 0 && connectivity.isIdle) handle.close(reason);
 }

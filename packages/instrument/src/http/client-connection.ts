@@ -27,7 +27,7 @@ export function connectionOf(
   return connection;
 }
 
-/** Marks a socket that a client destroys itself: the error that it passes is not a failure of the connection. */
+/** Marks a socket that the client itself destroys: the error that it passes is not a connection failure. */
 export function abandonConnection(socket: (Socket & Opened) | null | undefined): void {
   socket?.[connectionKey]?.abandon();
 }
@@ -40,10 +40,10 @@ export class ClientConnection implements ExchangeHolder {
   readonly #path: string | undefined;
   /** The channels that use it; their state depends on it. */
   readonly #users: ClientChannel[];
-  /** The subchannel of the address it connects or is connected to. */
+  /** The subchannel of the address that it connects to or is connected to. */
   #subchannel: ClientSubchannel | undefined;
   #handle: SocketHandle | undefined;
-  /** The current exchange: HTTP/1.1 has one at a time, and Node sends no request before the response. */
+  /** The current exchange. There is only one, because Node's client does not pipeline. */
   #exchange: ExchangeTracker | undefined;
   #cause: string | undefined;
   #isAbandoned = false;
@@ -59,8 +59,8 @@ export class ClientConnection implements ExchangeHolder {
     (socket as EventEmitter).on(errorMonitor, this.#onError);
     socket.on("close", this.#onClose);
     if (isPending(socket)) {
-      // Node connects to a path at once, so that attempt has already started; those to addresses come later.
-      if (path !== undefined) this.#tryAt(addressText(unixAddress(path)));
+      // Node connects to a path at once, so that attempt has already started; attempts to addresses start later.
+      if (path !== undefined) this.#beginAttempt(addressText(unixAddress(path)));
       socket.on("connectionAttempt", this.#onAttempt);
       socket.on("connectionAttemptFailed", this.#onAttemptFailed);
       socket.on("connectionAttemptTimeout", this.#onAttemptTimeout);
@@ -70,7 +70,7 @@ export class ClientConnection implements ExchangeHolder {
     }
   }
 
-  /** An exchange has the connection to itself; it begins when the connection is ready. */
+  /** Assigns the connection to an exchange, which begins when the connection is ready. */
   begin(exchange: ExchangeTracker, channel: ClientChannel): void {
     this.#exchange = exchange;
     exchange.assigned(this);
@@ -97,22 +97,22 @@ export class ClientConnection implements ExchangeHolder {
     channel.connectivity.succeed();
   }
 
-  #tryAt(address: string): void {
+  #beginAttempt(address: string): void {
     this.#subchannel = this.#channel.subchannelAt(address);
     this.#subchannel.connectivity.begin();
   }
 
-  readonly #onAttempt = (ip: string, port: number): void => this.#tryAt(addressText({ ip, port }));
+  readonly #onAttempt = (ip: string, port: number): void => this.#beginAttempt(addressText({ ip, port }));
 
   readonly #onAttemptFailed = (ip: string, port: number, _family: number, error?: Error): void => {
-    // The first attempt is missed if the lookup returns at once.
+    // The start of the first attempt is missed if the lookup returns at once.
     if (this.#subchannel === undefined) this.#onAttempt(ip, port);
     this.#subchannel?.connectivity.fail(causeOf(error));
     this.#subchannel = undefined;
   };
 
   readonly #onAttemptTimeout = (ip: string, port: number, family: number): void => {
-    this.#onAttemptFailed(ip, port, family, new Error("no response in time, so the next address is tried"));
+    this.#onAttemptFailed(ip, port, family, new Error("connection attempt timed out, trying the next address"));
   };
 
   readonly #onReady = (): void => {
@@ -120,7 +120,7 @@ export class ClientConnection implements ExchangeHolder {
     const socket = this.#socket;
     const { target } = this.#channel;
     const endpoints = readEndpoints(socket, { path: this.#path, target });
-    if (this.#subchannel === undefined) this.#tryAt(addressText(endpoints.remote));
+    if (this.#subchannel === undefined) this.#beginAttempt(addressText(endpoints.remote));
     const subchannel = this.#subchannel!;
     this.#handle = this.#channel.registry.addSocket({
       ...endpoints,
@@ -141,7 +141,7 @@ export class ClientConnection implements ExchangeHolder {
   };
 
   readonly #onClose = (): void => {
-    // After an upgrade, the end of the data from the peer is the end of the stream.
+    // After an upgrade, the stream ended properly if the peer ended its data.
     this.#exchange?.connectionClosed(this.#cause === undefined && this.#socket.readableEnded);
     this.stop(this.#cause);
   };

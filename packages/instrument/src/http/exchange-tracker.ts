@@ -1,10 +1,17 @@
 import type { IncomingMessage, OutgoingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { SocketHandle } from "@wirescope/channelz";
-import { type BodyShape, isAskedInPath, questionShapeOf, responseShapeOf } from "../messages/body-shape.js";
+import { type BodyShape, isConnectGet, requestShapeOf, responseShapeOf } from "../messages/body-shape.js";
 import { type CallCounters, countOutcome, isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
-import { contentTypeOf, grpcStatusOf, hasBody, isAskedInPathBy, questionOf, statusOf } from "./outgoing-message.js";
+import {
+  contentTypeOf,
+  grpcStatusOf,
+  hasBody,
+  isConnectGetRequest,
+  outgoingRequestShape,
+  statusOf,
+} from "./outgoing-message.js";
 
 /** The property of an HTTP message that holds the tracker of its exchange. */
 export const exchangeKey: unique symbol = Symbol("wirescope.exchange");
@@ -26,14 +33,14 @@ export interface ExchangeCounters extends ExchangeHolder {
   readonly calls: readonly CallCounters[];
 }
 
-/** The bytes that a string is counted as if only its presence matters. */
+/** Counted for a string if only its presence matters. */
 const someBytes = new Uint8Array(1);
 
 /** Trackers kept for reuse, at most `maxPooled`. */
 const pool: ExchangeTracker[] = [];
 const maxPooled = 1024;
 
-/** Begins to follow an exchange, whose calls start now. */
+/** Starts to follow an exchange, and counts its call as started. */
 export function beginExchange(counters: ExchangeCounters): ExchangeTracker {
   const tracker = pool.pop() ?? new ExchangeTracker();
   tracker.begin(counters);
@@ -41,42 +48,42 @@ export function beginExchange(counters: ExchangeCounters): ExchangeTracker {
 }
 
 /**
- * Follows one request of HTTP/1.1 and its response, and counts what they did.
+ * Follows one HTTP/1.1 request and its response, and counts the call, the stream and the messages.
  *
- * HTTP/1.1 has no streams; an exchange is counted as one. It succeeded on a client when the response was received to its
- * end, on a server when it was sent to its end. Trackers are used again, so that an exchange allocates none.
+ * HTTP/1.1 has no streams; an exchange is counted as one. It succeeded on a client when the complete response was received, on a
+ * server when it was sent. Trackers are pooled, so that an exchange allocates none.
  */
 export class ExchangeTracker {
   #counters: ExchangeCounters | undefined;
   #socket: SocketHandle | undefined;
   #subchannel: CallCounters | undefined;
-  /** A client's connection, once there is one. */
+  /** A client's connection, once it is assigned. */
   #connection: ExchangeHolder | undefined;
   #incoming: (IncomingMessage & Followed) | undefined;
   #outgoing: (OutgoingMessage & Followed) | undefined;
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
-  /** The shape of the request body; undefined until a client needs it. */
-  #question: BodyShape | undefined;
+  /** The shape of the request body; undefined on a client until it is needed. */
+  #requestShape: BodyShape | undefined;
   /** The shape of the sent body; undefined until it is known. */
   #sentShape: BodyShape | undefined;
   #receivedShape: BodyShape = "whole";
-  /** Messages that the last bytes complete; they count as sent when everything is sent. */
+  /** The number of messages completed by the last bytes; counted when everything is sent. */
   #completing = 0;
   #hasReceivedEnd = false;
   #hasSentEnd = false;
-  #isHandedOver = false;
+  #isFlushed = false;
   #isTunnel = false;
 
   begin(counters: ExchangeCounters): void {
     this.#counters = counters;
-    this.#question = undefined;
+    this.#requestShape = undefined;
     this.#sentShape = undefined;
     this.#receivedShape = "whole";
     this.#completing = 0;
     this.#hasReceivedEnd = false;
     this.#hasSentEnd = false;
-    this.#isHandedOver = false;
+    this.#isFlushed = false;
     this.#isTunnel = false;
     this.#sent.begin("whole");
     this.#received.begin("whole");
@@ -88,25 +95,25 @@ export class ExchangeTracker {
     return this.#counters;
   }
 
-  /** On a server: a request arrived, which gets this response. */
+  /** On a server: a request arrived. */
   serve(socket: SocketHandle, request: IncomingMessage, response: OutgoingMessage): void {
     this.#socket = socket;
     socket.remoteStreamStarted();
     const { headers, method, url } = request;
-    if (isAskedInPath(method, url)) {
-      this.#question = "unary";
+    if (isConnectGet(method, url)) {
+      this.#requestShape = "unary";
       this.#followIncoming(request, "none");
       socket.messageReceived();
     } else {
-      this.#question = questionShapeOf(headers);
-      this.#followIncoming(request, this.#question);
+      this.#requestShape = requestShapeOf(headers);
+      this.#followIncoming(request, this.#requestShape);
     }
-    // The response to plain HTTP is plain HTTP; only the response to a call has a shape to look for.
-    if (this.#question === "whole") this.#knowSentShape("whole");
+    // The response to a plain HTTP request is plain HTTP; only an RPC response can have another shape.
+    if (this.#requestShape === "whole") this.#setSentShape("whole");
     this.follow(response);
   }
 
-  /** Follows what this end sends. */
+  /** Follows the message that this end sends. */
   follow(outgoing: OutgoingMessage & Followed): void {
     this.#outgoing = outgoing;
     outgoing[exchangeKey] = this;
@@ -129,7 +136,7 @@ export class ExchangeTracker {
   /** On a client: the headers of the response arrived. */
   responded(response: IncomingMessage): void {
     const { headers, statusCode } = response;
-    this.#followIncoming(response, responseShapeOf(this.#asked(), headers["content-type"], statusCode));
+    this.#followIncoming(response, responseShapeOf(this.#readRequestShape(), headers["content-type"], statusCode));
   }
 
   /** On a server: a request upgraded the connection; the exchange lasts until the connection closes. */
@@ -139,7 +146,7 @@ export class ExchangeTracker {
     socket.remoteStreamStarted();
   }
 
-  /** On a client: the same, if the server accepted the upgrade; otherwise this is the whole response. */
+  /** On a client: likewise if the server accepted the upgrade; otherwise this is the complete response. */
   tunneled(response: IncomingMessage): void {
     const { statusCode = 0 } = response;
     this.#followIncoming(response, "whole");
@@ -154,7 +161,7 @@ export class ExchangeTracker {
       for (let completed = this.#received.add(chunk); completed > 0; completed -= 1) this.#socket?.messageReceived();
       return;
     }
-    // Node also ends a body that was cut short, so that readers are not left waiting.
+    // Node also ends a truncated body, so that readers are not left waiting.
     if (this.#hasReceivedEnd || !message.complete) return;
     this.#hasReceivedEnd = true;
     if (this.#received.end() > 0) this.#socket?.messageReceived();
@@ -162,8 +169,8 @@ export class ExchangeTracker {
   }
 
   /**
-   * Bytes are about to be written. Returns the function to call instead of `callback` when they are written; that is `callback`
-   * itself if they complete no message.
+   * Bytes are about to be written. Returns the callback to use instead of `callback`, or `callback` itself if the bytes complete no
+   * message.
    */
   writing(chunk: unknown, encoding: unknown, callback: WriteCallback | undefined): WriteCallback | undefined {
     const completed = this.#count(chunk, encoding);
@@ -182,17 +189,17 @@ export class ExchangeTracker {
     if (typeof chunk !== "function") this.#completing += this.#count(chunk, encoding);
   }
 
-  /** The message was ended. If the kernel accepted all of it at once, a later failure of the connection does not matter. */
+  /** The message was ended. If the kernel accepted all of it at once, a later connection failure does not matter. */
   ended(outgoing: OutgoingMessage): void {
-    this.#isHandedOver ||= outgoing.writableLength === 0 && isAlive(outgoing.socket);
+    this.#isFlushed ||= outgoing.writableLength === 0 && isAlive(outgoing.socket);
   }
 
-  /** Node reports that everything was sent, even if the connection was destroyed before. */
+  /** Node reports that everything was sent, which it also does if the connection was destroyed before. */
   finished(socket: Socket | null): void {
-    if (this.#hasSentEnd || !(this.#isHandedOver || isAlive(socket))) return;
+    if (this.#hasSentEnd || !(this.#isFlushed || isAlive(socket))) return;
     this.#hasSentEnd = true;
     const outgoing = this.#outgoing;
-    if (outgoing !== undefined && this.#counters?.isClient && isAskedInPathBy(outgoing)) {
+    if (outgoing !== undefined && this.#counters?.isClient && isConnectGetRequest(outgoing)) {
       this.#socket?.messageSent();
     } else if (outgoing !== undefined && hasBody(outgoing)) {
       for (let count = this.#completing + this.#sent.end(); count > 0; count -= 1) this.#socket?.messageSent();
@@ -200,7 +207,7 @@ export class ExchangeTracker {
     if (this.#counters?.isClient && this.#hasReceivedEnd) this.finish(true);
   }
 
-  /** The request is gone. */
+  /** The request or response is closed. */
   closed(): void {
     if (!this.#isTunnel) this.connectionClosed(false);
   }
@@ -208,7 +215,7 @@ export class ExchangeTracker {
   /** The connection is closed; after an upgrade, `hasTunnelEnded` says whether it ended properly. */
   connectionClosed(hasTunnelEnded: boolean): void {
     if (this.#isTunnel) this.finish(hasTunnelEnded);
-    else this.finish(this.#counters?.isClient ? this.#hasReceivedEnd : this.#hasSentEnd || this.#isHandedOver);
+    else this.finish(this.#counters?.isClient ? this.#hasReceivedEnd : this.#hasSentEnd || this.#isFlushed);
   }
 
   /** The exchange is over. */
@@ -240,24 +247,24 @@ export class ExchangeTracker {
     this.#received.begin(shape);
   }
 
-  #asked(): BodyShape {
-    this.#question ??= questionOf(this.#outgoing);
-    return this.#question;
+  #readRequestShape(): BodyShape {
+    this.#requestShape ??= outgoingRequestShape(this.#outgoing);
+    return this.#requestShape;
   }
 
   #shapeToSend(): BodyShape {
-    if (this.#counters?.isClient) return this.#asked();
-    return responseShapeOf(this.#asked(), contentTypeOf(this.#outgoing), statusOf(this.#outgoing));
+    if (this.#counters?.isClient) return this.#readRequestShape();
+    return responseShapeOf(this.#readRequestShape(), contentTypeOf(this.#outgoing), statusOf(this.#outgoing));
   }
 
-  #knowSentShape(shape: BodyShape): void {
+  #setSentShape(shape: BodyShape): void {
     this.#sentShape = shape;
     this.#sent.begin(shape);
   }
 
   #count(chunk: unknown, encoding: unknown): number {
     if (chunk === undefined || chunk === null || chunk === "") return 0;
-    if (this.#sentShape === undefined) this.#knowSentShape(this.#shapeToSend());
+    if (this.#sentShape === undefined) this.#setSentShape(this.#shapeToSend());
     if (chunk instanceof Uint8Array) return this.#sent.add(chunk);
     if (typeof chunk !== "string") return 0;
     if (this.#sentShape === "whole") return this.#sent.add(someBytes);
@@ -285,7 +292,7 @@ export class ExchangeTracker {
   }
 }
 
-/** What Node calls when bytes are written. */
+/** Called by Node when bytes are written. */
 export type WriteCallback = (error?: Error | null) => void;
 
 function isPlain(shape: BodyShape): boolean {

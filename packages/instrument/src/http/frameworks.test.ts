@@ -10,7 +10,7 @@ import { observeProcess } from "../process/observe-process.js";
 import { portOf } from "../sockets/connections.test.helper.js";
 import { Probe } from "./both-ends.test.helper.js";
 
-// The frameworks as applications use them: none of them knows of the instrument, nor the instrument of them.
+// The frameworks as applications use them: the instrument has no code for any of them.
 
 const require = createRequire(import.meta.url);
 
@@ -29,7 +29,7 @@ function broken(): Response {
   return new Response(body);
 }
 
-/** Serves `/`, which greets; `/echo`, which returns the JSON of the request; and `/broken`, which breaks off. */
+/** Serves `/`, which greets; `/echo`, which returns the JSON of the request; and `/broken`, which aborts its response. */
 const frameworks: readonly (readonly [string, string, () => Server | Promise<Server>])[] = [
   [
     "express",
@@ -74,8 +74,8 @@ async function serveFastify(options: object): Promise<Server> {
   return app.server;
 }
 
-/** Asks as a client of HTTP/1.1 or HTTP/2 does, over one connection; resolves when the response has ended, successfully or not. */
-function asking(httpVersion: string, port: number): (path: string, body?: string) => Promise<unknown> {
+/** An HTTP/1.1 or HTTP/2 client with one connection; a request resolves when the response has ended, successfully or not. */
+function createClient(httpVersion: string, port: number): (path: string, body?: string) => Promise<unknown> {
   const type = { "content-type": "application/json" };
   if (httpVersion === "2") {
     const session: ClientHttp2Session = connect(`http://127.0.0.1:${port}`);
@@ -90,9 +90,9 @@ function asking(httpVersion: string, port: number): (path: string, body?: string
   onTestFinished(() => agent.destroy());
   return async (path, body) => {
     const target = { host: "127.0.0.1", port, path, agent };
-    const asked = request(body === undefined ? target : { ...target, method: "POST", headers: type });
-    asked.end(body);
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    const clientRequest = request(body === undefined ? target : { ...target, method: "POST", headers: type });
+    clientRequest.end(body);
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
     return text(response).catch(() => undefined);
   };
 }
@@ -102,24 +102,24 @@ describe.each(frameworks)("%s over HTTP/%s", (_, httpVersion, serve) => {
     const registry = createRegistry();
     const observation = observeProcess(registry);
     onTestFinished(() => observation.stop());
-    // Some of them print what breaks.
+    // Some of them print errors.
     const print = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => print.mockRestore());
     const server = await serve();
     onTestFinished(() => void server.close());
     if (!server.listening) await once(server, "listening");
-    const ask = asking(httpVersion, portOf(server));
-    expect(await ask("/")).toBe("hello");
+    const sendRequest = createClient(httpVersion, portOf(server));
+    expect(await sendRequest("/")).toBe("hello");
     const probe = await Probe.of(registry);
-    expect(await ask("/echo", '{"value":1}')).toBe('{"value":1}');
-    await ask("/missing");
-    await ask("/broken");
+    expect(await sendRequest("/echo", '{"value":1}')).toBe('{"value":1}');
+    await sendRequest("/missing");
+    await sendRequest("/broken");
     await probe.expect({
       serverCalls: [4, 2, 2],
       channelCalls: [4, 2, 2],
       serverStreams: [4, 3, 1],
-      asked: [1, 1],
-      received: [3, 3],
+      requestMessages: [1, 1],
+      responseMessages: [3, 3],
     });
   });
 });

@@ -12,7 +12,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { allWell, eventually, oneFailed, Probe, traceOf } from "./both-ends.test.helper.js";
+import { allSucceeded, eventually, oneFailed, Probe, traceOf } from "./both-ends.test.helper.js";
 import { type HttpClientsObservation, observeHttpClients } from "./observe-clients.js";
 import { observeHttpServer } from "./observe-server.js";
 
@@ -22,22 +22,22 @@ let agent: Agent;
 let clients: HttpClientsObservation;
 let respond: RequestListener;
 
-function ask(options: RequestOptions = {}): ClientRequest {
+function sendRequest(options: RequestOptions = {}): ClientRequest {
   const { port } = server.address() as AddressInfo;
   return request({ host: "127.0.0.1", port, agent, ...options }).on("error", () => {});
 }
 
 /** Sends a request, and reads the response to its end, complete or not. */
 async function exchange(options?: RequestOptions, body?: string): Promise<IncomingMessage | undefined> {
-  const asked = ask(options);
-  asked.end(body);
-  return responseOf(asked);
+  const clientRequest = sendRequest(options);
+  clientRequest.end(body);
+  return responseOf(clientRequest);
 }
 
-async function responseOf(asked: ClientRequest): Promise<IncomingMessage | undefined> {
+async function responseOf(clientRequest: ClientRequest): Promise<IncomingMessage | undefined> {
   const response = await new Promise<IncomingMessage | undefined>((resolve) => {
-    asked.on("response", resolve);
-    asked.on("close", () => resolve(undefined));
+    clientRequest.on("response", resolve);
+    clientRequest.on("close", () => resolve(undefined));
   });
   response?.on("error", () => {});
   response?.resume();
@@ -58,11 +58,11 @@ beforeEach(async () => {
   registry = createRegistry();
   agent = new Agent({ keepAlive: true });
   clients = observeHttpClients(registry);
-  respond = (asked, response) => {
-    asked.resume();
-    asked.on("end", () => response.end("response"));
+  respond = (incoming, response) => {
+    incoming.resume();
+    incoming.on("end", () => response.end("response"));
   };
-  server = createServer((asked, response) => respond(asked, response));
+  server = createServer((incoming, response) => respond(incoming, response));
   observeHttpServer(registry, server, { name: "test" });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -78,61 +78,61 @@ afterEach(async () => {
 describe("counters of both ends", () => {
   test("[CZ-SOCKET-5] [CZ-SOCKET-6] [CZ-SOCKET-8] counts a request and its response", async () => {
     await exchange(post, "question");
-    await (await Probe.of(registry)).expect(allWell(1, 1, 1));
+    await (await Probe.of(registry)).expect(allSucceeded(1, 1, 1));
   });
 
   test("[CZ-SOCKET-8] counts a body as one message however it is written, and an empty body as none", async () => {
-    respond = (_asked, response) => {
+    respond = (_request, response) => {
       response.write("an");
       response.write(Buffer.from("sw"), () => response.end("er"));
     };
     await exchange();
-    respond = (_asked, response) => response.writeHead(204).end();
+    respond = (_request, response) => response.writeHead(204).end();
     await exchange();
-    await (await Probe.of(registry)).expect(allWell(2, 0, 1));
+    await (await Probe.of(registry)).expect(allSucceeded(2, 0, 1));
   });
 
   test("[CZ-SOCKET-8] counts no message for a request without a body, whatever request came before it", async () => {
     await exchange(post, "question");
-    const asked = ask();
-    asked.end(() => {});
-    await responseOf(asked);
-    await (await Probe.of(registry)).expect(allWell(2, 1, 2));
+    const clientRequest = sendRequest();
+    clientRequest.end(() => {});
+    await responseOf(clientRequest);
+    await (await Probe.of(registry)).expect(allSucceeded(2, 1, 2));
   });
 
   test("[CZ-SOCKET-8] does not count a body that is written in response to HEAD", async () => {
-    respond = (_asked, response) => response.end("dropped");
+    respond = (_request, response) => response.end("dropped");
     await exchange({ method: "HEAD" });
-    await (await Probe.of(registry)).expect(allWell(1, 0, 0));
+    await (await Probe.of(registry)).expect(allSucceeded(1, 0, 0));
   });
 
   test("[CZ-DATA-5] [CZ-SOCKET-6] counts the call by the HTTP status, but not the stream", async () => {
-    respond = (_asked, response) => response.writeHead(503).end("busy");
+    respond = (_request, response) => response.writeHead(503).end("busy");
     await exchange();
     await (await Probe.of(registry)).expect(oneFailed([1, 1, 0], 0, 1));
   });
 
   test("[CZ-SOCKET-8] counts each message in an envelope, however the bytes are split, and takes the status from the last envelope", async () => {
     const type = { "content-type": "application/connect+json" };
-    respond = (asked, response) => {
-      asked.resume();
-      asked.on("end", () => {
+    respond = (incoming, response) => {
+      incoming.resume();
+      incoming.on("end", () => {
         response.writeHead(200, type);
         const bytes = Buffer.concat([envelope(0, "one"), envelope(0, "two"), envelope(0, "three")]);
         response.write(bytes.subarray(0, 10));
         response.write(bytes.subarray(10), () => response.end(envelope(2, "{}")));
       });
     };
-    const asked = ask({ ...post, headers: type });
-    asked.write(envelope(0, "q").toString("latin1"), "latin1");
-    asked.end(envelope(0, "another"));
-    await responseOf(asked);
-    await (await Probe.of(registry)).expect(allWell(1, 2, 3));
+    const clientRequest = sendRequest({ ...post, headers: type });
+    clientRequest.write(envelope(0, "q").toString("latin1"), "latin1");
+    clientRequest.end(envelope(0, "another"));
+    await responseOf(clientRequest);
+    await (await Probe.of(registry)).expect(allSucceeded(1, 2, 3));
   });
 
   test("[CZ-DATA-5] counts a call with an error in the status envelope as failed", async () => {
     const type = { "content-type": "application/grpc-web+proto" };
-    respond = (_asked, response) => {
+    respond = (_request, response) => {
       response.setHeader("Content-Type", "application/grpc-web+proto");
       response.end(envelope(0x80, "grpc-status: 5\r\n"));
     };
@@ -143,44 +143,44 @@ describe("counters of both ends", () => {
   test("keeps one connection for many requests, and while it is idle", async () => {
     for (let i = 0; i < 5; i += 1) await exchange(post, "question");
     const probe = await Probe.of(registry);
-    await probe.expect(allWell(5, 5, 5));
+    await probe.expect(allSucceeded(5, 5, 5));
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, servers: 1, sockets: 3 });
     expect((await probe.objects()).channel.data?.state?.state).toBe(3);
   });
 
   test("[CZ-SOCKET-7] counts a request that the client cancels as failed on both ends", async () => {
-    respond = (_asked, response) => response.write("half");
-    const asked = ask();
-    asked.end();
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    respond = (_request, response) => response.write("half");
+    const clientRequest = sendRequest();
+    clientRequest.end();
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
     response.on("error", () => {});
     const probe = await Probe.of(registry);
-    asked.destroy();
+    clientRequest.destroy();
     await probe.expect({
       channelCalls: [1, 0, 1],
       subchannelCalls: [1, 0, 1],
       serverCalls: [1, 0, 1],
       clientStreams: [1, 0, 1],
       serverStreams: [1, 0, 1],
-      received: [0, 0],
+      responseMessages: [0, 0],
     });
   });
 
   test("[CZ-SOCKET-7] counts a request that is aborted before its response as failed on both ends", async () => {
     const arrived = once(server, "request");
     respond = () => {};
-    const asked = ask(post);
-    asked.write("half");
+    const clientRequest = sendRequest(post);
+    clientRequest.write("half");
     await arrived;
     const probe = await Probe.of(registry);
-    asked.destroy();
-    await probe.expect({ clientStreams: [1, 0, 1], serverStreams: [1, 0, 1], asked: [0, 0] });
+    clientRequest.destroy();
+    await probe.expect({ clientStreams: [1, 0, 1], serverStreams: [1, 0, 1], requestMessages: [0, 0] });
     await probe.expect({ channelCalls: [1, 0, 1], serverCalls: [1, 0, 1] });
   });
 
   test("[CZ-SOCKET-7] counts a response as failed on both ends if the server disconnects in the middle of it", async () => {
     const probes: Probe[] = [];
-    respond = async (_asked, response) => {
+    respond = async (_request, response) => {
       probes.push(await Probe.of(registry));
       response.write("half", () => response.destroy());
     };
@@ -195,7 +195,7 @@ describe("counters of both ends", () => {
 
   test("[CZ-SOCKET-6] counts a response that ends with its connection as complete", async () => {
     const probes: Probe[] = [];
-    respond = async (_asked, response) => {
+    respond = async (_request, response) => {
       probes.push(await Probe.of(registry));
       response.socket?.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nanswer");
     };
@@ -203,38 +203,38 @@ describe("counters of both ends", () => {
     await probes[0]!.expect({
       channelCalls: [1, 1, 0],
       clientStreams: [1, 1, 0],
-      received: [0, 1],
-      // Written past the response object of Node, so nothing observed it.
+      responseMessages: [0, 1],
+      // Not written through Node's response object, so it is not observed.
       serverStreams: [1, 0, 1],
     });
   });
 
   test("[CZ-SOCKET-6] counts a response that was sent although the connection is destroyed right after", async () => {
     const probes: Probe[] = [];
-    respond = async (asked, response) => {
+    respond = async (incoming, response) => {
       probes.push(await Probe.of(registry));
       response.end("response");
-      asked.socket.destroy();
+      incoming.socket.destroy();
     };
     await exchange();
-    await probes[0]!.expect(allWell(1, 0, 1));
+    await probes[0]!.expect(allSucceeded(1, 0, 1));
   });
 
   test("[CZ-SOCKET-7] does not count a response that the connection did not accept completely", async () => {
-    respond = (_asked, response) => response.end(Buffer.alloc(64 * 1024 * 1024));
-    const asked = ask();
-    asked.end();
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    respond = (_request, response) => response.end(Buffer.alloc(64 * 1024 * 1024));
+    const clientRequest = sendRequest();
+    clientRequest.end();
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
     response.on("error", () => {});
     const probe = await Probe.of(registry);
-    asked.destroy();
-    await probe.expect({ serverCalls: [1, 0, 1], serverStreams: [1, 0, 1], received: [0, 0] });
+    clientRequest.destroy();
+    await probe.expect({ serverCalls: [1, 0, 1], serverStreams: [1, 0, 1], responseMessages: [0, 0] });
   });
 
   test("counts every started call as succeeded, failed or in flight at any moment", async () => {
     const responses: (() => void)[] = [];
-    respond = (_asked, response) => responses.push(() => response.end("response"));
-    const asked = [exchange(), exchange(), exchange()];
+    respond = (_request, response) => responses.push(() => response.end("response"));
+    const exchanges = [exchange(), exchange(), exchange()];
     await eventually(() => expect(responses).toHaveLength(3));
     const calls = async (): Promise<unknown> => {
       const channel = (await registry.getTopChannels()).channel[0]!.data!;
@@ -250,7 +250,7 @@ describe("counters of both ends", () => {
       });
       responses[done]?.();
     }
-    await Promise.all(asked);
+    await Promise.all(exchanges);
   });
 
   test("[CZ-SOCKET-10] [CZ-SOCKET-11] records stream times on the right side", async () => {
@@ -266,16 +266,16 @@ describe("counters of both ends", () => {
 describe("an upgraded connection", () => {
   async function upgrade(): Promise<[ours: Socket, theirs: Socket]> {
     const upgraded = new Promise<Socket>((resolve) => {
-      server.on("upgrade", (_asked, socket: Socket) => {
+      server.on("upgrade", (_request, socket: Socket) => {
         socket.on("error", () => {});
         socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
         socket.on("data", (chunk) => socket.write(chunk));
         resolve(socket);
       });
     });
-    const asked = ask({ headers: { connection: "Upgrade", upgrade: "echo" } });
-    asked.end();
-    const [, ours] = (await once(asked, "upgrade")) as [IncomingMessage, Socket];
+    const clientRequest = sendRequest({ headers: { connection: "Upgrade", upgrade: "echo" } });
+    clientRequest.end();
+    const [, ours] = (await once(clientRequest, "upgrade")) as [IncomingMessage, Socket];
     ours.on("error", () => {});
     return [ours, await upgraded];
   }
@@ -289,7 +289,7 @@ describe("an upgraded connection", () => {
     theirs.end();
     await once(ours, "end");
     ours.end();
-    await probe.expect(allWell(1, 0, 0));
+    await probe.expect(allSucceeded(1, 0, 0));
     await eventually(() => expect(registry.size.sockets).toBe(1));
   });
 
@@ -303,7 +303,7 @@ describe("an upgraded connection", () => {
   test("counts an upgrade that the server does not handle as an ordinary request", async () => {
     const response = await exchange({ headers: { connection: "Upgrade", upgrade: "echo" } });
     expect(response?.statusCode).toBe(200);
-    await (await Probe.of(registry)).expect(allWell(1, 0, 1));
+    await (await Probe.of(registry)).expect(allSucceeded(1, 0, 1));
   });
 });
 

@@ -11,16 +11,21 @@ import { observeHttpServer } from "./observe-server.js";
 test("leaves the registry and its memory as they were after 10,000 connections were opened and closed", async () => {
   const registry = createRegistry({ maxClosed: 100 });
   const clients = observeHttpClients(registry);
-  const server = createServer((_asked, response) => response.end("hello"));
+  const server = createServer((_request, response) => response.end("hello"));
   observeHttpServer(registry, server);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 
   const visit = async (): Promise<void> => {
-    const asked = get({ host: "127.0.0.1", port: portOf(server), agent: false, headers: { connection: "close" } });
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    const clientRequest = get({
+      host: "127.0.0.1",
+      port: portOf(server),
+      agent: false,
+      headers: { connection: "close" },
+    });
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
     response.resume();
-    await new Promise((resolve) => asked.on("close", resolve));
+    await new Promise((resolve) => clientRequest.on("close", resolve));
   };
   const visits = async (count: number): Promise<void> => {
     for (let done = 0; done < count; done += 100) await Promise.all(Array.from({ length: 100 }, visit));
@@ -34,7 +39,7 @@ test("leaves the registry and its memory as they were after 10,000 connections w
   await visits(9000);
   const { channels, subchannels, servers, sockets, closed } = before;
   expect(registry.size).toMatchObject({ channels, subchannels, servers, sockets, closed });
-  // A few hundred bytes a connection would be megabytes.
+  // A leak of a few hundred bytes per connection would be megabytes.
   expect((await bytesInUse()) - base).toBeLessThan(2_000_000);
   for (const { data } of [(await registry.getServers()).server[0]!, (await registry.getTopChannels()).channel[0]!]) {
     expect([data?.callsStarted, data?.callsSucceeded]).toEqual([10_000n, 10_000n]);
@@ -49,8 +54,8 @@ test("leaves nothing of 2,000 agents that are dropped, not destroyed, after thei
   const dropped: unknown[] = [];
   const registry = createRegistry({ maxClosed: 100, onDropped: (one) => dropped.push(one) });
   const clients = observeHttpClients(registry);
-  // The server says good-bye to idle connections soon, as servers do.
-  const server = createServer({ keepAliveTimeout: 50 }, (_asked, response) => response.end("hello"));
+  // The server closes idle connections soon.
+  const server = createServer({ keepAliveTimeout: 50 }, (_request, response) => response.end("hello"));
   observeHttpServer(registry, server);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -13,7 +13,7 @@ import { createRegistry, type Registry } from "@wirescope/channelz";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { certificate, listening, portOf, serverIdentity, unixPath } from "../sockets/connections.test.helper.js";
 import { callsOf, eventually, stateOf, statesOf } from "./both-ends.test.helper.js";
-import { ask, channelsOf, ended, hello, keepAlive, subchannelsOf } from "./client-requests.test.helper.js";
+import { channelsOf, ended, hello, keepAlive, sendRequest, subchannelsOf } from "./client-requests.test.helper.js";
 import { type HttpClientsObservation, type ObserveHttpClientsOptions, observeHttpClients } from "./observe-clients.js";
 
 const responses = new WeakMap<ClientRequest, IncomingMessage>();
@@ -35,7 +35,7 @@ describe("channels", () => {
     observe();
     const [one, other] = [await hello(), await hello()];
     const agent = keepAlive();
-    for (const port of [portOf(one), portOf(other), portOf(one)]) await ask({ host: "127.0.0.1", port, agent });
+    for (const port of [portOf(one), portOf(other), portOf(one)]) await sendRequest({ host: "127.0.0.1", port, agent });
     expect((await channelsOf(registry)).map((channel) => [channel.data?.target, callsOf(channel)])).toEqual([
       [`http://127.0.0.1:${portOf(one)}`, [2, 2, 0]],
       [`http://127.0.0.1:${portOf(other)}`, [1, 1, 0]],
@@ -45,7 +45,7 @@ describe("channels", () => {
   test("[CZ-SOCKET-4] omits a remote name that the target already contains", async () => {
     observe();
     const port = portOf(await hello());
-    await ask({ host: "localhost", family: 4, port, agent: keepAlive() });
+    await sendRequest({ host: "localhost", family: 4, port, agent: keepAlive() });
     const [channel] = await channelsOf(registry);
     expect(channel?.data?.target).toBe(`http://localhost:${port}`);
     const [subchannel] = await subchannelsOf(registry, channel!);
@@ -57,7 +57,7 @@ describe("channels", () => {
     observe();
     const server = await hello();
     const agent = keepAlive();
-    await ask({ host: "127.0.0.1", port: portOf(server), agent });
+    await sendRequest({ host: "127.0.0.1", port: portOf(server), agent });
     expect(stateOf((await channelsOf(registry))[0]!)).toBe("READY");
     server.closeAllConnections();
     await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
@@ -74,7 +74,7 @@ describe("channels", () => {
     const server = await hello();
     const port = portOf(server);
     await new Promise((resolve) => server.close(resolve));
-    expect(await ask({ host: "127.0.0.1", port })).toMatchObject({ code: "ECONNREFUSED" });
+    expect(await sendRequest({ host: "127.0.0.1", port })).toMatchObject({ code: "ECONNREFUSED" });
     const channel = (await channelsOf(registry))[0]!;
     expect(callsOf(channel)).toEqual([1, 0, 1]);
     expect(stateOf(channel)).toBe("TRANSIENT_FAILURE");
@@ -86,25 +86,31 @@ describe("channels", () => {
 
     server.listen(port, "127.0.0.1");
     await once(server, "listening");
-    await ask({ host: "127.0.0.1", port, agent: keepAlive() });
+    await sendRequest({ host: "127.0.0.1", port, agent: keepAlive() });
     const again = (await channelsOf(registry))[0]!;
     expect(stateOf(again)).toBe("READY");
     expect(statesOf(again).slice(2)).toEqual(["TRANSIENT_FAILURE -> CONNECTING", "CONNECTING -> READY"]);
   });
 
-  test.each<[string, (asked: ClientRequest, controller: AbortController) => void]>([
-    ["its signal is aborted", (_asked, controller) => controller.abort()],
-    ["its time-out destroys the request", (asked) => asked.destroy(new Error("timeout of 1000ms exceeded"))],
-    ["it destroys the response", (asked) => responses.get(asked)!.destroy(new Error("unexpected content"))],
+  test.each<[string, (clientRequest: ClientRequest, controller: AbortController) => void]>([
+    ["its signal is aborted", (_request, controller) => controller.abort()],
+    [
+      "its timeout destroys the request",
+      (clientRequest) => clientRequest.destroy(new Error("timeout of 1000ms exceeded")),
+    ],
+    [
+      "it destroys the response",
+      (clientRequest) => responses.get(clientRequest)!.destroy(new Error("unexpected content")),
+    ],
   ])("does not show TRANSIENT_FAILURE for a healthy target if a client cancels a call: %s", async (_way, giveUp) => {
     observe();
-    const server = await listening(createServer((_asked, response) => void response.write("the first half")));
+    const server = await listening(createServer((_request, response) => void response.write("the first half")));
     const controller = new AbortController();
-    const asked = request({ host: "127.0.0.1", port: portOf(server), signal: controller.signal });
-    const over = ended(asked);
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
-    responses.set(asked, response);
-    giveUp(asked, controller);
+    const clientRequest = request({ host: "127.0.0.1", port: portOf(server), signal: controller.signal });
+    const over = ended(clientRequest);
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
+    responses.set(clientRequest, response);
+    giveUp(clientRequest, controller);
     await over;
     await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("IDLE"));
     const [channel] = await channelsOf(registry);
@@ -133,9 +139,9 @@ describe("channels", () => {
     async (_when, optionsFor) => {
       observe();
       const port = portOf(await hello());
-      const asked = request({ host: "127.0.0.1", port, ...optionsFor(port) });
-      const over = ended(asked);
-      asked.destroy(new Error("changed its mind"));
+      const clientRequest = request({ host: "127.0.0.1", port, ...optionsFor(port) });
+      const over = ended(clientRequest);
+      clientRequest.destroy(new Error("changed its mind"));
       expect(await over).toMatchObject({ message: "changed its mind" });
       await eventually(async () => {
         const [channel] = await channelsOf(registry);
@@ -146,8 +152,8 @@ describe("channels", () => {
 
   test("[CZ-D-STATE-4] shows TRANSIENT_FAILURE with the cause if a connection is reset during a call", async () => {
     observe();
-    const server = await listening(createServer((asked) => void asked.socket.resetAndDestroy()));
-    await ask({ host: "127.0.0.1", port: portOf(server) });
+    const server = await listening(createServer((incoming) => void incoming.socket.resetAndDestroy()));
+    await sendRequest({ host: "127.0.0.1", port: portOf(server) });
     await eventually(async () => expect(stateOf((await channelsOf(registry))[0]!)).toBe("TRANSIENT_FAILURE"));
     expect(statesOf((await channelsOf(registry))[0]!).at(-1)).toBe("READY -> TRANSIENT_FAILURE: read ECONNRESET");
   });
@@ -156,7 +162,7 @@ describe("channels", () => {
     observe();
     const lookup: RequestOptions["lookup"] = (name, _options, found) =>
       found(Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: "ENOTFOUND" }), []);
-    expect(await ask({ host: "nowhere.test", lookup })).toMatchObject({ code: "ENOTFOUND" });
+    expect(await sendRequest({ host: "nowhere.test", lookup })).toMatchObject({ code: "ENOTFOUND" });
     const channel = (await channelsOf(registry))[0]!;
     expect(channel.data?.target).toBe("http://nowhere.test");
     expect(channel.subchannelRef).toEqual([]);
@@ -173,7 +179,7 @@ describe("channels", () => {
         { address: "127.0.0.1", family: 4 },
       ])) as unknown as NonNullable<RequestOptions["lookup"]>;
     const agent = keepAlive();
-    expect(await ask({ host: "service.test", port, agent, lookup })).toBeUndefined();
+    expect(await sendRequest({ host: "service.test", port, agent, lookup })).toBeUndefined();
     const channel = (await channelsOf(registry))[0]!;
     const [refused, ready] = await subchannelsOf(registry, channel);
     expect([refused?.data?.target, stateOf(refused!)]).toEqual([`127.0.0.2:${port}`, "TRANSIENT_FAILURE"]);
@@ -185,12 +191,12 @@ describe("channels", () => {
     observe({ maxIdleChannels: 3 });
     const agent = keepAlive();
     const busy = await hello();
-    await ask({ host: "127.0.0.1", port: portOf(busy), agent });
+    await sendRequest({ host: "127.0.0.1", port: portOf(busy), agent });
     const server = await hello();
     const visit = (host: string): Promise<unknown> => {
       const lookup = ((_name: string, _options: object, found: (error: null, all: object[]) => void) =>
         found(null, [{ address: "127.0.0.1", family: 4 }])) as unknown as NonNullable<RequestOptions["lookup"]>;
-      return ask({ host, port: portOf(server), lookup, agent: false });
+      return sendRequest({ host, port: portOf(server), lookup, agent: false });
     };
     for (const host of ["a", "b", "c", "a", "d", "e"]) {
       await visit(`${host}.test`);
@@ -214,7 +220,7 @@ describe("connections", () => {
   test("[CZ-SEC-1] shows how a TLS connection is secured, and the reason of a failure", async () => {
     observe();
     const server = await listening(
-      createHttpsServer(serverIdentity, (_asked, response) => response.end("secret")),
+      createHttpsServer(serverIdentity, (_request, response) => response.end("secret")),
       { host: "127.0.0.1" },
     );
     const agent = new HttpsAgent({ keepAlive: true });
@@ -240,12 +246,12 @@ describe("connections", () => {
   test("[CZ-ADDR-4] shows the path of a Unix socket, even if nothing listens there", async () => {
     observe();
     const path = unixPath();
-    expect(await ask({ socketPath: path })).toMatchObject({ code: "ENOENT" });
+    expect(await sendRequest({ socketPath: path })).toMatchObject({ code: "ENOENT" });
     await listening(
-      createServer((_asked, response) => response.end("local")),
+      createServer((_request, response) => response.end("local")),
       { path },
     );
-    await ask({ socketPath: path, agent: keepAlive() });
+    await sendRequest({ socketPath: path, agent: keepAlive() });
     const channel = (await channelsOf(registry))[0]!;
     expect([channel.data?.target, callsOf(channel)]).toEqual([`unix:${path}`, [2, 1, 1]]);
     const [subchannel] = await subchannelsOf(registry, channel);
@@ -257,7 +263,7 @@ describe("connections", () => {
   test("shows connections that the application opens itself", async () => {
     observe();
     const port = portOf(await hello());
-    await ask({ host: "service.test", port, createConnection: () => connect(port, "127.0.0.1") });
+    await sendRequest({ host: "service.test", port, createConnection: () => connect(port, "127.0.0.1") });
     const channel = (await channelsOf(registry))[0]!;
     expect([channel.data?.target, callsOf(channel)]).toEqual([`http://service.test:${port}`, [1, 1, 0]]);
   });
@@ -266,12 +272,12 @@ describe("connections", () => {
     observe();
     const port = portOf(await hello());
     class OwnAgent extends EventEmitter {
-      addRequest(asked: ClientRequest & { onSocket(socket: Socket): void }): void {
+      addRequest(clientRequest: ClientRequest & { onSocket(socket: Socket): void }): void {
         const socket = connect(port, "127.0.0.1");
-        socket.on("connect", () => asked.onSocket(socket));
+        socket.on("connect", () => clientRequest.onSocket(socket));
       }
     }
-    await ask({ host: "127.0.0.1", port, agent: new OwnAgent() as unknown as Agent });
+    await sendRequest({ host: "127.0.0.1", port, agent: new OwnAgent() as unknown as Agent });
     expect(callsOf((await channelsOf(registry))[0]!)).toEqual([1, 1, 0]);
   });
 });
@@ -281,16 +287,16 @@ describe("observation", () => {
     observe();
     const port = portOf(await hello());
     const agent = keepAlive();
-    await ask({ host: "127.0.0.1", port, agent });
+    await sendRequest({ host: "127.0.0.1", port, agent });
     clients?.stop();
     clients?.stop();
     expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
-    await ask({ host: "127.0.0.1", port, agent });
+    await sendRequest({ host: "127.0.0.1", port, agent });
     expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
     observe();
-    const asked = request({ host: "127.0.0.1", port, agent });
-    await ended(asked);
-    expect(asked.reusedSocket).toBe(true);
+    const clientRequest = request({ host: "127.0.0.1", port, agent });
+    await ended(clientRequest);
+    expect(clientRequest.reusedSocket).toBe(true);
     expect((await channelsOf(registry)).map(callsOf)).toEqual([[1, 1, 0]]);
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 1, sockets: 1 });
   });
@@ -298,18 +304,20 @@ describe("observation", () => {
   test("stops with requests in flight, which continue", async () => {
     observe();
     const waiting: (() => void)[] = [];
-    const server = await listening(createServer((_asked, response) => void waiting.push(() => response.end("hello"))));
+    const server = await listening(
+      createServer((_request, response) => void waiting.push(() => response.end("hello"))),
+    );
     const target = { host: "127.0.0.1", port: portOf(server), agent: keepAlive({ maxSockets: 1 }) };
-    const asked = [ask(target), ask(target)];
+    const requests = [sendRequest(target), sendRequest(target)];
     await eventually(() => expect(waiting).toHaveLength(1));
-    const connecting = ask({ ...target, agent: false });
+    const connecting = sendRequest({ ...target, agent: false });
     clients?.stop();
     expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
     for (const next of [0, 1, 2]) {
       await eventually(() => expect(waiting.length).toBeGreaterThan(next));
       waiting[next]!();
     }
-    expect(await Promise.all([...asked, connecting])).toEqual([undefined, undefined, undefined]);
+    expect(await Promise.all([...requests, connecting])).toEqual([undefined, undefined, undefined]);
     expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, sockets: 0 });
   });
 
@@ -319,27 +327,29 @@ describe("observation", () => {
     const dead = connect(port, "127.0.0.1");
     dead.destroy();
     await once(dead, "close");
-    const asked = request({ host: "127.0.0.1", port, createConnection: () => dead });
-    asked.on("error", () => {});
-    asked.end();
-    // Node itself never says that such a request is over.
+    const clientRequest = request({ host: "127.0.0.1", port, createConnection: () => dead });
+    clientRequest.on("error", () => {});
+    clientRequest.end();
+    // Node itself never reports the end of such a request.
     await new Promise((resolve) => setImmediate(resolve));
     expect(registry.size).toMatchObject({ channels: 1, subchannels: 0, sockets: 0 });
-    asked.destroy();
+    clientRequest.destroy();
   });
 
-  test("belongs to one registry at a time, and is shared by its callers", async () => {
+  test("allows one registry at a time, and is shared by its callers", async () => {
     observe();
-    expect(() => observeHttpClients(createRegistry())).toThrow(/already, in another registry\. Pass that registry, or/);
+    expect(() => observeHttpClients(createRegistry())).toThrow(
+      /already observed in another registry\. Pass that registry, or/,
+    );
     const shared = observeHttpClients(registry);
     clients?.stop();
-    await ask({ host: "127.0.0.1", port: portOf(await hello()) });
+    await sendRequest({ host: "127.0.0.1", port: portOf(await hello()) });
     expect(registry.size).toMatchObject({ channels: 1 });
     shared.stop();
     expect(registry.size).toMatchObject({ channels: 0 });
   });
 
-  test("counts a request that Node refuses as misuse as failed", async () => {
+  test("counts a request that Node rejects as misuse as failed", async () => {
     observe();
     const misused = { host: "127.0.0.1", port: 1, agent: keepAlive(), headers: { host: 5 as unknown as string } };
     expect(() => request(misused)).toThrow(TypeError);

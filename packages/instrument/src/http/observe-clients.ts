@@ -4,30 +4,30 @@ import { ClientChannel } from "./client-channel.js";
 import { Origins } from "./origins.js";
 import { findChannelsWith, patchClients } from "./patch-clients.js";
 
-/** How the requests of `node:http` appear in Channelz. */
+/** How `node:http` requests appear in Channelz. */
 export interface ObserveHttpClientsOptions {
   /**
-   * How many channels are kept whose origin has neither a connection nor a call; beyond that, the one that was used
-   * longest ago is closed when the next origin comes. Default 100.
+   * The maximum number of channels without a connection or call. Above that, the least recently used one is closed when an origin
+   * is added. Default 100.
    */
   readonly maxIdleChannels?: number;
 }
 
-/** The observation of this process's requests. */
+/** The observation of the requests of this process. */
 export interface HttpClientsObservation {
-  /** Stops showing requests and closes their channels. A request then costs only a check. */
+  /** Stops showing requests and closes their channels. The remaining overhead per request is a check. */
   stop(): void;
 }
 
-const observation = new SharedObservation("The clients of node:http are");
+const observation = new SharedObservation("node:http clients are");
 
 /**
- * Shows every request that this process makes with `node:http` or `node:https` from now on, and whatever is built on these: a
- * channel for each origin, a subchannel for each address of it, a socket for each connection. A connection that was there
- * before shows with its next request.
+ * Shows every request that this process makes from now on with `node:http`, `node:https`, or a library that uses them: a channel
+ * for each origin, a subchannel for each of its addresses, a socket for each connection. An existing connection appears with its
+ * next request.
  *
- * A second call for the same registry shares the observation, and its options. Throws a TypeError if another registry
- * is filled already, for a request is shown in one.
+ * A second call with the same registry shares the observation and its options. Throws a TypeError if requests are observed in
+ * another registry.
  */
 export function observeHttpClients(
   registry: Registry,

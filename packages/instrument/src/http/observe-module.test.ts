@@ -13,7 +13,7 @@ import { observeHttpServer } from "./observe-server.js";
 test("shows the servers and requests of the process, removes them when observation stops, and shows them again when it restarts", async () => {
   const registry = createRegistry();
   let stop = observeHttpModule(registry);
-  const server = createServer((_asked, response) => response.end("hello"));
+  const server = createServer((_request, response) => response.end("hello"));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const agent = new Agent({ keepAlive: true });
@@ -53,7 +53,7 @@ test("shows the servers and requests of the process, removes them when observati
 
 describe("[CZ-D-LISTEN-5] a server that exists before the observation", () => {
   async function serve(server: Server): Promise<Server> {
-    server.on("request", (_asked, response) => response.end("hello"));
+    server.on("request", (_request, response) => response.end("hello"));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     onTestFinished(() => {
@@ -96,7 +96,7 @@ describe("[CZ-D-LISTEN-5] a server that exists before the observation", () => {
 
   test("shows a server when it starts to listen, and ignores one that never does", async () => {
     const later = createServer();
-    const fed = createServer((_asked, response) => response.end("hello"));
+    const fed = createServer((_request, response) => response.end("hello"));
     const registry = createRegistry();
     onTestFinished(observeHttpModule(registry));
     const front = createRawServer((socket) => void fed.emit("connection", socket));
@@ -113,9 +113,7 @@ describe("[CZ-D-LISTEN-5] a server that exists before the observation", () => {
 test("shares the observation with a second call for the same registry, and rejects one for another", async () => {
   const registry = createRegistry();
   const stops = [observeHttpModule(registry), observeHttpModule(registry)];
-  expect(() => observeHttpModule(createRegistry())).toThrow(
-    /^The servers of node:http are observed already, in another/,
-  );
+  expect(() => observeHttpModule(createRegistry())).toThrow(/^node:http servers are already observed in another/);
   const server = createServer();
   const own = createServer();
   for (const one of [server, own]) {

@@ -8,7 +8,7 @@ import { isObserved, SharedObservation, stopObserving } from "../observation.js"
 import { WeakList } from "../weak-list.js";
 import { type ObserveHttpClientsOptions, observeHttpClients } from "./observe-clients.js";
 import { observeHttpServer } from "./observe-server.js";
-import { hearUnownedServers } from "./server-requests.js";
+import { listenToUnobservedServers } from "./server-requests.js";
 
 type AnyHttpServer = HttpServer | HttpsServer;
 
@@ -16,14 +16,14 @@ type AnyHttpServer = HttpServer | HttpsServer;
 const servers = new WeakList<AnyHttpServer>();
 
 const listenChannel = "tracing:net.server.listen:asyncStart";
-const observation = new SharedObservation("The servers of node:http are");
+const observation = new SharedObservation("node:http servers are");
 
 /**
- * Shows every server of `node:http` and `node:https` that listens, or begins to, and every request that is made with them
- * from now on.
+ * Shows every `node:http` and `node:https` server that listens now or later, and every request made with these modules from now on.
  *
- * Returns how to stop: what is observed then leaves the registry, and comes back when the module is observed again. A call
- * again for the same registry shares the observation, and its options; for another one, that is a TypeError.
+ * Returns a function that stops the observation and removes everything from the registry; servers reappear when the module is
+ * observed again. A second call with the same registry shares the observation and its options; with another one, it throws a
+ * TypeError.
  */
 export function observeHttpModule(registry: Registry, options: ObserveHttpClientsOptions = {}): () => void {
   const stop = observation.join(registry, () => begin(registry, options));
@@ -42,9 +42,8 @@ function begin(registry: Registry, options: ObserveHttpClientsOptions): (reason:
   };
   const onListen = (message: unknown): void => onServer((message as { readonly server: unknown }).server);
   const clients = observeHttpClients(registry, options);
-  // A listening server that is unknown was not found when the observation started. One that was shown before is hidden on
-  // purpose.
-  const stopHearing = hearUnownedServers((server: Server) => {
+  // An unknown listening server was not found when the observation started. One that was shown before was hidden on purpose.
+  const stopListening = listenToUnobservedServers((server: Server) => {
     if (server.listening && !handles.has(server as AnyHttpServer)) onServer(server);
   });
   subscribe(listenChannel, onListen);
@@ -52,7 +51,7 @@ function begin(registry: Registry, options: ObserveHttpClientsOptions): (reason:
   for (const server of openServers()) if (!isObserved(server)) onServer(server);
   return (reason) => {
     unsubscribe(listenChannel, onListen);
-    stopHearing();
+    stopListening();
     clients.stop();
     // The application may have started to observe it itself.
     for (const server of servers) if (handles.get(server)?.isClosed === false) stopObserving(server, reason);

@@ -18,7 +18,7 @@ beforeEach(() => {
   registry = createRegistry();
 });
 
-/** Sends bytes to a server, and reads until the response contains this. */
+/** Sends bytes to a server, and reads until the response contains a string. */
 async function speak(server: NetServer, bytes: string, until: RegExp): Promise<Socket> {
   const socket = connect(portOf(server), "127.0.0.1");
   socket.on("error", () => {});
@@ -57,7 +57,7 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\
 describe("requests", () => {
   test("[CZ-SOCKET-6] counts each pipelined request as a stream, and sends the responses in order", async () => {
     const responses: ServerResponse[] = [];
-    const server = await listening(createServer((_asked, response) => void responses.push(response)));
+    const server = await listening(createServer((_request, response) => void responses.push(response)));
     observeHttpServer(registry, server);
     const spoken = speak(server, get("/1") + get("/2") + get("/3"), /third/);
     await eventually(() => expect(responses).toHaveLength(3));
@@ -70,9 +70,9 @@ describe("requests", () => {
     await spoken;
   });
 
-  test("[CZ-SOCKET-7] counts requests as failed with their connection, including those that still wait for their turn", async () => {
+  test("[CZ-SOCKET-7] counts requests as failed when their connection fails, including queued ones", async () => {
     const responses: ServerResponse[] = [];
-    const server = await listening(createServer((_asked, response) => void responses.push(response)));
+    const server = await listening(createServer((_request, response) => void responses.push(response)));
     observeHttpServer(registry, server);
     const socket = connect(portOf(server), "127.0.0.1");
     socket.write(get("/1") + get("/2"));
@@ -84,7 +84,7 @@ describe("requests", () => {
     expect(streamsOf((await registry.getSocket(id.socketId)).socket!)).toEqual([2, 0, 2]);
   });
 
-  test("counts requests that Node itself refuses", async () => {
+  test("counts requests that Node itself rejects", async () => {
     const server = await listening(createServer(() => {}));
     observeHttpServer(registry, server);
     await speak(server, "GET / HTTP/1.1\r\n\r\n", /400 Bad Request/);
@@ -92,13 +92,13 @@ describe("requests", () => {
   });
 
   test("counts a request that expects 100-continue as one call", async () => {
-    const server = await listening(createServer((asked, response) => asked.pipe(response)));
+    const server = await listening(createServer((incoming, response) => incoming.pipe(response)));
     observeHttpServer(registry, server);
-    const asked = request({ port: portOf(server), method: "POST", headers: { expect: "100-continue" } });
-    asked.flushHeaders();
-    await once(asked, "continue");
-    asked.end("echo");
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    const clientRequest = request({ port: portOf(server), method: "POST", headers: { expect: "100-continue" } });
+    clientRequest.flushHeaders();
+    await once(clientRequest, "continue");
+    clientRequest.end("echo");
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
     expect(String((await once(response, "data"))[0])).toBe("echo");
     await expectShown({ calls: [1, 1, 0] });
   });
@@ -116,7 +116,7 @@ describe("requests", () => {
 
   test("keeps the stream of a CONNECT request open until the tunnel ends", async () => {
     const server = await listening(createServer());
-    server.on("connect", (_asked, socket: Socket) => {
+    server.on("connect", (_request, socket: Socket) => {
       socket.write("HTTP/1.1 200 Connected\r\n\r\n");
       socket.on("end", () => socket.end());
       socket.resume();
@@ -129,7 +129,7 @@ describe("requests", () => {
   });
 });
 
-test("changes nothing for a middleware between the application and the response", async () => {
+test("changes nothing for middleware that wraps the response", async () => {
   class Loud extends ServerResponse {
     _implicitHeader(): void {
       this.setHeader("x-loud", "yes");
@@ -137,7 +137,7 @@ test("changes nothing for a middleware between the application and the response"
     }
   }
   const server = await listening(
-    createServer({ ServerResponse: Loud as unknown as typeof ServerResponse }, (_asked, response) => {
+    createServer({ ServerResponse: Loud as unknown as typeof ServerResponse }, (_request, response) => {
       const { write, end } = response;
       response.write = (chunk: unknown) => Reflect.apply(write, response, [String(chunk).toUpperCase()]);
       response.end = (() => Reflect.apply(end, response, ["!"])) as typeof response.end;
@@ -165,11 +165,11 @@ describe("over TLS", () => {
   const ca = certificate("ca.pem");
 
   test("[CZ-SEC-1] shows how the connections of a node:https server are secured", async () => {
-    const server = await listening(createHttpsServer(serverIdentity, (_asked, response) => response.end("secret")));
+    const server = await listening(createHttpsServer(serverIdentity, (_request, response) => response.end("secret")));
     observeHttpServer(registry, server);
-    const asked = httpsRequest({ port: portOf(server), host: "localhost", ca, family: 4 });
-    asked.end();
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    const clientRequest = httpsRequest({ port: portOf(server), host: "localhost", ca, family: 4 });
+    clientRequest.end();
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
     response.resume();
     await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
     const { socketRef } = await registry.getServerSockets((await registry.getServers()).server[0]!.ref!.serverId);
@@ -200,12 +200,12 @@ describe("over TLS", () => {
 
   test("shows HTTP/1.1 and HTTP/2 under one server", async () => {
     const server: Http2SecureServer = await listening(
-      createSecureServer({ ...serverIdentity, allowHTTP1: true }, (_asked, response) => void response.end("either")),
+      createSecureServer({ ...serverIdentity, allowHTTP1: true }, (_request, response) => void response.end("either")),
     );
     observeHttp2Server(registry, server);
-    const asked = httpsRequest({ port: portOf(server), host: "localhost", ca, family: 4, agent: false });
-    asked.end();
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    const clientRequest = httpsRequest({ port: portOf(server), host: "localhost", ca, family: 4, agent: false });
+    clientRequest.end();
+    const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
     expect(response.httpVersion).toBe("1.1");
     response.resume();
     const session = http2Connect(`https://localhost:${portOf(server)}`, { ca, family: 4 } as object);
@@ -221,13 +221,13 @@ describe("over TLS", () => {
 test("[CZ-ADDR-4] shows the path of a Unix socket on every connection of its server", async () => {
   const path = unixPath();
   const server = await listening(
-    createServer((_asked, response) => response.end("local")),
+    createServer((_request, response) => response.end("local")),
     { path },
   );
   observeHttpServer(registry, server);
-  const asked = request({ socketPath: path });
-  asked.end();
-  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  const clientRequest = request({ socketPath: path });
+  clientRequest.end();
+  const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
   response.resume();
   await expectShown({ calls: [1, 1, 0], streams: [[1, 1, 0]] });
   const { socketRef } = await registry.getServerSockets((await registry.getServers()).server[0]!.ref!.serverId);
@@ -236,7 +236,7 @@ test("[CZ-ADDR-4] shows the path of a Unix socket on every connection of its ser
 });
 
 test("shows the connections that are handed to a server that never listens", async () => {
-  const inner = createServer((_asked, response) => response.end("handed over"));
+  const inner = createServer((_request, response) => response.end("handed over"));
   observeHttpServer(registry, inner);
   const outer = await listening(createNetServer((socket) => inner.emit("connection", socket)));
   await speak(outer, get("/"), /handed over/);
@@ -247,7 +247,7 @@ describe("observation", () => {
   let server: Server;
 
   beforeEach(async () => {
-    server = await listening(createServer((_asked, response) => response.end("response")));
+    server = await listening(createServer((_request, response) => response.end("response")));
   });
 
   afterEach(() => stopObserving(server));

@@ -6,23 +6,23 @@ import type { Socket } from "node:net";
 import { type TLSSocket, Server as TlsServer } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { causeOf } from "../cause.js";
-import { EventFolder } from "../event-folder.js";
+import { EventCoalescer } from "../event-coalescer.js";
 import { observeListening } from "../listening.js";
-import { noteObserved, stopObserving } from "../observation.js";
+import { markObserved, stopObserving } from "../observation.js";
 import type { ConnectionOwner } from "./server-connection.js";
 import { addOwner, connectionOf, removeOwner } from "./server-requests.js";
 
-/** How a server of `node:http` appears in Channelz. */
+/** How a `node:http` server appears in Channelz. */
 export interface ObserveHttpServerOptions {
-  /** What the server is called. */
+  /** The name of the server. */
   readonly name?: string;
 }
 
 /**
- * Shows a server of `node:http` or `node:https`, its listening sockets, its connections and its calls in the registry, from
- * now until it closes. Works for any handler. A connection that was there before shows with its next request.
+ * Shows a `node:http` or `node:https` server, its listening sockets, its connections and its calls in the registry, from now until
+ * it closes. Works for any handler. An existing connection appears with its next request.
  *
- * A connection that is upgraded stays, and so does the stream that upgraded it: it succeeded when this side ended it.
+ * An upgraded connection is still shown, and so is the stream of the upgrade, which succeeds when this side ends it.
  */
 export function observeHttpServer(
   registry: Registry,
@@ -33,7 +33,7 @@ export function observeHttpServer(
   const handle = registry.addServer(options);
   const stopListening = observeListening(registry, server, handle);
   const stopConnections = observeHttp1Connections(registry, server, handle);
-  noteObserved(server, (reason) => {
+  markObserved(server, (reason) => {
     stopListening();
     stopConnections(reason);
     handle.close(reason);
@@ -42,8 +42,8 @@ export function observeHttpServer(
 }
 
 /**
- * Shows those connections of a server that speak HTTP/1.1, and their calls, under a handle that is there already; for a
- * server of HTTP/2 that allows HTTP/1.1 beside. Returns how to stop.
+ * Shows the HTTP/1.1 connections of a server and their calls under an existing handle; also for an HTTP/2 server that allows
+ * HTTP/1.1. Returns a function that stops it.
  */
 export function observeHttp1Connections(
   registry: Registry,
@@ -53,10 +53,10 @@ export function observeHttp1Connections(
   const owner: ConnectionOwner = {
     registry,
     server: handle,
-    losses: new EventFolder(handle, "Connection lost"),
+    losses: new EventCoalescer(handle, "Connection lost"),
     connections: new Set(),
   };
-  const handshakes = new EventFolder(handle, "TLS handshake failed");
+  const tlsFailures = new EventCoalescer(handle, "TLS handshake failed");
   const isTls = server instanceof TlsServer;
   const stopEvents = watchEvents(server, (event, first, second) => {
     switch (event) {
@@ -71,7 +71,7 @@ export function observeHttp1Connections(
         connectionOf(server, owner, second as Socket)?.upgraded();
         break;
       case "tlsClientError":
-        handshakes.add(causeOf(first));
+        tlsFailures.add(causeOf(first));
         break;
     }
   });
@@ -86,27 +86,27 @@ export function observeHttp1Connections(
 type Emit = EventEmitter["emit"];
 
 /**
- * Calls `hear` for the events of an emitter before its listeners, without being a listener: Node behaves differently if some
- * events, such as `upgrade`, have a listener. Returns a function that stops it.
+ * Calls `listener` for all events of an emitter, before its listeners and without being one of them: Node behaves differently if
+ * some events, such as `upgrade`, have a listener. Returns a function that stops it.
  */
 function watchEvents(
   emitter: EventEmitter,
-  hear: (event: string | symbol, first: unknown, second: unknown) => void,
+  listener: (event: string | symbol, first: unknown, second: unknown) => void,
 ): () => void {
   const before = Object.getOwnPropertyDescriptor(emitter, "emit");
   let isOn = true;
   const emit: Emit = function (this: EventEmitter, event: string | symbol): boolean {
     // biome-ignore lint/complexity/noArguments: passed on as they are, they cost no array an event
     const args = arguments;
-    if (isOn) hear(event, args[1], args[2]);
-    // Looked up each time, because others may patch the class after us.
+    if (isOn) listener(event, args[1], args[2]);
+    // Looked up each time, because the class may be patched later.
     const inner: Emit = before?.value ?? Object.getPrototypeOf(emitter).emit;
     return inner.apply(this, args as unknown as [string]);
   };
   Object.defineProperty(emitter, "emit", { value: emit, configurable: true, writable: true, enumerable: false });
   return () => {
     isOn = false;
-    // If another watcher wrapped this one, it stays in the chain and does nothing.
+    // If `emit` was wrapped again since, this wrapper stays in the chain and does nothing.
     if (emitter.emit !== emit) return;
     if (before === undefined) Reflect.deleteProperty(emitter, "emit");
     else Object.defineProperty(emitter, "emit", before);

@@ -14,7 +14,7 @@ interface Origin<C> {
 
 const defaultPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
-/** The channels of this process's requests, one for each origin. */
+/** The channels for the requests of this process, one for each origin. */
 export class Origins<C extends ClientChannel> {
   readonly #maxIdle: number;
   readonly #createChannel: (target: string) => C;
@@ -82,18 +82,18 @@ export class Origins<C extends ClientChannel> {
     return origin;
   }
 
-  /** Closes the origins that have been idle longest, down to the limit. */
+  /** Closes the least recently used idle origins above the limit. */
   #closeIdle(): void {
     const idle = [...this.#byHost.values()].flat().filter(({ channel }) => channel.isIdle);
     if (idle.length < this.#maxIdle) return;
     idle.sort((a, b) => a.usedAt - b.usedAt);
     for (const origin of idle.slice(0, idle.length - this.#maxIdle + 1)) {
-      this.drop(origin.channel, "idle for longest");
+      this.drop(origin.channel, "too many idle channels");
     }
   }
 }
 
-/** For a request of which nothing is known but itself. */
+/** The target of a request whose options are unknown, from its Host header. */
 function targetOfHeader(request: ClientRequest): RequestTarget {
   const { hostname, port } = new URL(`http://${request.getHeader("host") ?? request.host}`);
   return { host: hostname, port };

@@ -1,5 +1,5 @@
 import type { ClientRequest, OutgoingMessage, ServerResponse } from "node:http";
-import { type BodyShape, isAskedInPath, questionShapeOf } from "../messages/body-shape.js";
+import { type BodyShape, isConnectGet, requestShapeOf } from "../messages/body-shape.js";
 
 /** Undocumented members of Node's messages. Each may be missing. */
 interface Internals {
@@ -11,34 +11,34 @@ interface Internals {
   readonly _trailer?: string;
 }
 
-/** Whether what is written to a message is sent. */
+/** Whether bytes written to a message are sent. */
 export function hasBody(message: OutgoingMessage): boolean {
   return (message as Internals)._hasBody !== false;
 }
 
-/** The content type of a message, as soon as it has one. */
+/** The content type of a message, if it is already set. */
 export function contentTypeOf(message: OutgoingMessage | undefined): unknown {
   // Headers that were passed to writeHead are only in the serialized headers.
-  return message?.getHeader("content-type") ?? match(headOf(message), /\r\ncontent-type: *([^\r]*)/i);
+  return message?.getHeader("content-type") ?? match(serializedHeaders(message), /\r\ncontent-type: *([^\r]*)/i);
 }
 
 /** The shape of a request body. */
-export function questionOf(message: OutgoingMessage | undefined): BodyShape {
+export function outgoingRequestShape(message: OutgoingMessage | undefined): BodyShape {
   const { method, path } = message as Partial<ClientRequest>;
-  // Most requests are GET, and their headers need not be read.
-  if (method === "GET") return isAskedInPath(method, path) ? "unary" : "whole";
-  return questionShapeOf({
+  // The headers of a GET request, the most common one, need not be read.
+  if (method === "GET") return isConnectGet(method, path) ? "unary" : "whole";
+  return requestShapeOf({
     "content-type": contentTypeOf(message),
     "connect-protocol-version":
       message?.getHeader("connect-protocol-version") ??
-      match(headOf(message), /\r\nconnect-protocol-version: *([^\r]*)/i),
+      match(serializedHeaders(message), /\r\nconnect-protocol-version: *([^\r]*)/i),
   });
 }
 
-/** Whether the message of a request is in its path. */
-export function isAskedInPathBy(message: OutgoingMessage): boolean {
+/** Whether a request is a Connect GET, with its message in the query string. */
+export function isConnectGetRequest(message: OutgoingMessage): boolean {
   const { method, path } = message as ClientRequest;
-  return isAskedInPath(method, path);
+  return isConnectGet(method, path);
 }
 
 /** The status of a response. */
@@ -46,17 +46,17 @@ export function statusOf(message: OutgoingMessage | undefined): number | undefin
   return (message as ServerResponse | undefined)?.statusCode;
 }
 
-/** `grpc-status` of a message with headers and trailers: from the trailers or, without trailers, from the headers. */
+/** `grpc-status` of a response, from the trailers or, in a trailers-only response, from the headers. */
 export function grpcStatusOf(message: OutgoingMessage | undefined): unknown {
   const trailers = (message as Internals | undefined)?._trailer;
   return (
     match(trailers, /^grpc-status: *(\d+)/im) ??
     message?.getHeader("grpc-status") ??
-    match(headOf(message), /\r\ngrpc-status: *(\d+)/i)
+    match(serializedHeaders(message), /\r\ngrpc-status: *(\d+)/i)
   );
 }
 
-function headOf(message: OutgoingMessage | undefined): string | null | undefined {
+function serializedHeaders(message: OutgoingMessage | undefined): string | null | undefined {
   return (message as Internals | undefined)?._header;
 }
 

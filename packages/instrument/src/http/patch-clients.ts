@@ -6,7 +6,7 @@ import { abandonConnection, connectionOf } from "./client-connection.js";
 import { beginExchange, type ExchangeTracker, exchangeKey, type Followed } from "./exchange-tracker.js";
 import { patchMessages } from "./patch-messages.js";
 
-/** In the options of a request, or on a socket: the channel to which it belongs. */
+/** In request options or on a socket: the channel to which it belongs. */
 export const channelKey: unique symbol = Symbol("wirescope.channel");
 
 /** A request or socket with a channel. */
@@ -21,10 +21,10 @@ export interface RequestTarget extends Owned {
   readonly socketPath?: string | null | undefined;
 }
 
-/** Finds the channel of requests that belong to none in particular. */
+/** Finds the channel of a request whose options do not contain one. */
 export type ChannelFinder = (request: ClientRequest, target: RequestTarget) => ClientChannel;
 
-/** On a request: the socket that it was given, which Node assigns a turn later. */
+/** On a request: the socket that it was given, because Node sets `request.socket` only in the next tick. */
 const givenSocketKey = Symbol("wirescope.given-socket");
 
 interface Requested extends Followed {
@@ -80,7 +80,7 @@ function patchRequest(prototype: Requested): void {
 
   prototype.onSocket = function (socket, error) {
     if (socket) {
-      // Another agent implementation does not call the method where requests are first seen.
+      // Custom agents may not call `addRequest`, which follows requests otherwise.
       if (this[exchangeKey] === undefined && !isClaimed(socket)) follow(this, socket);
       const exchange = this[exchangeKey];
       // At once, so that every connection attempt is seen.
@@ -91,7 +91,7 @@ function patchRequest(prototype: Requested): void {
     return onSocket.call(this, socket, error);
   };
 
-  // By the application, its signal or its timeout: network errors reach the socket first.
+  // Called by the application, its signal or its timeout: network errors destroy the socket first.
   prototype.destroy = function (error) {
     if (!this.destroyed) abandonConnection(this.socket ?? this[givenSocketKey]);
     return destroy.call(this, error);
@@ -119,7 +119,7 @@ function patchRequest(prototype: Requested): void {
           exchange.finished(this.socket);
           break;
         case "error":
-          if (isTheEnd(this, args[1])) exchange.closed();
+          if (isFinalError(this, args[1])) exchange.closed();
           break;
         case "close":
           exchange.closed();
@@ -138,12 +138,12 @@ function follow(request: Requested, target: Owned): void {
   exchange.follow(request as unknown as ClientRequest);
 }
 
-/** The exchanges of clients are counted by their channels. */
+/** The counters of a client's exchange are its channel. */
 function channelOf(exchange: ExchangeTracker): ClientChannel {
   return exchange.counters as ClientChannel;
 }
 
-/** Node reports nothing else about a request whose connection failed; other requests may emit several errors. */
-function isTheEnd(request: Requested, error: unknown): boolean {
+/** Whether a request ends with this error: if its connection failed, Node emits no other event. Others may emit several errors. */
+function isFinalError(request: Requested, error: unknown): boolean {
   return request.socket === null && (error as NodeJS.ErrnoException).code !== "ERR_STREAM_WRITE_AFTER_END";
 }

@@ -21,8 +21,8 @@ interface IncomingMethods extends Followed {
 let isPatched = false;
 
 /**
- * Patches the methods that every HTTP/1.1 body passes, on the shared prototypes, because listeners would be visible to the
- * application. A message that is not followed costs one property read.
+ * Patches the methods that every HTTP/1.1 body passes through, on the shared prototypes, because listeners would be visible to
+ * the application. The overhead for a message that is not followed is one property read.
  */
 export function patchMessages(): void {
   if (isPatched) return;

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
-import type { EventFolder } from "../event-folder.js";
+import type { EventCoalescer } from "../event-coalescer.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
 import { beginExchange, type ExchangeCounters, type ExchangeTracker } from "./exchange-tracker.js";
@@ -19,7 +19,7 @@ export interface ConnectionOwner {
   readonly registry: Registry;
   readonly server: ServerHandle;
   /** Reports lost connections. */
-  readonly losses: EventFolder;
+  readonly losses: EventCoalescer;
   readonly connections: Set<ServerConnection>;
 }
 
@@ -52,14 +52,14 @@ export class ServerConnection implements ExchangeCounters {
     return socket[connectionKey];
   }
 
-  /** A request came. */
+  /** A request arrived. */
   requested(request: IncomingMessage, response: ServerResponse): void {
     const exchange = beginExchange(this);
     this.#exchanges.push(exchange);
     exchange.serve(this.#handle, request, response);
   }
 
-  /** A request came that makes the connection something else: a WebSocket, or a tunnel. */
+  /** A request arrived that turns the connection into something else: a WebSocket, or a tunnel. */
   upgraded(): void {
     const exchange = beginExchange(this);
     this.#exchanges.push(exchange);
@@ -70,7 +70,7 @@ export class ServerConnection implements ExchangeCounters {
     const exchanges = this.#exchanges;
     const at = exchanges.indexOf(exchange);
     if (at < 0) return;
-    // Their order does not matter, and this makes no new array.
+    // The order does not matter, and this allocates nothing.
     exchanges[at] = exchanges.at(-1)!;
     exchanges.pop();
   }
@@ -89,7 +89,7 @@ export class ServerConnection implements ExchangeCounters {
   };
 
   readonly #onClose = (): void => {
-    // If the connection was upgraded, the stream ends when this side ends its output.
+    // If the connection was upgraded, the stream ended properly if this side ended its data.
     const hasEnded = this.#cause === "" && this.#socket.writableFinished;
     for (const exchange of [...this.#exchanges]) exchange.connectionClosed(hasEnded);
     this.stop("");

@@ -7,61 +7,61 @@ import { exchangeKey, type Followed } from "./exchange-tracker.js";
 import { patchMessages } from "./patch-messages.js";
 import { type ConnectionOwner, ServerConnection } from "./server-connection.js";
 
-/** The observers of requests, by server. */
+/** The owners of connections, by server. */
 const owners = new WeakMap<Server, ConnectionOwner>();
-/** Hears of a request of a server that has no owner; it may give it one. */
-let onUnowned: ((server: Server) => void) | undefined;
-/** Of owners, and of who hears of servers without one. */
-let hearers = 0;
+/** Called for each request to a server without an owner; it may call `addOwner`. */
+let unobservedListener: ((server: Server) => void) | undefined;
+/** The number of owners, plus one if there is an `unobservedListener`. */
+let subscribers = 0;
 
 /** Reports all requests to a server to the owner of its connections. */
 export function addOwner(server: Server, owner: ConnectionOwner): void {
   owners.set(server, owner);
-  hear();
+  addSubscriber();
 }
 
 export function removeOwner(server: Server): void {
-  if (owners.delete(server)) hearNoMore();
+  if (owners.delete(server)) removeSubscriber();
 }
 
-/** Says who hears of the servers that have no owner, with each of their requests. Returns how to stop. */
-export function hearUnownedServers(listen: (server: Server) => void): () => void {
-  onUnowned = listen;
-  hear();
+/** Sets the listener for requests to servers without an owner. Returns an unsubscribe function. */
+export function listenToUnobservedServers(listener: (server: Server) => void): () => void {
+  unobservedListener = listener;
+  addSubscriber();
   return () => {
-    onUnowned = undefined;
-    hearNoMore();
+    unobservedListener = undefined;
+    removeSubscriber();
   };
 }
 
-/** The connection of a socket, shown from now on if it was not before; undefined if there is nothing to show any more. */
+/** The connection of a socket, shown from now on; undefined if the socket or the server's handle is closed. */
 export function connectionOf(server: Server, owner: ConnectionOwner, socket: Socket): ServerConnection | undefined {
   try {
     return ServerConnection.of(socket) ?? (socket.destroyed ? undefined : new ServerConnection(owner, socket));
   } catch (error) {
     if (!(error instanceof ChannelzError) || error.code !== "LINK_REFUSED") throw error;
-    // The application closed the handle, so it is not shown any more; its connections continue without us.
+    // The application closed the handle, so the server is no longer shown; its connections continue.
     stopObserving(server);
     return undefined;
   }
 }
 
-function hear(): void {
-  hearers += 1;
-  if (hearers > 1) return;
+function addSubscriber(): void {
+  subscribers += 1;
+  if (subscribers > 1) return;
   patchMessages();
   subscribe("http.server.request.start", onRequest);
   subscribe("http.server.response.finish", onResponse);
 }
 
-function hearNoMore(): void {
-  hearers -= 1;
-  if (hearers > 0) return;
+function removeSubscriber(): void {
+  subscribers -= 1;
+  if (subscribers > 0) return;
   unsubscribe("http.server.request.start", onRequest);
   unsubscribe("http.server.response.finish", onResponse);
 }
 
-/** What Node publishes of a request: every one but those that upgrade, also if Node itself responds. */
+/** Published by Node for every request except upgrades, even if Node itself responds. */
 interface Published {
   readonly request: IncomingMessage;
   readonly response: ServerResponse & Followed;
@@ -82,11 +82,11 @@ function onResponse(message: unknown): void {
   exchange.closed();
 }
 
-/** The connection that a request came on: its server may have been handed it before it was observed, or not at all. */
+/** The connection of a request. It may not be shown yet: it was accepted before the observation, or by another server. */
 function shownConnection(server: Server, socket: Socket): ServerConnection | undefined {
   const connection = ServerConnection.of(socket);
   if (connection !== undefined) return connection;
-  if (!owners.has(server)) onUnowned?.(server);
+  if (!owners.has(server)) unobservedListener?.(server);
   const owner = owners.get(server);
   return owner === undefined ? undefined : connectionOf(server, owner, socket);
 }

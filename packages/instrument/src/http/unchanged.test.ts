@@ -16,7 +16,7 @@ function noteEvents(emitter: NodeJS.EventEmitter, names: readonly string[], note
   );
 }
 
-/** Writes much, as fast as it may: the return values of write() and the drains between them are back-pressure. */
+/** Writes as much as back-pressure allows: the return values of write() and the drain events show it. */
 function writeMuch(to: NodeJS.WritableStream, note: Note): void {
   const chunk = Buffer.alloc(40_000);
   let left = 20;
@@ -48,7 +48,7 @@ const paths: Readonly<Record<string, RequestOptions>> = {
   "/after": {},
 };
 
-/** Everything that an application can see of some varied traffic, as words, by whom it was seen. */
+/** Everything that an application can see of varied traffic, as text, by observer. */
 async function whatTheApplicationSees(observe: (server: Server) => () => void): Promise<Record<string, string[]>> {
   const seen: Record<string, string[]> = {};
   const noteOf =
@@ -57,14 +57,14 @@ async function whatTheApplicationSees(observe: (server: Server) => () => void): 
       seen[who] ??= [];
       seen[who].push(what);
     };
-  const server = createServer((asked, response) => {
-    const path = asked.url!;
+  const server = createServer((incoming, response) => {
+    const path = incoming.url!;
     const note = noteOf(`response ${path}`);
-    noteEvents(asked, ["end", "close", "aborted"], noteOf(`request ${path}`));
+    noteEvents(incoming, ["end", "close", "aborted"], noteOf(`request ${path}`));
     noteEvents(response, ["finish", "prefinish", "close", "drain"], note);
     note(`listeners ${response.eventNames().map((name) => `${String(name)} ${response.listenerCount(name)}`)}`);
     note(`keys ${Object.keys(response).join()}`);
-    asked.on("data", () => {});
+    incoming.on("data", () => {});
     if (path === "/destroyed") response.write("half", () => response.destroy());
     else if (path === "/hang") response.write("half");
     else if (path === "/large") writeMuch(response, note);
@@ -75,7 +75,7 @@ async function whatTheApplicationSees(observe: (server: Server) => () => void): 
   });
   const noteServer = noteOf("server");
   noteEvents(server, ["connection", "close", "dropRequest"], noteServer);
-  server.on("upgrade", (_asked, socket: Socket) =>
+  server.on("upgrade", (_request, socket: Socket) =>
     socket.end("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nhello"),
   );
   server.listen(0, "127.0.0.1");
@@ -84,25 +84,25 @@ async function whatTheApplicationSees(observe: (server: Server) => () => void): 
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   for (const [path, options] of Object.entries(paths)) {
     const note = noteOf(`client ${path}`);
-    const asked = request({ host: "127.0.0.1", port: portOf(server), agent, path, ...options });
-    noteEvents(asked, ["socket", "finish", "prefinish", "continue", "abort", "close", "drain"], note);
-    asked.on("response", (response) => {
-      note(`response ${response.statusCode} ${response.headers["x-path"]} reused ${asked.reusedSocket}`);
+    const clientRequest = request({ host: "127.0.0.1", port: portOf(server), agent, path, ...options });
+    noteEvents(clientRequest, ["socket", "finish", "prefinish", "continue", "abort", "close", "drain"], note);
+    clientRequest.on("response", (response) => {
+      note(`response ${response.statusCode} ${response.headers["x-path"]} reused ${clientRequest.reusedSocket}`);
       noteEvents(response, ["end", "close", "aborted"], note);
       let bytes = 0;
       response.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
-        if (path === "/hang") asked.destroy(new Error("enough"));
+        if (path === "/hang") clientRequest.destroy(new Error("enough"));
       });
       response.on("close", () => note(`read ${bytes}, complete ${response.complete}`));
     });
-    asked.on("socket", (socket) => {
+    clientRequest.on("socket", (socket) => {
       const names = ["data", "end", "error", "timeout", "free", "drain", "agentRemove"];
       note(`socket listeners ${names.map((name) => socket.listenerCount(name))}`);
     });
-    if (path === "/large") writeMuch(asked, note);
-    else asked.end(options.method === "POST" ? "question" : undefined);
-    await new Promise((resolve) => asked.on("close", resolve));
+    if (path === "/large") writeMuch(clientRequest, note);
+    else clientRequest.end(options.method === "POST" ? "question" : undefined);
+    await new Promise((resolve) => clientRequest.on("close", resolve));
   }
   const upgrading = request({
     host: "127.0.0.1",
@@ -135,6 +135,6 @@ test("delivers the same events, errors and back-pressure to an application with 
   });
   expect(observed).toEqual(plain);
   expect(Object.keys(plain).length).toBeGreaterThan(30);
-  // Patched by then, but not observed.
+  // Patched, but not observed.
   expect(await whatTheApplicationSees(() => () => {})).toEqual(plain);
 });

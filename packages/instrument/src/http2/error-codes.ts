@@ -1,4 +1,4 @@
-/** The error codes of HTTP/2 by their numbers (RFC 9113, section 7). */
+/** The names of the HTTP/2 error codes, by number (RFC 9113, section 7). */
 const names = [
   "NO_ERROR",
   "PROTOCOL_ERROR",
@@ -16,7 +16,6 @@ const names = [
   "HTTP_1_1_REQUIRED",
 ];
 
-/** The name of an error code. */
 export function errorCodeName(code: number): string {
   return names[code] ?? `code ${code}`;
 }

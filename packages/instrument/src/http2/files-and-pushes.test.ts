@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRegistry, type Registry } from "@wirescope/channelz";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { allWell, eventually, Probe } from "../http/both-ends.test.helper.js";
+import { allSucceeded, eventually, Probe } from "../http/both-ends.test.helper.js";
 import { portOf } from "../sockets/connections.test.helper.js";
 import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Server } from "./observe-server.js";
@@ -26,7 +26,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "wirescope-"));
   writeFileSync(file("small"), "hello");
   writeFileSync(file("empty"), "");
-  // More than the windows that a client which does not read grants.
+  // More than the flow-control windows of a client that does not read.
   writeFileSync(file("large"), Buffer.alloc(1_000_000));
 });
 
@@ -56,13 +56,13 @@ beforeEach(async () => {
   session.on("error", () => {});
   observeHttp2Session(registry, session);
   onTestFinished(async () => {
-    // In peace: Node 20 crashes where a session is destroyed while it still reads the file of a stream that was reset.
+    // Not destroyed: Node 20 crashes if a session is destroyed while it still reads the file of a stream that was reset.
     if (!session.destroyed) await new Promise<void>((resolve) => session.close(resolve));
     await new Promise((resolve) => server.close(resolve));
   });
 });
 
-function ask(method = "GET"): ClientHttp2Stream {
+function sendRequest(method = "GET"): ClientHttp2Stream {
   const stream = session.request({ ":path": "/", ":method": method });
   stream.on("error", () => {});
   return stream;
@@ -87,8 +87,8 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
         (stream: ServerHttp2Stream) => stream.respondWithFD(fd, { "content-type": "text/plain" }),
       ];
       respond = (stream) => ways.shift()!(stream);
-      for (const _ of [1, 2]) await over(ask().resume());
-      await (await Probe.of(registry)).expect(allWell(2, 0, 2 * messages));
+      for (const _ of [1, 2]) await over(sendRequest().resume());
+      await (await Probe.of(registry)).expect(allSucceeded(2, 0, 2 * messages));
     },
   );
 
@@ -97,13 +97,13 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
       stream.respondWithFile(file("small"), {}, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "x-end": "1" }));
     };
-    await over(ask().resume());
-    await (await Probe.of(registry)).expect(allWell(1, 0, 1));
+    await over(sendRequest().resume());
+    await (await Probe.of(registry)).expect(allSucceeded(1, 0, 1));
   });
 
   test("[CZ-SOCKET-6] counts a file that was sent completely before the client, still sending, disconnects", async () => {
     respond = (stream) => stream.respondWithFile(file("large"));
-    const stream = ask("POST").resume();
+    const stream = sendRequest("POST").resume();
     await once(stream, "end");
     stream.close(constants.NGHTTP2_CANCEL);
     await over(stream);
@@ -111,7 +111,7 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
     await probe.expect({
       serverStreams: [1, 1, 0],
       clientStreams: [1, 1, 0],
-      received: [1, 1],
+      responseMessages: [1, 1],
       serverCalls: [1, 1, 0],
     });
   });
@@ -119,7 +119,7 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
   const cuts: readonly (readonly [string, (stream: ClientHttp2Stream, responding: ServerHttp2Stream) => void])[] = [
     ["is cancelled by the client", (stream) => stream.close(constants.NGHTTP2_CANCEL)],
     ["is reset by the client without an error", (stream) => stream.close(constants.NGHTTP2_NO_ERROR)],
-    // Not without an error: that is one more way to let Node 20 crash.
+    // With an error, because Node 20 crashes without one.
     ["is reset by the server", (_, responding) => responding.close(constants.NGHTTP2_INTERNAL_ERROR)],
     ["is destroyed by the server", (_, responding) => responding.destroy()],
     ["loses its connection", () => session.destroy()],
@@ -133,16 +133,16 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
         responding = stream;
         stream.respondWithFile(file("large"));
       };
-      const stream = ask();
+      const stream = sendRequest();
       await once(stream, "response");
-      // Until nothing more is read for a client that grants no more: Node crashes where the stream is destroyed while its file is read.
+      // Until the window is used up: Node crashes if the stream is destroyed while its file is read.
       await eventually(() => expect(stream.state.localWindowSize).toBe(0));
       const probe = await Probe.of(registry);
       await probe.expect({ serverStreams: [1, 0, 0] });
       cut(stream, responding!);
       stream.resume();
       await over(stream);
-      await probe.expect({ serverStreams: [1, 0, 1], serverCalls: [1, 0, 1], received: [0, 0] });
+      await probe.expect({ serverStreams: [1, 0, 1], serverCalls: [1, 0, 1], responseMessages: [0, 0] });
     },
   );
 
@@ -162,9 +162,9 @@ describe("[CZ-D-MSG-1] a response that is a file", () => {
         ),
     ];
     respond = (stream) => ways.shift()!(stream);
-    for (const _ of [1, 2]) await over(ask().resume());
+    for (const _ of [1, 2]) await over(sendRequest().resume());
     const probe = await Probe.of(registry);
-    await probe.expect({ serverStreams: [2, 1, 1], serverCalls: [2, 0, 2], received: [1, 1] });
+    await probe.expect({ serverStreams: [2, 1, 1], serverCalls: [2, 0, 2], responseMessages: [1, 1] });
   });
 });
 
@@ -188,14 +188,14 @@ describe("[CZ-D-PUSH-1] streams that the server pushes", () => {
       pushed.end("extra");
     });
     session.on("stream", (pushed) => void pushed.resume());
-    await over(ask().resume());
+    await over(sendRequest().resume());
     const probe = await Probe.of(registry);
     await probe.expect({
       serverStreams: [2, 2, 0],
       clientStreams: [2, 2, 0],
       serverCalls: [1, 1, 0],
       channelCalls: [1, 1, 0],
-      received: [2, 2],
+      responseMessages: [2, 2],
     });
     const { client, accepted: serving } = await probe.objects();
     expect(client.data?.lastRemoteStreamCreatedTimestamp).toBeDefined();
@@ -205,8 +205,12 @@ describe("[CZ-D-PUSH-1] streams that the server pushes", () => {
   test("[CZ-SOCKET-6] [CZ-SOCKET-8] [CZ-D-MSG-1] counts a pushed file as a message", async () => {
     pushing((pushed) => pushed.respondWithFile(file("large")));
     session.on("stream", (pushed) => void pushed.resume());
-    await over(ask().resume());
-    await (await Probe.of(registry)).expect({ serverStreams: [2, 2, 0], clientStreams: [2, 2, 0], received: [2, 2] });
+    await over(sendRequest().resume());
+    await (await Probe.of(registry)).expect({
+      serverStreams: [2, 2, 0],
+      clientStreams: [2, 2, 0],
+      responseMessages: [2, 2],
+    });
   });
 
   test("[CZ-SOCKET-7] counts a pushed stream that the client refuses as failed", async () => {
@@ -218,12 +222,12 @@ describe("[CZ-D-PUSH-1] streams that the server pushes", () => {
       pushed.on("error", () => {});
       pushed.close(constants.NGHTTP2_REFUSED_STREAM);
     });
-    await over(ask().resume());
+    await over(sendRequest().resume());
     await (await Probe.of(registry)).expect({
       serverStreams: [2, 1, 1],
       clientStreams: [2, 1, 1],
       serverCalls: [1, 1, 0],
-      received: [1, 1],
+      responseMessages: [1, 1],
     });
   });
 
@@ -254,14 +258,14 @@ describe("[CZ-D-PUSH-1] streams that the server pushes", () => {
     let refusal: unknown;
     respond = (stream) => {
       try {
-        // Without a function to call back.
+        // Without a callback.
         stream.pushStream({ ":path": "/pushed" }, undefined as never);
       } catch (error) {
         refusal = error;
       }
       stream.respond({}, { endStream: true });
     };
-    await over(ask().resume());
+    await over(sendRequest().resume());
     expect(refusal).toMatchObject({ code: "ERR_INVALID_ARG_TYPE" });
   });
 });

@@ -3,8 +3,8 @@ import type { ClientHttp2Session, Http2Stream, IncomingHttpHeaders } from "node:
 import type { ChannelHandle, Registry } from "@wirescope/channelz";
 import { causeOf } from "../cause.js";
 import type { Connectivity } from "../connectivity.js";
-import { EventFolder } from "../event-folder.js";
-import { noteObserved, stopObserving } from "../observation.js";
+import { EventCoalescer } from "../event-coalescer.js";
+import { markObserved, stopObserving } from "../observation.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeHttp2Session } from "./describe-session.js";
 import { errorCodeName } from "./error-codes.js";
@@ -13,19 +13,19 @@ import { addressOfTarget, type SessionTarget } from "./session-target.js";
 import { type SessionTracker, sessionConnected, trackSession, untrackSession } from "./session-tracker.js";
 import type { StreamCounters } from "./stream-tracker.js";
 
-/** What a client's session is shown as. */
+/** How a client session is shown. */
 export interface FollowedSession extends SessionTarget {
-  /** Its parent. */
+  /** The parent channel. */
   readonly channel: ChannelHandle;
-  /** Whether its streams count as the channel's calls. False if another instrument, which knows what a call is, counts them. */
+  /** Whether its streams count as calls of the channel. False if another instrument counts the calls. */
   readonly countsCalls: boolean;
   /** Sets the channel's state from the session's; undefined if another instrument does. */
   readonly connectivity: Connectivity | undefined;
-  /** Hears that the session is shown no longer, and why. */
+  /** Called with the reason when the session is no longer shown. */
   readonly onEnded?: (why: string) => void;
 }
 
-/** Shows a client's session under a channel, from now until it closes: a subchannel, its socket, and all calls. */
+/** Shows a client session under a channel, from now until it closes: a subchannel, its socket, and all calls. */
 export function followSession(registry: Registry, session: ClientHttp2Session, followed: FollowedSession): void {
   stopObserving(session, "observed again");
   const { channel, target, path, connectivity } = followed;
@@ -35,13 +35,13 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     arePushed: false,
     socket: undefined,
     calls: followed.countsCalls ? [channel, subchannel] : [subchannel],
-    resets: new EventFolder(subchannel, "Stream reset"),
+    resets: new EventCoalescer(subchannel, "Stream reset"),
     openStreams: 0,
     early: [],
     onFailed(error) {
       onError(error);
-      // Node never closes some sessions that it destroyed, such as one whose certificate TLS 1.3 rejects. Later than this
-      // turn, because the GOAWAY that causes an error is reported after the error.
+      // Node never emits "close" for some destroyed sessions, such as one whose certificate TLS 1.3 rejects. Deferred,
+      // because the GOAWAY that causes an error is reported after the error.
       setImmediate(onClose).unref();
     },
   };
@@ -49,7 +49,7 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
   subchannel.setState("CONNECTING");
   connectivity?.begin();
   let isConnected = false;
-  let hasPeerLeft = false;
+  let hasReceivedGoaway = false;
   let cause: string | undefined;
   let reason = "";
 
@@ -62,20 +62,20 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
       describe: describeHttp2Session,
     });
     isConnected = true;
-    // Before Node hears of it, and ends the streams.
+    // Before Node's own listener, which ends the streams.
     session.socket.prependListener("close", onSocketClose);
     subchannel.setState("READY");
     connectivity?.succeed();
     sessionConnected(tracker, socket);
   };
   let pushes: StreamCounters | undefined;
-  // What the other side pushes is a stream that it began, and no call.
+  // A server push is a stream started by the peer, but not a call.
   const onStream = (stream: Http2Stream, headers: IncomingHttpHeaders): void => {
     pushes ??= { ...tracker, calls: [], arePushed: true };
     trackStream(stream, pushes, headers);
   };
   const onGoaway = (code: number): void => {
-    hasPeerLeft = true;
+    hasReceivedGoaway = true;
     reason = `GOAWAY with ${errorCodeName(code)}`;
     subchannel.trace(reason, { severity: code === 0 ? "info" : "warning" });
   };
@@ -85,9 +85,9 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     cause = reason;
     subchannel.setState("TRANSIENT_FAILURE", cause);
   };
-  // A reset can look like an orderly end: if a write fails first, Node drops its error, and the next read is an end of file.
+  // A reset can look like an orderly end: if a write fails first, Node drops its error, and the next read returns end of file.
   const onSocketClose = (): void => {
-    if (session.destroyed || hasPeerLeft || tracker.openStreams === 0) return;
+    if (session.destroyed || hasReceivedGoaway || tracker.openStreams === 0) return;
     onError(new Error("closed with calls in flight"));
   };
   const onClose = (): void => {
@@ -101,7 +101,7 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
   // errorMonitor: the application's own error handling does not change.
   session.on(errorMonitor, onError);
   session.once("close", onClose);
-  noteObserved(session, (why) => {
+  markObserved(session, (why) => {
     session.off("connect", onConnect);
     session.off("stream", onStream);
     session.off("goaway", onGoaway);
@@ -118,25 +118,25 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
   });
 }
 
-/** Reports which addresses are tried, and why others failed. Returns how to stop. */
+/** Traces connection attempts and their failures. Returns a function that stops it. */
 function traceAttempts(session: ClientHttp2Session, channel: ChannelHandle): () => void {
   if (!session.connecting || session.destroyed) return () => {};
   const socket: EventEmitter = session.socket;
-  const onAttempt = (ip: string, port: number): void => channel.trace(`Trying ${ip} port ${port}`);
+  const onAttempt = (ip: string, port: number): void => channel.trace(`Connecting to ${ip} port ${port}`);
   const onFailed = (ip: string, port: number, _family: number, error: Error): void => {
-    channel.trace(`Tried ${ip} port ${port} in vain: ${causeOf(error)}`, { severity: "warning" });
+    channel.trace(`Connecting to ${ip} port ${port} failed: ${causeOf(error)}`, { severity: "warning" });
   };
   socket.on("connectionAttempt", onAttempt);
   socket.on("connectionAttemptFailed", onFailed);
   return () => {
-    // A session that is over lets nobody at its socket.
+    // The socket of a destroyed session is inaccessible.
     if (session.destroyed) return;
     socket.off("connectionAttempt", onAttempt);
     socket.off("connectionAttemptFailed", onFailed);
   };
 }
 
-/** Connect ends sessions that it no longer needs with an error that says so, and does not take that for a failure. */
+/** Connect destroys sessions that it no longer needs with a Canceled error, which is not a failure. */
 function isCancel(error: Error & { readonly code?: unknown }): boolean {
   return error.name === "ConnectError" && error.code === 1;
 }

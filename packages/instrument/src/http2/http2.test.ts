@@ -207,7 +207,7 @@ describe("counters of both ends", () => {
   test.each([
     [NGHTTP2_INTERNAL_ERROR, true],
     [NGHTTP2_NO_ERROR, true],
-    // From Node 22 on it is refused at once.
+    // From Node 22 on, it is refused at once.
     [NGHTTP2_REFUSED_STREAM, major < 22],
   ])(
     "[CZ-SOCKET-6] counts a stream that Node ends before it resets it with code %i as succeeded (%s), and the call as failed",
@@ -395,7 +395,7 @@ test("[CZ-SOCKET-13] [CZ-SOCKET-14] shows the windows from the side of the sende
   await once(stream, "response");
   await eventually(async () => {
     const { client, server: accepted } = await look();
-    // What the client sent is not read by the server, so it is not granted again.
+    // The server does not read the data, so the window is not replenished.
     expect(client.localFlowControlWindow).toBe(65_535n - 20_000n);
     expect(accepted.remoteFlowControlWindow).toBe(65_535n - 20_000n);
     expect(client.remoteFlowControlWindow).toBe(65_535n);

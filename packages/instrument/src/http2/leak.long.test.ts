@@ -37,7 +37,7 @@ test("leaves the registry and its memory as they were after 10,000 connections w
   await visits(9000);
   const { channels, subchannels, servers, sockets, closed } = before;
   expect(registry.size).toMatchObject({ channels, subchannels, servers, sockets, closed });
-  // A few hundred bytes a connection would be megabytes.
+  // A leak of a few hundred bytes per connection would be megabytes.
   expect((await bytesInUse()) - base).toBeLessThan(2_000_000);
   const { callsStarted, callsSucceeded } = (await registry.getServers()).server[0]!.data!;
   expect([callsStarted, callsSucceeded]).toEqual([10_000n, 10_000n]);

@@ -4,19 +4,19 @@ import { Connectivity } from "../connectivity.js";
 import { followSession } from "./follow-session.js";
 import { targetOfSession, unixTarget } from "./session-target.js";
 
-/** How a client session of `node:http2` appears in Channelz. */
+/** How a `node:http2` client session appears in Channelz. */
 export interface ObserveSessionOptions {
-  /** The channel that the session serves, whose calls and state are reported by its creator. Default: one of its own, which closes with it. */
+  /** The parent channel, whose creator reports its calls and state. Default: a new channel, which closes with the session. */
   readonly channel?: ChannelHandle;
-  /** What the session was asked to connect to, such as `https://example.com`. Default: the path, or else the session's origin. */
+  /** The target of the session, such as `https://example.com`. Default: the path, or else the session's origin. */
   readonly target?: string;
   /** The path of the Unix socket that it connects to, which Node does not report for a client. */
   readonly path?: string | undefined;
 }
 
 /**
- * Shows a client's session of HTTP/2 in the registry, from now until it closes: a channel, a subchannel for the
- * connection, its socket, and all calls.
+ * Shows an HTTP/2 client session in the registry, from now until it closes: a channel, a subchannel for the connection, its socket,
+ * and all calls.
  */
 export function observeHttp2Session(
   registry: Registry,

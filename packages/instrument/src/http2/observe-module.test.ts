@@ -24,7 +24,7 @@ beforeEach(() => {
   registry = createRegistry();
 });
 
-/** Observes all of HTTP/2 until the test is over, or it is stopped. */
+/** Observes `node:http2` until it is stopped or the test ends. */
 function observe(maxIdleChannels?: number): () => void {
   const stop = observeHttp2Module(registry, maxIdleChannels === undefined ? {} : { maxIdleChannels });
   onTestFinished(stop);
@@ -58,7 +58,7 @@ async function get(session: ClientHttp2Session): Promise<void> {
   await once(stream, "close");
 }
 
-/** Waits for the end of a session, however it comes. */
+/** Waits for the end of a session, successful or not. */
 function over(session: ClientHttp2Session): Promise<void> {
   return new Promise((resolve) => session.once("close", resolve));
 }
@@ -222,7 +222,7 @@ describe("[CZ-D-TARGET-1] the channel of a target", () => {
     await once(server, "close");
   });
 
-  test("releases a session, and its state, that the application starts to observe itself", async () => {
+  test("releases a session and its state when the application starts to observe it itself", async () => {
     observe();
     const session = open(`http://127.0.0.1:${portOf(await serve())}`);
     await get(session);
@@ -287,9 +287,7 @@ test("keeps showing a server that the application observes itself after everythi
 
 test("shares the observation with a second call for the same registry, and rejects one for another", async () => {
   const stops = [observe(), observe()];
-  expect(() => observeHttp2Module(createRegistry())).toThrow(
-    /^The servers and sessions of node:http2 are observed already/,
-  );
+  expect(() => observeHttp2Module(createRegistry())).toThrow(/^node:http2 servers and sessions are already observed/);
   await serve();
   expect(registry.size).toMatchObject({ servers: 1, sockets: 1 });
   stops[0]!();

@@ -19,26 +19,27 @@ import { type SessionTarget, sessionTargetOf } from "./session-target.js";
 
 export interface ObserveHttp2ModuleOptions {
   /**
-   * How many channels are kept whose target has no session; beyond that, the one that was used longest ago is closed when
-   * the next target comes. Default 100.
+   * The maximum number of channels without a session. Above that, the least recently used one is closed when a target is added.
+   * Default 100.
    */
   readonly maxIdleChannels?: number;
 }
 
 const listenChannel = "tracing:net.server.listen:asyncStart";
-const observation = new SharedObservation("The servers and sessions of node:http2 are");
+const observation = new SharedObservation("node:http2 servers and sessions are");
 
-/** What was made while the module was observed, so that it can be shown again after a pause. */
+/** Created while the module was observed, so that they can be shown again after a pause. */
 const servers = new WeakList<AnyHttp2Server>();
 const sessions = new WeakList<ClientHttp2Session>();
 const targets = new WeakMap<ClientHttp2Session, SessionTarget>();
 
 /**
- * Shows every server of HTTP/2, and every client session that this process makes from now on: a channel for
- * each target, under which its sessions come and go. Servers that were there before show if they listen, or once they do.
+ * Shows every HTTP/2 server and client session that this process creates from now on. Each target has one channel, under which its
+ * sessions appear. Existing servers appear when they listen.
  *
- * Returns how to stop: what is observed then leaves the registry, and comes back when the module is observed again. A call
- * again for the same registry shares the observation, and its options; for another one, that is a TypeError.
+ * Returns a function that stops the observation and removes everything from the registry; what still exists reappears when the
+ * module is observed again. A second call with the same registry shares the observation and its options; with another one, it
+ * throws a TypeError.
  */
 export function observeHttp2Module(registry: Registry, options: ObserveHttp2ModuleOptions = {}): () => void {
   const stop = observation.join(registry, () => begin(registry, options));
@@ -51,7 +52,7 @@ function begin(registry: Registry, { maxIdleChannels = 100 }: ObserveHttp2Module
   const channels = new SessionChannels(registry, maxIdleChannels);
   const handles = new WeakMap<AnyHttp2Server, ServerHandle>();
   const show = (server: AnyHttp2Server): void => {
-    // An instrument that knows more about a server or session, such as that of the library that made it, went first.
+    // A more specific instrument, such as that of the library that created the server, may already show it.
     if (!isObserved(server)) handles.set(server, observeHttp2Server(registry, server));
   };
   const showSession = (session: ClientHttp2Session): void => {

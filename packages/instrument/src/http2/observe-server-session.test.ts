@@ -47,7 +47,7 @@ async function shownServer(): Promise<Server> {
   return (await registry.getServers()).server[0]!;
 }
 
-/** What the trace says of sessions and streams. */
+/** The trace events of sessions and streams. */
 async function trace(): Promise<string[]> {
   return traceOf(await shownServer()).filter((event) => event !== "Created" && event !== "Listening");
 }
@@ -76,7 +76,7 @@ test("traces a GOAWAY that the server sends, with its code and severity", async 
   const client = await open();
   sessions[0]!.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   await new Promise((resolve) => client.once("close", resolve));
-  // Node does not notice by itself that the client has gone.
+  // Node does not notice by itself that the client has disconnected.
   sessions[0]!.destroy();
   await expectNoConnections();
   await expectTrace("GOAWAY sent: ENHANCE_YOUR_CALM");

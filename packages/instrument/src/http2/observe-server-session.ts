@@ -2,14 +2,14 @@ import { errorMonitor } from "node:events";
 import type { ServerHttp2Session } from "node:http2";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
-import { EventFolder } from "../event-folder.js";
-import { isObserved, noteObserved, stopObserving } from "../observation.js";
+import { EventCoalescer } from "../event-coalescer.js";
+import { isObserved, markObserved, stopObserving } from "../observation.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeHttp2Session } from "./describe-session.js";
 import { errorCodeName } from "./error-codes.js";
 import { type SessionTracker, trackSession, untrackSession } from "./session-tracker.js";
 
-/** Shows one session of a server, from now until it closes. */
+/** Shows a server session, from now until it closes. */
 export function observeServerSession(registry: Registry, session: ServerHttp2Session, server: ServerHandle): void {
   // The application may have closed the handle itself.
   if (server.isClosed || isObserved(session) || session.destroyed) return;
@@ -17,7 +17,7 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
   const socket = registry.addSocket({ ...endpoints, server, subject: session, describe: describeHttp2Session });
   const events = eventsOf(server);
   let isReported = false;
-  let hasClientLeft = false;
+  let hasReceivedGoaway = false;
   const tracker: SessionTracker = {
     isClient: false,
     arePushed: false,
@@ -28,15 +28,15 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
     early: [],
     onGoawaySent(code) {
       isReported ||= code !== 0;
-      // Node responds to a client's GOAWAY before it reports it.
+      // Node replies to a client's GOAWAY before it emits the event.
       process.nextTick(() => {
-        if (!hasClientLeft) events.goawaySent(code);
+        if (!hasReceivedGoaway) events.goawaySent(code);
       });
     },
   };
   trackSession(session, tracker);
   const onGoaway = (code: number): void => {
-    hasClientLeft = true;
+    hasReceivedGoaway = true;
     isReported ||= code !== 0;
     events.goawayReceived(code);
   };
@@ -55,7 +55,7 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
   // Before Node's own listener, which ends the streams.
   session.socket.prependListener("close", onSocketClose);
   session.on("close", onClose);
-  noteObserved(session, (why) => {
+  markObserved(session, (why) => {
     session.off("goaway", onGoaway);
     session.off(errorMonitor, onError);
     session.off("close", onClose);
@@ -65,20 +65,20 @@ export function observeServerSession(registry: Registry, session: ServerHttp2Ses
   });
 }
 
-/** Trace events of a server for all its sessions together: many may come from one session or from thousands. */
+/** The trace events of all sessions of a server, coalesced: a burst may come from one session or from thousands. */
 class ServerEvents {
-  readonly resets: EventFolder;
-  readonly losses: EventFolder;
-  readonly #closings: EventFolder;
-  readonly #errorsSent: EventFolder;
-  readonly #errorsReceived: EventFolder;
+  readonly resets: EventCoalescer;
+  readonly losses: EventCoalescer;
+  readonly #closings: EventCoalescer;
+  readonly #errorsSent: EventCoalescer;
+  readonly #errorsReceived: EventCoalescer;
 
   constructor(server: ServerHandle) {
-    this.resets = new EventFolder(server, "Stream reset");
-    this.losses = new EventFolder(server, "Connection lost");
-    this.#closings = new EventFolder(server, "GOAWAY sent", "info");
-    this.#errorsSent = new EventFolder(server, "GOAWAY sent");
-    this.#errorsReceived = new EventFolder(server, "GOAWAY received");
+    this.resets = new EventCoalescer(server, "Stream reset");
+    this.losses = new EventCoalescer(server, "Connection lost");
+    this.#closings = new EventCoalescer(server, "GOAWAY sent", "info");
+    this.#errorsSent = new EventCoalescer(server, "GOAWAY sent");
+    this.#errorsReceived = new EventCoalescer(server, "GOAWAY received");
   }
 
   goawaySent(code: number): void {

@@ -3,19 +3,19 @@ import { Server as TlsServer } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { observeHttp1Connections } from "../http/observe-server.js";
 import { observeListening } from "../listening.js";
-import { noteObserved, stopObserving } from "../observation.js";
+import { markObserved, stopObserving } from "../observation.js";
 import { observeServerSession } from "./observe-server-session.js";
 import { sessionsOf } from "./server-sessions.js";
 
-/** How a server of `node:http2` appears in Channelz. */
+/** How a `node:http2` server appears in Channelz. */
 export interface ObserveServerOptions {
-  /** What the server is called. */
+  /** The name of the server. */
   readonly name?: string;
 }
 
 /**
- * Shows a server of HTTP/2, its listening sockets, its connections and its calls in the registry, from now until it
- * closes. Works for streams, requests and frameworks.
+ * Shows an HTTP/2 server, its listening sockets, its connections and its calls in the registry, from now until it closes. Works for
+ * the stream API, the compatibility API and frameworks.
  */
 export function observeHttp2Server(
   registry: Registry,
@@ -30,9 +30,9 @@ export function observeHttp2Server(
   const stopListening = observeListening(registry, server, handle);
   // Before the application's own listeners, which may respond at once.
   server.prependListener("session", onSession);
-  // With TLS, clients may choose HTTP/1.1 where the server allows it.
+  // With TLS, clients may choose HTTP/1.1 if the server allows it.
   const stopHttp1 = server instanceof TlsServer ? observeHttp1Connections(registry, server, handle) : undefined;
-  noteObserved(server, (reason) => {
+  markObserved(server, (reason) => {
     server.off("session", onSession);
     stopListening();
     stopHttp1?.(reason);

@@ -14,8 +14,8 @@ export function listenToSessions(listener: SessionListener | undefined): void {
 }
 
 /**
- * Reports each session that is created: to its owner, if its options name one, else to the listener. Connect's session manager
- * passes its options through, and no other hook sees a session before it is connected.
+ * Reports each new session to the owner in its options, or else to the listener. Connect's session manager passes its options
+ * through, and no other hook sees a session before it is connected.
  */
 export function patchConnect(): void {
   if (isPatched) return;
@@ -26,7 +26,7 @@ export function patchConnect(): void {
     const session = Reflect.apply(original, http2, args);
     const owner = sessionOwnerOf(args[1]);
     if (owner !== undefined) owner.sessionOpened(session);
-    else if (!isMadeByLibrary()) sessionListener?.(session, args[0], args[1]);
+    else if (!isCreatedByLibrary()) sessionListener?.(session, args[0], args[1]);
     return session;
   }
   function connected(...args: Parameters<typeof http2.connect>): Promise<ClientHttp2Session> {
@@ -38,7 +38,7 @@ export function patchConnect(): void {
       session.once("error", reject);
     });
   }
-  // Includes its name and the function for util.promisify; the one of Node would call the original.
+  // Copies the name, and replaces the function for util.promisify, because Node's would call the original.
   Object.defineProperties(connect, {
     ...Object.getOwnPropertyDescriptors(original),
     [promisify.custom]: { value: connected },
@@ -48,10 +48,10 @@ export function patchConnect(): void {
   syncBuiltinESMExports();
 }
 
-/** Names the owner of a session in the options that it is created with. */
+/** The key of a session's owner in the options that it is created with. */
 export const sessionOwnerKey: unique symbol = Symbol("wirescope.session-owner");
 
-/** Shows its own sessions, because it knows more about them: their purpose, and what counts as a call. */
+/** An instrument that shows its own sessions, because it knows their purpose and what counts as a call. */
 export interface SessionOwner {
   /** A session was created, and is about to connect. */
   sessionOpened(session: ClientHttp2Session): void;
@@ -66,18 +66,18 @@ function sessionOwnerOf(options: unknown): SessionOwner | undefined {
 
 let depth = 0;
 
-/** Runs a function that creates an HTTP/2 session or server for a library that is observed on its own. */
-export function makeForLibrary<T>(make: () => T): T {
+/** Runs a function that creates an HTTP/2 session or server for a library with its own instrument, which reports it instead. */
+export function createForLibrary<T>(create: () => T): T {
   depth += 1;
   try {
-    return make();
+    return create();
   } finally {
     depth -= 1;
   }
 }
 
-/** Whether `makeForLibrary` is creating an HTTP/2 session or server right now, which is not reported here. */
-function isMadeByLibrary(): boolean {
+/** Whether `createForLibrary` is running. */
+function isCreatedByLibrary(): boolean {
   return depth > 0;
 }
 
@@ -87,12 +87,12 @@ type ServerListener = (server: AnyHttp2Server) => void;
 let prototypes: object[] | undefined;
 let serverListener: ServerListener | undefined;
 
-/** Sets the listener for new servers that no library shows; undefined for none. */
+/** Sets the listener for new servers, except those from `createForLibrary`; undefined for none. */
 export function listenToServers(listener: ServerListener | undefined): void {
   serverListener = listener;
 }
 
-/** Whether something is an HTTP/2 server, whose classes Node does not export. Works only after `patchCreate`. */
+/** Whether a value is an HTTP/2 server; Node does not export the classes. Works only after `patchCreate`. */
 export function isHttp2Server(subject: unknown): subject is AnyHttp2Server {
   return prototypes?.some((prototype) => Object.prototype.isPrototypeOf.call(prototype, subject as object)) ?? false;
 }
@@ -111,7 +111,7 @@ export function patchCreate(): void {
 function reporting<F extends (...args: never[]) => AnyHttp2Server>(create: F): F {
   const patched = (...args: unknown[]): AnyHttp2Server => {
     const server: AnyHttp2Server = Reflect.apply(create, http2, args);
-    if (!isMadeByLibrary()) serverListener?.(server);
+    if (!isCreatedByLibrary()) serverListener?.(server);
     return server;
   };
   return Object.defineProperties(patched, Object.getOwnPropertyDescriptors(create)) as unknown as F;

@@ -3,13 +3,13 @@ import { unreadChunks } from "./stream-internals.js";
 import { type StreamCounters, StreamTracker } from "./stream-tracker.js";
 
 const trackerKey = Symbol("wirescope.tracker");
-/** The maximum number of trackers kept for reuse. */
+/** Trackers kept for reuse, at most `maxPooled`. */
 const pool: StreamTracker[] = [];
 const maxPooled = 1024;
 
 type WriteCallback = (error?: Error | null) => void;
 
-/** The methods of Node's streams that are watched. */
+/** The methods of Node's streams that are patched. */
 interface StreamMethods {
   [trackerKey]?: StreamTracker | undefined;
   push(chunk: unknown, encoding?: BufferEncoding): boolean;
@@ -49,23 +49,23 @@ let areStreamsWatched = false;
 let areClientStreamsWatched = false;
 let areServerStreamsWatched = false;
 
-/** Follows a stream from now on, which was asked for with these headers. */
+/** Follows a stream from now on. */
 export function trackStream(
   stream: Http2Stream,
   counters: StreamCounters,
-  asked: IncomingHttpHeaders | OutgoingHttpHeaders | undefined,
+  requestHeaders: IncomingHttpHeaders | OutgoingHttpHeaders | undefined,
 ): StreamTracker | undefined {
   watchStreams(stream, counters.isClient);
   const tracker = pool.pop() ?? new StreamTracker();
-  tracker.begin(counters, asked);
+  tracker.begin(counters, requestHeaders);
   if (stream.destroyed) {
-    // It ended before it began: a request whose signal was aborted already.
+    // The request's signal was already aborted.
     tracker.finish(stream);
     pool.push(tracker);
     return undefined;
   }
   (stream as unknown as StreamMethods)[trackerKey] = tracker;
-  // What was read from a socket before Node's HTTP/2 got it is delivered before a server hears of the stream.
+  // Data that was read from the socket before HTTP/2 took it over is delivered before the "stream" event.
   if (!counters.isClient && stream.readableLength > 0) {
     for (const chunk of unreadChunks(stream)) tracker.received(stream, chunk);
   }
@@ -73,9 +73,8 @@ export function trackStream(
 }
 
 /**
- * Watches the methods through which everything of a stream passes, on the prototypes that all streams share. So a stream
- * gets no listeners, which an application could see and which would cost an allocation each; and one that is not followed
- * costs a look at a property.
+ * Patches the methods that all data of a stream passes through, on the shared prototypes, because listeners would be visible to
+ * the application and cost an allocation each. The overhead for a stream that is not followed is one property read.
  */
 function watchStreams(stream: Http2Stream, isClient: boolean): void {
   if (isClient ? areClientStreamsWatched : areServerStreamsWatched) return;
@@ -90,7 +89,7 @@ function watchStreams(stream: Http2Stream, isClient: boolean): void {
   }
   if (areStreamsWatched) return;
   areStreamsWatched = true;
-  // Both kinds of streams extend the one class that has the rest.
+  // Client and server streams extend the same class, which has the other methods.
   watchData(Object.getPrototypeOf(own));
 }
 
@@ -124,7 +123,7 @@ function watchData(prototype: StreamMethods): void {
   };
 }
 
-/** A response to a client comes as events, and a pushed one under another name. */
+/** A client receives a response as events; that of a pushed stream is named "push". */
 function watchReceivedResponses(prototype: ClientStreamMethods): void {
   const { emit } = prototype;
   prototype.emit = function (event) {
@@ -133,20 +132,20 @@ function watchReceivedResponses(prototype: ClientStreamMethods): void {
     const args = arguments;
     if (tracker !== undefined) {
       if (event === "response" || event === "push") tracker.responded(args[1] as IncomingHttpHeaders);
-      else if (event === "trailers") tracker.concluded(args[1] as IncomingHttpHeaders);
+      else if (event === "trailers") tracker.trailersReceived(args[1] as IncomingHttpHeaders);
     }
     return emit.apply(this, args as unknown as [string]);
   };
 }
 
 /**
- * Whether a server's last data is the end, or trailers follow, is an option of its response. A response without a
- * body has its writable side ended by Node, and then no trailers come whatever the options say.
+ * The response options say whether trailers follow the last data. Node ends the writable side of a response without a body, and
+ * then sends no trailers, whatever the options say.
  */
 function watchSentResponses(prototype: ServerStreamMethods): void {
   const { respond, respondWithFD, respondWithFile } = prototype;
   prototype.respond = function (headers, options) {
-    // Before Node does, which ends a response without a body at once. It rejects a second response.
+    // Before Node's method, which ends a response without a body at once. Node rejects a second response.
     if (!this.headersSent) this[trackerKey]?.responding(headers);
     respond.call(this, headers, options);
     if (options?.waitForTrailers && !this.writableEnded) this[trackerKey]?.waitsForTrailers();
@@ -161,7 +160,7 @@ function watchSentResponses(prototype: ServerStreamMethods): void {
   };
 }
 
-/** How far a file came is known only until its stream is destroyed, so that is watched too, on these few streams alone. */
+/** How much of a file was sent is known only until its stream is destroyed, so `destroy` is patched on these streams. */
 function followFile(stream: ServerStreamMethods): void {
   const tracker = stream[trackerKey];
   if (tracker === undefined) return;

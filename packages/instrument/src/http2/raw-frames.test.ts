@@ -171,8 +171,8 @@ describe("a client of a server that writes frames by hand", () => {
     await expectStreams(1n, 0n, 1n);
     await eventually(async () => {
       const { subchannel } = await registry.getSubchannel(subchannelId);
-      const words = subchannel!.data!.trace!.events.map(({ description }) => description);
-      expect(words).toContain("GOAWAY with ENHANCE_YOUR_CALM");
+      const descriptions = subchannel!.data!.trace!.events.map(({ description }) => description);
+      expect(descriptions).toContain("GOAWAY with ENHANCE_YOUR_CALM");
     });
   });
 
@@ -186,8 +186,8 @@ describe("a client of a server that writes frames by hand", () => {
     await vi.waitFor(
       async () => {
         const { subchannel } = await registry.getSubchannel(subchannelId);
-        const words = subchannel!.data!.trace!.events.map(({ description }) => description);
-        expect(words.filter((text) => text.includes("reset"))).toEqual([
+        const descriptions = subchannel!.data!.trace!.events.map(({ description }) => description);
+        expect(descriptions.filter((text) => text.includes("reset"))).toEqual([
           "Stream reset: REFUSED_STREAM",
           "Stream reset, 39 more within a second: REFUSED_STREAM",
         ]);

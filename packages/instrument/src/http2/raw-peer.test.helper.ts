@@ -1,16 +1,16 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A peer that writes frames of HTTP/2 by hand, as no library ever sends them. */
+/** A peer that writes raw HTTP/2 frames, including ones that no library sends. */
 export interface RawPeer {
-  /** The frames that came, oldest first. */
+  /** The received frames, oldest first. */
   readonly frames: readonly RawFrame[];
   write(type: number, flags: number, streamId: number, payload?: Uint8Array): void;
-  /** Resolves with the first frame, from now or before, that fits. */
-  frame(fits: (frame: RawFrame) => boolean): Promise<RawFrame>;
-  /** Cuts the connection without a word. */
+  /** Resolves with the first matching frame, received before or later. */
+  frame(matches: (frame: RawFrame) => boolean): Promise<RawFrame>;
+  /** Resets the connection. */
   cut(): void;
-  /** Ends the connection in the words of TCP, but not of HTTP/2. */
+  /** Closes the TCP connection without a GOAWAY. */
   end(): void;
 }
 
@@ -25,21 +25,21 @@ export const frameTypes = { data: 0, headers: 1, rstStream: 3, settings: 4, ping
 export const endStream = 0x1;
 export const endHeaders = 0x4;
 
-/** What a client sends first. */
+/** The connection preface of a client. */
 export const clientPreface: Buffer = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-/** POST / over http at authority "a", by indexes of HPACK's static table. */
+/** POST / over http to authority "a", with indexes of HPACK's static table. */
 export const requestHeaders: Buffer = Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]);
 /** Status 200. */
 export const responseHeaders: Buffer = Buffer.from([0x88]);
 
-/** A four-byte error code, as RST_STREAM carries it. */
+/** A four-byte error code, the payload of RST_STREAM. */
 export function errorCode(code: number): Buffer {
   const payload = Buffer.alloc(4);
   payload.writeUInt32BE(code);
   return payload;
 }
 
-/** A frame as it is on the wire. */
+/** Encodes a frame. */
 export function frameOf(type: number, flags: number, streamId: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const header = Buffer.alloc(9);
   header.writeUIntBE(payload.length, 0, 3);
@@ -103,23 +103,23 @@ function rawPeer(socket: Socket, skippedBytes: number): RawPeer {
       if (frame.type === frameTypes.settings && frame.flags === 0) peer.write(frameTypes.settings, 1, 0);
       bytes = bytes.subarray(9 + length);
     }
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   });
   const peer: RawPeer = {
     frames,
     write(type, flags, streamId, payload) {
       socket.write(frameOf(type, flags, streamId, payload));
     },
-    frame: (fits) =>
+    frame: (matches) =>
       new Promise((resolve) => {
-        const look = (): void => {
-          const found = frames.find(fits);
+        const check = (): void => {
+          const found = frames.find(matches);
           if (found === undefined) return;
-          waiting.delete(look);
+          waiting.delete(check);
           resolve(found);
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
     cut: () => socket.resetAndDestroy(),
     end: () => void socket.end(),

@@ -3,8 +3,8 @@ import type { Http2SecureServer, Http2Server, ServerHttp2Session } from "node:ht
 const known = new WeakMap<Http2Server | Http2SecureServer, Set<ServerHttp2Session>>();
 
 /**
- * The sessions that a server has now, of those that began since the first call. Node does not list them, and an
- * observation that begins again has to show the connections that were there all the time.
+ * The open sessions of a server that started after the first call. Node does not list them, and an observation that restarts must
+ * show existing connections.
  */
 export function sessionsOf(server: Http2Server | Http2SecureServer): ReadonlySet<ServerHttp2Session> {
   const sessions = known.get(server);
@@ -18,7 +18,7 @@ export function sessionsOf(server: Http2Server | Http2SecureServer): ReadonlySet
   return fresh;
 }
 
-/** Whether a server has a session now. Node does not report the end of each that it destroys. */
+/** Whether a server has open sessions. Node does not emit "close" for every session that it destroys. */
 export function hasSessions(server: Http2Server | Http2SecureServer): boolean {
   return [...sessionsOf(server)].some((session) => !session.destroyed);
 }

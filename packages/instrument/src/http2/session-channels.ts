@@ -40,11 +40,11 @@ export class SessionChannel {
   }
 }
 
-/** The channels of this process's sessions, one for each target, however many sessions there are. */
+/** The channels for the sessions of this process, one for each target. */
 export class SessionChannels {
   readonly #registry: Registry;
   readonly #maxIdle: number;
-  /** In the order of their last use. */
+  /** Least recently used first. */
   readonly #byTarget = new Map<string, SessionChannel>();
 
   constructor(registry: Registry, maxIdle: number) {
@@ -71,12 +71,12 @@ export class SessionChannels {
     return new SessionChannel(this.#registry, this.#registry.addChannel({ target }));
   }
 
-  /** Closes the idle channels that were used longest ago, down to the limit. */
+  /** Closes the least recently used idle channels above the limit. */
   #closeIdle(): void {
     const idle = [...this.#byTarget].filter(([, channel]) => channel.isIdle);
     for (const [target, channel] of idle.slice(0, Math.max(0, idle.length - this.#maxIdle + 1))) {
       this.#byTarget.delete(target);
-      channel.close("idle for longest");
+      channel.close("too many idle channels");
     }
   }
 }

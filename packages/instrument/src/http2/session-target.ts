@@ -2,29 +2,29 @@ import type { ClientHttp2Session } from "node:http2";
 import { parseUrl } from "@wirescope/channelz/internal";
 import { unixAddress } from "../sockets/addresses.js";
 
-/** What a session was asked to connect to. */
+/** The target of a session. */
 export interface SessionTarget {
-  /** `http://host:port` or `https://host:port`, without a port that goes without saying; or `unix:` and the path. */
+  /** `http://host:port` or `https://host:port`, without a default port; or `unix:` and the path. */
   readonly target: string;
   /** The path of the Unix socket, which Node does not report for a client. */
   readonly path?: string | undefined;
 }
 
-/** What is looked at of the arguments with which a session is made. */
+/** The options of `http2.connect` that are used. */
 interface ConnectOptions {
   readonly protocol?: unknown;
   readonly path?: unknown;
   readonly createConnection?: unknown;
 }
 
-/** The target of what `http2.connect` is called with. */
+/** The target for the arguments of `http2.connect`. */
 export function sessionTargetOf(authority: unknown, options: unknown): SessionTarget {
   const { protocol, path, createConnection } = (typeof options === "object" ? (options ?? {}) : {}) as ConnectOptions;
   if (typeof path === "string" && createConnection === undefined) return { target: unixTarget(path), path };
   return { target: originOf(authority, protocol) };
 }
 
-/** The target of a session of which nothing is known but itself; empty if it does not say. */
+/** The target of a session whose `http2.connect` arguments are unknown, from Node's internals; empty if they are missing. */
 export function targetOfSession(session: ClientHttp2Session): string {
   const internals = session as unknown as Readonly<Record<symbol, unknown>>;
   const [authority, protocol] = ["authority", "protocol"].map((name) => {
@@ -47,13 +47,13 @@ export function unixTarget(path: string): string {
   return `unix:${"path" in address ? address.path : path}`;
 }
 
-/** Node also takes an object that looks like a URL, and then makes up what it lacks. */
-function originOf(authority: unknown, otherwise?: unknown): string {
+/** Node also accepts an object with the properties of a URL, and defaults for missing ones. */
+function originOf(authority: unknown, defaultProtocol?: unknown): string {
   if (typeof authority === "string") return parseUrl(authority)?.origin ?? authority;
   const { protocol, hostname, host, port } = authority as Partial<URL>;
   const name = hostname || host || "localhost";
   const isBare = name.includes(":") && !name.startsWith("[") && hostname !== undefined;
   return originOf(
-    `${protocol || otherwise || "https:"}//${isBare ? `[${name}]` : name}${port && hostname ? `:${port}` : ""}`,
+    `${protocol || defaultProtocol || "https:"}//${isBare ? `[${name}]` : name}${port && hostname ? `:${port}` : ""}`,
   );
 }

@@ -5,14 +5,14 @@ import type { StreamCounters, StreamTracker } from "./stream-tracker.js";
 
 const sessionKey = Symbol("wirescope.session");
 
-/** What is counted for a session, and where. */
+/** The counters and callbacks of a session. */
 export interface SessionTracker extends StreamCounters {
   socket: SocketHandle | undefined;
-  /** The calls of a client that began before the connection was up. */
+  /** A client's streams from before the connection was established. */
   early: StreamTracker[];
-  /** Hears that this end takes leave, with the code of its GOAWAY. */
+  /** Called with the code when this end sends GOAWAY. */
   readonly onGoawaySent?: (code: number) => void;
-  /** Called when the session is destroyed because of an error, before other listeners are called. */
+  /** Called when the session is destroyed with an error, before any listener. */
   readonly onFailed?: (error: Error) => void;
 }
 
@@ -35,7 +35,7 @@ interface ServerMethods extends SessionMethods {
 
 const patched = new WeakSet<object>();
 
-/** Counts the pings of a session, and the streams that a client asks for on it, from now on. */
+/** Counts the pings and streams of a session from now on. */
 export function trackSession(session: Http2Session, tracker: SessionTracker): void {
   const own = Object.getPrototypeOf(session) as ClientMethods & ServerMethods;
   const base = Object.getPrototypeOf(own) as SessionMethods;
@@ -57,7 +57,7 @@ export function untrackSession(session: Http2Session): void {
   delete (session as unknown as SessionMethods)[sessionKey];
 }
 
-/** A client's connection is up: the calls that waited for it are its first streams. */
+/** A client's connection is established: the waiting calls are its first streams. */
 export function sessionConnected(tracker: SessionTracker, socket: SocketHandle): void {
   tracker.socket = socket;
   for (const stream of tracker.early) stream.connected(socket);
@@ -82,7 +82,7 @@ function patchGoaway(prototype: SessionMethods): void {
   };
   prototype.destroy = function (...args) {
     const [error, given] = args;
-    // Without an error Node takes no code.
+    // Node ignores the code if there is no error.
     const code = typeof error === "number" ? error : error !== undefined && given;
     if (code && !this.destroyed && isConnected(this)) this[sessionKey]?.onGoawaySent?.(Number(code));
     if (error instanceof Error && !this.destroyed) this[sessionKey]?.onFailed?.(error);
@@ -90,7 +90,7 @@ function patchGoaway(prototype: SessionMethods): void {
   };
 }
 
-/** Node also sends GOAWAY if the peer is gone. */
+/** Whether GOAWAY can be sent: Node also calls `goaway` when the connection is gone. */
 function isConnected(session: SessionMethods): boolean {
   try {
     return !session.socket.destroyed;
@@ -112,7 +112,7 @@ function patchRequest(prototype: ClientMethods): void {
   };
 }
 
-/** A server hears of its streams as an event, and pays for each listener of that with an array a stream, but not for this. */
+/** Patched instead of a "stream" listener, which would cost an array per stream. */
 function patchEmit(prototype: ServerMethods): void {
   const { emit } = prototype;
   prototype.emit = function (event) {

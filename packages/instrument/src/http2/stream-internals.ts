@@ -18,12 +18,12 @@ export function* unreadChunks(stream: Http2Stream): Generator<unknown, void, und
   if (ended === true) yield null;
 }
 
-/** Whether the end-of-stream bit was sent, by what the library beneath Node knows. To be asked before the stream is destroyed. */
+/** Whether the end-of-stream bit was sent, as nghttp2 reports it. Works only before the stream is destroyed. */
 export function hasSentEndOfStream(stream: Http2Stream): boolean {
   return (stream.state as { readonly localClose?: number }).localClose === 1;
 }
 
-/** Whether a body was sent; assumed if it is not known. */
+/** Whether a body was sent; true if unknown. */
 export function hasSentBytes(stream: Http2Stream): boolean {
   const key = Object.getOwnPropertySymbols(stream).find(({ description }) => description === "kHandle");
   const handle = key && (stream as unknown as Readonly<Record<symbol, Handle | undefined>>)[key];
@@ -31,8 +31,8 @@ export function hasSentBytes(stream: Http2Stream): boolean {
 }
 
 /**
- * Whether a stream that was begun to be received, and was ended and reset by the server at once, is ended on the wire too. Node sends
- * the end before the reset, but from version 22 on it refuses a stream without.
+ * Whether a stream that the server ended and reset at once was ended on the wire too. Node sends the end before the reset, except
+ * for REFUSED_STREAM from version 22 on.
  */
 export function isEndedBeforeReset(stream: Http2Stream): boolean {
   return stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM || nodeMajor < 22;

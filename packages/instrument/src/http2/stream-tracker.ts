@@ -1,7 +1,7 @@
 import type { Http2Stream, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { SocketHandle } from "@wirescope/channelz";
-import type { EventFolder } from "../event-folder.js";
-import { type BodyShape, isAskedInPath, questionShapeOf, responseShapeOf } from "../messages/body-shape.js";
+import type { EventCoalescer } from "../event-coalescer.js";
+import { type BodyShape, isConnectGet, requestShapeOf, responseShapeOf } from "../messages/body-shape.js";
 import { type CallCounters, countOutcome, isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
 import { errorCodeName } from "./error-codes.js";
@@ -11,43 +11,43 @@ import { hasSentBytes, hasSentEndOfStream, isEndedBeforeReset } from "./stream-i
 export interface StreamCounters {
   /** Undefined while a client is not connected. */
   readonly socket: SocketHandle | undefined;
-  /** None for what a server pushes, which nobody asked for. */
+  /** Empty for pushed streams, which are not calls. */
   readonly calls: readonly CallCounters[];
-  readonly resets: EventFolder;
+  readonly resets: EventCoalescer;
   readonly isClient: boolean;
-  /** Whether the server began them. */
+  /** Whether the server pushed the streams. */
   readonly arePushed: boolean;
-  /** How many are in progress. */
+  /** The number of streams in progress. */
   openStreams: number;
 }
 
 type WriteCallback = (error?: Error | null) => void;
 
 /**
- * Follows one stream of HTTP/2 from its first frame to its last, and counts what it did.
+ * Follows one HTTP/2 stream from its first frame to its last, and counts the stream, its call and its messages.
  *
- * By the rule of Channelz a stream succeeded on a client when the end-of-stream bit was received, on a server when it was
- * sent. Trackers are used again, so that a call allocates none.
+ * As Channelz defines it, a stream succeeded on a client when the end-of-stream bit was received, on a server when it was sent.
+ * Trackers are pooled, so that a call allocates none.
  */
 export class StreamTracker {
   #socket: SocketHandle | undefined;
   #counters: StreamCounters | undefined;
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
-  #question: BodyShape = "whole";
-  #isAskedInPath = false;
+  #requestShape: BodyShape = "whole";
+  #isConnectGet = false;
   #hasReceivedEnd = false;
   #waitsForTrailers = false;
-  /** Whether the response is a file, whose bytes do not pass here. */
+  /** Whether the response is a file, whose bytes are not seen here. */
   #sendsFile = false;
   #hasSentFile = false;
-  /** The shape of the response; undefined until it begins, and for one whose beginning a server does not report. */
+  /** The shape of the response; undefined until it begins, and for a file response. */
   #responseShape: BodyShape | undefined;
   #httpStatus: number | undefined;
   #grpcStatus: unknown;
   #writeCallback: WriteCallback | undefined;
   #completing = 0;
-  /** Made once and used for every write of every stream, since there is at most one write at a time. */
+  /** Created once and used for every write of every stream, because there is at most one write at a time. */
   readonly #onWritten: WriteCallback = (error) => {
     const callback = this.#writeCallback;
     this.#writeCallback = undefined;
@@ -56,7 +56,7 @@ export class StreamTracker {
     callback?.(error);
   };
 
-  begin(counters: StreamCounters, asked: IncomingHttpHeaders | OutgoingHttpHeaders | undefined): void {
+  begin(counters: StreamCounters, requestHeaders: IncomingHttpHeaders | OutgoingHttpHeaders | undefined): void {
     const { socket, calls, isClient, arePushed } = counters;
     counters.openStreams += 1;
     this.#socket = socket;
@@ -69,14 +69,15 @@ export class StreamTracker {
     this.#grpcStatus = undefined;
     this.#responseShape = undefined;
     this.#completing = 0;
-    this.#isAskedInPath = asked !== undefined && isAskedInPath(asked[":method"], asked[":path"]);
-    this.#question = this.#isAskedInPath ? "unary" : questionShapeOf(asked);
-    this.#sent.begin(this.#isAskedInPath && isClient ? "none" : this.#question);
-    this.#received.begin(this.#isAskedInPath && !isClient ? "none" : this.#question);
+    this.#isConnectGet =
+      requestHeaders !== undefined && isConnectGet(requestHeaders[":method"], requestHeaders[":path"]);
+    this.#requestShape = this.#isConnectGet ? "unary" : requestShapeOf(requestHeaders);
+    this.#sent.begin(this.#isConnectGet && isClient ? "none" : this.#requestShape);
+    this.#received.begin(this.#isConnectGet && !isClient ? "none" : this.#requestShape);
     for (const counter of calls) counter.callStarted();
     if (isClient === arePushed) socket?.remoteStreamStarted();
     else socket?.localStreamStarted();
-    if (this.#isAskedInPath) this.#countQuestionInPath(isClient);
+    if (this.#isConnectGet) this.#countMessageInPath(isClient);
   }
 
   /** Its counters; undefined once it has ended. */
@@ -84,14 +85,14 @@ export class StreamTracker {
     return this.#counters;
   }
 
-  /** The connection came up after the call began. */
+  /** The connection was established after the call began. */
   connected(socket: SocketHandle): void {
     this.#socket = socket;
     socket.localStreamStarted();
-    if (this.#isAskedInPath) this.#countQuestionInPath(true);
+    if (this.#isConnectGet) this.#countMessageInPath(true);
   }
 
-  /** Data came, or null for the end; Node also pushes null on a stream that is already closed, which is no end. */
+  /** Data arrived, or null for the end; Node also pushes null on a stream that is already closed, which does not count. */
   received(stream: Http2Stream, chunk: unknown): void {
     if (chunk === null) {
       if (stream.closed) this.closing(stream);
@@ -109,22 +110,22 @@ export class StreamTracker {
     this.#received.begin(this.#beginResponse(headers["content-type"], headers[":status"] as number | undefined));
   }
 
-  /** The trailers came, on a client. */
-  concluded(trailers: IncomingHttpHeaders): void {
+  /** The trailers arrived, on a client. */
+  trailersReceived(trailers: IncomingHttpHeaders): void {
     this.#grpcStatus = trailers["grpc-status"] ?? this.#grpcStatus;
   }
 
-  /** The end-of-stream bit of a server's response comes with its trailers, and not with the last data. */
+  /** A server sends the end-of-stream bit with the trailers, not with the last data. */
   waitsForTrailers(): void {
     this.#waitsForTrailers = true;
   }
 
-  /** Bytes are about to be written; more may follow before `onWritten` is asked for. */
+  /** Bytes are about to be written; more may follow before `onWritten` is called. */
   writing(chunk: Uint8Array): void {
     this.#completing += this.#sent.add(chunk);
   }
 
-  /** What to call, in place of `callback`, when the bytes are written. */
+  /** Returns the write callback to use instead of `callback`. */
   onWritten(callback: WriteCallback): WriteCallback {
     this.#writeCallback = callback;
     return this.#onWritten;
@@ -137,25 +138,25 @@ export class StreamTracker {
     this.#sent.begin(this.#beginResponse(headers?.["content-type"], Number(headers?.[":status"] ?? 200)));
   }
 
-  /** A server begins a response whose body is a file, unless it responds otherwise after all. */
+  /** A server begins a response whose body is a file. It may still respond otherwise, if the file cannot be sent. */
   respondingWithFile(): void {
     this.#sendsFile = true;
     this.#responseShape = undefined;
   }
 
-  /** The stream is about to close: the last moment at which it is known how far a file came. */
+  /** The stream is about to close: the last moment to find out whether a file was sent completely. */
   closing(stream: Http2Stream): void {
     if (this.#sendsFile) this.#hasSentFile ||= hasSentEndOfStream(stream);
   }
 
-  /** Everything is written: a body without envelopes was one message. Node also ends a stream that was reset before anything was sent. */
+  /** Everything is written: a body without envelopes was one message. Node also calls this if a stream was reset before it sent anything. */
   allWritten(stream: Http2Stream): void {
     const isUnsent =
       stream.rstCode || (this.#counters?.isClient === false && !(stream as ServerHttp2Stream).headersSent);
     if (!isUnsent && this.#sent.end() > 0) this.#socket?.messageSent();
   }
 
-  /** The stream is gone. True if the tracker can be used again. */
+  /** The stream is destroyed. Returns whether the tracker can be reused. */
   finish(stream: Http2Stream): boolean {
     const counters = this.#counters!;
     const { calls, resets, isClient } = counters;
@@ -174,19 +175,19 @@ export class StreamTracker {
     return this.#writeCallback === undefined;
   }
 
-  #countQuestionInPath(isClient: boolean): void {
+  #countMessageInPath(isClient: boolean): void {
     if (isClient) this.#socket?.messageSent();
     else this.#socket?.messageReceived();
   }
 
   #beginResponse(contentType: unknown, httpStatus: number | undefined): BodyShape {
     this.#httpStatus = httpStatus;
-    this.#responseShape = responseShapeOf(this.#question, contentType, httpStatus);
+    this.#responseShape = responseShapeOf(this.#requestShape, contentType, httpStatus);
     return this.#responseShape;
   }
 
   #hasSentEnd(stream: ServerHttp2Stream): boolean {
-    // A stream that is reset before its response began is ended by Node all the same, and nothing of that is sent.
+    // Node also ends a stream that is reset before its response began, without sending anything.
     if (!stream.headersSent || !stream.writableFinished || !isEndedBeforeReset(stream)) return false;
     if (this.#sendsFile) {
       if (this.#hasSentFile && hasSentBytes(stream)) this.#socket?.messageSent();

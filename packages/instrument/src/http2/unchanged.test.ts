@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { observeHttp2Session } from "./observe-client.js";
 import { observeHttp2Server } from "./observe-server.js";
 
-/** Everything that an application can see of some varied traffic, as words. */
+/** Everything that an application can see of varied traffic, as text. */
 async function whatTheApplicationSees(
   observe: (server: Http2Server, session: ClientHttp2Session) => void,
 ): Promise<string[]> {
@@ -90,7 +90,7 @@ async function whatTheApplicationSees(
   return seen;
 }
 
-/** Events of the two ends come in an order of their own, so each end is compared by itself, stream by stream. */
+/** The order of events between the two ends varies, so each end is compared separately, stream by stream. */
 function byStream(seen: readonly string[]): Record<string, string[]> {
   const streams: Record<string, string[]> = {};
   for (const words of seen) {

@@ -12,7 +12,7 @@ import { observeProcess, type ProcessObservation } from "../process/observe-proc
 
 const nothing = { channels: 0, subchannels: 0, servers: 0, sockets: 0 };
 
-/** The clients of these tests are in the same process, and are not what is looked at. */
+/** Without HTTP clients, because the clients of these tests run in the same process. */
 function observe(registry: Registry): ProcessObservation {
   const observation = observeProcess(registry, { http2: false, http: false, undici: false, grpcJs: false });
   onTestFinished(() => observation.stop());
@@ -48,7 +48,7 @@ test("[CZ-OP-1] counts reads as calls of the listener over HTTP/1.1 and HTTP/2, 
   const registry = createRegistry();
   observe(registry);
   const { address, url } = await listen(registry);
-  // What is closed is kept for a while, and never more than so many.
+  // A limited number of closed objects is kept for a while.
   const sizeOf = (): object => ({ ...registry.size, closed: 0 });
   const idle = sizeOf();
   const reads = 40;
@@ -67,7 +67,7 @@ test("[CZ-OP-1] counts reads as calls of the listener over HTTP/1.1 and HTTP/2, 
   await expect.poll(sizeOf).toEqual(idle);
   const { server } = await registry.getServers();
   const { data } = server[0]!;
-  // A client that reads for the first time asks for more than it is asked for.
+  // The first read of a client makes additional calls.
   expect(data?.callsStarted).toBeGreaterThanOrEqual(2 * reads);
   expect(data).toMatchObject({ callsSucceeded: data?.callsStarted, callsFailed: 0n });
   expect(data?.trace?.events.length).toBeLessThan(10);

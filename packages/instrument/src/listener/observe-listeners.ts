@@ -9,20 +9,20 @@ import { isObserved, SharedObservation, stopObserving } from "../observation.js"
 import { listenAddress } from "../sockets/addresses.js";
 import { describeListenSocket } from "../sockets/describe-socket.js";
 
-/** What a listener is called that observation of the process finds. */
+/** The name of a listener that is found by observing the process. */
 const listenerName = "channelz (wirescope)";
 const notShown =
-  "A listener of Channelz is not shown as a server. Are @wirescope/channelz and @wirescope/instrument of one version?";
+  "A Channelz listener is not shown as a server. Check that @wirescope/channelz and @wirescope/instrument have the same version.";
 
-/** Listeners may be observed for several registries, and each shows in one. */
+/** One per registry, because each registry may observe the listeners that no other shows. */
 const observations = new WeakMap<Registry, SharedObservation>();
 
 /**
- * Shows every listener of `listenChannelz` in this process as a server, unless it is shown already: those that are open, and
- * those that open from now on. What reads them counts as their calls. Returns how to stop.
+ * Shows every listener that `listenChannelz` opened or will open in this process as a server, unless it is already shown. Reads
+ * of a listener count as its calls. Returns a function that stops the observation.
  */
 export function observeListeners(registry: Registry): () => void {
-  const observation = observations.get(registry) ?? new SharedObservation("The listeners of Channelz are");
+  const observation = observations.get(registry) ?? new SharedObservation("Channelz listeners are");
   observations.set(registry, observation);
   const stop = observation.join(registry, () => begin(registry));
   return () => stop("no longer observed");
@@ -32,15 +32,15 @@ function begin(registry: Registry): (reason: string) => void {
   const stops = new Set<(reason: string) => void>();
   const onOpened = guardListener(({ observe, closed }: OpenListener) => {
     const observer = observeListener(registry, listenerName);
-    const forget = observe(observer);
+    const detach = observe(observer);
     const stop = (reason: string): void => {
-      forget();
+      detach();
       observer.stop(reason);
     };
     stops.add(stop);
     closed.addEventListener("abort", () => stops.delete(stop), { once: true });
   }, notShown);
-  // The one names its messages, the other asks for those that were published before.
+  // The first channel announces new listeners; on the second, this asks for the listeners that are already open.
   subscribe("wirescope:channelz:opened", onOpened as (message: unknown) => void);
   channel("wirescope:channelz:open").publish(onOpened);
   return (reason) => {
@@ -50,8 +50,8 @@ function begin(registry: Registry): (reason: string) => void {
 }
 
 /**
- * Shows a listener as one server of the registry, unless it is shown already: where it listens, its connections over both
- * versions of HTTP, and its calls.
+ * Shows a listener as one server of the registry, unless it is already shown: its listening socket, its HTTP/1.1 and HTTP/2
+ * connections, and its calls.
  */
 export function observeListener(
   registry: Registry,

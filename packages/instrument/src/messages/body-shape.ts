@@ -1,9 +1,9 @@
 /**
- * How the messages of a call lie in a body.
+ * How a body contains the messages of a call.
  *
- * `grpc`, `grpc-web` and `connect-stream` put each message into an envelope of five bytes; the last two end with an envelope
- * that holds the status. A `unary` body of Connect is a message, also if it is empty. In a `whole` body, which is any
- * other, there is one message, if there is a body. With `none`, what there is of a body is not a message.
+ * `grpc`, `grpc-web` and `connect-stream` prefix each message with a five-byte envelope header; the last two end with an envelope
+ * that contains the status. `unary` is Connect's: the body is one message, even if it is empty. `whole` is any other body: one
+ * message, unless it is empty. With `none`, the body is not a message.
  */
 export type BodyShape = "grpc" | "grpc-web" | "connect-stream" | "unary" | "whole" | "none";
 
@@ -11,7 +11,7 @@ export type BodyShape = "grpc" | "grpc-web" | "connect-stream" | "unary" | "whol
 let lastType: unknown;
 let lastShape: BodyShape = "whole";
 
-/** The shape that a content type announces. */
+/** The body shape for a content type. */
 export function bodyShapeOf(contentType: unknown): BodyShape {
   if (contentType === lastType) return lastShape;
   lastShape = readShape(contentType);
@@ -22,7 +22,7 @@ export function bodyShapeOf(contentType: unknown): BodyShape {
 function readShape(contentType: unknown): BodyShape {
   if (typeof contentType !== "string" || !contentType.startsWith("application/")) return "whole";
   if (contentType.startsWith("application/grpc-web")) {
-    // The text variant is base64; its envelopes cannot be recognised without decoding all of it.
+    // The text variant is base64; finding its envelopes would require decoding the whole body.
     return contentType.startsWith("application/grpc-web-text") ? "whole" : "grpc-web";
   }
   if (contentType.startsWith("application/grpc")) return "grpc";
@@ -30,32 +30,36 @@ function readShape(contentType: unknown): BodyShape {
   return contentType.startsWith("application/connect+") ? "connect-stream" : "whole";
 }
 
-/** The shape of a request body. JSON is a Connect message only if the request names the version of Connect. */
-export function questionShapeOf(headers: { readonly [name: string]: unknown } | undefined): BodyShape {
+/** The shape of a request body. JSON is a Connect message only if the request has a Connect-Protocol-Version header. */
+export function requestShapeOf(headers: { readonly [name: string]: unknown } | undefined): BodyShape {
   const contentType = headers?.["content-type"];
   const shape = bodyShapeOf(contentType);
   if (shape !== "whole" || contentType === undefined) return shape;
   return headers?.["connect-protocol-version"] === undefined ? shape : "unary";
 }
 
-/** Whether the request message is in the path, as in a Connect GET for a method without side effects. */
-export function isAskedInPath(method: unknown, path: unknown): boolean {
+/** Whether this is a Connect GET request, which has its message in the query string. */
+export function isConnectGet(method: unknown, path: unknown): boolean {
   return method === "GET" && typeof path === "string" && /[?&]connect=v1(?:&|$)/.test(path);
 }
 
 /**
- * The shape of the response to a request. What responds to a call in another way than its protocol, such as the JSON of
- * Connect's errors or the page of a proxy, says why it failed and is no message. Plain HTTP has no such difference.
+ * The shape of a response body. A response to a call that does not follow the call's protocol, such as the JSON of a Connect error
+ * or the error page of a proxy, is not a message. For plain HTTP, every body is one.
  */
-export function responseShapeOf(question: BodyShape, contentType: unknown, httpStatus: number | undefined): BodyShape {
+export function responseShapeOf(
+  requestShape: BodyShape,
+  contentType: unknown,
+  httpStatus: number | undefined,
+): BodyShape {
   const shape = bodyShapeOf(contentType);
-  if (question === "whole") return shape;
+  if (requestShape === "whole") return shape;
   if (httpStatus !== 200) return "none";
-  if (question !== "unary") return shape === "whole" || shape === "unary" ? "none" : shape;
+  if (requestShape !== "unary") return shape === "whole" || shape === "unary" ? "none" : shape;
   return typeof contentType === "string" && contentType.startsWith("application/") ? "unary" : "none";
 }
 
-/** The flag of an envelope that holds the status instead of a message; 0 if it has none. */
+/** The envelope flag that marks a status instead of a message; 0 if the shape has none. */
 export function statusFlagOf(shape: BodyShape): number {
   if (shape === "grpc-web") return 0x80;
   return shape === "connect-stream" ? 0x02 : 0;

@@ -1,13 +1,12 @@
 import type { BodyShape } from "./body-shape.js";
 
-/** The known facts of a call that ended properly. */
+/** How a call ended whose response is complete. */
 export interface CallEnd {
   readonly shape: BodyShape;
-  /** The status of HTTP. */
   readonly httpStatus: number | undefined;
-  /** `grpc-status`, from the trailers or, if they are all there is, the headers. */
+  /** `grpc-status`, from the trailers or, in a trailers-only response, the headers. */
   readonly grpcStatus: unknown;
-  /** What the status envelope held. */
+  /** The content of the status envelope. */
   readonly envelopeStatus: string | undefined;
 }
 
@@ -42,7 +41,7 @@ function hasError(envelopeStatus: string): boolean {
   }
 }
 
-/** What counts calls: a channel and its subchannel on a client, a server on a server. */
+/** Counts calls: a channel or subchannel of a client, or a server. */
 export interface CallCounters {
   callStarted(): void;
   callSucceeded(): void;

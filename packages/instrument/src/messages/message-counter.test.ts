@@ -54,7 +54,7 @@ describe("MessageCounter", () => {
     expect(counter.end()).toBe(1);
   });
 
-  test("keeps nothing of a status that is far too long", () => {
+  test("does not buffer a status above the size limit", () => {
     const counter = new MessageCounter();
     counter.begin("connect-stream");
     counter.add(envelope(0x02, Buffer.alloc(100_000, 0x20)));

@@ -5,13 +5,13 @@ const envelopeBytes = 5;
 const maxStatusBytes = 64 * 1024;
 
 /**
- * Counts the messages of a body as its bytes pass by: by message, not by frame or chunk. It holds no bytes but those of a
- * status envelope, and is used again for another body.
+ * Counts the messages of a body while it is streamed: by message, not by frame or chunk. It buffers only the status envelope, and
+ * is reused for other bodies.
  */
 export class MessageCounter {
   #shape: BodyShape = "whole";
-  /** Bytes of the envelope's header that have passed, and the part of the length in them. */
-  #headBytes = 0;
+  /** The number of bytes of the envelope header so far, and the message length they contain. */
+  #headerBytes = 0;
   #length = 0;
   /** Remaining bytes of the message. */
   #missing = 0;
@@ -21,7 +21,7 @@ export class MessageCounter {
 
   begin(shape: BodyShape): void {
     this.#shape = shape;
-    this.#headBytes = 0;
+    this.#headerBytes = 0;
     this.#length = 0;
     this.#missing = 0;
     this.#isStatus = false;
@@ -34,20 +34,20 @@ export class MessageCounter {
     return this.#status?.toString();
   }
 
-  /** Takes the next bytes, and returns how many messages they completed. */
+  /** Adds the next bytes, and returns how many messages they complete. */
   add(chunk: Uint8Array): number {
     if (chunk.length > 0) this.#hasBody = true;
     if (!hasEnvelopes(this.#shape)) return 0;
     let completed = 0;
     let at = 0;
     while (at < chunk.length) {
-      if (this.#headBytes < envelopeBytes) {
+      if (this.#headerBytes < envelopeBytes) {
         const byte = chunk[at]!;
         at += 1;
-        if (this.#headBytes === 0) this.#isStatus = (byte & statusFlagOf(this.#shape)) !== 0;
+        if (this.#headerBytes === 0) this.#isStatus = (byte & statusFlagOf(this.#shape)) !== 0;
         else this.#length = this.#length * 256 + byte;
-        this.#headBytes += 1;
-        if (this.#headBytes < envelopeBytes) continue;
+        this.#headerBytes += 1;
+        if (this.#headerBytes < envelopeBytes) continue;
         this.#missing = this.#length;
       } else {
         const taken = Math.min(this.#missing, chunk.length - at);
@@ -57,14 +57,14 @@ export class MessageCounter {
       }
       if (this.#missing === 0) {
         if (!this.#isStatus) completed += 1;
-        this.#headBytes = 0;
+        this.#headerBytes = 0;
         this.#length = 0;
       }
     }
     return completed;
   }
 
-  /** The body ended in good order: one without envelopes is a message, if there was any of it or it may be empty. */
+  /** The body ended properly. Returns 1 if the body itself is a message, otherwise 0. */
   end(): number {
     return this.#shape === "unary" || (this.#shape === "whole" && this.#hasBody) ? 1 : 0;
   }

@@ -17,6 +17,6 @@ test.each([
 test.each(["", "here", "unix:", "127.0.0.1", "::1:80", "localhost:70000", "http://localhost:80"])(
   "refuses %j with an example",
   (setting) => {
-    expect(() => parseListenSetting(setting, 7)).toThrow(/Write 127\.0\.0\.1:4690/);
+    expect(() => parseListenSetting(setting, 7)).toThrow(/Use, for example, 127\.0\.0\.1:4690/);
   },
 );

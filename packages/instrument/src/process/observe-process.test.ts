@@ -36,12 +36,10 @@ test("shows each object once if a registry is observed twice, or partly by hand,
   expect(registry.size).toMatchObject(nothing);
 });
 
-test("refuses a second registry with advice, and leaves nothing of it behind", async () => {
+test("rejects a second registry with advice, and leaves nothing in it", async () => {
   const clients = observeHttpClients(createRegistry());
   const registry = createRegistry();
-  expect(() => observeProcess(registry)).toThrow(
-    /^The clients of node:http are observed already, in another registry\./,
-  );
+  expect(() => observeProcess(registry)).toThrow(/^node:http clients are already observed in another registry\./);
   const server = createHttp2Server();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

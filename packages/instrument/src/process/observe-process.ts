@@ -6,47 +6,47 @@ import { observeListeners } from "../listener/observe-listeners.js";
 import { observeToolServers } from "../tool-server/index.js";
 import { observeUndici } from "../undici/observe-undici.js";
 
-/** Which of the runtimes of a process to observe; all of them by default. */
+/** What to observe in a process; everything by default. */
 export interface ObserveProcessOptions {
-  /** `node:http2`, and with it connect-node. */
+  /** `node:http2`, including connect-node. */
   readonly http2?: boolean;
   /** `node:http` and `node:https`. */
   readonly http?: boolean;
   /** The global `fetch` and `WebSocket`, and every copy of undici. */
   readonly undici?: boolean;
-  /** Every copy of `@grpc/grpc-js` that is loaded, now or later. */
+  /** Every copy of `@grpc/grpc-js` that is loaded now or later. */
   readonly grpcJs?: boolean;
-  /** Tool servers that are connected to with `@wirescope/tool-server`. */
+  /** Tool servers that `@wirescope/tool-server` connects to. */
   readonly toolServers?: boolean;
-  /** The listeners of `listenChannelz`, also that of this registry: what reads it then counts as calls of a server in it. */
+  /** The listeners of `listenChannelz`, including that of this registry, so that reading the registry counts as calls in it. */
   readonly listeners?: boolean;
   /**
-   * How many channels of clients are kept that have nothing to show but their past, of HTTP/2, HTTP/1.1 and undici each; beyond
-   * that, the one that was used longest ago is closed when the next comes. Default 100.
+   * The maximum number of client channels without a connection or call, for each of HTTP/2, HTTP/1.1 and undici. Above that, the
+   * least recently used one is closed when a channel is added. Default 100.
    */
   readonly maxIdleChannels?: number;
 }
 
-/** What observes a process, until it is stopped. */
+/** The observation of a process. */
 export interface ProcessObservation {
-  /** Takes all that was observed out of the registry. From now on it costs no more than a check; it can be observed again. */
+  /** Removes everything observed from the registry. The remaining overhead is a check; the process can be observed again. */
   stop(): void;
 }
 
 /**
- * Shows all RPC traffic of this process in the registry from now on: every server and client of HTTP/2 and
- * HTTP/1.1, `fetch` and undici, every channel and server of grpc-js, every tool server, and the listeners of Channelz themselves. Servers that listen already show at once.
+ * Shows all RPC traffic of this process in the registry from now on: HTTP/2 and HTTP/1.1 servers and clients, `fetch` and undici,
+ * grpc-js channels and servers, tool servers, and the Channelz listeners themselves. Servers that already listen appear at once.
  *
- * A second call for the same registry shares the observation, until the last has stopped. Throws a TypeError if another
- * registry is filled already.
+ * A second call with the same registry shares the observation, until the last has stopped. Throws a TypeError if the process is
+ * observed in another registry.
  */
 export function observeProcess(registry: Registry, options: ObserveProcessOptions = {}): ProcessObservation {
   const stops: (() => void)[] = [];
   const stop = (): void => {
-    for (const one of stops.splice(0).reverse()) one();
+    for (const stop of stops.splice(0).reverse()) stop();
   };
   try {
-    // Instruments that know more about their connections come first.
+    // The more specific instruments come first, because they claim their connections.
     if (options.grpcJs !== false) {
       const grpcJs = observeGrpcJs(registry);
       stops.push(() => grpcJs.stop());

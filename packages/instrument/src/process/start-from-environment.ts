@@ -3,7 +3,7 @@ import { createRegistry, type Registry } from "@wirescope/channelz/registry";
 import { parseListenSetting } from "./listen-setting.js";
 import { observeProcess, type ProcessObservation } from "./observe-process.js";
 
-/** A process that is observed, and where it can be read. */
+/** An observed process, and the address of its Channelz listener. */
 export interface ObservedProcess {
   readonly registry: Registry;
   readonly observation: ProcessObservation;
@@ -12,19 +12,17 @@ export interface ObservedProcess {
 }
 
 /**
- * Observes this process and listens, as variables say: `WIRESCOPE_LISTEN` is where (`host:port`, `:port`, or `unix:/path`
- * in which `{pid}` is the number of the process), `WIRESCOPE_TOKEN_FILE` holds the token that callers must have,
- * `WIRESCOPE_CERT_FILE` and `WIRESCOPE_KEY_FILE` make it TLS, and `WIRESCOPE_CLIENT_CA_FILE` makes that mutual. Without the
- * first nothing happens.
+ * Observes this process and serves Channelz if `WIRESCOPE_LISTEN` is set, to `host:port`, `:port`, or `unix:/path` in which
+ * `{pid}` is the process id. `WIRESCOPE_TOKEN_FILE` contains the token that clients must send, `WIRESCOPE_CERT_FILE` and
+ * `WIRESCOPE_KEY_FILE` enable TLS, and `WIRESCOPE_CLIENT_CA_FILE` mutual TLS.
  *
- * It never fails the application: what goes wrong is a warning that says what to do. The listener does not keep the process
- * alive.
+ * Never throws: a failure is emitted as a warning that says what to do. The listener does not keep the process alive.
  */
 export async function startFromEnvironment(env: NodeJS.ProcessEnv): Promise<ObservedProcess | undefined> {
   const setting = env.WIRESCOPE_LISTEN;
   if (setting === undefined || setting === "") return undefined;
   const registry = createRegistry();
-  // Before the first await, or what the application does meanwhile would be missed.
+  // Before the first await, so that nothing the application does is missed.
   const observation = observeProcess(registry);
   try {
     const where = parseListenSetting(setting, process.pid);
@@ -53,7 +51,9 @@ function tlsOf(env: NodeJS.ProcessEnv): ListenTls | undefined {
   const [cert, key, ca] = [env.WIRESCOPE_CERT_FILE, env.WIRESCOPE_KEY_FILE, env.WIRESCOPE_CLIENT_CA_FILE];
   if (!cert && !key && !ca) return undefined;
   if (!cert || !key) {
-    throw new TypeError("TLS takes both WIRESCOPE_CERT_FILE and WIRESCOPE_KEY_FILE. Set both, or none of the three.");
+    throw new TypeError(
+      "TLS requires both WIRESCOPE_CERT_FILE and WIRESCOPE_KEY_FILE. Set both, or unset them and WIRESCOPE_CLIENT_CA_FILE.",
+    );
   }
   return { cert: { file: cert }, key: { file: key }, ...(ca && { ca: { file: ca } }) };
 }

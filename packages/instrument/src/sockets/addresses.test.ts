@@ -188,7 +188,7 @@ describe("over a Unix socket", () => {
     expect(localAddress(accepted)).toEqual({ path: `@${name}` });
   });
 
-  test("does not show a named pipe of Windows as a Unix socket", () => {
+  test("does not show a Windows named pipe as a Unix socket", () => {
     expect(unixAddress("\\\\.\\pipe\\wirescope")).toEqual({ name: "\\\\.\\pipe\\wirescope" });
     expect(unixAddress("//?/PIPE/wirescope")).toEqual({ name: "//?/PIPE/wirescope" });
   });

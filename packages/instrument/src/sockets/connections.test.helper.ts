@@ -20,35 +20,35 @@ import {
 } from "node:tls";
 import { onTestFinished } from "vitest";
 
-/** Both ends of a connection. They close when the test is over. */
+/** Both ends of a connection, which are closed when the test ends. */
 export interface Connection<S extends Socket = Socket> {
   readonly server: Server;
   readonly client: S;
   readonly accepted: S;
 }
 
-/** A connection of TLS, and the session that its client may resume. */
+/** A TLS connection, and the session that its client may resume. */
 export interface TlsConnection extends Connection<TLSSocket> {
   readonly session: Promise<Buffer>;
 }
 
 const certificates = new URL("../../../../test/certificates/", import.meta.url);
 
-/** A file of the certificates for tests. */
+/** Reads a file of the test certificates. */
 export function certificate(name: string): Buffer {
   return readFileSync(new URL(name, certificates));
 }
 
-/** The identity of a server that the authority `ca.pem` signed. */
+/** A server certificate signed by `ca.pem`, and its key. */
 export const serverIdentity: TlsOptions = { cert: certificate("server.pem"), key: certificate("server-key.pem") };
 
-/** The identity of a client that the same authority signed. */
+/** A client certificate signed by the same CA, and its key. */
 export const clientIdentity: TlsConnectOptions = {
   cert: certificate("client.pem"),
   key: certificate("client-key.pem"),
 };
 
-/** The DER within a PEM file of one certificate. */
+/** The DER content of a PEM file with one certificate. */
 export function der(name: string): Buffer {
   return Buffer.from(
     certificate(name)
@@ -58,14 +58,14 @@ export function der(name: string): Buffer {
   );
 }
 
-/** A path for a Unix socket in a folder of its own. */
+/** A path for a Unix socket, in a new folder. */
 export function unixPath(): string {
   const folder = mkdtempSync(join(tmpdir(), "wirescope-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "s.sock");
 }
 
-/** Listens until the test is over. */
+/** Listens until the test ends. */
 export async function listen<S extends Server>(server: S, options: ListenOptions & { fd?: number }): Promise<S> {
   onTestFinished(() => void server.close());
   server.listen(options);
@@ -73,7 +73,7 @@ export async function listen<S extends Server>(server: S, options: ListenOptions
   return server;
 }
 
-/** Listens until the test is over, and then ends what is connected. */
+/** Listens until the test ends, and then destroys all connections. */
 export async function listening<S extends Server>(server: S, options: ListenOptions = {}): Promise<S> {
   const accepted = new Set<Socket>();
   server.on("connection", (socket: Socket) => accepted.add(socket));
@@ -102,7 +102,7 @@ export async function connection(
   return connectTo(server, { ...addressOf(server, listening), ...connecting } as NetConnectOpts);
 }
 
-/** Connects once more to a server that is there. */
+/** Opens another connection to an existing server. */
 export async function connectTo(server: Server, connecting: NetConnectOpts): Promise<Connection> {
   const accepting = once(server, "connection");
   const client = connect(connecting);
@@ -113,7 +113,7 @@ export async function connectTo(server: Server, connecting: NetConnectOpts): Pro
   return { server, client, accepted };
 }
 
-/** Connects with TLS to a new server, and waits until both sides have done their handshake. */
+/** Connects with TLS to a new server, and waits until both sides have completed the handshake. */
 export async function tlsConnection(
   serving: TlsOptions = {},
   connecting: TlsConnectOptions = {},
@@ -128,7 +128,7 @@ export async function tlsConnection(
     ...connecting,
   });
   closeAfterTest(client);
-  // Comes before the end of the handshake in TLS 1.2, and after it in TLS 1.3.
+  // Emitted before the end of the handshake in TLS 1.2, and after it in TLS 1.3.
   const session = new Promise<Buffer>((resolve) => client.once("session", resolve));
   await once(client, "secureConnect");
   const [accepted] = (await accepting) as [TLSSocket];
@@ -136,7 +136,7 @@ export async function tlsConnection(
   return { server, client, accepted, session };
 }
 
-/** Destroys a socket when the test is over, and lets it fail meanwhile. */
+/** Destroys a socket when the test ends, and ignores its errors until then. */
 export function closeAfterTest(socket: Socket): void {
   socket.on("error", () => {});
   onTestFinished(() => void socket.destroy());

@@ -26,7 +26,7 @@ import { descriptorOf } from "./socket-internals.js";
 
 const hasOptions = loadSocketOptions();
 
-/** A second descriptor of the same socket, as a process inherits one. */
+/** A second file descriptor of the same socket, like an inherited one. */
 function duplicate(descriptor: number | undefined): number {
   const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
   return koffi.load(null).func("int dup(int)")(descriptor) as number;

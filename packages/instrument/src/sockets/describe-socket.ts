@@ -7,8 +7,8 @@ import { descriptorOf, isGone } from "./socket-internals.js";
 import { isTls, tlsSecurity } from "./tls.js";
 
 /**
- * Reads a connection's options and security as they are at this moment, and the paths of a Unix socket as the kernel
- * knows them: a describer for the registry. A destroyed socket has no details.
+ * A describer for the registry: reads the current options and security of a connection, and the paths of a Unix socket from the
+ * kernel. A destroyed socket has no details.
  */
 export function describeSocket(socket: Socket): SocketDetails {
   if (isGone(socket)) return {};
@@ -19,13 +19,13 @@ export function describeSocket(socket: Socket): SocketDetails {
   };
 }
 
-/** Reads the options of the socket on which a server listens, at this moment: a describer for the registry. */
+/** A describer for the registry: reads the current options of a server's listening socket. */
 export function describeListenSocket(server: Server): SocketDetails {
   const options = listenSocketOptions(server);
   return server.address() === null ? { ...describeBoundPath(server), options } : { options };
 }
 
-/** Undefined for a pair without names, such as the standard streams of a child process: its creator describes it. */
+/** Undefined for an unnamed socket pair, such as the standard streams of a child process: its creator describes it. */
 function describeUnixPaths(socket: Socket): Pick<SocketDetails, "local" | "remote"> | undefined {
   const descriptor = descriptorOf(socket);
   const native = descriptor === undefined ? undefined : nativeSockets();
@@ -36,7 +36,7 @@ function describeUnixPaths(socket: Socket): Pick<SocketDetails, "local" | "remot
   return { local: unixAddress(local), remote: unixAddress(remote) };
 }
 
-/** A server that was given a bare descriptor, as by socket activation, does not know its path. */
+/** The path of a server that listens on a bare file descriptor, as with socket activation: only the kernel knows it. */
 function describeBoundPath(server: Server): Pick<SocketDetails, "local"> | undefined {
   const descriptor = descriptorOf(server);
   const path = descriptor === undefined ? undefined : nativeSockets()?.localPath(descriptor);

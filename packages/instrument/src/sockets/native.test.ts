@@ -8,7 +8,7 @@ import { descriptorOf } from "./socket-internals.js";
 
 const linux = { platform: "linux", arch: "x64", require: createRequire(import.meta.url) } as const;
 const refuse = (): never => {
-  throw new TypeError("asked for a module");
+  throw new TypeError("unexpected require");
 };
 
 function reasonOf(outcome: ReturnType<typeof findNativeSockets>): string | undefined {
@@ -18,7 +18,7 @@ function reasonOf(outcome: ReturnType<typeof findNativeSockets>): string | undef
 test("names a package that is not installed, with the command to install it", () => {
   const require = createRequire(join(tmpdir(), "nothing-is-installed-here.js"));
   expect(reasonOf(findNativeSockets({ ...linux, require }))).toBe(
-    "Socket options need the optional package koffi, which is not installed. Run `npm install koffi` to see them.",
+    "Socket options require the optional package koffi, which is not installed. Run `npm install koffi` to see them.",
   );
 });
 
@@ -27,14 +27,14 @@ test("returns the reason instead of an error if a package fails to load", () => 
     throw new Error("Cannot find the native Koffi module\nRequire stack: many lines");
   };
   expect(reasonOf(findNativeSockets({ ...linux, require }))).toBe(
-    "Socket options need the package koffi, which cannot be loaded here: Cannot find the native Koffi module",
+    "Socket options require the package koffi, which cannot be loaded: Cannot find the native Koffi module",
   );
-  expect(reasonOf(findNativeSockets({ ...linux, require: () => ({}) }))).toContain("cannot be loaded here");
+  expect(reasonOf(findNativeSockets({ ...linux, require: () => ({}) }))).toContain("cannot be loaded");
 });
 
 test("loads nothing on another platform, or if the layout of the structs is unknown", () => {
   expect(reasonOf(findNativeSockets({ ...linux, platform: "darwin", require: refuse }))).toBe(
-    "Socket options are read on Linux only, and this is darwin.",
+    "Socket options are available only on Linux; this is darwin.",
   );
   expect(reasonOf(findNativeSockets({ ...linux, arch: "s390x", require: refuse }))).toContain("this is s390x");
 });

@@ -1,33 +1,33 @@
 import { createRequire } from "node:module";
 
-/** The calls of the C library that Node does not offer. */
+/** C library calls that Node does not provide. */
 export interface NativeSockets {
-  /** Reads an option of at most `size` bytes, good until the next call; undefined if the kernel refuses. */
+  /** Reads an option of at most `size` bytes; valid until the next call. Undefined if the kernel returns an error. */
   getOption(descriptor: number, level: number, option: number, size: number): Buffer | undefined;
-  /** The path a Unix socket is bound to, empty if it is to none; undefined for what is no Unix socket. */
+  /** The path that a Unix socket is bound to, empty if it is unbound; undefined if it is not a Unix socket. */
   localPath(descriptor: number): string | undefined;
-  /** The path that the other end of a Unix socket is bound to; as `localPath`. */
+  /** The path that the peer of a Unix socket is bound to, like `localPath`. */
   remotePath(descriptor: number): string | undefined;
 }
 
-/** Why there are no native calls, as a sentence with advice. */
+/** Why native calls are unavailable, as text for people. */
 export interface NativeAbsence {
   readonly reason: string;
 }
 
-/** Where to look for the native calls. */
+/** The platform, and how to load the native package. */
 export interface NativeHost {
   readonly platform: NodeJS.Platform;
   readonly arch: string;
   readonly require: (name: string) => unknown;
 }
 
-/** What is used of koffi. Its own types are not imported: it may be missing when this is compiled. */
+/** The part of koffi's API that is used. Its types are not imported, because it may be missing at compile time. */
 interface Koffi {
   load(path: null): { func(definition: string): (...args: readonly unknown[]) => number };
 }
 
-/** Where option numbers and structs are those of Linux's generic headers, with 64 bits and the low byte first. */
+/** 64-bit little-endian architectures that use the option numbers and structs of Linux's generic headers. */
 const knownArchitectures: readonly string[] = ["x64", "arm64", "riscv64", "loong64"];
 
 const unixFamily = 1;
@@ -35,9 +35,9 @@ const maxUnixAddress = 110;
 
 /** Loads the native calls, or returns why they are unavailable; never throws. */
 export function findNativeSockets({ platform, arch, require }: NativeHost): NativeSockets | NativeAbsence {
-  if (platform !== "linux") return { reason: `Socket options are read on Linux only, and this is ${platform}.` };
+  if (platform !== "linux") return { reason: `Socket options are available only on Linux; this is ${platform}.` };
   if (!knownArchitectures.includes(arch)) {
-    return { reason: `Socket options are read on ${knownArchitectures.join(", ")} only, and this is ${arch}.` };
+    return { reason: `Socket options are available only on ${knownArchitectures.join(", ")}; this is ${arch}.` };
   }
   try {
     return bindSockets(require("koffi") as Koffi);
@@ -48,18 +48,18 @@ export function findNativeSockets({ platform, arch, require }: NativeHost): Nati
 
 let outcome: NativeSockets | NativeAbsence | undefined;
 
-/** The native calls of this process; undefined if they cannot be loaded. Loaded with the first use, in some milliseconds. */
+/** The native calls; undefined if they cannot be loaded. Loaded on first use, which takes some milliseconds. */
 export function nativeSockets(): NativeSockets | undefined {
   const found = nativeOutcome();
   return "reason" in found ? undefined : found;
 }
 
-/** Loads the native part of socket options, so that no later read has to. Returns whether there will be options. */
+/** Loads the native calls in advance, so that no later read has to. Returns whether socket options are available. */
 export function loadSocketOptions(): boolean {
   return nativeSockets() !== undefined;
 }
 
-/** Why no socket shows its options in this process, and what to do; undefined if they do. Loads the native part. */
+/** Why socket options are unavailable in this process, and what to do; undefined if they are available. Loads the native calls. */
 export function whyNoSocketOptions(): string | undefined {
   const found = nativeOutcome();
   return "reason" in found ? found.reason : undefined;
@@ -79,7 +79,7 @@ function bindSockets(koffi: Koffi): NativeSockets {
   const getsockopt = library.func("int getsockopt(int, int, int, void *, void *)");
   const getsockname = library.func("int getsockname(int, void *, void *)");
   const getpeername = library.func("int getpeername(int, void *, void *)");
-  // Every call is synchronous and its result is read at once, so one buffer serves all.
+  // Every call is synchronous and its result is read at once, so all calls share one buffer.
   const value = Buffer.alloc(256);
   const length = Buffer.alloc(4);
 
@@ -109,8 +109,8 @@ function unixPath(address: Buffer): string | undefined {
 function reasonOf(error: unknown): string {
   const code = (error as { readonly code?: unknown } | null)?.code;
   if (code === "MODULE_NOT_FOUND") {
-    return "Socket options need the optional package koffi, which is not installed. Run `npm install koffi` to see them.";
+    return "Socket options require the optional package koffi, which is not installed. Run `npm install koffi` to see them.";
   }
-  const [words] = String(error instanceof Error ? error.message : error).split("\n");
-  return `Socket options need the package koffi, which cannot be loaded here: ${words}`;
+  const [firstLine] = String(error instanceof Error ? error.message : error).split("\n");
+  return `Socket options require the package koffi, which cannot be loaded: ${firstLine}`;
 }

@@ -46,18 +46,18 @@ function tcpInfoOf(options: readonly SocketOptionInit[] | undefined): SocketOpti
   return fromBinary(SocketOptionTcpInfoSchema, payloadOf(option, "SocketOptionTcpInfo"));
 }
 
-/** Of iproute2; asks the kernel by another way than getsockopt. */
+/** `ss` of iproute2, which does not use getsockopt. */
 const socketStatistics = "ss";
 const hasSocketStatistics = spawnSync(socketStatistics, ["-V"]).error === undefined;
 
-/** Sets what Node has no call for. */
+/** Sets options that Node has no API for. */
 function setOption(socket: Socket, level: number, option: number, value: Buffer): void {
   const koffi = createRequire(import.meta.url)("koffi") as typeof import("koffi");
   const setsockopt = koffi.load(null).func("int setsockopt(int, int, int, void *, int)");
   expect(setsockopt(descriptorOf(socket), level, option, value, value.length)).toBe(0);
 }
 
-/** Opens connections until one of their ends has a descriptor that was in use before. */
+/** Opens connections until one of their ends reuses a file descriptor. */
 async function reuse(server: Server, descriptor: number | undefined): Promise<Socket> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const { client, accepted } = await connectTo(server, { host: "127.0.0.1", port: portOf(server) });
@@ -174,7 +174,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     expect([info.tcpiPmtu]).toEqual(ofSs(/\bpmtu:(\d+)/));
     expect([info.tcpiSndCwnd]).toEqual(ofSs(/\bcwnd:(\d+)/));
     expect([info.tcpiRcvSsthresh]).toEqual(ofSs(/\brcv_ssthresh:(\d+)/));
-    // ss has milliseconds, the kernel microseconds; and it may have measured once more in between.
+    // ss prints milliseconds, the kernel has microseconds, and the value may have changed in between.
     expect(Math.abs(info.tcpiRto / 1000 - (ofSs(/\brto:([\d.]+)/)[0] ?? 0))).toBeLessThan(20);
     const [rtt = 0, rttVariance = 0] = ofSs(/\brtt:([\d.]+)\/([\d.]+)/);
     expect(Math.abs(info.tcpiRtt / 1000 - rtt)).toBeLessThan(5);
@@ -229,7 +229,7 @@ describe.runIf(loadSocketOptions())("on Linux", () => {
     await once(above, "secureConnect");
     const descriptor = descriptorOf(above);
     expect(descriptor).toBe(descriptorOf(beneath));
-    // Node crashes where both are destroyed in one turn, so the upper one closes by itself.
+    // Node crashes if both are destroyed in one turn, so the TLS socket closes by itself.
     const closing = once(above, "close");
     beneath.destroy();
     expect(above.destroyed).toBe(false);

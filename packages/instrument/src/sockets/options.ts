@@ -4,7 +4,7 @@ import { nativeSockets } from "./native.js";
 import { descriptorOf, isGone } from "./socket-internals.js";
 import { parseTcpInfo, tcpInfoSize } from "./tcp-info.js";
 
-/** An option as Linux numbers it: where it is found, how large it is, and how to decode it. */
+/** A socket option: its level, number and size on Linux, and how to decode it. */
 interface KnownOption {
   readonly level: number;
   readonly option: number;
@@ -30,7 +30,7 @@ const connectionOptions: readonly KnownOption[] = [
   tcpInfo,
 ];
 
-/** For a listening socket, TCP_INFO has the accept queue: its length as unacked, its limit as sacked. */
+/** For a listening socket, TCP_INFO contains the accept queue: its length as unacked, its limit as sacked. */
 const listenOptions: readonly KnownOption[] = [
   numberOption("SO_REUSEADDR", socketLevel, 2),
   numberOption("SO_REUSEPORT", socketLevel, 15),
@@ -40,14 +40,14 @@ const listenOptions: readonly KnownOption[] = [
 ];
 
 /**
- * The options of a connection at this moment, by getsockopt(); those that do not apply are left out, as TCP's are on a
- * Unix socket. Undefined for a socket that has none or is destroyed, and if there are no native calls.
+ * The current options of a connection, from getsockopt(). Options that do not apply are left out, such as those of TCP for a Unix
+ * socket. Undefined for a socket that has none or is destroyed, and if native calls are unavailable.
  */
 export function socketOptions(socket: Socket): SocketOptionInit[] | undefined {
   return isGone(socket) ? undefined : readOptions(socket, connectionOptions);
 }
 
-/** The options of a server's listening socket, as {@link socketOptions}; undefined while it does not listen. */
+/** The options of a server's listening socket, like {@link socketOptions}; undefined if it does not listen. */
 export function listenSocketOptions(server: Server): SocketOptionInit[] | undefined {
   return readOptions(server, listenOptions);
 }
@@ -64,7 +64,7 @@ function readOptions(subject: Socket | Server, known: readonly KnownOption[]): S
   return options.length === 0 ? undefined : options;
 }
 
-/** An option that is a C int, shown as that number: 1 and 0 for a switch. */
+/** An option that is a C int, shown as a number; 1 or 0 for a boolean. */
 function numberOption(name: string, level: number, option: number): KnownOption {
   return { level, option, size: 4, decode: (value) => ({ name, value: String(value.readInt32LE()) }) };
 }

@@ -5,7 +5,7 @@ interface Internals {
   readonly _handle?: { readonly fd?: unknown } | null;
   /** The server that accepted the connection. */
   readonly _server?: Server | null;
-  /** The same, but changed to whichever HTTP server was handed the connection, even one that never listens. */
+  /** The same, but replaced by an HTTP server that is handed the connection, even one that never listens. */
   readonly server?: Server | null;
   /** The socket beneath a TLS socket. */
   readonly _parent?: Internals | null;
@@ -13,7 +13,7 @@ interface Internals {
   readonly _host?: string | null;
 }
 
-/** Whether a socket is destroyed or inaccessible: that of an HTTP/2 session throws after the session has ended. */
+/** Whether a socket is destroyed or inaccessible: the socket of an HTTP/2 session throws after the session has ended. */
 export function isGone(socket: Socket): boolean {
   try {
     return socket.destroyed;
@@ -23,8 +23,8 @@ export function isGone(socket: Socket): boolean {
 }
 
 /**
- * The current descriptor of a socket or server; undefined if it has none. Read it for each use: after a socket closes, the next
- * one gets the number.
+ * The current file descriptor of a socket or server; undefined if it has none. Read it for each use: after a socket closes, its
+ * number is reused.
  */
 export function descriptorOf(subject: Socket | Server): number | undefined {
   // libuv returns a negative number as soon as it starts to close, even for TLS over another socket.
@@ -38,8 +38,8 @@ export function acceptedBy(socket: Socket): Server | undefined {
   return _server ?? _parent?._server ?? server ?? undefined;
 }
 
-/** The name that a client looked up to connect; undefined if it was given an address, or for a server. */
-export function hostAskedFor(socket: Socket): string | undefined {
+/** The host name that a client looked up; undefined if it connected to an address, or for a server. */
+export function requestedHost(socket: Socket): string | undefined {
   const { _host, _parent } = socket as Internals;
   return _host ?? _parent?._host ?? undefined;
 }

@@ -1,9 +1,9 @@
 import { type SocketOptionInit, tcpInfoOption } from "@wirescope/channelz/registry";
 
-/** The bytes of Linux's `struct tcp_info` up to and with `tcpi_reordering`; later kernels only add behind. */
+/** The size of Linux's `struct tcp_info` up to and including `tcpi_reordering`; later kernels only append fields. */
 export const tcpInfoSize = 92;
 
-/** The option TCP_INFO from the struct that the kernel filled, field by field in its order. */
+/** Decodes `struct tcp_info`; the fields are in the order of the struct. */
 export function parseTcpInfo(info: Buffer): SocketOptionInit {
   const wordAt = (index: number): number => info.readUInt32LE(8 + 4 * index);
   // The two window scales are bit fields of one byte.

@@ -55,7 +55,7 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("%s", (version) => {
     expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
   });
 
-  test("shows no client certificate if the client was asked for one and has none", async () => {
+  test("shows no client certificate if the server requests one and the client has none", async () => {
     const { client, accepted } = await tlsConnection({ ...mutual, rejectUnauthorized: false });
     expect(tlsOf(client)).not.toHaveProperty("localCertificate");
     expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
@@ -115,7 +115,7 @@ test("shows a certificate that arrives by renegotiation", async () => {
     { ...clientIdentity, maxVersion: "TLSv1.2" },
   );
   expect(tlsOf(accepted)).not.toHaveProperty("remoteCertificate");
-  // Asked for by the server the next time that hands are shaken.
+  // Requested by the server in the next handshake.
   (
     accepted as unknown as { _handle: { setVerifyMode(request: boolean, reject: boolean): void } }
   )._handle.setVerifyMode(true, false);

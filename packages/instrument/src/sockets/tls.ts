@@ -4,29 +4,29 @@ import type { SocketSecurity } from "@wirescope/channelz";
 import { isGone } from "./socket-internals.js";
 
 interface KnownSecurity {
-  /** Marks the handshake from which this was read: another one, by renegotiation, may bring other certificates. */
+  /** Identifies the handshake this was read from: a renegotiation may bring other certificates. */
   readonly finished: Buffer;
   readonly security: SocketSecurity;
 }
 
-/** Reading certificates takes Node some 50 µs, and they stay the same: each is read once, on demand. */
+/** A cache, because reading certificates takes about 50 µs and they do not change. */
 const knownSecurity = new WeakMap<TLSSocket, KnownSecurity>();
 
-/** The local certificate shown last, which is the same for all connections of a server: they share one copy. */
+/** The last local certificate. The connections of a server have the same one, and share one copy. */
 let lastLocalCertificate: Buffer | undefined;
 
-/** Whether a connection is one of TLS. */
+/** Whether a connection uses TLS. */
 export function isTls(socket: Socket): socket is TLSSocket {
   return (socket as Partial<TLSSocket>).encrypted === true;
 }
 
 /**
- * The cipher suite of a TLS connection and both certificates, in DER, whether or not they were found trustworthy.
- * Undefined before the handshake is done and once the socket is destroyed. A client that resumed a session has not
- * seen its peer's certificate, so that one is then absent.
+ * The cipher suite and both certificates (DER) of a TLS connection, whether or not they are trusted. Undefined before the handshake
+ * is done and after the socket is destroyed. A client that resumed a session did not receive the peer's certificate, so that one
+ * may be missing.
  */
 export function tlsSecurity(socket: TLSSocket): SocketSecurity | undefined {
-  // A client with a session to resume already has the cipher of that one, so it says nothing about the handshake.
+  // A client that resumes a session has its cipher before the handshake is done.
   if (isGone(socket) || (socket as { readonly secureConnecting?: boolean }).secureConnecting) return undefined;
   const finished = socket.getFinished();
   if (finished === undefined || finished === null) return undefined;
@@ -42,7 +42,7 @@ function readSecurity(socket: TLSSocket): SocketSecurity | undefined {
   if (!cipher?.name) return undefined;
   const { name, standardName } = cipher;
   const localCertificate = readLocalCertificate(socket);
-  // Not getPeerX509Certificate(): on a client before Node 26 it takes the certificate away from the next caller.
+  // Not getPeerX509Certificate(): before Node 26, on a client, the next caller then gets no certificate.
   const remoteCertificate = rawOf(socket.getPeerCertificate());
   return {
     tls: {
@@ -62,9 +62,8 @@ function readLocalCertificate(socket: TLSSocket): Buffer | undefined {
 }
 
 /**
- * A client has a certificate that it never sends unless the server asks. The signature algorithms that both
- * sides share are known to a client from just that request, and to a server from the client's first message; before
- * TLS 1.2, and in a resumed session, nothing shows it.
+ * A client sends its certificate only if the server requests it. Shared signature algorithms show that: a client learns them from
+ * that request, and a server from the ClientHello. Before TLS 1.2, and in a resumed session, it is unknown.
  */
 function wasLocalCertificateUsed(socket: TLSSocket): boolean {
   const protocol = socket.getProtocol();

@@ -4,8 +4,8 @@ import { connection, der, portOf, tlsConnection, unixPath } from "./connections.
 import { describeListenSocket, describeSocket } from "./describe-socket.js";
 import { loadSocketOptions, whyNoSocketOptions } from "./native.js";
 
-// As where Node was started with --no-addons, or the package brought no binary for the machine. In a file of its own,
-// so in a process of its own, because the outcome of loading is kept.
+// As if Node was started with --no-addons, or the package has no binary for this platform. In a separate file, and so in a
+// separate process, because the result of loading is cached.
 beforeAll(() => {
   process.dlopen = () => {
     throw new Error("addons are switched off");

@@ -8,10 +8,10 @@ import { observeProcess } from "../process/observe-process.js";
 import { closeAfterTest, listen, portOf } from "../sockets/connections.test.helper.js";
 import { connectionInfo, networkSocketInfo, publish, readAll, transportInfo } from "./connection-info.test.helper.js";
 
-/** A server that takes any upgrade. */
+/** A server that accepts any upgrade. */
 async function upgradingServer(): Promise<number> {
   const server = createServer();
-  server.on("upgrade", (_asked, socket: Socket) => {
+  server.on("upgrade", (_request, socket: Socket) => {
     closeAfterTest(socket);
     socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
   });
@@ -19,14 +19,14 @@ async function upgradingServer(): Promise<number> {
   return portOf(server);
 }
 
-/** Upgrades a connection that is there, as the library ws does. */
+/** Upgrades an existing connection, like the ws library. */
 async function upgrade(socket: Socket): Promise<void> {
-  const asked = request({
+  const clientRequest = request({
     createConnection: () => socket,
     headers: { connection: "Upgrade", upgrade: "websocket" },
   });
-  asked.end();
-  const [response] = (await once(asked, "upgrade")) as [IncomingMessage];
+  clientRequest.end();
+  const [response] = (await once(clientRequest, "upgrade")) as [IncomingMessage];
   expect(response.statusCode).toBe(101);
 }
 
@@ -60,16 +60,16 @@ test("[TS-D-SEEN-4] shows the tool servers of an observed process, and an upgrad
 test("[TS-D-SEEN-4] shows a tunnel through a proxy only as the socket that it becomes", async () => {
   const registry = observeWhole();
   const proxy = createServer();
-  proxy.on("connect", (_asked, socket: Socket) => {
+  proxy.on("connect", (_request, socket: Socket) => {
     closeAfterTest(socket);
     socket.write("HTTP/1.1 200 Connected\r\n\r\n");
   });
   await listen(proxy, { host: "127.0.0.1", port: 0 });
   const socket = await open(portOf(proxy));
   publish("proxy:tunnel-requested", socket);
-  const asked = request({ method: "CONNECT", path: "api.example.com:443", createConnection: () => socket });
-  asked.end();
-  await once(asked, "connect");
+  const clientRequest = request({ method: "CONNECT", path: "api.example.com:443", createConnection: () => socket });
+  clientRequest.end();
+  await once(clientRequest, "connect");
   expect((await readAll(registry)).channels).toEqual([]);
   publish("socket:opened", networkSocketInfo(socket));
   expect((await readAll(registry)).sockets).toHaveLength(1);
@@ -77,7 +77,7 @@ test("[TS-D-SEEN-4] shows a tunnel through a proxy only as the socket that it be
 
 test("[TS-D-SEEN-4] shows the undici requests of a tool server only under that tool server", async () => {
   const registry = observeWhole();
-  const server = createServer((_asked, response) => response.end("{}"));
+  const server = createServer((_request, response) => response.end("{}"));
   await listen(server, { host: "127.0.0.1", port: 0 });
   const origin = `http://127.0.0.1:${portOf(server)}`;
   const socket = await open(portOf(server));
@@ -87,9 +87,9 @@ test("[TS-D-SEEN-4] shows the undici requests of a tool server only under that t
   onTestFinished(() => client.destroy());
   const names = new Set<string>();
   for (let n = 0; n < 3; n += 1) {
-    const asking = client.request({ path: "/", method: "POST", body: "{}" });
+    const response = client.request({ path: "/", method: "POST", body: "{}" });
     for (const { ref } of (await readAll(registry)).channels) names.add(ref?.name ?? "");
-    await (await asking).body.text();
+    await (await response).body.text();
   }
   expect(registry.size).toEqual(before);
   expect(names).not.toContain("undici");

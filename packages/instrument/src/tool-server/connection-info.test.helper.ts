@@ -10,12 +10,12 @@ import type {
   TransportInfo,
 } from "@wirescope/tool-server";
 
-/** The channel on which tool servers publish something. */
+/** The diagnostics channel of tool servers with this name. */
 export function channelOf(name: ToolServerChannelName): DiagnosticsChannel {
   return channel(`wirescope:tool-server:${name}`);
 }
 
-/** Publishes as a tool server does. */
+/** Publishes like a tool server. */
 export function publish<Name extends ToolServerChannelName>(name: Name, message: ToolServerMessages[Name]): void {
   channelOf(name).publish(message);
 }
@@ -50,14 +50,14 @@ export function childProcessInfo(pid: number, transport: TransportInfo = transpo
   return { kind: "child", transport, pid, command: "/usr/bin/node" };
 }
 
-/** All that a registry shows from its top channels down. */
+/** Everything that a registry shows, from its top channels down. */
 export interface Shown {
   readonly channels: Channel[];
   readonly subchannels: Subchannel[];
   readonly sockets: ShownSocket[];
 }
 
-/** Walks a registry as a reader does. */
+/** Reads a registry like a client. */
 export async function readAll(registry: Registry): Promise<Shown> {
   const shown: Shown = { channels: [], subchannels: [], sockets: [] };
   const { channel } = await registry.getTopChannels();

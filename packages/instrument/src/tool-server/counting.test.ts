@@ -34,7 +34,7 @@ type Step = readonly [kind: keyof World, verb: (typeof verbs)[number], index: nu
 
 const step: fc.Arbitrary<Step> = fc.tuple(
   fc.constantFrom("connections", "transports", "sockets"),
-  // Ends are rarer than the rest, or little would live long.
+  // Ends are rarer than other events, so that objects live for a while.
   fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...verbs) }, { weight: 8, arbitrary: fc.constant("started") }),
   fc.nat(7),
 ) as fc.Arbitrary<Step>;
@@ -66,7 +66,7 @@ function nameOf(info: ConnectionInfo | TransportInfo | SocketInfo): string {
   return "connection" in info ? info.target : info.name;
 }
 
-/** Reads the outcomes of all that was ever shown, by name; it may be closed by now. */
+/** Reads the outcomes of all objects that were ever shown, by name, including closed ones. */
 async function outcomes(registry: Registry, lastId: number): Promise<Map<string, Outcomes>> {
   const found = new Map<string, Outcomes>();
   for (let id = 1; id <= lastId; id += 1) {
@@ -123,7 +123,7 @@ test("allocates nothing while counting", async () => {
   const socketInfo = childProcessInfo(1);
   const { transport } = socketInfo;
   const { connection } = transport;
-  // As tool servers have them: found once, for a name that is put together is itself an allocation.
+  // Looked up once, as tool servers do, because concatenating a name allocates.
   const events = [
     [channelOf("connection:call-started"), connection],
     [channelOf("transport:call-started"), transport],
@@ -137,7 +137,7 @@ test("allocates nothing while counting", async () => {
   const countCalls = (count: number): void => {
     for (let i = 0; i < count; i += 1) for (const event of events) event[0].publish(event[1]);
   };
-  // Until the code is compiled for good, which itself allocates.
+  // Warm-up, because compilation allocates.
   for (let round = 0; round < 10; round += 1) {
     countCalls(20_000);
     await new Promise((resolve) => setImmediate(resolve));
@@ -150,6 +150,6 @@ test("allocates nothing while counting", async () => {
     samples.push(process.memoryUsage().heapUsed - before);
   }
   observation.stop();
-  // The smallest object an event would be 6.4 MB, one a call 0.8 MB. Others in this process allocate too, so the best round counts.
+  // The smallest object per event would be 6.4 MB, one per call 0.8 MB. Other code allocates too, so the best round counts.
   expect(Math.min(...samples.map(Math.abs))).toBeLessThan(100_000);
 });

@@ -141,7 +141,7 @@ describe("objects that exist before the observation", () => {
     expect(socket.remote?.address.value).toMatchObject({ port: client.remotePort });
     expect([channel.data?.state?.state, subchannel.data?.state?.state]).toEqual([0, 0]);
     for (const one of [channel, subchannel])
-      expect(traceOf(one)).toContainEqual(expect.stringMatching(/before it was observed/));
+      expect(traceOf(one)).toContainEqual(expect.stringMatching(/before the observation/));
     publish("transport:state", { subject: socketInfo.transport, state: "READY", reason: undefined });
     const events = (await readOne(registry)).subchannel.data?.trace?.events;
     expect(events?.at(-1)).toMatchObject({ description: "UNKNOWN -> READY", severity: 1 });

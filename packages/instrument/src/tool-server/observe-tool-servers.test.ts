@@ -54,7 +54,7 @@ describe("connections", () => {
     publish("connection:opened", subject);
     publish("connection:state", { subject, state: "CONNECTING", reason: undefined });
     publish("trace", { subject, severity: "info", text: "Helper ended with code 0 after 12 ms" });
-    publish("trace", { subject, severity: "warning", text: "401, asked again" });
+    publish("trace", { subject, severity: "warning", text: "401, retried" });
     publish("connection:state", { subject, state: "TRANSIENT_FAILURE", reason: "refused" });
     publish("trace", { subject, severity: "error", text: "Gave up" });
     const { channels } = await readAll(registry);
@@ -65,7 +65,7 @@ describe("connections", () => {
       "info Authentication: none",
       "info IDLE -> CONNECTING",
       "info Helper ended with code 0 after 12 ms",
-      "warning 401, asked again",
+      "warning 401, retried",
       "warning CONNECTING -> TRANSIENT_FAILURE: refused",
       "error Gave up",
     ]);
@@ -133,10 +133,10 @@ describe("sockets", () => {
     ["http://[::1]:8080", "[::1]:8080", ""],
     ["https://api.example.com", "login.example.com:443", "login.example.com:443"],
     ["https://api.example.com", "api.example.com:8443", "api.example.com:8443"],
-  ])("[CZ-SOCKET-4] shows a socket under %s to %s with the remote name %j", async (target, asked, shown) => {
-    // The machine itself was looked up by name, as a proxy would be.
+  ])("[CZ-SOCKET-4] shows a socket under %s to %s with the remote name %j", async (target, remoteName, shown) => {
+    // Node looked up this machine by name, as it would a proxy.
     const { client } = await connection({ host: "localhost", port: 0 });
-    publish("socket:opened", networkSocketInfo(client, transportInfo(connectionInfo(), target), asked));
+    publish("socket:opened", networkSocketInfo(client, transportInfo(connectionInfo(), target), remoteName));
     expect((await readOne(registry)).socket.remoteName).toBe(shown);
   });
 
@@ -203,7 +203,7 @@ describe("sockets", () => {
 test("reports an event that it cannot handle as a warning, without ending the process", async () => {
   const warnings: Error[] = [];
   const onWarning = (warning: Error): void => void warnings.push(warning);
-  // In place of the listener that prints it: it is meant to come.
+  // Replaces the listener that prints warnings, because this one is expected.
   const printing = process.listeners("warning");
   process.removeAllListeners("warning").on("warning", onWarning);
   onTestFinished(() => {
@@ -215,7 +215,7 @@ test("reports an event that it cannot handle as a warning, without ending the pr
   publish("trace", { subject: connectionInfo(), severity: "loud" as "info", text: "" });
   await new Promise((resolve) => setImmediate(resolve));
   expect(warnings).toMatchObject([
-    { code: "WIRESCOPE_NOT_SHOWN", message: expect.stringContaining("of one version?") },
+    { code: "WIRESCOPE_NOT_SHOWN", message: expect.stringContaining("have the same version") },
   ]);
 });
 

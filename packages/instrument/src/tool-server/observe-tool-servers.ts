@@ -13,43 +13,42 @@ import { SharedObservation } from "../observation.js";
 import type { ObservedCalls } from "./observed-calls.js";
 import { ToolServerObjects } from "./tool-server-objects.js";
 
-/** Where tool servers appear. */
+/** How tool servers appear in Channelz. */
 export interface ObserveToolServersOptions {
-  /** Where tool servers are shown. */
+  /** The registry in which tool servers are shown. */
   readonly registry: Registry;
 }
 
-/** The observation of this process's tool servers. */
+/** The observation of the tool servers of this process. */
 export interface ToolServersObservation {
-  /** The id of the channel that shows a connection; undefined if none does, or not any more. */
+  /** The id of the channel that shows a connection; undefined if it is not shown or its channel is closed. */
   channelId(connection: ConnectionInfo): number | undefined;
-  /** The id of the object that shows a connection, a transport or a socket, also after it closed; undefined if none does. */
+  /** The id of the object that shows a connection, transport or socket, even if it is closed; undefined if it was never shown. */
   objectId(info: ConnectionInfo | TransportInfo | SocketInfo): number | undefined;
-  /** Takes all tool servers out of the registry. From then on they cost no more than a check; they can be observed again. */
+  /** Removes all tool servers from the registry. The remaining overhead is a check; they can be observed again. */
   stop(): void;
 }
 
-/** Credential operations are in the trace as well, and so is a failure to connect. */
+/** The other channels are not needed: credential operations and connection failures are also published as trace events. */
 type ShownChannelName = Exclude<ToolServerChannelName, `credential:${string}` | "transport:connecting">;
 
-/** One for each channel, so that a channel which is forgotten does not compile. */
+/** One listener for each channel, so that a missing one is a compile error. */
 type Listeners = { readonly [Name in ShownChannelName]: (message: ToolServerMessages[Name]) => void };
 
 const notShown =
-  "Something of a tool server is not shown in Channelz. Are @wirescope/tool-server and @wirescope/instrument of one version?";
+  "A tool server event is not shown in Channelz. Check that @wirescope/tool-server and @wirescope/instrument have the same version.";
 
 const channelPrefix = "wirescope:tool-server:";
 
-/** Tool servers may be shown in several registries, but in each once. */
+/** One per registry, because tool servers may be shown in several registries. */
 const observations = new WeakMap<Registry, SharedObservation>();
 const shown = new WeakMap<Registry, ToolServerObjects>();
 
 /**
- * Shows the tool servers of this process from now on: each connection as a channel, each of its transports as a subchannel,
- * each socket or child process as a socket. What was there before shows as soon as something happens to it, in the state
- * UNKNOWN until it changes.
+ * Shows the tool servers of this process from now on: each connection as a channel, each of its transports as a subchannel, each
+ * socket or child process as a socket. Existing objects appear with their next event, in the state UNKNOWN until it changes.
  *
- * A second call for the same registry shares the observation, until the last has stopped.
+ * A second call with the same registry shares the observation, until the last has stopped.
  */
 export function observeToolServers({ registry }: ObserveToolServersOptions): ToolServersObservation {
   const observation = observations.get(registry) ?? new SharedObservation("Tool servers are");
@@ -62,7 +61,7 @@ export function observeToolServers({ registry }: ObserveToolServersOptions): Too
   };
 }
 
-/** Listens on all channels; returns how to end that. */
+/** Subscribes to all channels. Returns an unsubscribe function. */
 function listen(registry: Registry): (reason: string) => void {
   const objects = new ToolServerObjects(registry);
   shown.set(registry, objects);
@@ -103,12 +102,12 @@ function listenersOf(objects: ToolServerObjects): Listeners {
     "proxy:tunnel-requested": claimSocket,
     trace: ({ subject, severity, text }) => {
       const logged = "connection" in subject ? objects.transport(subject) : objects.connection(subject);
-      livingOf(logged)?.handle.trace(text, { severity });
+      openOrParent(logged)?.handle.trace(text, { severity });
     },
   };
 }
 
-/** The object that can still log: the last event often comes after its subject has closed, and then goes to the parent. */
-function livingOf(logged: ObservedCalls | undefined): ObservedCalls | undefined {
+/** The object, or its parent if it is closed: the last trace event often arrives after its subject has closed. */
+function openOrParent(logged: ObservedCalls | undefined): ObservedCalls | undefined {
   return logged?.isClosed ? logged.parent : logged;
 }

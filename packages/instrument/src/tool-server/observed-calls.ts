@@ -7,11 +7,11 @@ interface Child {
   close(reason: string): void;
 }
 
-/** A connection to a tool server, or a transport of one, in the registry. */
+/** A tool server connection or one of its transports, in the registry. */
 export class ObservedCalls implements Child {
   readonly handle: ChannelHandle | SubchannelHandle;
   readonly parent: ObservedCalls | undefined;
-  /** Weak, as everything that refers to what is observed. */
+  /** Weak, so that observation keeps nothing alive. */
   readonly #children = new WeakList<Child>();
   #inFlight = 0;
   #ending: string | undefined;

@@ -7,7 +7,7 @@ import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
 import type { ObservedCalls } from "./observed-calls.js";
 
-/** A socket of a tool server, in the registry. */
+/** A tool server socket, in the registry. */
 export class ObservedSocket {
   readonly handle: SocketHandle;
   readonly #parent: ObservedCalls;
@@ -58,7 +58,7 @@ export class ObservedSocket {
 
 const defaultPorts: Readonly<Record<string, string>> = { "http:": "80", "https:": "443", "ws:": "80", "wss:": "443" };
 
-/** How a socket or child process appears: with the addresses of both ends, and details in a full read. */
+/** How a socket or child process appears in the registry. */
 export function socketInit(socketInfo: SocketInfo): SocketInit<Socket> {
   return socketInfo.kind === "socket" ? connectionSocket(socketInfo) : pipeSocket(socketInfo);
 }
@@ -67,14 +67,14 @@ function connectionSocket({ socket, remoteName, transport }: NetworkSocketInfo):
   return {
     name: remoteName,
     ...readEndpoints(socket),
-    // If there is a proxy, Node knows only the name of the proxy.
+    // Through a proxy, Node knows only the name of the proxy.
     remoteName: isNamedIn(remoteName, transport.target) ? undefined : remoteName,
     subject: socket,
     describe: describeSocket,
   };
 }
 
-/** The pipes of a child have no addresses: their ends are two processes. */
+/** The pipes of a child process have no addresses, so the processes are shown instead. */
 function pipeSocket({ pid, command }: ChildProcessInfo): SocketInit<Socket> {
   const remote = processAddress(pid, command);
   return { name: remote.name, local: processAddress(process.pid, process.execPath), remote };
@@ -84,7 +84,7 @@ function processAddress(pid: number, file: string): Extract<SocketAddress, { rea
   return { name: `pid ${pid} ${basename(file)}` };
 }
 
-/** Whether the target already says which host and port that is. */
+/** Whether the target already contains this host and port. */
 function isNamedIn(remoteName: string, target: string): boolean {
   const url = parseUrl(target);
   if (url === undefined) return remoteName === target;

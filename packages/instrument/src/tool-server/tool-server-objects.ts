@@ -5,7 +5,7 @@ import { WeakList } from "../weak-list.js";
 import { ObservedCalls } from "./observed-calls.js";
 import { ObservedSocket, socketInit } from "./observed-socket.js";
 
-/** What has ended, in any observation: a late event must not bring it back. */
+/** Objects that have ended, shared by all observations: a late event must not show them again. */
 const ended = new WeakSet<object>();
 
 /**
@@ -17,34 +17,34 @@ export class ToolServerObjects {
   readonly #connections = new WeakMap<ConnectionInfo, ObservedCalls>();
   readonly #transports = new WeakMap<TransportInfo, ObservedCalls>();
   readonly #sockets = new WeakMap<SocketInfo, ObservedSocket>();
-  readonly #tops = new WeakList<ObservedCalls>();
+  readonly #topChannels = new WeakList<ObservedCalls>();
 
   constructor(registry: Registry) {
     this.#registry = registry;
   }
 
-  /** The connection, or undefined if it had ended before it was ever shown. */
+  /** The connection, or undefined if it ended before it was shown. */
   connection(info: ConnectionInfo): ObservedCalls | undefined {
     return this.#connections.get(info) ?? this.openConnection(info, "UNKNOWN");
   }
 
-  /** The transport, or undefined if it or its connection had ended before it was ever shown. */
+  /** The transport, or undefined if it or its connection ended before it was shown. */
   transport(info: TransportInfo): ObservedCalls | undefined {
     return this.#transports.get(info) ?? this.openTransport(info, "UNKNOWN");
   }
 
-  /** The socket, or undefined if it or its transport had ended before it was ever shown. */
+  /** The socket, or undefined if it or its transport ended before it was shown. */
   socket(info: SocketInfo): ObservedSocket | undefined {
     return this.#sockets.get(info) ?? this.openSocket(info);
   }
 
-  /** The id of the channel that shows a connection; undefined if none does. */
+  /** The id of the channel that shows a connection; undefined if it is not shown or its channel is closed. */
   channelId(info: ConnectionInfo): number | undefined {
     const connection = this.#connections.get(info);
     return connection?.isClosed === false ? connection.handle.id : undefined;
   }
 
-  /** The id of the object that shows it, also after it closed; undefined if none does. */
+  /** The id of the object that shows it, even if it is closed; undefined if it was never shown. */
   objectId(info: ConnectionInfo | TransportInfo | SocketInfo): number | undefined {
     return this.#find(info)?.handle.id;
   }
@@ -53,11 +53,11 @@ export class ToolServerObjects {
     const known = this.#connections.get(info);
     if (known !== undefined || ended.has(info)) return known;
     const handle = this.#registry.addChannel({ name: nameOf(info), target: info.target, state });
-    traceAge(handle, state);
+    traceIfExisting(handle, state);
     handle.trace(`Authentication: ${info.credential().summary}`);
     const connection = new ObservedCalls(handle, undefined);
     this.#connections.set(info, connection);
-    this.#tops.add(connection);
+    this.#topChannels.add(connection);
     return connection;
   }
 
@@ -67,7 +67,7 @@ export class ToolServerObjects {
     const parent = this.connection(info.connection);
     if (parent === undefined || parent.isClosed) return undefined;
     const handle = this.#registry.addSubchannel({ parent: parent.handle, target: info.target, state });
-    traceAge(handle, state);
+    traceIfExisting(handle, state);
     const transport = new ObservedCalls(handle, parent);
     this.#transports.set(info, transport);
     return transport;
@@ -93,7 +93,7 @@ export class ToolServerObjects {
 
   /** Removes everything from the registry. */
   close(reason: string): void {
-    for (const connection of this.#tops) connection.close(reason);
+    for (const connection of this.#topChannels) connection.close(reason);
   }
 
   #find(info: ConnectionInfo | TransportInfo | SocketInfo): ObservedCalls | ObservedSocket | undefined {
@@ -102,11 +102,11 @@ export class ToolServerObjects {
   }
 }
 
-function traceAge(handle: ChannelHandle | SubchannelHandle, state: "IDLE" | "UNKNOWN"): void {
-  if (state === "UNKNOWN") handle.trace("It existed before it was observed; its earlier events are unknown");
+function traceIfExisting(handle: ChannelHandle | SubchannelHandle, state: "IDLE" | "UNKNOWN"): void {
+  if (state === "UNKNOWN") handle.trace("Existed before the observation; earlier events are unknown");
 }
 
-/** The entry's name, and the tenant if there are several. */
+/** The name of the entry, with its tenant if it has one. */
 function nameOf({ name, tenant }: ConnectionInfo): string {
   const chosen = Object.entries(tenant).map(([variable, value]) => `${variable}=${value}`);
   return chosen.length === 0 ? name : `${name} (${chosen.join(", ")})`;

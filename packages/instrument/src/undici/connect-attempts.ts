@@ -8,16 +8,16 @@ interface Attempt {
   isOver: boolean;
 }
 
-/** How many origins of HTTP/2 are remembered. */
+/** The maximum number of HTTP/2 origins that are remembered. */
 const maxHttp2Origins = 1000;
 
 /**
- * The connection attempts of undici clients. An attempt is shown if it takes longer than a turn of the event loop: a faster one
- * got an existing connection, such as those of tool servers, which may be shown elsewhere.
+ * The connection attempts of undici clients. An attempt is shown only if it takes longer than a turn of the event loop: a faster
+ * one got an existing connection, which may be shown elsewhere, such as one of a tool server.
  */
 export class ConnectAttempts {
   readonly #origins: Origins<UndiciChannel>;
-  /** By the function that connects, which the clients of a pool share. */
+  /** By connect function, which the clients of a pool share. */
   readonly #byConnector = new WeakMap<object, Attempt[]>();
   /** Origins whose connections use HTTP/2, which `node:http2` shows. */
   readonly #http2Origins = new Set<string>();
@@ -47,8 +47,8 @@ export class ConnectAttempts {
     return attempt?.channel;
   }
 
-  /** Remembers which version of HTTP the connections to an origin use. */
-  note(origin: Origin, isHttp2: boolean): void {
+  /** Remembers whether connections to an origin use HTTP/2. */
+  setHttp2(origin: Origin, isHttp2: boolean): void {
     const key = originKey(origin);
     if (!isHttp2) {
       this.#http2Origins.delete(key);

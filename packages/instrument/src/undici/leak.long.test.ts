@@ -10,7 +10,7 @@ import { eventually } from "../http/both-ends.test.helper.js";
 import { listening, portOf } from "../sockets/connections.test.helper.js";
 import { observeUndici } from "./observe-undici.js";
 
-/** Every request, and every socket, that undici publishes from now on until the test ends; none of them is kept alive. */
+/** Weak references to every request and socket that undici publishes until the test ends. */
 function followObjects(): { readonly requests: WeakRef<object>[]; readonly sockets: WeakRef<object>[] } {
   const followed = { requests: [] as WeakRef<object>[], sockets: [] as WeakRef<object>[] };
   const onRequest = (message: unknown): void =>
@@ -26,7 +26,7 @@ function followObjects(): { readonly requests: WeakRef<object>[]; readonly socke
   return followed;
 }
 
-/** Runs `use` while the clients of undici are observed, with a server that says hello, or nothing at `/silent`. */
+/** Runs `use` while undici is observed, with a server that responds with "hello", or does not respond at `/silent`. */
 async function whileObserved(use: (origin: string, registry: Registry) => Promise<void>): Promise<void> {
   const dropped: unknown[] = [];
   const registry = createRegistry({ maxClosed: 100, onDropped: (one) => dropped.push(one) });
@@ -47,7 +47,7 @@ async function whileObserved(use: (origin: string, registry: Registry) => Promis
   expect(dropped).toEqual([]);
 }
 
-/** Waits until the garbage collector has taken all of them. */
+/** Waits until all of them are garbage-collected. */
 async function collected(objects: readonly WeakRef<object>[]): Promise<void> {
   const alive = async (): Promise<number> => {
     await bytesInUse();
@@ -56,7 +56,7 @@ async function collected(objects: readonly WeakRef<object>[]): Promise<void> {
   await expect.poll(alive).toBe(0);
 }
 
-/** Makes so many visits, 50 at once, and gives the clients that they were made with. */
+/** Makes a number of visits, 50 at once, and returns the clients. */
 async function visits(count: number, visit: () => Promise<WeakRef<object>>): Promise<WeakRef<object>[]> {
   const clients: WeakRef<object>[] = [];
   for (let done = 0; done < count; done += 50) clients.push(...(await Promise.all(Array.from({ length: 50 }, visit))));

@@ -24,7 +24,7 @@ beforeEach(() => {
 
 afterEach(() => observation.stop());
 
-/** The origin that a test is about; undici may still connect to one of an earlier test. */
+/** The origin under test; undici may still connect to that of an earlier test. */
 let target = "";
 
 function urlOf(server: Server, scheme = "http"): string {
@@ -56,7 +56,7 @@ interface Copy {
 const copies: Readonly<Record<string, Copy>> = {
   "the global fetch": {
     fetch: (url, init) => fetch(url, init),
-    // The dispatcher of another copy would make the requests, so only options that the global one lacks are worth one.
+    // A dispatcher of another copy would make the requests itself, so one is used only for options that the global one lacks.
     dispatcher: (options) => options && closing(new undici6.Agent(options)),
   },
   "undici 6": {
@@ -136,11 +136,11 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
       isAsked = true;
     });
     const controller = new AbortController();
-    const asking = copy.fetch(origin, { dispatcher: copy.dispatcher(), signal: controller.signal });
+    const response = copy.fetch(origin, { dispatcher: copy.dispatcher(), signal: controller.signal });
     await expect.poll(() => isAsked).toBe(true);
     const { socket } = await only();
     controller.abort();
-    await expect(asking).rejects.toThrow();
+    await expect(response).rejects.toThrow();
     const { socketId } = socket!.ref!;
     await eventually(async () => expect(statesOf((await only()).channel)).toContain("READY -> IDLE"));
     const { channel } = await only();
@@ -196,7 +196,7 @@ describe.each(Object.entries(copies))("%s", (_name, copy) => {
 
   test("[CZ-SEC-1] shows how a connection over TLS is secured", async () => {
     const server = await listening(
-      createHttpsServer(serverIdentity, (_asked, response) => response.end("secret")),
+      createHttpsServer(serverIdentity, (_request, response) => response.end("secret")),
       { host: "127.0.0.1" },
     );
     const dispatcher = copy.dispatcher({ connect: { ca: certificate("ca.pem"), servername: "localhost" } });
@@ -290,9 +290,9 @@ test("closes the channels when it stops, and then observes no request", async ()
 test("leaves no channel connecting after a client is destroyed while it connects", async () => {
   target = "http://127.0.0.1:9";
   const client = new undici7.Client(target, { connect: () => {} });
-  const asking = client.request({ path: "/", method: "GET" });
+  const response = client.request({ path: "/", method: "GET" });
   await eventually(async () => expect(stateOf((await only()).channel)).toBe("CONNECTING"));
-  const refused = expect(asking).rejects.toThrow();
+  const refused = expect(response).rejects.toThrow();
   await client.destroy();
   await refused;
   await eventually(async () => expect(stateOf((await only()).channel)).toBe("IDLE"));

@@ -7,30 +7,30 @@ import { listenToChunks } from "./patch-chunks.js";
 import { hideConnection } from "./undici-connection.js";
 import { UndiciObserver } from "./undici-observer.js";
 
-/** How the requests of undici and `fetch` appear in Channelz. */
+/** How undici and `fetch` requests appear in Channelz. */
 export interface ObserveUndiciOptions {
   /**
-   * How many channels are kept whose origin has neither a connection nor a request; beyond that, the one that was used
-   * longest ago is closed when the next origin comes. Default 100.
+   * The maximum number of channels without a connection or request. Above that, the least recently used one is closed when an
+   * origin is added. Default 100.
    */
   readonly maxIdleChannels?: number;
 }
 
-/** The observation of the requests that this process makes with undici. */
+/** The observation of the undici requests of this process. */
 export interface UndiciObservation {
-  /** Stops showing requests: their channels close. From then on a request costs nothing. */
+  /** Stops showing requests and closes their channels. */
   stop(): void;
 }
 
-const observation = new SharedObservation("The clients of undici are");
+const observation = new SharedObservation("undici clients are");
 
 /**
  * Shows every request that this process makes over HTTP/1.1 with the global `fetch` or `WebSocket`, or with an installed copy of
- * undici 6 or later: a channel for each origin, a subchannel for each address of it, a socket for each connection. A
- * connection that was there before shows with its next request. HTTP/2 is left to the observation of `node:http2`.
+ * undici 6 or later: a channel for each origin, a subchannel for each of its addresses, a socket for each connection. An existing
+ * connection appears with its next request. HTTP/2 requests are shown by observing `node:http2`.
  *
- * A second call for the same registry shares the observation and its options. Throws a TypeError if another registry is filled
- * already.
+ * A second call with the same registry shares the observation and its options. Throws a TypeError if undici is observed in another
+ * registry.
  */
 export function observeUndici(registry: Registry, options: ObserveUndiciOptions = {}): UndiciObservation {
   const stop = observation.join(registry, () => begin(registry, options.maxIdleChannels ?? 100));
@@ -46,7 +46,7 @@ function begin(registry: Registry, maxIdleChannels: number): (reason: string) =>
         `undici:${name}`,
         guardListener(
           listener as (message: unknown) => void,
-          "A request of undici is not shown in Channelz. Report its version with this message.",
+          "An undici request is not shown in Channelz. Report this message with your undici version.",
         ),
       ] as const,
   );

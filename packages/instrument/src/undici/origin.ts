@@ -1,5 +1,5 @@
 import { parseUrl } from "@wirescope/channelz/internal";
-/** The origin that a client of undici connects to. */
+/** The origin that an undici client connects to. */
 export interface Origin {
   /** `http:` or `https:`. */
   readonly protocol: string;
@@ -8,7 +8,7 @@ export interface Origin {
   readonly port: number;
 }
 
-/** The origin of a client, as its messages or a url give it. */
+/** The origin from undici's connect parameters or a URL. */
 export function originOf({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Origin {
   return { protocol, host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (protocol === "https:" ? 443 : 80) };
 }
@@ -18,11 +18,11 @@ export function originKey({ protocol, host, port }: Origin): string {
   return `${protocol}//${host}:${port}`;
 }
 
-/** Most requests of a process have the origin of the one before. */
+/** The last result, because consecutive requests mostly have the same origin. */
 let lastValue: unknown;
 let lastOrigin: Origin | undefined;
 
-/** The origin of a request, which may be a string or a URL; undefined if it is none. */
+/** The origin of a request, from a string or URL; undefined if it is not a URL. */
 export function parseOrigin(value: unknown): Origin | undefined {
   if (value === lastValue) return lastOrigin;
   const url = parseUrl(String(value));

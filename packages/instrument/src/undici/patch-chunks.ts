@@ -14,14 +14,14 @@ interface RequestMethods extends UndiciRequest {
 const seen = new WeakSet<object>();
 let listener: ChunkListener | undefined;
 
-/** Sets the listener; undefined for none, which costs a check per chunk. */
-export function listenToChunks(to: ChunkListener | undefined): void {
-  listener = to;
+/** Sets the listener; undefined for none. */
+export function listenToChunks(newListener: ChunkListener | undefined): void {
+  listener = newListener;
 }
 
 /**
- * Watches the bodies of all requests of the copy of undici that made this one, unless it publishes them itself. Versions 6, of
- * which Node 20 and 22 hold a copy, do not; their requests pass each chunk through two methods.
+ * Patches the copy of undici that created this request to report body chunks, unless it publishes them itself. undici 6, which is
+ * also in Node 20 and 22, does not; there, each chunk passes through two methods of the request.
  */
 export function watchChunks(request: UndiciRequest): void {
   const prototype = Object.getPrototypeOf(request) as RequestMethods;

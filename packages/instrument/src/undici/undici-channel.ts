@@ -3,11 +3,11 @@ import { causeOf } from "../cause.js";
 import { ClientChannel } from "../http/client-channel.js";
 import { addressText } from "../http/client-connection.js";
 
-/** The requests and connections of undici to one origin. */
+/** The channel of undici's requests and connections to one origin. */
 export class UndiciChannel extends ClientChannel {
-  /** Connections that are being made. */
+  /** The number of connection attempts in progress. */
   #attempts = 0;
-  /** Whether it has anything to show but attempts. */
+  /** Whether it has shown anything but attempts in progress. */
   #hasShown = false;
 
   constructor(registry: Registry, handle: ChannelHandle, target: string) {
@@ -19,7 +19,7 @@ export class UndiciChannel extends ClientChannel {
     return !this.#hasShown && this.isIdle;
   }
 
-  /** A request is written to a connection, or failed before. */
+  /** A request was written to a connection, or failed before that. */
   callStarted(): void {
     this.#hasShown = true;
     this.exchangeBegan();
@@ -50,8 +50,8 @@ export class UndiciChannel extends ClientChannel {
     this.connectivity.fail(causeOf(error));
   }
 
-  /** No request is waiting: undici says nothing about an attempt that a closed client gave up. */
-  attemptsGivenUp(): void {
+  /** No request is waiting any more. Ends all attempts, because undici does not report an attempt that a closed client gave up. */
+  endAttempts(): void {
     while (this.#attempts > 0) this.attemptEnded();
   }
 }

@@ -14,7 +14,7 @@ type Opened = Socket & { [connectionKey]?: UndiciConnection | undefined };
 
 /** A request on a connection. */
 interface ConnectionUser {
-  /** The connection is closed; `isOrderly` unless it was lost. */
+  /** The connection closed; `isOrderly` is false if it was lost. */
   connectionClosed(isOrderly: boolean): void;
 }
 
@@ -36,7 +36,7 @@ export function hideConnection(socket: Opened): void {
   socket[connectionKey]?.stop();
 }
 
-/** A connection of undici over HTTP/1.1. undici reports it when it is ready, TLS included. */
+/** An HTTP/1.1 connection of undici, which reports it after the TLS handshake. */
 export class UndiciConnection {
   readonly handle: SocketHandle;
   readonly subchannel: ClientSubchannel;
@@ -94,12 +94,12 @@ export class UndiciConnection {
   };
 
   readonly #onClose = (): void => {
-    // undici reports the end of every request, but not of one that became something else, such as a WebSocket.
+    // undici reports the end of every request except upgraded ones, such as a WebSocket.
     for (const exchange of [...this.#exchanges]) exchange.connectionClosed(this.#cause === undefined);
     this.stop(this.#cause);
   };
 
-  /** No longer shows the connection; with a cause, it was lost. */
+  /** Stops showing the connection; with a cause, it was lost. */
   stop(cause?: string): void {
     const socket = this.#socket;
     socket[connectionKey] = undefined;
@@ -113,9 +113,9 @@ export class UndiciConnection {
 }
 
 /**
- * Whether the application ended a connection: by an aborted request, its own timeout, a closed client, or the idle timeout.
- * undici destroys the socket with the reason, which may be any value. Failures of the peer are errors of the system, of TLS, of
- * the parser, or UND_ERR_SOCKET.
+ * Whether this side ended a connection: by an aborted request, its own timeout, a closed client, or the idle timeout. undici
+ * destroys the socket with the reason, which may be any value. Failures caused by the peer are system errors, TLS errors, parser
+ * errors, or UND_ERR_SOCKET.
  */
 function isOwnAbort(error: unknown): boolean {
   if (!(error instanceof Error)) return true;

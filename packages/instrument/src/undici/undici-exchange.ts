@@ -1,4 +1,4 @@
-import { type BodyShape, isAskedInPath, questionShapeOf, responseShapeOf } from "../messages/body-shape.js";
+import { type BodyShape, isConnectGet, requestShapeOf, responseShapeOf } from "../messages/body-shape.js";
 import { countOutcome, isOk } from "../messages/call-outcome.js";
 import { MessageCounter } from "../messages/message-counter.js";
 import type { Origin } from "./origin.js";
@@ -6,17 +6,16 @@ import type { UndiciChannel } from "./undici-channel.js";
 import type { UndiciConnection } from "./undici-connection.js";
 import { headerOf, type UndiciRequest } from "./undici-messages.js";
 
-/** Follows one request of undici and its response, and counts what they did; an exchange counts as one stream. */
+/** Follows one undici request and its response, and counts the call, the stream and the messages. */
 export class UndiciExchange {
-  /** Its destination. */
   readonly origin: Origin;
-  readonly #question: BodyShape;
-  readonly #isAskedInPath: boolean;
-  /** Whether the connection becomes something else if the server agrees. */
+  readonly #requestShape: BodyShape;
+  readonly #isConnectGet: boolean;
+  /** Whether it requests an upgrade or a tunnel. */
   readonly #mayUpgrade: boolean;
   readonly #sent = new MessageCounter();
   readonly #received = new MessageCounter();
-  /** Its counters, once it is known that no other instrument shows this request. */
+  /** The channel that counts it, once it is known that no other instrument shows this request. */
   #channel: UndiciChannel | undefined;
   #connection: UndiciConnection | undefined;
   #isOver = false;
@@ -26,10 +25,10 @@ export class UndiciExchange {
 
   constructor(origin: Origin, { method, path, headers, contentType, upgrade }: UndiciRequest) {
     this.origin = origin;
-    this.#isAskedInPath = isAskedInPath(method, path);
-    this.#question = this.#isAskedInPath ? "unary" : questionOf(contentType, headers);
+    this.#isConnectGet = isConnectGet(method, path);
+    this.#requestShape = this.#isConnectGet ? "unary" : undiciRequestShape(contentType, headers);
     this.#mayUpgrade = Boolean(upgrade) || method === "CONNECT";
-    this.#sent.begin(this.#question);
+    this.#sent.begin(this.#requestShape);
   }
 
   /** Whether it has not been written to a connection yet. */
@@ -37,28 +36,28 @@ export class UndiciExchange {
     return !this.#isOver && this.#channel === undefined;
   }
 
-  /** The headers of the request are written to a connection. undici may do that again, after a connection broke. */
+  /** The request headers were written to a connection. undici may retry on another connection if that one is lost. */
   assigned(connection: UndiciConnection, channel: UndiciChannel): void {
     this.#countAt(channel);
     this.#leaveConnection(false, false);
     this.#connection = connection;
-    this.#sent.begin(this.#question);
+    this.#sent.begin(this.#requestShape);
     connection.begin(this);
   }
 
   chunkSent(chunk: unknown): void {
-    if (!this.#isAskedInPath) this.#messagesSent(this.#sent.add(bytesOf(chunk)));
+    if (!this.#isConnectGet) this.#messagesSent(this.#sent.add(bytesOf(chunk)));
   }
 
   requestSent(): void {
-    this.#messagesSent(this.#isAskedInPath ? 1 : this.#sent.end());
+    this.#messagesSent(this.#isConnectGet ? 1 : this.#sent.end());
   }
 
   responded(statusCode: number, headers: unknown): void {
-    // An interim response, such as 103.
+    // An informational response, such as 103.
     if (statusCode < 200 && statusCode !== 101) return;
     this.#httpStatus = statusCode;
-    this.#receivedShape = responseShapeOf(this.#question, headerOf(headers, "content-type"), statusCode);
+    this.#receivedShape = responseShapeOf(this.#requestShape, headerOf(headers, "content-type"), statusCode);
     this.#grpcStatus = headerOf(headers, "grpc-status");
     this.#received.begin(this.#receivedShape);
   }
@@ -67,7 +66,7 @@ export class UndiciExchange {
     this.#messagesReceived(this.#received.add(bytesOf(chunk)));
   }
 
-  /** The response has been received to its end. An upgraded request lives as long as its connection. */
+  /** The complete response was received. An upgraded request lasts as long as its connection. */
   completed(trailers: unknown): void {
     if (this.#isUpgraded()) return;
     this.#messagesReceived(this.#received.end());
@@ -82,18 +81,18 @@ export class UndiciExchange {
     );
   }
 
-  /** The request failed; if it was written to no connection, the channel of its origin counts it, if there is one. */
+  /** The request failed. If it was not written to a connection, the given channel counts it. */
   failed(channel: UndiciChannel | undefined): void {
     if (this.isWaiting && channel !== undefined) this.#countAt(channel);
     this.#finish(false, false);
   }
 
-  /** The connection is closed. Until then undici reports nothing about a request that was upgraded. */
+  /** The connection closed. undici does not report the end of an upgraded request. */
   connectionClosed(isOrderly: boolean): void {
     if (this.#mayUpgrade) this.#finish(isOrderly, isOrderly);
   }
 
-  /** Something else shows the connection of this request, and the request with it. */
+  /** Another instrument shows the connection of this request, and so the request. */
   leave(): void {
     if (this.isWaiting) this.#isOver = true;
   }
@@ -136,10 +135,10 @@ export class UndiciExchange {
   }
 }
 
-function questionOf(contentType: unknown, headers: unknown): BodyShape {
+function undiciRequestShape(contentType: unknown, headers: unknown): BodyShape {
   const type = contentType ?? headerOf(headers, "content-type");
   if (type === undefined || type === null) return "whole";
-  return questionShapeOf({
+  return requestShapeOf({
     "content-type": type,
     "connect-protocol-version": headerOf(headers, "connect-protocol-version"),
   });

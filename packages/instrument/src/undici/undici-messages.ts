@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** What is read of a request of undici. Versions 6 to 8 publish it with these properties. */
+/** The properties of an undici request that are used. Versions 6 to 8 publish them. */
 export interface UndiciRequest {
   /** The origin as the application gave it. */
   readonly origin: unknown;
@@ -13,15 +13,15 @@ export interface UndiciRequest {
   readonly upgrade?: unknown;
 }
 
-/** The origin of a client, and its connect function. */
+/** The connect parameters of a client, and its connect function. */
 interface Connecting {
   readonly connectParams: { readonly hostname: string; readonly protocol: string; readonly port: string };
   readonly connector: object;
 }
 
 /**
- * The diagnostics channels of undici that are subscribed to, with what they publish. The copy inside Node publishes on the
- * same names. Versions 6 lack the channels of chunks.
+ * The undici diagnostics channels that are subscribed to, with their messages. The copy inside Node uses the same names. undici 6
+ * lacks the channels for chunks.
  */
 export interface UndiciMessages {
   "request:create": { readonly request: UndiciRequest };

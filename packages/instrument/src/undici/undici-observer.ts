@@ -10,18 +10,18 @@ import { connectionOf } from "./undici-connection.js";
 import { UndiciExchange } from "./undici-exchange.js";
 import type { UndiciMessages, UndiciRequest } from "./undici-messages.js";
 
-/** One listener for each channel, so that a channel without one does not compile. */
+/** One listener for each channel, so that a missing one is a compile error. */
 export type UndiciListeners = { readonly [Name in keyof UndiciMessages]: (message: UndiciMessages[Name]) => void };
 
 /**
- * Turns what undici publishes into channels, connections and calls. Nothing is added to the registry before it is known that
- * the connection is not one that is shown elsewhere.
+ * Turns undici's events into channels, connections and calls. A connection is added to the registry only once it is known that no
+ * other instrument shows it.
  */
 export class UndiciObserver {
   readonly #origins: Origins<UndiciChannel>;
   readonly #attempts: ConnectAttempts;
   readonly #exchanges = new WeakMap<UndiciRequest, UndiciExchange>();
-  /** How many requests wait for a connection, by origin. */
+  /** The number of requests waiting for a connection, by origin. */
   readonly #waiting = new Map<string, number>();
 
   constructor(registry: Registry, maxIdleChannels: number) {
@@ -64,7 +64,7 @@ export class UndiciObserver {
 
   #connected({ connectParams, connector, socket }: UndiciMessages["client:connected"]): void {
     const origin = originOf(connectParams);
-    this.#attempts.note(origin, isHttp2(socket));
+    this.#attempts.setHttp2(origin, isHttp2(socket));
     const shown = this.#attempts.end(connector);
     if (!isHttp2(socket) && !isClaimed(socket)) connectionOf(socket, this.#channelAt(origin));
     shown?.attemptEnded();
@@ -79,7 +79,7 @@ export class UndiciObserver {
   #assigned(request: UndiciRequest, socket: Socket): void {
     const exchange = this.#exchanges.get(request);
     if (exchange === undefined) return;
-    if (exchange.isWaiting) this.#waitsNoLonger(exchange);
+    if (exchange.isWaiting) this.#removeWaiting(exchange);
     const channel = isHttp2(socket) || isClaimed(socket) ? undefined : this.#channelAt(exchange.origin);
     const connection = channel && connectionOf(socket, channel);
     if (channel !== undefined && connection !== undefined) exchange.assigned(connection, channel);
@@ -92,10 +92,10 @@ export class UndiciObserver {
     const { protocol, host, port } = exchange.origin;
     const wasWaiting = exchange.isWaiting;
     exchange.failed(this.#origins.known(protocol, host, port, ""));
-    if (wasWaiting) this.#waitsNoLonger(exchange);
+    if (wasWaiting) this.#removeWaiting(exchange);
   }
 
-  #waitsNoLonger({ origin }: UndiciExchange): void {
+  #removeWaiting({ origin }: UndiciExchange): void {
     const key = originKey(origin);
     const left = (this.#waiting.get(key) ?? 1) - 1;
     if (left > 0) {
@@ -103,7 +103,7 @@ export class UndiciObserver {
       return;
     }
     this.#waiting.delete(key);
-    this.#origins.known(origin.protocol, origin.host, origin.port, "")?.attemptsGivenUp();
+    this.#origins.known(origin.protocol, origin.host, origin.port, "")?.endAttempts();
   }
 
   #channelAt({ protocol, host, port }: Origin): UndiciChannel {

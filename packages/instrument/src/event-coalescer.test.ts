@@ -1,67 +1,67 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { createRegistry } from "@wirescope/channelz";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { EventFolder } from "./event-folder.js";
+import { EventCoalescer } from "./event-coalescer.js";
 
 let reported: string[];
 let times: (number | undefined)[];
-let folder: EventFolder;
+let coalescer: EventCoalescer;
 
 beforeEach(() => {
   vi.useFakeTimers();
   reported = [];
   times = [];
-  const tracer: ConstructorParameters<typeof EventFolder>[0] = {
-    trace(words, options) {
-      reported.push(`${options?.severity} ${words}`);
+  const tracer: ConstructorParameters<typeof EventCoalescer>[0] = {
+    trace(description, options) {
+      reported.push(`${options?.severity} ${description}`);
       times.push(options?.timeMs);
     },
     stamp(cells, index) {
       cells[index] = Date.now();
     },
   };
-  folder = new EventFolder(tracer, "Lost");
+  coalescer = new EventCoalescer(tracer, "Lost");
 });
 
 afterEach(() => void vi.useRealTimers());
 
 test("reports the first event at once, and those of the next second together, by cause", () => {
-  for (const cause of ["a", "a", "b", "a"]) folder.add(cause);
+  for (const cause of ["a", "a", "b", "a"]) coalescer.add(cause);
   expect(reported).toEqual(["warning Lost: a"]);
   vi.advanceTimersByTime(1000);
   expect(reported.slice(1)).toEqual([
     "warning Lost, 2 more within a second: a",
     "warning Lost, 1 more within a second: b",
   ]);
-  folder.add("c");
+  coalescer.add("c");
   expect(reported.at(-1)).toBe("warning Lost: c");
 });
 
 test("reports a storm of events with different causes in a few events", () => {
-  for (let i = 0; i < 1000; i += 1) folder.add(`cause ${i}`);
+  for (let i = 0; i < 1000; i += 1) coalescer.add(`cause ${i}`);
   vi.advanceTimersByTime(1000);
   expect(reported).toHaveLength(1 + 8 + 1);
   expect(reported.at(-1)).toBe("warning Lost, 991 more within a second: other causes");
 });
 
-test("[CZ-TRACE-3] reports folded events with the time of the last one, by cause", () => {
+test("[CZ-TRACE-3] reports coalesced events with the time of the last one, by cause", () => {
   const start = Date.now();
-  folder.add("a");
+  coalescer.add("a");
   vi.advanceTimersByTime(100);
-  folder.add("a");
+  coalescer.add("a");
   vi.advanceTimersByTime(200);
-  folder.add("b");
+  coalescer.add("b");
   vi.advanceTimersByTime(300);
-  folder.add("a");
+  coalescer.add("a");
   vi.advanceTimersByTime(400);
   expect(times).toEqual([undefined, start + 600, start + 300]);
 });
 
-test("[CZ-TRACE-3] a folded event is in the trace before what happened after it, with the time of the registry", async () => {
+test("[CZ-TRACE-3] traces a coalesced event before later events, with the registry's time", async () => {
   let time = 5000;
   const registry = createRegistry({ clock: { now: () => time } });
   const channel = registry.addChannel();
-  const resets = new EventFolder(channel, "Stream reset");
+  const resets = new EventCoalescer(channel, "Stream reset");
   resets.add("CANCEL");
   time += 10;
   resets.add("CANCEL");

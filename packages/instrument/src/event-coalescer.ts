@@ -1,29 +1,29 @@
 import type { TraceSeverity } from "@wirescope/channelz";
 
 const windowMs = 1000;
-/** Causes that are distinguished within a window; a peer may have a new one each time. */
+/** The maximum number of causes distinguished within a window, because a peer may cause a different error each time. */
 const maxCauses = 8;
 const otherCauses = "other causes";
 
-/** What logs an event: a channel, a subchannel, or a server. */
+/** Logs events: a channel, a subchannel, or a server. */
 interface Tracer {
   trace(description: string, options?: { readonly severity?: TraceSeverity; readonly timeMs?: number }): void;
   stamp(cells: Float64Array, index: number): void;
 }
 
-/** The events since the first, by cause. */
+/** The events after the first one, by cause. */
 interface Window {
-  /** The number of each cause, in the order of their first occurrence. */
+  /** The index of each cause, in the order of their first occurrence. */
   readonly causes: Map<string, number>;
-  /** For each cause the number of its events and the time of the last, so that counting one allocates nothing. */
+  /** For each cause, the number of its events and the time of the last. Typed, so that counting allocates nothing. */
   readonly cells: Float64Array;
 }
 
 /**
- * Reports events of one kind without letting many of them push everything else out of a trace: the first is reported at once,
- * and those of the next second together, by cause, with their number and the time of the last.
+ * Coalesces events of one kind, so that a burst does not push everything else out of a trace: the first is reported at once, and
+ * those of the next second together, by cause, with their number and the time of the last.
  */
-export class EventFolder {
+export class EventCoalescer {
   readonly #tracer: Tracer;
   readonly #what: string;
   readonly #severity: TraceSeverity;
@@ -47,20 +47,20 @@ export class EventFolder {
 
   #count({ causes, cells }: Window, cause: string): void {
     const reported = causes.has(cause) || causes.size < maxCauses ? cause : otherCauses;
-    let number = causes.get(reported);
-    if (number === undefined) {
-      number = causes.size;
-      causes.set(reported, number);
+    let index = causes.get(reported);
+    if (index === undefined) {
+      index = causes.size;
+      causes.set(reported, index);
     }
-    cells[2 * number]! += 1;
-    this.#tracer.stamp(cells, 2 * number + 1);
+    cells[2 * index]! += 1;
+    this.#tracer.stamp(cells, 2 * index + 1);
   }
 
   #closeWindow(): void {
     const { causes, cells } = this.#window!;
     this.#window = undefined;
-    for (const [cause, number] of causes) {
-      const [count, timeMs] = cells.subarray(2 * number);
+    for (const [cause, index] of causes) {
+      const [count, timeMs] = cells.subarray(2 * index);
       const options = { severity: this.#severity, timeMs: timeMs! };
       this.#tracer.trace(`${this.#what}, ${count} more within a second: ${cause}`, options);
     }
