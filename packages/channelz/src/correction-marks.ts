@@ -17,7 +17,7 @@ export interface AppliedCorrection {
 
 const marks = new WeakMap<object, readonly AppliedCorrection[]>();
 
-/** What was corrected in a message of a corrected source: an object, or the response that lists it. Empty for others. */
+/** The corrections in a message of a corrected source: an object, or the response that lists it. Empty for other messages. */
 export function correctionsOf(message: object): readonly AppliedCorrection[] {
   return marks.get(message) ?? [];
 }
@@ -27,7 +27,7 @@ export function markCorrected(message: object, applied: readonly AppliedCorrecti
   if (applied.length > 0) marks.set(message, [...correctionsOf(message), ...applied]);
 }
 
-/** Copies the marks of a message to another that was made from it, as a source around a corrected source has to. */
+/** Copies the marks of a message to a copy of it; needed by every source that wraps a corrected source. */
 export function carryCorrections(from: object, to: object): void {
   if (from !== to) markCorrected(to, correctionsOf(from));
 }

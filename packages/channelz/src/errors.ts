@@ -1,8 +1,8 @@
-/** Every way in which this package fails. `docs/errors.md` explains each code and what to do about it. */
+/** The codes of this package's errors. `docs/errors.md` explains each code and what to do about it. */
 export type ChannelzErrorCode =
-  /** The object asked for does not exist, is of another kind, or is no longer remembered. */
+  /** The requested object does not exist, is of another kind, or is no longer remembered. */
   | "NOT_FOUND"
-  /** A request carries a value that can never be valid, such as a negative page size. */
+  /** A request contains an invalid value, such as a negative page size. */
   | "INVALID_ARGUMENT"
   /** A walk stopped because the peer lists more objects than the caller allows. */
   | "LIMIT_REACHED"
@@ -10,30 +10,30 @@ export type ChannelzErrorCode =
   | "LINK_CYCLE"
   /** The link would give one parent both channels or subchannels and sockets. */
   | "LINK_MIXED_CHILDREN"
-  /** The link names an object that is closed, of another registry, or already has an owner. */
+  /** An object of the link is closed, belongs to another registry, or already has an owner. */
   | "LINK_REFUSED"
   /** The listener would be reachable from other machines without authenticating its callers. */
   | "LISTEN_EXPOSED"
-  /** The listener cannot start: the address is taken, not ours, or not allowed. */
+  /** The listener cannot start: the address is in use, not local, or not permitted, or the TLS material is unusable. */
   | "LISTEN_FAILED"
-  /** The file that should hold the bearer token cannot be read, or holds none. */
+  /** The bearer token is invalid, or its file cannot be read or does not contain one. */
   | "TOKEN_UNUSABLE"
-  /** The token, or another secret header, would cross the network in the clear. */
+  /** The token, or another secret header, would be sent unencrypted over the network. */
   | "TOKEN_EXPOSED"
-  /** The address of a peer cannot be understood. */
+  /** The address of a peer cannot be parsed. */
   | "TARGET_INVALID"
-  /** The peer cannot be reached, or the connection broke. */
+  /** The peer cannot be reached, or the connection was lost. */
   | "PEER_UNAVAILABLE"
-  /** The peer responds, but serves Channelz under no package that we know. */
+  /** The peer responds, but does not serve Channelz under a known package. */
   | "PEER_WITHOUT_CHANNELZ"
-  /** The peer refused us: no token, a wrong one, or not allowed. */
+  /** The peer rejected the request: no token, a wrong one, or permission denied. */
   | "PEER_REFUSED"
-  /** The peer did not respond in time, or the caller gave up. */
+  /** The peer did not respond in time, or the caller aborted. */
   | "PEER_TIMEOUT"
-  /** The peer failed in a way of its own; the message carries its words. */
+  /** The peer failed in another way; the message contains the peer's. */
   | "PEER_FAILED";
 
-/** The one error of this package: guard on `code`, read `message`, look at `cause`. */
+/** The error class of this package. Test `code`, never `message`. */
 export class ChannelzError extends Error {
   override readonly name = "ChannelzError";
   readonly code: ChannelzErrorCode;
@@ -43,7 +43,7 @@ export class ChannelzError extends Error {
     this.code = code;
   }
 
-  /** Whether `value` is a ChannelzError, with this code where one is given; also across copies of this package. */
+  /** Whether `value` is a ChannelzError, and has this code if one is given; also across copies of this package. */
   static is(value: unknown, code?: ChannelzErrorCode): value is ChannelzError {
     return (
       value instanceof Error &&

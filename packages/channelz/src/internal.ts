@@ -1,4 +1,4 @@
-// For the other packages of this repository only. It loads neither protobuf nor Connect, because the command line starts with it.
+// For the other packages of this repository only. Loads neither protobuf nor Connect, because the CLI imports it at startup.
 export { mapBounded } from "./client/map-bounded.js";
 export { parseTarget, type Target } from "./dial/parse-target.js";
 export { ChannelzError, type ChannelzErrorCode } from "./errors.js";

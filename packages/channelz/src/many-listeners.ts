@@ -1,6 +1,6 @@
 /**
- * Turns off Node's warning about many listeners of one signal: a read of all objects has one for each call in progress. Does
- * nothing in browsers, which have no such warning.
+ * Turns off Node's warning about many listeners on one signal, because reading all objects adds one for each call in progress.
+ * Does nothing in browsers.
  */
 export function allowManyListeners(signal: AbortSignal): void {
   const events = globalThis.process?.getBuiltinModule?.("node:events");

@@ -22,21 +22,21 @@ import {
 } from "./gen/rpc/channelz/v1/channelz_pb.js";
 import type { Source } from "./source.js";
 
-/** What a redacted source keeps to itself. */
+/** What a redacted source hides. */
 export interface RedactOptions {
-  /** Both certificates of TLS, and the details of other security. Default true. */
+  /** Both TLS certificates, and the details of other security. Default true. */
   readonly certificates?: boolean;
   /**
-   * Where things are. Addresses of sockets become an OtherAddress named `redacted`; targets, remote names and the names
-   * of channels, subchannels and sockets, which often are addresses, become `redacted` whole; in free text (trace events,
-   * option values, errors) whatever looks like an address does. Names of servers stay. Default true.
+   * Addresses. Socket addresses become an OtherAddress named `redacted`. Targets, remote names and the names of channels,
+   * subchannels and sockets, which often contain addresses, become `redacted`. In free text (trace events, option values,
+   * errors) everything that looks like an address is replaced. Server names are kept. Default true.
    */
   readonly addresses?: boolean;
 }
 
 /**
- * A source around a source that hides certificates or addresses, as chosen. The messages of the source are not
- * changed; fields that this version does not know are left out, because what they contain is unknown.
+ * Wraps a source to hide certificates or addresses. The messages of the source are not changed; unknown fields are removed,
+ * because their content is unknown.
  */
 export function redactSource(source: Source, options: RedactOptions = {}): Source {
   const { certificates = true, addresses = true } = options;
@@ -69,7 +69,7 @@ export function redactSource(source: Source, options: RedactOptions = {}): Sourc
 
 const mark = "redacted";
 
-/** What to do with a message of a type; the message is a copy. */
+/** Changes a message, by type name; the message is a copy. */
 type Redactors = ReadonlyMap<string, (message: never) => void>;
 
 function redactor<M extends { readonly $typeName: string }>(
@@ -129,13 +129,13 @@ const addressPatterns: readonly RegExp[] = [
   // A URI, or a target with its scheme.
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi,
   /\b(?:unix|unix-abstract|dns|ipv4|ipv6|vsock|xds|stdio):[^\s"'<>]+/gi,
-  // IPv6, in brackets or bare (where a port looks like one more group), with a port or without.
+  // IPv6, in brackets or bare (when a port looks like another group), with or without a port.
   /\[[0-9a-f:.%]*:[0-9a-f:.%]*\](?::\d+)?/gi,
   /(?<![\w:.])(?:[0-9a-f]{0,4}:){2,8}(?:[0-9a-f]{1,5}|(?:\d{1,3}\.){3}\d{1,3})?(?![\w:])/gi,
-  // IPv4, and a name with a port.
+  // IPv4, and a host name with a port.
   /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g,
   /\b[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?:\d{1,5}\b/gi,
-  // A name of several labels, and the path of a file.
+  // A domain name, and a file path.
   /\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}\b/gi,
   /(?<![\w/])\/(?:[\w.@-]+\/)*[\w.@-]+/g,
 ];

@@ -11,8 +11,8 @@ import type { ChannelzPackage } from "./channelz-package.js";
 import { Channelz, file_rpc_channelz_v1_channelz } from "./gen/rpc/channelz/v1/channelz_pb.js";
 
 /**
- * The same file under another package: its path, its package and every reference within it are renamed, nothing else.
- * So two packages that are one on the wire are one schema here.
+ * The same file under another package name: renames its path, its package and every reference within it. Two packages that are
+ * identical on the wire so need only one schema.
  */
 export function renamePackage(file: DescFile, to: string): DescFile {
   const from = file.proto.package;
@@ -39,7 +39,7 @@ export function renamePackage(file: DescFile, to: string): DescFile {
   return renamed;
 }
 
-/** The same service at another path: requests and responses keep their types, and so everything that handles them. */
+/** The same service under another package name. Requests and responses keep their types. */
 export function renameService<T extends DescService>(service: T, packageName: string): T {
   const renamed = { ...service, typeName: `${packageName}.${service.name}` };
   const methods = service.methods.map((method) => ({ ...method, parent: renamed }));
@@ -57,15 +57,15 @@ const services: Record<ChannelzPackage, typeof Channelz> = {
   "grpc.channelz.v1": renameService(Channelz, "grpc.channelz.v1"),
 };
 
-/** The schema of Channelz in a package, complete, as reflection shows it. */
+/** The complete Channelz schema under a package name, for reflection. */
 export function channelzFile(channelzPackage: ChannelzPackage): DescFile {
   return files[channelzPackage];
 }
 
-/** The service at the path of a package. Its messages are those of `rpc.channelz.v1`: on the wire they are the same. */
+/** The service under a package name. Its messages are those of `rpc.channelz.v1`, which are the same on the wire. */
 export function channelzService(channelzPackage: ChannelzPackage): typeof Channelz {
   return services[channelzPackage];
 }
 
-/** Knows the payloads of `Any` in both packages, for JSON. */
+/** The types of `Any` payloads in both packages, for JSON. */
 export const payloadRegistry: Registry = createRegistry(...Object.values(files));

@@ -17,7 +17,7 @@ export interface PageRequest {
   readonly maxResults?: Int64;
 }
 
-/** What every read takes in addition to its request. */
+/** Options of every read. */
 export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
 }
@@ -25,8 +25,8 @@ export interface ReadOptions {
 /**
  * The seven reads of Channelz.
  *
- * A registry in this process is a Source, and so is a client of another process's Channelz; redaction is a Source around
- * a Source; the service serves one. Messages are those of `rpc.channelz.v1`, whichever package a peer speaks.
+ * A registry in this process is a Source, and so is a client for another process; redaction wraps a Source in another; the
+ * service serves one. Messages are those of `rpc.channelz.v1`, whichever package a peer uses.
  *
  * Every read rejects with a {@link ChannelzError}: `NOT_FOUND` for an id that is unknown, not positive or of another kind
  * (also the server of `getServerSockets`), `INVALID_ARGUMENT` for a negative page size.

@@ -82,7 +82,7 @@ test.each([
   [["tree", "--header", "no colon"], "'name: value'"],
   [["tree", "--package", "other.v1"], "--package must be one of"],
   [["sockets", "--server", "x"], "--server"],
-  [["tree", "--target", "192.0.2.1:80", "--header", "authorization: x"], "in the clear"],
+  [["tree", "--target", "192.0.2.1:80", "--header", "authorization: x"], "unencrypted"],
   [["--target", ":1"], "A command is missing"],
   [["check", "/nonexistent/.mcp.json"], "the file does not exist"],
   [["check", "a", "b"], 'does not take the argument "b"'],

@@ -7,23 +7,23 @@ import type { Int64, PageRequest, ReadOptions, Source } from "../source.js";
 import { createPackageFinder } from "./find-package.js";
 import { type PeerCall, peerError } from "./peer-error.js";
 
-/** How to read a peer's Channelz over a transport that exists. */
+/** Options for reading Channelz over an existing transport. */
 export interface ChannelzClientOptions {
-  /** The package that the peer serves. Default: found out at the first call. */
+  /** The package that the peer serves. Default: detected at the first call. */
   readonly package?: ChannelzPackage | undefined;
-  /** How long a call may take, in milliseconds. Default 10,000; 0 waits for ever. */
+  /** The timeout of a call, in milliseconds. Default 10,000; 0 for none. */
   readonly timeoutMs?: number | undefined;
   /** Headers of every call. */
   readonly headers?: HeadersInit | undefined;
   /** How error messages name the peer. Default: "the peer". */
   readonly peer?: string | undefined;
-  /** What to do next when the connection fails for this cause; ends the error's message. */
+  /** Returns advice for a failed connection, which ends the error message; it gets the root cause. */
   readonly adviseOnConnection?: ((cause: unknown) => string | undefined) | undefined;
 }
 
 /** A Source that reads another process. */
 export interface ChannelzClient extends Source {
-  /** The package that the peer serves Channelz under; asks the peer where that is not known yet. */
+  /** The package under which the peer serves Channelz; calls the peer if it is not known yet. */
   findPackage(options?: ReadOptions): Promise<ChannelzPackage>;
 }
 
@@ -35,13 +35,13 @@ const highestInt64 = 2n ** 63n - 1n;
 /**
  * Reads the Channelz of another process over any Connect transport: gRPC, gRPC-Web or Connect.
  *
- * Every read rejects with a {@link ChannelzError}. Fields that this schema does not know survive in the messages.
+ * Every read rejects with a {@link ChannelzError}. Unknown fields are kept in the messages.
  */
 export function createChannelzClient(transport: Transport, options: ChannelzClientOptions = {}): ChannelzClient {
   const { peer } = options;
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
   if (options.package !== undefined && !channelzPackages.includes(options.package)) {
-    throw new TypeError(`"${options.package}" is no package of Channelz. Use ${channelzPackages.join(" or ")}.`);
+    throw new TypeError(`"${options.package}" is not a Channelz package. Use ${channelzPackages.join(" or ")}.`);
   }
   const clients: Record<ChannelzPackage, Client<typeof Channelz>> = {
     "rpc.channelz.v1": createClient(channelzService("rpc.channelz.v1"), transport),
@@ -73,7 +73,7 @@ export function createChannelzClient(transport: Transport, options: ChannelzClie
       channelzPackage ??= await findUnlessAborted(signal);
       return await call(clients[channelzPackage], callOptions(signal));
     } catch (reason) {
-      // The peer was replaced by another since the detection.
+      // The peer may have been replaced since the detection.
       if (options.package === undefined && reason instanceof ConnectError && reason.code === Code.Unimplemented)
         finder.forget();
       throw peerError(reason, { ...describeCall(method, channelzPackage), subject, abandoned: signal?.aborted });

@@ -3,9 +3,9 @@ import type { ReadOptions, Source } from "../source.js";
 import { timeOf } from "../text/time.js";
 import { lookUp } from "./look-up.js";
 
-/** Why a channel cannot connect, as far as traces say. */
+/** Why a channel cannot connect, according to traces. */
 export interface Failure {
-  /** The latest reason in the traces of the channel and of what is below it; undefined if they name none. */
+  /** The latest reason in the traces of the channel and the objects below it; undefined if they contain none. */
   readonly reason?: string | undefined;
   /** The time of that reason. */
   readonly at?: Date | undefined;
@@ -30,7 +30,7 @@ const repetition = / \(repeated \d+ times\)$/;
 const reasonWords =
   /error|fail|refus|reset|time[d ]*\s*out|timeout|deadline|unavailable|unreachable|expired|certificate|denied|not found|no such|closed|lost|goaway|cannot|could not|unable|invalid/i;
 
-/** Whether a channel is in TRANSIENT_FAILURE, or tries to connect again after a failure that a trace names. */
+/** Whether a channel is in TRANSIENT_FAILURE, or reconnects after a failure in its trace. */
 export function isFailing(channel: Channel | Subchannel, failure: Failure | undefined): boolean {
   const state = channel.data?.state?.state ?? 0;
   return state === transientFailure || (state === connecting && failure?.reason !== undefined);
@@ -50,7 +50,7 @@ export function findFailure(objects: readonly (Channel | Subchannel)[]): Failure
     for (const event of events) {
       const text = reasonOf(event);
       const at = timeOf(event.timestamp);
-      // The cause of a change of state says more than what happened next, such as that a subchannel was closed.
+      // The cause of a state change is more specific than later events, such as that a subchannel was closed.
       const isCause = becameFailing.test(event.description);
       if (text === undefined || (reason?.isCause && !isCause)) continue;
       if ((isCause && !reason?.isCause) || !isEarlier(at, reason?.at)) reason = { text, at, isCause };
@@ -64,7 +64,7 @@ export function findFailure(objects: readonly (Channel | Subchannel)[]): Failure
   return { reason: reason?.text, at: reason?.at, since };
 }
 
-/** Reads what is below a channel, a bounded part of it, and finds its failure. */
+/** Reads a limited number of objects below a channel, and finds its failure. */
 export async function readFailure(
   source: Source,
   channel: Channel,
@@ -73,7 +73,7 @@ export async function readFailure(
   const { signal } = options;
   const objects: (Channel | Subchannel)[] = [channel];
   let level: readonly (Channel | Subchannel)[] = [channel];
-  // References of a hostile peer may form a cycle.
+  // The refs of a hostile peer may form a cycle.
   const seen = new Set<string>([`channel ${channel.ref?.channelId}`]);
   const isNew = (key: string): boolean => seen.size < seen.add(key).size;
   for (let depth = 1; depth <= maxDepth; depth += 1) {
@@ -101,12 +101,12 @@ export async function readFailure(
   return findFailure(objects);
 }
 
-/** What happened after the object was last connected. */
+/** The events after the object was last connected. */
 function eventsSinceReady(events: readonly ChannelTraceEvent[]): readonly ChannelTraceEvent[] {
   return events.slice(events.findLastIndex(({ description }) => becameReady.test(description)) + 1);
 }
 
-/** What an event says about a failure, without the change of state that it reports; undefined if it gives no reason. */
+/** The reason of a failure in an event, without the state change; undefined if it contains none. */
 function reasonOf({ description, severity }: ChannelTraceEvent): string | undefined {
   const change = becameFailing.exec(description);
   const text = description

@@ -10,8 +10,8 @@ export const objectKinds = ["channel", "subchannel", "server", "socket"] as cons
 export type ObjectKind = (typeof objectKinds)[number];
 
 /**
- * Finds out of which kind the object with this id is, without a read that could fail at the peer: a peer counts failed reads
- * as failed calls of its server. It looks into lists that start at the id, then follows refs.
+ * Finds the kind of the object with this id, without a read that could fail at the peer, because a peer counts failed reads as
+ * failed calls of its server. It reads lists that start at the id, then follows refs.
  *
  * Peers that number each kind separately may have one object of each kind. A closed object is found only while a trace names
  * it. Empty if nothing that can be reached has the id.

@@ -2,21 +2,21 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type ChannelzPackage, channelzPackages } from "../channelz-package.js";
 import { ChannelzError } from "../errors.js";
 
-/** Finds out, once, under which package a peer serves Channelz. */
+/** Detects once under which package a peer serves Channelz. */
 export interface PackageFinder {
   /** The package of the peer. Concurrent callers share one search; a search that failed is not remembered. */
   find(): Promise<ChannelzPackage>;
-  /** Search again at the next call: the peer no longer serves what it did. */
+  /** Searches again at the next call, because the peer no longer serves that package. */
   forget(): void;
 }
 
-// A peer counts a probe that it does not serve as a failed call. All public implementations serve grpc.channelz.v1, and so do
-// we; only a peer that serves rpc.channelz.v1 alone counts one.
+// A peer counts a probe for a package that it does not serve as a failed call. All public implementations, and ours, serve
+// grpc.channelz.v1; only a peer that serves rpc.channelz.v1 alone counts one.
 const probeOrder: readonly ChannelzPackage[] = ["grpc.channelz.v1", "rpc.channelz.v1"];
 
 /**
  * A finder that tries each package in turn with `probe`, which rejects with UNIMPLEMENTED if the peer does not serve it
- * (an HTTP status of 404 becomes that code in every protocol of Connect).
+ * (every Connect protocol maps HTTP status 404 to that code).
  */
 export function createPackageFinder(
   probe: (channelzPackage: ChannelzPackage) => Promise<unknown>,
@@ -60,7 +60,7 @@ export function createPackageFinder(
   };
 }
 
-/** A web server without gRPC responds with an HTTP error or a page. Connect gives both UNKNOWN and no code to test. */
+/** A web server without gRPC responds with an HTTP error or a page. Connect reports both as UNKNOWN, without a code to test. */
 function isNotServed(reason: unknown): boolean {
   if (!(reason instanceof ConnectError)) return false;
   if (reason.code === Code.Unimplemented) return true;

@@ -11,33 +11,31 @@ export interface OriginSource {
   readonly source: Source;
 }
 
-/** What was read from one process, or why nothing was. */
+/** The result of reading one process, or its error. */
 export type Gathered<T> = { readonly origin: OriginSource } & (
   | { readonly value: T; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: ChannelzError }
 );
 
-/** How several processes are read together. */
+/** Options for reading several processes together. */
 export interface GatherOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How many processes are read at a time. Default 64. */
+  /** The number of processes to read at a time. Default 64. */
   readonly concurrency?: number | undefined;
-  /** How long reading one process may take, in milliseconds. Default 30,000; 0 is unlimited. */
+  /** The timeout for reading one process, in milliseconds. Default 30,000; 0 for none. */
   readonly deadlineMs?: number | undefined;
   /**
-   * How long processes that have not responded at all are waited for once all others are complete, in milliseconds.
-   * Default 3,000.
+   * How long to wait for processes that have not responded at all after all others are complete, in milliseconds. Default 3,000.
    */
   readonly graceMs?: number | undefined;
 }
 
-/** How many processes are read at a time by default. */
 const defaultConcurrency = 64;
 
 /**
- * Reads several processes at once and resolves with one entry for each, in their order. A process that fails, or exceeds its time, has an
- * error; the others have their value. `read` gets a source and a signal, which aborts at the deadline of this process; it may
- * resolve with what it has until then. Never rejects with a ChannelzError.
+ * Reads several processes at once and resolves with one entry for each, in order. A process that fails or times out has an error;
+ * the others have a value. `read` gets a source and a signal, which aborts at the deadline of this process; it may then resolve with
+ * partial results. Never rejects with a ChannelzError.
  */
 export async function gatherOrigins<T>(
   origins: readonly OriginSource[],
@@ -50,7 +48,7 @@ export async function gatherOrigins<T>(
   let next = 0;
   let graceTimer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Gives up those that have never responded, once nothing else is in progress. Each that ends gives the others their time again. */
+  /** Gives up on processes that have never responded, once nothing else is in progress. The time restarts whenever one ends. */
   const limitSilent = (): void => {
     clearTimeout(graceTimer);
     if (next < reads.length) return;
@@ -89,9 +87,9 @@ function createOriginRead(origin: OriginSource, outer: AbortSignal | undefined) 
   stopped.catch(() => {});
 
   const giveUp = (why: string): void => {
-    const error = new ChannelzError("PEER_TIMEOUT", `${origin.target} was given up: ${why}.`);
+    const error = new ChannelzError("PEER_TIMEOUT", `Stopped reading ${origin.target}: ${why}.`);
     controller.abort(error);
-    // What `read` can still return of its partial results comes first.
+    // Lets `read` return partial results first.
     setTimeout(() => stop(error), 0);
   };
 

@@ -5,7 +5,7 @@ export interface Unreadable {
   readonly unreadable: ChannelzError;
 }
 
-// What concerns one object, or one method of the peer. Any other failure would repeat itself for every object.
+// Failures of one object, or one method of the peer. Any other failure would repeat for every object.
 const objectCodes: readonly ChannelzErrorCode[] = [
   "INVALID_ARGUMENT",
   "PEER_FAILED",
@@ -14,7 +14,7 @@ const objectCodes: readonly ChannelzErrorCode[] = [
   "PEER_WITHOUT_CHANNELZ",
 ];
 
-/** Whether a read failed for one object only, so that reading others makes sense. */
+/** Whether a read failed only for one object, so that others can still be read. */
 export function isOfOneObject(error: unknown, signal: AbortSignal | undefined): error is ChannelzError {
   return ChannelzError.is(error) && objectCodes.includes(error.code) && !signal?.aborted;
 }

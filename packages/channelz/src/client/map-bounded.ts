@@ -1,7 +1,7 @@
 /**
  * Maps each item with at most `concurrency` in progress, and yields the results in the order of the items.
- * Leaving the loop early waits for nothing. A failure is thrown in place of its result; if `items` itself fails, the results
- * of the items before come first.
+ * Leaving the loop early waits for nothing. A failure is thrown instead of its result; if `items` itself fails, the results of the
+ * earlier items are yielded first.
  */
 export async function* mapBounded<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -11,7 +11,7 @@ export async function* mapBounded<T, R>(
   const underway: Promise<R>[] = [];
   const start = (item: T): void => {
     const result = map(item);
-    // It may fail long before its turn, or never get one; until then nobody handles the rejection.
+    // Its rejection may not be handled for a long time, or never.
     result.catch(() => {});
     underway.push(result);
   };

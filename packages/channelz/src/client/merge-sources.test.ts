@@ -66,7 +66,7 @@ describe("200 processes, three of them dead and one silent", () => {
     expect(failed.map(({ name }) => name).sort()).toEqual(["p150", "p7", "p8", "p99"]);
     for (const { name, error } of failed) {
       expect(error).toMatch(
-        name === "p99" ? /was given up: it has not responded/ : /cannot be reached: .*ECONNREFUSED/,
+        name === "p99" ? /Stopped reading .*: it has not responded/ : /cannot be reached: .*ECONNREFUSED/,
       );
     }
   });
@@ -301,7 +301,7 @@ describe("a process that fails", () => {
   test("[CZ-D-CLI-2] gives up a process at the deadline of the merged source", async () => {
     const silentPeer: Source = { ...peerWith({}), getTopChannels: () => new Promise(() => {}) };
     const merged = mergeSources([part("a", silentPeer)], { deadlineMs: 10 });
-    const message = "a:1 was given up: reading it took longer than 10 ms.";
+    const message = "Stopped reading a:1: reading it took longer than 10 ms.";
     await expect(merged.getTopChannels()).rejects.toMatchObject({ code: "PEER_TIMEOUT", message });
   });
 });
@@ -374,7 +374,7 @@ describe("gatherOrigins", () => {
     );
     expect(gathered[1]?.value).toBe(1);
     expect(gathered[0]?.error).toMatchObject({ code: "PEER_TIMEOUT" });
-    expect(gathered[0]?.error?.message).toBe("slow:1 was given up: it has not responded, and all others have.");
+    expect(gathered[0]?.error?.message).toBe("Stopped reading slow:1: it has not responded, and all others have.");
   });
 
   test("continues to read a process that responds, long after all others are complete", async () => {
@@ -396,7 +396,7 @@ describe("gatherOrigins", () => {
 
   test("ends each process at its deadline, even if the reader ignores the signal", async () => {
     const gathered = await gatherOrigins([peer("a")], () => new Promise<never>(() => {}), { deadlineMs: 10 });
-    expect(gathered[0]?.error?.message).toBe("a:1 was given up: reading it took longer than 10 ms.");
+    expect(gathered[0]?.error?.message).toBe("Stopped reading a:1: reading it took longer than 10 ms.");
   });
 
   test("keeps what a reader returns when its signal aborts", async () => {

@@ -8,12 +8,11 @@ import { createOriginView } from "./origin-view.js";
 import { walkServers, walkTopChannels } from "./walk.js";
 import type { WalkOptions } from "./walk-pages.js";
 
-/** A process whose objects a merged Source shows, and why it shows none. */
+/** A process of a merged Source, and its error if its objects are missing. */
 export interface OriginStatus {
-  /** Its name. */
   readonly name: string;
   readonly target: string;
-  /** Why the last list that was read has no objects of this process; undefined if it responded. */
+  /** Why the last list has no objects of this process; undefined if it responded. */
   readonly error?: string | undefined;
 }
 
@@ -23,7 +22,7 @@ export interface MergedSource extends Source {
   readonly parts: readonly OriginSource[];
   /** The processes in the same order, with the ids and names that this Source shows. */
   readonly views: readonly OriginSource[];
-  /** The ids of their objects among all of them. */
+  /** Converts between the ids of the processes and the merged ids. */
   readonly ids: OriginIds;
   /** Each process, with the error of the last list that was read from it. */
   origins(): readonly OriginStatus[];
@@ -31,14 +30,14 @@ export interface MergedSource extends Source {
 
 /** How several sources are merged. */
 export interface MergeOptions extends Omit<GatherOptions, "signal"> {
-  /** For how long a process that failed is not asked again, in milliseconds. Default 2,000. */
+  /** How long a process that failed is not read again, in milliseconds. Default 2,000. */
   readonly retryAfterMs?: number | undefined;
 }
 
 const maxPageSize = 1000;
 
 /**
- * Several processes as one Source: its ids name the process as well ({@link createOriginIds}), and names begin with the origin in brackets.
+ * Several processes as one Source: ids include the process ({@link createOriginIds}), and names begin with the origin in brackets.
  * Lists contain the objects of all processes that respond; `origins()` reports the others. A list rejects only if no process
  * responds. Objects whose id has more than 12 digits are left out.
  */
@@ -51,7 +50,7 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
   const views = parts.map((part) => ({ ...part, source: createOriginView(part, ids) }));
   const failures = new Map<string, { readonly error: ChannelzError; readonly atMs: number }>();
 
-  const note = ({ origin, error }: Gathered<unknown>): void => {
+  const recordResult = ({ origin, error }: Gathered<unknown>): void => {
     if (error === undefined) failures.delete(origin.origin);
     else failures.set(origin.origin, { error, atMs: Date.now() });
   };
@@ -70,14 +69,14 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
     const gathered = await gatherOrigins(
       views.filter((view) => hasLaterIds(view) && !isPaused(view)),
       (source, originSignal) =>
-        // One more than the page, so that it is known whether more follow.
+        // One more than the page, to find out whether more follow.
         firstOf(walk(source, { startId, pageSize: size + 1, signal: originSignal }), size + 1),
       { ...gatherOptions, signal },
     );
-    // What the caller gave up says nothing about a process.
+    // If the caller aborted, that says nothing about a process.
     const [failure] = gathered.flatMap(({ error }) => error ?? []);
     if (signal?.aborted && failure !== undefined) throw failure;
-    gathered.forEach(note);
+    gathered.forEach(recordResult);
     const errors = parts.flatMap(({ origin }) => failures.get(origin)?.error ?? []);
     const [first] = errors;
     if (first !== undefined && errors.length === parts.length) throw noneResponds(parts, first);
@@ -96,7 +95,7 @@ export function mergeSources(sources: readonly OriginSource[], options: MergeOpt
       return await read(view.source);
     } catch (error) {
       // Other errors may concern this object or this method only.
-      if (ChannelzError.is(error, "PEER_UNAVAILABLE")) note({ origin: view, error });
+      if (ChannelzError.is(error, "PEER_UNAVAILABLE")) recordResult({ origin: view, error });
       throw error;
     }
   }
@@ -146,7 +145,7 @@ async function firstOf<T>(items: AsyncIterable<T>, count: number): Promise<T[]> 
   return first;
 }
 
-/** The error of reading several processes of which none responds; the error of the first is given. */
+/** The error if none of several processes responds, with the error of the first. */
 export function noneResponds(parts: readonly OriginSource[], first: ChannelzError): ChannelzError {
   if (parts.length === 1) return first;
   const message = `None of the ${parts.length} targets responds. The first: ${first.message}`;

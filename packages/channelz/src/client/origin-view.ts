@@ -4,7 +4,7 @@ import type { OriginSource } from "./gather.js";
 import { createMergedMessages } from "./merged-messages.js";
 import type { OriginIds } from "./origin-ids.js";
 
-/** One process with the ids and names that its objects have among several processes. */
+/** One process with merged ids and names. */
 export function createOriginView({ origin, target, source }: OriginSource, ids: OriginIds): Source {
   const messages = createMergedMessages(ids);
   const lowest = ids.encode(origin, 1n) ?? 0n;
@@ -25,7 +25,7 @@ export function createOriginView({ origin, target, source }: OriginSource, ids: 
     async getTopChannels(request, options) {
       const response = await source.getTopChannels(ownPage(request), options);
       const channel = response.channel.flatMap((each) => messages.channel(origin, each) ?? []);
-      // Ids ascend: if none of a page can be merged, none of the next can.
+      // Ids ascend: if no object of a page can be merged, none of the next can.
       return { ...response, channel, end: response.end || channel.length === 0 };
     },
     async getServers(request, options) {

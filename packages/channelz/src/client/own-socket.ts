@@ -10,9 +10,9 @@ const maxRefs = 2000;
 const maxLookups = 8;
 
 /**
- * The peer's end of our own connection: the newest socket of a server whose remote port is our local port, or that shows
- * the window that we granted. Undefined if the peer shows no such socket among the newest ones: it may serve Channelz outside
- * of what it observes, or a proxy is between.
+ * The peer's end of our own connection: the newest socket of a server whose remote port is our local port, or that reports the
+ * window that we granted. Undefined if the peer shows no such socket among the newest ones: it may not observe the server of its
+ * Channelz service, or there is a proxy in between.
  */
 export async function findOwnSocket(
   source: Source,
@@ -61,7 +61,7 @@ async function newestSockets(source: Source, serverId: bigint, signal: AbortSign
     }
   } catch (error) {
     if (signal?.aborted) throw error;
-    // It closed, the peer fails at this server, or it has too many sockets to look at: ours is not found here.
+    // The server closed, the peer cannot read it, or it has too many sockets: ours is not found here.
     return [];
   }
   return ids.slice(-maxLookups).reverse();
@@ -72,7 +72,7 @@ function isOwn({ remote, data }: Socket, own: OwnConnection): boolean {
   return isGrantedWindow(data?.localFlowControlWindow) || isGrantedWindow(data?.remoteFlowControlWindow);
 }
 
-/** Which of the two windows that a peer reports is the one that we granted. */
+/** Whether the peer reports the window that we granted as its local window ("right") or as its remote one. */
 export type WindowOrder = "right" | "swapped" | "unknown";
 
 /** Compares the windows of the peer's end of our connection with the window that we granted to it. */

@@ -37,10 +37,10 @@ describe("peerError", () => {
 
   test.each([
     [Code.InvalidArgument, "does not accept the request rpc.channelz.v1.Channelz/GetSocket"],
-    [Code.Unauthenticated, "Give the bearer token or client certificate that it expects."],
+    [Code.Unauthenticated, "Pass the bearer token or client certificate that it expects."],
     [Code.PermissionDenied, "Ask its operator for access."],
     [Code.Unimplemented, "does not serve rpc.channelz.v1.Channelz/GetSocket"],
-    [Code.DeadlineExceeded, "did not respond to rpc.channelz.v1.Channelz/GetSocket in time. Allow more time"],
+    [Code.DeadlineExceeded, "did not respond to rpc.channelz.v1.Channelz/GetSocket in time. Increase the timeout"],
     [Code.Internal, "failed at rpc.channelz.v1.Channelz/GetSocket (Internal)"],
     [99 as Code, "failed at rpc.channelz.v1.Channelz/GetSocket (99)"],
   ])("says what failed and what to do for the gRPC code %i", (code, expected) => {
@@ -88,9 +88,9 @@ describe("peerError", () => {
   test("reports a call that the caller cancelled as cancelled, whatever the transport said", () => {
     const error = peerError(new ConnectError("reset", Code.Internal), { ...call, abandoned: true });
     expect(error).toMatchObject({ code: "PEER_TIMEOUT" });
-    expect(error.message).toBe(`The caller gave up on ${call.method} before 127.0.0.1:4690 responded.`);
+    expect(error.message).toBe(`The caller aborted ${call.method} before 127.0.0.1:4690 responded.`);
     const unnamed = peerError(new Error("reset"), { method: "m", abandoned: true });
-    expect(unnamed.message).toBe("The caller gave up on m before the peer responded.");
+    expect(unnamed.message).toBe("The caller aborted m before the peer responded.");
   });
 
   test("returns a ChannelzError unchanged, even if it is the cause of another error", () => {

@@ -12,7 +12,7 @@ export interface PeerCall {
   readonly peer?: string | undefined;
   /** Whether the caller cancelled before the response arrived. */
   readonly abandoned?: boolean | undefined;
-  /** The time the peer had, in milliseconds. */
+  /** The timeout of the call, in milliseconds. */
   readonly timeoutMs?: number | undefined;
   /** Returns advice for a failed connection, if the dialler knows any; it gets the root cause. */
   readonly adviseOnConnection?: ((cause: unknown) => string | undefined) | undefined;
@@ -39,7 +39,7 @@ const codes: Readonly<Record<Code, ChannelzErrorCode>> = {
   [Code.Unauthenticated]: "PEER_REFUSED",
 };
 
-/** The error of this package for whatever a call to a peer rejected with; total, and the identity on ChannelzError. */
+/** Converts any rejection of a call to a peer to a ChannelzError; one that is already a ChannelzError is returned unchanged. */
 export function peerError(reason: unknown, call: PeerCall): ChannelzError {
   const chain = causeChain(reason);
   const known = chain.find((link) => ChannelzError.is(link));
@@ -60,23 +60,23 @@ function describe(code: ChannelzErrorCode, error: ConnectError, chain: readonly 
   const named = call.peer === undefined ? undefined : printableText(call.peer);
   const peer = named ?? "the peer";
   const Peer = named ?? "The peer";
-  const words = printableText(error.rawMessage, maxRemoteTextLength);
-  const said = words === "" ? "" : ` It says: "${words}".`;
+  const message = printableText(error.rawMessage, maxRemoteTextLength);
+  const said = message === "" ? "" : ` It says: "${message}".`;
   switch (code) {
     case "NOT_FOUND":
       return `${Peer} has no ${call.subject ?? "such object"}.${said}`;
     case "INVALID_ARGUMENT":
       return `${Peer} does not accept the request ${call.method}.${said}`;
     case "PEER_TIMEOUT":
-      if (call.abandoned) return `The caller gave up on ${call.method} before ${peer} responded.`;
+      if (call.abandoned) return `The caller aborted ${call.method} before ${peer} responded.`;
       return (
         `${Peer} did not respond to ${call.method}${call.timeoutMs ? ` within ${call.timeoutMs} ms` : " in time"}. ` +
-        "Allow more time, or check that it is a gRPC port and not overloaded."
+        "Increase the timeout, or check that it is a gRPC port and not overloaded."
       );
     case "PEER_REFUSED":
       return error.code === Code.Unauthenticated
-        ? `${Peer} requires authentication.${said} Give the bearer token or client certificate that it expects.`
-        : `${Peer} does not allow this caller.${said} Ask its operator for access.`;
+        ? `${Peer} requires authentication.${said} Pass the bearer token or client certificate that it expects.`
+        : `${Peer} denied access.${said} Ask its operator for access.`;
     case "PEER_WITHOUT_CHANNELZ":
       return (
         `${Peer} does not serve ${call.method}.${said} ` +
@@ -103,7 +103,7 @@ function causeChain(reason: unknown): readonly unknown[] {
   return chain;
 }
 
-/** Node gives failures of the system a code such as `ECONNREFUSED`; `fetch` rejects with a TypeError for all of them. */
+/** Node's system errors have a code such as `ECONNREFUSED`; `fetch` rejects with a TypeError for all of them. */
 function isConnectionFailure(value: unknown): boolean {
   return value instanceof TypeError || (value instanceof Error && "code" in value && typeof value.code === "string");
 }

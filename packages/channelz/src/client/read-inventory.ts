@@ -8,18 +8,17 @@ import { defaultConcurrency, type WalkedChannel, type WalkGraphOptions, walkAllC
 import { defaultMaxObjects, limitReached } from "./walk-pages.js";
 import { type OwnedSocketRef, walkSocketsOfServer } from "./walk-sockets.js";
 
-/** How an inventory is read. `maxObjects` counts channels with subchannels, servers, and sockets, each separately. */
+/** Options for reading an inventory. `maxObjects` counts channels with subchannels, servers, and sockets, each separately. */
 export interface ReadInventoryOptions<S = "details" | "summary" | "refs"> extends WalkGraphOptions {
   /**
-   * Read each socket with everything that its peer knows, in short, or show just their refs, which saves one call per socket.
-   * Default "summary".
+   * Read each socket in full, read its summary, or show only its ref, which saves one call per socket. Default "summary".
    */
   readonly sockets?: S | undefined;
 }
 
 /**
- * Reads every object that can be reached. What closes meanwhile is left out. If reading stops early, the inventory holds what
- * was read until then, and `stoppedBy` says why; it rejects if nothing was read.
+ * Reads every object that can be reached. Objects that close meanwhile are left out. If reading stops early, the inventory contains
+ * what was read until then, and `stoppedBy` the reason; it rejects if nothing was read.
  */
 export async function readInventory(source: Source, options: ReadInventoryOptions = {}): Promise<Inventory> {
   const { signal, pageSize, maxObjects = defaultMaxObjects } = options;

@@ -11,10 +11,10 @@ interface Node<K, O> {
   readonly kind: K;
   readonly id: bigint;
   readonly name: string;
-  /** The object, absent if the tree was cut here, only refs were asked for, or it is unreadable. */
+  /** The object; missing if the tree was cut here, only refs were requested, or it is unreadable. */
   readonly object?: O | undefined;
   readonly cut?: TreeCut | undefined;
-  /** Why the peer fails to read it; of a server, whose object came with the list, why its connections are unknown. */
+  /** Why the peer fails to read it; for a server, whose object is in the list, why its connections are unknown. */
   readonly unreadable?: ChannelzError | undefined;
   readonly children: readonly TreeNode[];
 }
@@ -40,7 +40,7 @@ export interface Tree {
   readonly stoppedBy?: ChannelzError | undefined;
 }
 
-/** What a tree is made of. */
+/** The objects of a tree. */
 export interface Inventory {
   readonly channel: ReadonlyMap<bigint, WalkedChannel>;
   readonly subchannel: ReadonlyMap<bigint, WalkedChannel>;
@@ -48,12 +48,12 @@ export interface Inventory {
     readonly server: Server;
     readonly sockets: readonly OwnedSocketRef[];
   } & Partial<Unreadable>)[];
-  /** By id; undefined for one that was found and not read. */
+  /** By id; undefined for a socket that was found but not read. */
   readonly sockets: ReadonlyMap<bigint, Socket | Unreadable | undefined>;
   readonly stoppedBy: ChannelzError | undefined;
 }
 
-/** Arranges what was read as a tree. What refs name and a complete inventory lacks has closed, and is left out. */
+/** Arranges an inventory as a tree. Refs to objects that a complete inventory lacks are left out, because these have closed. */
 export function plantTree(inventory: Inventory): Tree {
   const planted = new Set<WalkedChannel | bigint>();
   const isComplete = inventory.stoppedBy === undefined;
@@ -75,8 +75,8 @@ export function plantTree(inventory: Inventory): Tree {
 
   function plantChild(parent: WalkedChannel, kind: WalkedChannel["kind"], id: bigint, name: string): TreeNode[] {
     const child = inventory[kind].get(id);
-    // Expanded below one parent only, the nearest to the top: neither a cycle nor a lattice makes the tree larger than the
-    // graph.
+    // Expanded below one parent only, the nearest to the top, so that cycles and shared objects do not make the tree larger
+    // than the graph.
     if (child !== undefined && child.depth === parent.depth + 1 && !planted.has(child))
       return [plantChannel(child, name)];
     if (child !== undefined) return [{ kind, id, name, cut: "repeated", children: [] }];

@@ -1,32 +1,32 @@
 import { ChannelzError } from "../errors.js";
 import type { Int64, PageRequest, ReadOptions } from "../source.js";
 
-/** How a list is walked. */
+/** Options for walking a list. */
 export interface WalkOptions extends ReadOptions {
-  /** How many objects to ask for at a time. Default 0: the peer chooses. */
+  /** The number of objects to request at a time. Default 0: the peer chooses. */
   readonly pageSize?: Int64 | undefined;
-  /** Where to begin: objects with this id or above. Default 0. */
+  /** The lowest id to read. Default 0. */
   readonly startId?: Int64 | undefined;
-  /** How many objects are read before the walk rejects with LIMIT_REACHED. Default 100,000. */
+  /** The maximum number of objects; above it, the walk rejects with LIMIT_REACHED. Default 100,000. */
   readonly maxObjects?: number | undefined;
 }
 
-/** A page, whatever it lists. */
+/** A page of any list. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly end: boolean;
 }
 
-/** How many objects a walk reads by default: more than a process holds, and few enough for a peer whose pages never end. */
+/** More objects than a process has, but few enough for a peer whose pages never end. */
 export const defaultMaxObjects = 100_000;
 
 const highestId = 2n ** 63n - 1n;
 
-/** The error of a walk that stopped because the peer lists more objects than the caller allows. */
+/** The error if a peer lists more objects than the caller allows. */
 export function limitReached(what: string, maxObjects: number): ChannelzError {
   return new ChannelzError(
     "LIMIT_REACHED",
-    `The peer lists more than ${maxObjects} ${what}, the maximum for one read. Either it holds that many, or its pages ` +
+    `The peer lists more than ${maxObjects} ${what}, the maximum for one read. Either it has that many, or its pages ` +
       "never end. Raise the limit to read more.",
   );
 }
@@ -34,8 +34,8 @@ export function limitReached(what: string, maxObjects: number): ChannelzError {
 /**
  * Reads a list page by page and yields every object once, ascending by id.
  *
- * It ends at `end`, at an empty page, and when a peer makes no progress: a page with nothing at or above the id it was asked
- * for is the last. Objects without a positive id are dropped. Rejects with LIMIT_REACHED after `maxObjects` of `what`.
+ * It ends at `end`, at an empty page, and when a peer makes no progress: a page with nothing at or above the requested id is the
+ * last. Objects without a positive id are dropped. Rejects with LIMIT_REACHED after `maxObjects` of `what`.
  */
 export async function* walkPages<T>(
   what: string,
@@ -44,8 +44,8 @@ export async function* walkPages<T>(
   options: WalkOptions = {},
 ): AsyncGenerator<T, void, undefined> {
   const { maxObjects = defaultMaxObjects } = options;
-  const asked = BigInt(options.startId ?? 0);
-  let startId = asked > 0n ? asked : 0n;
+  const requestedId = BigInt(options.startId ?? 0);
+  let startId = requestedId > 0n ? requestedId : 0n;
   let count = 0;
   for (;;) {
     const { items, end } = await readPage({ startId, maxResults: options.pageSize ?? 0 });

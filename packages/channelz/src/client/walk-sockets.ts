@@ -6,7 +6,7 @@ import { mapBounded } from "./map-bounded.js";
 import { defaultConcurrency, type WalkGraphOptions, walkAllChannels, walkServerSockets, walkServers } from "./walk.js";
 import { defaultMaxObjects, limitReached } from "./walk-pages.js";
 
-/** What holds a socket, and for which purpose. */
+/** The owner of a socket, and its role. */
 export interface SocketOwner {
   /** A `listen` socket waits for connections; a `server` socket is one; a `client` socket connects to a peer. */
   readonly role: "listen" | "server" | "client";
@@ -15,26 +15,26 @@ export interface SocketOwner {
   readonly name: string;
 }
 
-/** A socket's ref, with the first owner through which it was found. */
+/** The ref of a socket, with the first owner through which it was found. */
 export interface OwnedSocketRef {
   readonly ref: SocketRef;
   readonly owner: SocketOwner;
 }
 
-/** A socket with the first owner through which it was found: as the peer describes it, or why the peer fails to read it. */
+/** A socket, or why the peer fails to read it, with the first owner through which it was found. */
 export type OwnedSocket = OwnedSocketRef &
   ({ readonly socket: Socket; readonly unreadable?: undefined } | (Unreadable & { readonly socket?: undefined }));
 
-/** How all sockets are walked. */
+/** Options for walking all sockets. */
 export interface WalkSocketsOptions extends WalkGraphOptions {
   /** Only the sockets of this server; one that does not exist is NOT_FOUND. */
   readonly serverId?: Int64 | undefined;
 }
 
 /**
- * Every socket as a ref, once: those that servers listen on, those they accepted, and those below channels and
- * subchannels. What closes during the walk is left out. If the peer fails to read one owner, the sockets of all others
- * come first, and then the walk rejects with that failure.
+ * Every socket as a ref, once: those that servers listen on, those they accepted, and those below channels and subchannels. Sockets
+ * that close during the walk are left out. If the peer fails to read one owner, the walk rejects with that failure after the
+ * sockets of all others.
  */
 export async function* walkSocketRefs(
   source: Source,
@@ -51,7 +51,7 @@ export async function* walkSocketRefs(
   }
 }
 
-/** Every socket, once, read one by one; see {@link walkSocketRefs}. One that the peer fails to read comes with the reason. */
+/** Every socket, once, read one by one; see {@link walkSocketRefs}. One that the peer fails to read is yielded with the reason. */
 export async function* walkAllSockets(
   source: Source,
   options: WalkSocketsOptions & { readonly summary?: boolean | undefined } = {},
@@ -67,7 +67,7 @@ export async function* walkAllSockets(
   }
 }
 
-/** The sockets of one server: those it listens on, then those it accepted. A server that has closed has none. */
+/** The sockets of one server: those it listens on, then those it accepted. None if the server has closed. */
 export async function* walkSocketsOfServer(
   source: Source,
   server: Server,

@@ -59,29 +59,28 @@ export function walkServerSockets(
   );
 }
 
-/** A channel or a subchannel, and how many levels below a top channel it was found; or why the peer fails to read it. */
+/** A channel or subchannel, or why the peer fails to read it; `depth` is the number of levels below a top channel. */
 export type WalkedChannel = { readonly id: bigint; readonly depth: number } & (
   | { readonly kind: "channel"; readonly object: Channel; readonly unreadable?: undefined }
   | { readonly kind: "subchannel"; readonly object: Subchannel; readonly unreadable?: undefined }
   | (Unreadable & { readonly kind: "channel" | "subchannel"; readonly object?: undefined })
 );
 
-/** How a graph is walked. */
+/** Options for walking a graph. */
 export interface WalkGraphOptions extends Pick<WalkOptions, "signal" | "pageSize" | "maxObjects"> {
-  /** How many calls may be in progress at a time. Default 16. */
+  /** The maximum number of concurrent calls. Default 16. */
   readonly concurrency?: number | undefined;
 }
 
-/** How many lookups are in progress at a time by default. */
+/** The default number of concurrent lookups. */
 export const defaultConcurrency = 16;
 
-/** How many levels of channels a walk follows. Honest processes have three. */
+/** The maximum number of levels that a walk follows. Real processes have three. */
 export const deepestLevel = 64;
 
 /**
  * Every channel and subchannel that can be reached from the top, once, level by level. Objects that close during the walk are
- * left out; one that the peer fails to read is yielded with the reason. References that form a cycle, or never end, end the
- * walk all the same.
+ * left out; one that the peer fails to read is yielded with the reason. The walk ends even if refs form a cycle or never end.
  */
 export async function* walkAllChannels(
   source: Source,

@@ -152,8 +152,10 @@ describe("a peer that cannot be reached", () => {
   });
 
   test("asks whether it is a gRPC port if the response is not HTTP/2", async () => {
-    expect(await failure(await listening(createHttpServer()))).toContain("Is it a gRPC port?");
-    expect(await failure(await rawPeer((socket) => socket.end("SSH-2.0-OpenSSH\r\n")))).toContain("Is it a gRPC port?");
+    expect(await failure(await listening(createHttpServer()))).toContain("Check that it is a gRPC port.");
+    expect(await failure(await rawPeer((socket) => socket.end("SSH-2.0-OpenSSH\r\n")))).toContain(
+      "Check that it is a gRPC port.",
+    );
   });
 
   test("reports PEER_UNAVAILABLE if the peer closes the connection at once or after the first bytes", async () => {

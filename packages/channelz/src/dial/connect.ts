@@ -10,38 +10,38 @@ import { createPeerSession } from "./peer-session.js";
 // Shorter than the default timeout of a call, so that a port without TLS is distinguished from a slow peer.
 const maxConnectMs = 5000;
 
-/** How to reach a peer. */
+/** Options of a connection to a peer. */
 export interface ConnectChannelzOptions {
-  /** Speak TLS: `true` for the defaults. Default: only for an https target. */
+  /** Use TLS: `true` for the defaults. Default: only for an https target. */
   readonly tls?: DialTlsOptions | true | undefined;
   /** A bearer token for every call. */
   readonly token?: string | undefined;
-  /** Send a token, or an `authorization` or `cookie` header, in the clear to another machine. Default false. */
+  /** Send a token, or an `authorization` or `cookie` header, unencrypted to another machine. Default false. */
   readonly allowInsecureToken?: boolean | undefined;
   /** Headers of every call. */
   readonly headers?: HeadersInit | undefined;
-  /** How long a call may take, its connection included, in milliseconds. Default 10,000; 0 waits for ever. */
+  /** The timeout of a call, including its connection, in milliseconds. Default 10,000; 0 for none. */
   readonly timeoutMs?: number | undefined;
-  /** The package that the peer serves. Default: found out at the first call. */
+  /** The package that the peer serves. Default: detected at the first call. */
   readonly package?: ChannelzPackage | undefined;
   /** The maximum size of a response, in bytes. Default 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
 }
 
-/** A Source with its own connection, which opens at the first read and reopens after it broke. */
+/** A Source with its own connection, which is opened at the first read and reopened after it was lost. */
 export interface ChannelzConnection extends ChannelzClient, AsyncDisposable {
   /** The target, as people write it. */
   readonly target: string;
-  /** This end of the connection, to compare with what the peer reports about it; undefined while none is open. */
+  /** This end of the connection, to compare with the peer's report; undefined while none is open. */
   ownConnection(): OwnConnection | undefined;
   /** Ends the connection and every read in progress; resolves when its sockets are closed. */
   close(): Promise<void>;
 }
 
 /**
- * Reads the Channelz of the process at `target` by gRPC over HTTP/2: TCP, TLS or a Unix socket.
+ * Reads Channelz of the process at `target`, with gRPC over HTTP/2: TCP, TLS or a Unix socket.
  * Nothing is opened before the first read. An open connection does not keep the process alive. Throws TARGET_INVALID,
- * TOKEN_UNUSABLE or TOKEN_EXPOSED, and a TypeError for certificates or keys that cannot be used.
+ * TOKEN_UNUSABLE or TOKEN_EXPOSED, and a TypeError for unusable certificates or keys.
  */
 export function connectChannelz(target: string, options: ConnectChannelzOptions = {}): ChannelzConnection {
   const parsed = parseTarget(target);
@@ -74,10 +74,10 @@ export function connectChannelz(target: string, options: ConnectChannelzOptions 
 }
 
 function tlsOf(target: Target, label: string, tls: ConnectChannelzOptions["tls"]): DialTlsOptions | undefined {
-  const asked = tls === true ? {} : tls;
-  if (target.kind === "unix" || target.isTls === undefined) return asked;
-  if (target.isTls) return asked ?? {};
-  if (asked !== undefined) {
+  const requested = tls === true ? {} : tls;
+  if (target.kind === "unix" || target.isTls === undefined) return requested;
+  if (target.isTls) return requested ?? {};
+  if (requested !== undefined) {
     throw new ChannelzError(
       "TARGET_INVALID",
       `The target ${label} is plaintext, but TLS is requested. Use https, or drop TLS.`,
@@ -94,7 +94,7 @@ function headersOf(target: Target, label: string, options: ConnectChannelzOption
     if (options.token === "" || /[^\x21-\x7e]/.test(options.token)) {
       throw new ChannelzError(
         "TOKEN_UNUSABLE",
-        "The token is empty, or holds characters that no token has. Check where it comes from.",
+        "The token is empty or contains characters other than printable ASCII without spaces. Check where it comes from.",
       );
     }
     headers.set("authorization", `Bearer ${options.token}`);
@@ -103,7 +103,7 @@ function headersOf(target: Target, label: string, options: ConnectChannelzOption
   if (secret !== undefined && !isTls && !isLocal(target) && !options.allowInsecureToken) {
     throw new ChannelzError(
       "TOKEN_EXPOSED",
-      `The header ${secret} would cross the network to ${label} in the clear. Use TLS, or a tunnel that ends on this machine.`,
+      `The header ${secret} would be sent unencrypted to ${label}. Use TLS, or a tunnel that ends on this machine.`,
     );
   }
   return headers;
@@ -111,42 +111,42 @@ function headersOf(target: Target, label: string, options: ConnectChannelzOption
 
 function originOf(target: Target, isTls: boolean): string {
   const scheme = isTls ? "https" : "http";
-  // The name that a listener on a Unix socket expects, as curl and grpc send it.
+  // The name that a listener on a Unix socket expects; curl and gRPC send it too.
   if (target.kind === "unix") return `${scheme}://localhost`;
   // A URL cannot contain the zone of an address; only the socket needs it.
   const authority = formatAuthority({ host: target.host.replace(/%.*$/, ""), port: target.port });
   return new URL(`${scheme}://${authority}`).origin;
 }
 
-/** What the dialler knew when a connection failed. */
+/** The kind of a connection, for advice if it fails. */
 interface Dialled {
   readonly isTls: boolean;
   readonly isUnix: boolean;
 }
 
 const byCode: Readonly<Record<string, string>> = {
-  ENOTFOUND: "Check the name of the host.",
-  EAI_AGAIN: "The name could not be looked up; check the name and the network.",
+  ENOTFOUND: "Check the host name.",
+  EAI_AGAIN: "The DNS lookup failed; check the name and the network.",
   ENOENT: "No such socket file: check the path, and that the process runs.",
-  EACCES: "This user may not open it: check the permissions of the socket file.",
-  EPERM: "This user may not open it: check the permissions.",
+  EACCES: "Permission denied: check the permissions of the socket file.",
+  EPERM: "Permission denied: check the permissions.",
   ENOTSOCK: "The path is not a socket.",
   EHOSTUNREACH: "Check the address and the network.",
   ENETUNREACH: "Check the address and the network.",
   ETIMEDOUT: "Check the address, and that no firewall blocks it.",
   DEPTH_ZERO_SELF_SIGNED_CERT:
-    "The certificate is self-signed: give it, or its authority, as the CA to trust (--ca in the shell, `ca` in code).",
+    "The certificate is self-signed: pass it, or its CA, as the CA to trust (--ca in the shell, `ca` in code).",
   SELF_SIGNED_CERT_IN_CHAIN:
-    "The authority is private: give its certificate as the CA to trust (--ca in the shell, `ca` in code).",
+    "The CA is private: pass its certificate as the CA to trust (--ca in the shell, `ca` in code).",
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    "The authority is not known here: give its certificate as the CA to trust (--ca in the shell, `ca` in code).",
+    "The CA is unknown: pass its certificate as the CA to trust (--ca in the shell, `ca` in code).",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    "The authority is not known here: give its certificate as the CA to trust (--ca in the shell, `ca` in code).",
+    "The CA is unknown: pass its certificate as the CA to trust (--ca in the shell, `ca` in code).",
   CERT_HAS_EXPIRED: "The certificate of the peer has expired: its operator has to renew it.",
-  ERR_TLS_CERT_ALTNAME_INVALID: "The certificate is for another name: give that as the server name.",
+  ERR_TLS_CERT_ALTNAME_INVALID: "The certificate is for another name: pass that as the server name.",
 };
 
-/** What to do next about a connection that failed for this cause. */
+/** Advice for a connection that failed for this cause. */
 function adviseOnConnection(cause: unknown, dialled: Dialled): string {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   const known = byCode[code];
@@ -157,7 +157,7 @@ function adviseOnConnection(cause: unknown, dialled: Dialled): string {
       : "Nothing listens on that port: is the process running, and is the port right?";
   }
   if (/^ERR_SSL_\w*ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|UNKNOWN_CA|HANDSHAKE_FAILURE)/.test(code)) {
-    return "The peer asks for a client certificate that it trusts: give one with its key.";
+    return "The peer requires a client certificate that it trusts: pass one with its key.";
   }
   if (dialled.isTls) {
     return /^(ERR_SSL_(WRONG_VERSION|PACKET_LENGTH|TLSV1_ALERT_NO_APPLICATION|NO_APPLICATION)|EPROTO|ERR_TLS_HANDSHAKE_TIMEOUT)/.test(
@@ -166,5 +166,5 @@ function adviseOnConnection(cause: unknown, dialled: Dialled): string {
       ? "The port does not seem to speak TLS with HTTP/2: try without TLS, or check the port."
       : "Check that the port speaks gRPC over TLS.";
   }
-  return "Is it a gRPC port? If it speaks TLS, ask for TLS: --tls in the shell, `tls: true` in code.";
+  return "Check that it is a gRPC port. If it uses TLS, enable TLS: --tls in the shell, `tls: true` in code.";
 }

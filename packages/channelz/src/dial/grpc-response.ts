@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** Headers or trailers as node:http2 gives them; `:status` is a number. */
+/** Headers or trailers as node:http2 returns them; `:status` is a number. */
 export type HeaderBlock = Readonly<Record<string, string | readonly string[] | number | undefined>>;
 
 /** A response stream, before it is interpreted. */
@@ -17,12 +17,12 @@ export interface GrpcResponse {
   readonly trailers: HeaderBlock;
 }
 
-/** Whether a response is complete, by the rules of gRPC. */
+/** Whether a response has a gRPC status, and so is complete. */
 export function hasStatus({ headers, trailers }: RawResponse): boolean {
   return (trailers["grpc-status"] ?? headers["grpc-status"]) !== undefined;
 }
 
-/** Reads a response by the rules of gRPC. Throws a ConnectError for every status except OK, and if it is not gRPC. */
+/** Interprets a gRPC response. Throws a ConnectError for every status except OK, and if it is not gRPC. */
 export function readGrpcResponse({ headers, trailers, body }: RawResponse): GrpcResponse {
   // A trailers-only response has its status in the headers.
   const end = trailers["grpc-status"] === undefined ? headers : trailers;
@@ -38,7 +38,7 @@ function unframe(body: Buffer): Uint8Array {
     throw new ConnectError("the response is compressed although compression was not requested", Code.Internal);
   const length = body.readUInt32BE(1);
   if (body.length !== 5 + length) throw new ConnectError("the response is not one complete message", Code.Internal);
-  // As plain bytes: fields of a message that are bytes are views of these, and should not be a Buffer by accident.
+  // As a plain Uint8Array: bytes fields of the message are views of it, and should not be Buffers.
   return new Uint8Array(body.buffer, body.byteOffset + 5, length);
 }
 
@@ -48,7 +48,7 @@ function statusError(status: string, message: HeaderBlock[string]): ConnectError
   return new ConnectError(decodeMessage(String(message ?? "")), isKnown ? code : Code.Unknown);
 }
 
-/** gRPC percent-encodes a message; one that is not valid is returned unchanged. */
+/** gRPC percent-encodes messages; an invalid one is returned unchanged. */
 function decodeMessage(message: string): string {
   try {
     return decodeURIComponent(message);
@@ -57,7 +57,7 @@ function decodeMessage(message: string): string {
   }
 }
 
-/** The gRPC code for the HTTP status of a server without gRPC, as gRPC defines it. */
+/** The error for the response of a server without gRPC; gRPC defines the code for each HTTP status. */
 function foreignResponse(headers: HeaderBlock): ConnectError {
   const status = Number(headers[":status"]);
   if (status === 200) {

@@ -4,7 +4,7 @@ import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { type HeaderBlock, hasStatus, type RawResponse, readGrpcResponse } from "./grpc-response.js";
 import type { PeerSession } from "./peer-session.js";
 
-/** How calls are made on a session. */
+/** Options of calls on a session. */
 export interface GrpcTransportOptions {
   /** The prefix of the path of a method: empty, or a path without a trailing slash. */
   readonly pathPrefix: string;
@@ -15,8 +15,8 @@ export interface GrpcTransportOptions {
 /**
  * A transport for unary gRPC on a session, without compression.
  *
- * Listing ten thousand sockets takes ten thousand calls, and each costs a fraction of what it costs with the transport of
- * connect-node, which is made for streams.
+ * Listing ten thousand sockets takes ten thousand calls, and each costs a fraction of a call with the transport of connect-node,
+ * which is made for streams.
  */
 export function createGrpcTransport(session: PeerSession, options: GrpcTransportOptions): Transport {
   return {
@@ -39,7 +39,10 @@ export function createGrpcTransport(session: PeerSession, options: GrpcTransport
       };
     },
     async stream(method) {
-      throw new ConnectError(`${method.name} is a stream, and this transport makes unary calls.`, Code.Unimplemented);
+      throw new ConnectError(
+        `${method.name} is a stream, but this transport supports only unary calls.`,
+        Code.Unimplemented,
+      );
     },
   };
 }
@@ -68,7 +71,7 @@ function callHeaders(
   return headers;
 }
 
-/** A message behind the five bytes that gRPC puts before it: not compressed, and its length. */
+/** A message with its gRPC frame header: five bytes with the compression flag (0) and the length. */
 function frame<Desc extends DescMessage>(schema: Desc, input: MessageInitShape<Desc>): Buffer {
   const message = toBinary(schema, create(schema, input));
   const framed = Buffer.alloc(5 + message.length);
@@ -83,7 +86,7 @@ interface ExchangeLimits {
   readonly maxBytes: number;
 }
 
-/** Sends one request and reads its whole response. Rejects with a ConnectError if the connection fails, on a deadline or an abort. */
+/** Sends one request and reads its complete response. Rejects with a ConnectError if the connection fails, and on a deadline or abort. */
 function exchange(
   session: PeerSession,
   headers: OutgoingHttpHeaders,
@@ -97,7 +100,7 @@ function exchange(
       timeoutMs > 0
         ? setTimeout(() => fail(new ConnectError("the deadline passed", Code.DeadlineExceeded)), timeoutMs)
         : undefined;
-    const onAbort = (): void => fail(new ConnectError("the caller gave up", Code.Canceled));
+    const onAbort = (): void => fail(new ConnectError("the caller aborted", Code.Canceled));
     const settle = (): boolean => {
       if (isSettled) return false;
       isSettled = true;
@@ -111,8 +114,8 @@ function exchange(
       reject(error);
     };
     const failBelow = (cause: unknown): void => {
-      const words = cause instanceof Error ? cause.message : String(cause);
-      fail(new ConnectError(words, Code.Unavailable, undefined, undefined, cause));
+      const message = cause instanceof Error ? cause.message : String(cause);
+      fail(new ConnectError(message, Code.Unavailable, undefined, undefined, cause));
     };
     if (signal?.aborted) return onAbort();
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -145,8 +148,8 @@ function exchange(
       stream.on("close", () => {
         const response = { headers: responseHeaders ?? {}, trailers, body: Buffer.concat(chunks) };
         // A response with a status is complete, however the stream ended.
-        const isWhole = responseHeaders !== undefined && stream.rstCode === constants.NGHTTP2_NO_ERROR;
-        if (!isWhole && !hasStatus(response)) {
+        const hasEnded = responseHeaders !== undefined && stream.rstCode === constants.NGHTTP2_NO_ERROR;
+        if (!hasEnded && !hasStatus(response)) {
           const message = `the stream was reset with code ${stream.rstCode}`;
           failBelow(Object.assign(new Error(message), { code: "ERR_HTTP2_STREAM_ERROR" }));
         } else if (settle()) {

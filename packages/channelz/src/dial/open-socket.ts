@@ -3,7 +3,7 @@ import { isIP, type Socket, connect as tcpConnect } from "node:net";
 import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from "node:tls";
 import type { Target } from "./parse-target.js";
 
-/** How to trust a peer, and how to be trusted by it. Certificates and keys are PEM. */
+/** The TLS options of a client. Certificates and keys are PEM. */
 export interface DialTlsOptions {
   /** The CAs to trust. Default: those of Node. */
   readonly ca?: string | Buffer | readonly (string | Buffer)[] | undefined;
@@ -17,7 +17,7 @@ export interface DialTlsOptions {
   readonly serverName?: string | undefined;
 }
 
-/** TLS options that were found usable. */
+/** TLS options after validation. */
 export interface PreparedTls {
   readonly secureContext: SecureContext;
   readonly serverName: string | undefined;
@@ -63,10 +63,10 @@ export function openSocket(target: Target, tls: PreparedTls | undefined): Openin
     servername: tls.serverName ?? (isIP(host) ? "" : host),
     ALPNProtocols: ["h2"],
   });
-  return { socket, ready: shakeHands(socket) };
+  return { socket, ready: handshake(socket) };
 }
 
-async function shakeHands(socket: TLSSocket): Promise<void> {
+async function handshake(socket: TLSSocket): Promise<void> {
   await once(socket, "secureConnect");
   if (socket.alpnProtocol === "h2") return;
   socket.destroy();

@@ -55,7 +55,7 @@ describe("parseTarget", () => {
     ["ftp://host", "scheme ftp"],
     ["unix:", "path of the socket is missing"],
     ["unix://host/path", "third slash"],
-    ["http://", "not a url"],
+    ["http://", "not a URL"],
     ["http://host?x=1", "query"],
     ["https://host/#x", "fragment"],
   ])("refuses %j, with the reason and examples", (text, reason) => {

@@ -3,7 +3,7 @@ import { domainToASCII } from "node:url";
 import { ChannelzError } from "../errors.js";
 import { printableText } from "../text/printable-text.js";
 
-/** A host and a port, with the TLS and the path prefix that a url may bring. */
+/** A host and a port, with the TLS setting and path prefix of a URL. */
 export interface TcpTarget {
   readonly kind: "tcp";
   /** A name or an address; IPv6 without brackets. */
@@ -27,8 +27,8 @@ export type Target = TcpTarget | UnixTarget;
 const loopback = "127.0.0.1";
 
 /**
- * Reads the address of a peer: `host:port`, `[::1]:port`, `:port` or `port` (on loopback), `unix:/path`, `unix:relative`, `unix:///path`,
- * or an http or https url. Rejects what it does not understand with TARGET_INVALID.
+ * Parses the address of a peer: `host:port`, `[::1]:port`, `:port` or `port` (on loopback), `unix:/path`, `unix:relative`, `unix:///path`,
+ * or an http or https URL. Throws TARGET_INVALID for anything else.
  */
 export function parseTarget(text: string): Target {
   const target = text.trim();
@@ -40,7 +40,7 @@ export function parseTarget(text: string): Target {
   return { kind: "tcp", ...parseHostPort(text, target), isTls: undefined, pathPrefix: "" };
 }
 
-/** A target in the form in which people write it. */
+/** A target as people write it. */
 export function formatTarget(target: Target): string {
   if (target.kind === "unix") return `unix:${target.path}`;
   const scheme = target.isTls === undefined ? "" : target.isTls ? "https://" : "http://";
@@ -52,7 +52,7 @@ export function formatAuthority({ host, port }: Pick<TcpTarget, "host" | "port">
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Whether what is sent to a target stays on this machine. */
+/** Whether a target is on this machine. */
 export function isLocal(target: Target): boolean {
   if (target.kind === "unix") return true;
   const host = target.host.toLowerCase();
@@ -62,12 +62,12 @@ export function isLocal(target: Target): boolean {
 function parseUnix(text: string, rest: string): UnixTarget {
   let path = rest;
   if (rest.startsWith("//")) {
-    // As in a url, an authority would be between the second and the third slash.
+    // As in a URL, the authority would be between the second and the third slash.
     path = rest.slice(2);
     if (!path.startsWith("/")) throw invalid(text, "after unix:// comes an absolute path, with a third slash");
   }
   if (path === "") throw invalid(text, "the path of the socket is missing");
-  if (path.includes("\0")) throw invalid(text, "the path of the socket holds a null character");
+  if (path.includes("\0")) throw invalid(text, "the path of the socket contains a null character");
   return { kind: "unix", path };
 }
 
@@ -76,16 +76,16 @@ function parseUrl(text: string, target: string): TcpTarget {
   try {
     url = new URL(target);
   } catch {
-    throw invalid(text, "it is not a url");
+    throw invalid(text, "it is not a URL");
   }
   // The message must not repeat a password, so this one shows no text.
   if (url.username !== "" || url.password !== "") {
     throw new ChannelzError(
       "TARGET_INVALID",
-      `The target is invalid: a url with a user name or password is not accepted. Use a token or a header. ${examples}`,
+      `The target is invalid: a URL with a user name or password is not accepted. Use a token or a header. ${examples}`,
     );
   }
-  if (url.search !== "" || url.hash !== "") throw invalid(text, "a query or a fragment has no meaning here");
+  if (url.search !== "" || url.hash !== "") throw invalid(text, "a query or fragment is not allowed");
   const isTls = url.protocol === "https:";
   return {
     kind: "tcp",
@@ -100,7 +100,7 @@ function parseHostPort(text: string, target: string): { host: string; port: numb
   if (/^\d+$/.test(target)) return { host: loopback, port: parsePort(text, target) };
   if (target.startsWith("[")) {
     const match = /^\[([^\]]*)\](?::(.*))?$/.exec(target);
-    if (!match) throw invalid(text, "the bracket is not closed, or something but a port follows it");
+    if (!match) throw invalid(text, "the bracket is not closed, or is not followed by a port");
     const host = match[1] ?? "";
     if (!isIPv6(host)) throw invalid(text, "the brackets do not contain an IPv6 address");
     if (match[2] === undefined) throw invalid(text, "the port is missing");

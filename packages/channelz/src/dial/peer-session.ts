@@ -3,21 +3,21 @@ import type { Socket } from "node:net";
 import { grantedWindow, type OwnConnection } from "../own-connection.js";
 import type { OpeningSocket } from "./open-socket.js";
 
-/** The HTTP/2 connection to one peer: opened when a request needs it, and opened again after it broke. */
+/** The HTTP/2 connection to one peer: opened when a request needs it, and reopened after it was lost. */
 export interface PeerSession {
   /** Begins a request. Rejects with the failure of the socket, the handshake or the session. */
   request(headers: OutgoingHttpHeaders): Promise<ClientHttp2Stream>;
-  /** Gives up on the connection of a stream: what runs on it may finish, and the next request gets another. */
+  /** Stops using the connection of a stream: open requests may finish, and the next request opens another. */
   distrust(stream: ClientHttp2Stream): void;
-  /** This end of the connection that is open; undefined if none is. */
+  /** This end of the open connection; undefined if none is open. */
   own(): OwnConnection | undefined;
-  /** Ends all requests for this reason, and refuses further ones; resolves when every socket is closed. */
+  /** Ends all requests with this reason, and rejects further ones; resolves when every socket is closed. */
   close(reason: Error): Promise<void>;
 }
 
 /**
- * A session over the sockets that `openSocket` begins, which have `connectTimeoutMs` to get ready (0: for ever). It keeps
- * the process alive only while a request is in progress.
+ * A session over the sockets from `openSocket`, which must be ready within `connectTimeoutMs` (0: no timeout). It keeps the process
+ * alive only while a request is in progress.
  */
 export function createPeerSession(
   authority: string,
@@ -33,7 +33,7 @@ export function createPeerSession(
     const { socket, ready } = openSocket();
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    // Whatever fails is reported by the promise or by the session; an error without a listener would end the process.
+    // The promise or the session reports errors; an error without a listener would end the process.
     socket.on("error", () => {});
     const timer = startTimer(connectTimeoutMs, () => {
       const [missing, code] = socket.connecting
@@ -96,10 +96,10 @@ interface Connection {
   own(): OwnConnection;
 }
 
-/** HTTP/2 on a connected socket. Calls `onUnusable` when no further request may begin on it. */
+/** HTTP/2 on a connected socket. Calls `onUnusable` when no further request may start on it. */
 async function createConnection(authority: string, socket: Socket, onUnusable: () => void): Promise<Connection> {
   const streams = new Set<ClientHttp2Stream>();
-  // Before the session sees the socket close: it would end its streams as if they had been cancelled.
+  // Before the session's own listener, which would end the streams as if they had been cancelled.
   socket.once("close", () => {
     const reason = socket.errored ?? Object.assign(new Error("the peer closed the connection"), { code: "ECONNRESET" });
     for (const stream of streams) stream.destroy(reason);
@@ -111,7 +111,7 @@ async function createConnection(authority: string, socket: Socket, onUnusable: (
   await opened(session);
   session.setLocalWindowSize(grantedWindow);
   session.unref();
-  // A Unix socket has none.
+  // A Unix socket has no port.
   const localPort = socket.localPort || undefined;
   let requests = 0;
 

@@ -16,13 +16,13 @@ export interface BindOptions {
   readonly path?: string | undefined;
 }
 
-/** Finds out what an address means before it is bound: every address behind a name is judged. */
+/** Resolves an address before it is bound. It is local only if all addresses of a name are. */
 export async function resolveBind(options: BindOptions): Promise<BindAddress> {
   if (options.path !== undefined) {
     if (options.host !== undefined || options.port !== undefined)
-      throw new TypeError("Give either path, or host and port.");
-    if (options.path === "") throw new TypeError("path is empty. Give the path of the socket's file.");
-    // An abstract socket has no file, so nothing but a token keeps other users of the machine out.
+      throw new TypeError("Set either path, or host and port.");
+    if (options.path === "") throw new TypeError("path is empty. Set it to the path of the socket file.");
+    // An abstract socket has no file permissions, so only a token keeps other users of the machine out.
     return { kind: "unix", path: options.path, isLocal: !options.path.startsWith("\0") };
   }
   const host = options.host ?? "127.0.0.1";
@@ -30,10 +30,10 @@ export async function resolveBind(options: BindOptions): Promise<BindAddress> {
   if (!Number.isInteger(port) || port < 0 || port > 65535) throw new TypeError(`port must be 0 to 65535, not ${port}.`);
   const addresses = isIP(host) ? [host] : host === "" ? ["::"] : await resolveName(host);
   const isLocal = addresses.every(isLoopbackAddress);
-  // If a name has both, most peers try IPv4 first.
+  // If a name has both families, most peers try IPv4 first.
   const address = addresses.find((one) => isIP(one) === 4) ?? addresses[0];
   if (address === undefined)
-    throw new ChannelzError("LISTEN_FAILED", `${host} has no address. Give an address of this machine.`);
+    throw new ChannelzError("LISTEN_FAILED", `${host} has no address. Use an address of this machine.`);
   return { kind: "tcp", host: address, port, isLocal };
 }
 
@@ -41,11 +41,11 @@ async function resolveName(host: string): Promise<string[]> {
   try {
     return (await lookup(host, { all: true })).map(({ address }) => address);
   } catch (cause) {
-    throw new ChannelzError("LISTEN_FAILED", `${host} cannot be resolved. Give an address of this machine.`, { cause });
+    throw new ChannelzError("LISTEN_FAILED", `${host} cannot be resolved. Use an address of this machine.`, { cause });
   }
 }
 
-/** Binds a server and resolves once it listens. A Unix socket is its owner's alone; the file that a dead process left is replaced. */
+/** Binds a server and resolves once it listens. Only the owner can access a Unix socket; a stale socket file is replaced. */
 export async function bind(server: Server, address: BindAddress): Promise<void> {
   try {
     await listen(server, address);
@@ -87,7 +87,7 @@ function listen(server: Server, address: BindAddress): Promise<void> {
 
 function listenPrivately(server: Server, path: string): void {
   const hasFile = process.platform !== "win32" && !path.startsWith("\0");
-  // The file is made within the call, so for a moment the mask keeps others out; a worker thread may not set it.
+  // The file is created within the call, so a temporary umask restricts access from the start; a worker thread may not set it.
   const mask = hasFile && isMainThread ? process.umask(0o177) : undefined;
   try {
     server.listen({ path, backlog });
@@ -103,17 +103,17 @@ async function removeStaleSocket(path: string): Promise<void> {
   if (!before.isSocket()) {
     throw new ChannelzError(
       "LISTEN_FAILED",
-      `${path} exists and is not a socket. Choose another path, or move the file away.`,
+      `${path} exists and is not a socket. Choose another path, or remove the file.`,
     );
   }
   if (await isServed(path)) {
-    throw new ChannelzError("LISTEN_FAILED", `A living process listens on ${path}. Stop it, or choose another path.`);
+    throw new ChannelzError("LISTEN_FAILED", `Another process listens on ${path}. Stop it, or choose another path.`);
   }
-  // Another process may have replaced the file while we asked.
+  // Another process may have replaced the file in the meantime.
   if (lstatSync(path, { throwIfNoEntry: false })?.ino === before.ino) rmSync(path, { force: true });
 }
 
-/** Whether a process listens; a socket without permission to connect counts as one. */
+/** Whether a process listens on a socket; also true if this process has no permission to connect. */
 function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect({ path });
@@ -130,11 +130,11 @@ function fail(address: BindAddress, cause: unknown): never {
   const code = codeOf(cause);
   const advice =
     code === "EADDRINUSE"
-      ? "The port is taken: stop the program that listens there, or choose another port."
+      ? "The port is in use: stop the program that listens on it, or choose another port."
       : code === "EACCES"
-        ? "This process may not: choose a port above 1023, or a path that it may write to."
+        ? "Permission denied: choose a port above 1023, or a path that this process can write to."
         : code === "EADDRNOTAVAIL"
-          ? "The address is not one of this machine: choose one that is."
+          ? "The address does not belong to this machine: choose one that does."
           : "Choose another address.";
   throw new ChannelzError("LISTEN_FAILED", `Cannot listen on ${where} (${code}). ${advice}`, { cause });
 }

@@ -29,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Lets it be so long before the end of the certificate. */
+/** Sets the time to this long before the certificate expires. */
 function itIs(beforeMs: number, toFake: ("Date" | "setInterval" | "clearInterval")[] = ["Date"]): void {
   vi.useFakeTimers({ toFake, now: ending.getTime() - beforeMs });
 }
@@ -67,7 +67,7 @@ describe("the expiry watch", () => {
       isExpired: true,
       validUntil: ending,
       message:
-        'The certificate file "/cert" expired at 2040-01-01T00:00:00.000Z, and clients reject it. Renew it; the new one is used without a restart.',
+        'The certificate file "/cert" expired at 2040-01-01T00:00:00.000Z; clients reject it. Renew it; the new one is used without a restart.',
     });
     vi.advanceTimersByTime(dayMs);
     expect(reported.map(({ isExpired }) => isExpired).slice(13)).toEqual([false, true, true]);
@@ -124,7 +124,7 @@ describe("the expiry warnings of a listener", () => {
 
   test.each([
     ["TLS_CERTIFICATE_EXPIRING", hourMs, /^The given certificate expires in 1 h, .*restart with the new one/],
-    ["TLS_CERTIFICATE_EXPIRED", -hourMs, /^The given certificate expired at 2040-01-01T00:00:00\.000Z, and /],
+    ["TLS_CERTIFICATE_EXPIRED", -hourMs, /^The given certificate expired at 2040-01-01T00:00:00\.000Z; /],
   ])("emits a process warning by default: %s", async (code, beforeMs, message) => {
     itIs(beforeMs);
     const warned = once(process, "warning");
@@ -141,7 +141,7 @@ describe("the expiry warnings of a listener", () => {
       onChange: ({ message }) => heard.push(message),
       onExpiring: ({ message }) => heard.push(message),
     });
-    context.follow(() => {}, stop.signal, { recheckMs: 5, patienceMs: 60_000 });
+    context.follow(() => {}, stop.signal, { recheckMs: 5, reportAfterMs: 60_000 });
     expect(heard).toEqual([expect.stringMatching(/expires in 10 days/)]);
     const next = createCertificate("ends too", 2040);
     for (const [name, text] of [

@@ -3,14 +3,14 @@ import type { TlsExpiry } from "./listen-tls.js";
 import { nameOf } from "./tls-material.js";
 
 export interface ExpiryOptions {
-  /** The certificate that is in use now. */
+  /** The certificate in use. */
   readonly certificate: () => X509Certificate;
-  /** The file that holds it, if one does. */
+  /** The file of the certificate, if it has one. */
   readonly file: string | undefined;
   /** Whether a renewed certificate is used without a restart. */
   readonly isFollowable: boolean;
   readonly onExpiring: (expiry: TlsExpiry) => void;
-  /** Ends it. */
+  /** Stops the checks. */
   readonly signal: AbortSignal;
 }
 
@@ -21,13 +21,13 @@ const dayMs = 24 * hourMs;
 const noticeMs = 14 * dayMs;
 
 /**
- * Warns that the certificate in use expires soon, and that it has expired: once a day for each certificate. Checks now, every
- * hour, and whenever the returned function is called, which should happen when another certificate is in use. Keeps no process alive.
+ * Warns when the certificate in use expires soon or has expired, once a day for each certificate. Checks now, every hour, and
+ * whenever the returned function is called; call it when the certificate changes. Does not keep the process alive.
  */
-export function watchExpiry({ certificate, onExpiring, signal, ...words }: ExpiryOptions): () => void {
+export function watchExpiry({ certificate, onExpiring, signal, ...origin }: ExpiryOptions): () => void {
   const reportedAt = new Map<string, number>();
 
-  const look = (): void => {
+  const check = (): void => {
     const now = Date.now();
     for (const [what, at] of reportedAt) if (Math.abs(now - at) >= dayMs) reportedAt.delete(what);
     const { validTo, fingerprint256 } = certificate();
@@ -39,17 +39,17 @@ export function watchExpiry({ certificate, onExpiring, signal, ...words }: Expir
     if (leftMs > noticeMs || reportedAt.has(what)) return;
     reportedAt.set(what, now);
     try {
-      onExpiring({ isExpired, validUntil, message: messageOf(validUntil, leftMs, words) });
+      onExpiring({ isExpired, validUntil, message: messageOf(validUntil, leftMs, origin) });
     } catch {
       // An exception in the callback must not disturb the listener.
     }
   };
 
-  if (signal.aborted) return look;
-  const timer = setInterval(look, hourMs).unref();
+  if (signal.aborted) return check;
+  const timer = setInterval(check, hourMs).unref();
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });
-  look();
-  return look;
+  check();
+  return check;
 }
 
 function messageOf(
@@ -61,7 +61,7 @@ function messageOf(
   const end =
     leftMs > 0
       ? `expires ${duration(leftMs)}, at ${until.toISOString()}`
-      : `expired at ${until.toISOString()}, and clients reject it`;
+      : `expired at ${until.toISOString()}; clients reject it`;
   const remedy = isFollowable
     ? "Renew it; the new one is used without a restart."
     : "Renew it, and restart with the new one.";

@@ -1,12 +1,12 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
-/** A certificate that signs itself, and its key, as PEM. */
+/** A self-signed certificate and its key, as PEM. */
 export interface TestCertificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Makes a certificate for localhost with a recognizable name, valid from 2020 until a year. */
+/** Creates a certificate for localhost with a recognizable name, valid from 2020 until the given year. */
 export function createCertificate(name: string, untilYear = 2056): TestCertificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectId("2a8648ce3d040302"));

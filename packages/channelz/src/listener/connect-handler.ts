@@ -17,35 +17,35 @@ import {
 } from "@connectrpc/connect-node";
 import { binaryRequest, isGrpcWebText, textResponse } from "./grpc-web-text.js";
 
-/** A request of either version, as Node's servers hand it to their listeners. */
+/** A request of Node's HTTP/1.1 or HTTP/2 server. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
-/** The response that belongs to it. */
+/** A response of Node's HTTP/1.1 or HTTP/2 server. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** Connect's router on Node's requests. */
+/** Connect's router for Node's requests. */
 export interface ConnectHandler {
-  /** Handles a request if its path is one of the router's; false if it is not. Never throws. */
+  /** Handles a request; false if the router does not have its path. Never throws. */
   handle(request: NodeRequest, response: NodeResponse, path: string): boolean;
   /** The kind of the method at a path; undefined if the router does not have it. */
   kindOf(path: string): DescMethod["methodKind"] | undefined;
 }
 
-/** Set once the message of a request could be decoded. */
+/** Set once the message of a request is decoded. */
 const isDecoded = createContextKey(false);
-const noteDecoded: Interceptor = (next) => (request) => {
+const markDecoded: Interceptor = (next) => (request) => {
   request.contextValues.set(isDecoded, true);
   return next(request);
 };
 
 /**
- * Puts Connect's router on Node's requests. connect-node's own adapter throws for an authority that is no URL's, which
- * would let any peer end the process, and writes to the console when a caller disconnects in the middle of a response.
+ * Adapts Connect's router to Node's requests. connect-node's own adapter throws for an authority that is invalid in a URL, so any
+ * peer could end the process, and writes to the console when a client disconnects in the middle of a response.
  */
 export function createConnectHandler(routes: (router: ConnectRouter) => void, maxMessageBytes: number): ConnectHandler {
   const router = createConnectRouter({
     acceptCompression: [compressionGzip, compressionBrotli],
     readMaxBytes: maxMessageBytes,
-    interceptors: [noteDecoded],
+    interceptors: [markDecoded],
   });
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -55,17 +55,17 @@ export function createConnectHandler(routes: (router: ConnectRouter) => void, ma
     handle(request, response, path) {
       const handler = handlers.get(path);
       if (handler === undefined) return false;
-      const giveUp = (): void => {
+      const endBadRequest = (): void => {
         if (!response.headersSent) response.writeHead(400);
         response.end();
       };
       try {
-        const asked = universalRequestFromNodeRequest(request, response, undefined, createContextValues());
-        dispatch(handler, asked)
+        const universalRequest = universalRequestFromNodeRequest(request, response, undefined, createContextValues());
+        dispatch(handler, universalRequest)
           .then((reply) => universalResponseToNodeResponse(reply, response))
-          .catch(giveUp);
+          .catch(endBadRequest);
       } catch {
-        giveUp();
+        endBadRequest();
       }
       return true;
     },
@@ -75,7 +75,7 @@ export function createConnectHandler(routes: (router: ConnectRouter) => void, ma
 async function dispatch(handler: UniversalHandler, request: UniversalServerRequest): Promise<UniversalServerResponse> {
   if (isGrpcWebText(request)) return textResponse(await handler(binaryRequest(request)));
   const response = await handler(request);
-  // Connect reports a message that it cannot decode as an error of the server, but the client is at fault.
+  // Connect reports a message that it cannot decode as a server error, but it is the client's.
   return response.status === 500 && request.contextValues?.get(isDecoded) !== true ? undecodable : response;
 }
 

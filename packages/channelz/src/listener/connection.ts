@@ -3,53 +3,53 @@ import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { Listed } from "./idle-list.js";
 
-/** What a connection without an open request waits for; `us` if the peer has done its part. */
-export type Awaiting = "preface" | "us" | "settings" | "request";
+/** What a connection without an open request waits for; with `services`, for this process to load them. */
+export type Awaiting = "preface" | "services" | "settings" | "request";
 
-/** One accepted connection, from the first byte to the last. */
+/** An accepted connection. */
 export interface Connection extends Listed<Connection> {
-  /** The stream that its bytes pass before encryption, if there is any. */
+  /** The stream of unencrypted bytes: the TLS socket, if TLS is used. */
   socket: Socket;
-  /** What was accepted. */
+  /** The accepted TCP or Unix socket. */
   readonly wire: Socket;
   session: ServerHttp2Session | undefined;
   awaiting: Awaiting;
-  /** Requests whose response has not been read: over HTTP/1.1 at most one, except for callers that pipeline. */
+  /** Requests whose response has not been read: over HTTP/1.1 at most one, unless the client pipelines. */
   readonly exchanges: Exchange[];
   hasRequested: boolean;
-  /** Bytes that waited for its client when they were last measured. */
+  /** The number of bytes that its client had not read when last measured. */
   unreadBytes: number;
-  /** Since when some have been waiting, in the time of `performance.now()`. */
+  /** Since when there have been unread bytes, in the time of `performance.now()`. */
   unreadSince: number;
-  /** Over HTTP/2: the last stream whose headers are known to be complete. */
+  /** HTTP/2 only: the last stream whose headers are known to be complete. */
   lastStreamId: number;
   /** HTTP/2 only: since when a PING that checks whether headers are complete has been pending. */
   pingedAt: number | undefined;
-  /** Over HTTP/1.1: refuses the request whose body is late, after the responses that are due before it. */
+  /** HTTP/1.1 only: rejects the request whose body is late, after the responses that are due before it. */
   refuseLateBody: (() => void) | undefined;
-  /** Since when it waits: it was accepted, was made to wait for us, or its last request ended. In the time of `performance.now()`. */
+  /** Since when it has waited: since it was accepted, TLS or the services were ready, or its last request ended. In the time of `performance.now()`. */
   idleSince: number;
 }
 
-/** The request and the response of an exchange over HTTP/1.1. */
+/** The request and response of an HTTP/1.1 exchange. */
 export interface Http1Pair {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** A request that has begun and whose response has not been read yet. */
+/** A request whose response has not been read completely. */
 export interface Exchange {
   readonly connection: Connection;
   readonly stream: ServerHttp2Stream | undefined;
   readonly http1: Http1Pair | undefined;
   readonly startedAt: number;
-  /** How long the body may take. */
+  /** The timeout for the request body. */
   readonly receiveTimeoutMs: number;
-  /** Since when the caller has read nothing of what is ready. */
+  /** Since when the client has read nothing, although bytes are ready. */
   stalledSince: number | undefined;
   /** Bytes written to the response, if they are counted: over HTTP/2, except for responses that are written at once. */
-  given: number;
-  /** What the caller had taken when that was last looked at, in bytes from any beginning. */
-  taken: number;
+  bytesWritten: number;
+  /** Bytes that the client had read at the last check; only differences are meaningful. */
+  bytesRead: number;
   isGivenUp: boolean;
 }

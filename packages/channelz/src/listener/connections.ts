@@ -6,7 +6,7 @@ import { IdleList } from "./idle-list.js";
 import type { ListenLimits } from "./limits.js";
 import { createUnreadBytes } from "./unread-bytes.js";
 
-/** What a listener has seen since it started; a snapshot. */
+/** The counters of a listener since it started; a snapshot. */
 export interface ListenerStats {
   readonly connectionsOpen: number;
   readonly connectionsAccepted: number;
@@ -14,40 +14,40 @@ export interface ListenerStats {
   readonly connectionsRefused: number;
   /** Closed while idle to make room for a new connection. */
   readonly connectionsDisplaced: number;
-  /** Closed because a preface, a handshake, headers or the next request did not come in time. */
+  /** Closed because a preface, a handshake, headers or the next request did not arrive in time. */
   readonly connectionsTimedOut: number;
   /** Closed because of invalid HTTP or too many pipelined requests. */
   readonly connectionsMalformed: number;
-  /** Closed because too much waited for clients that do not read, and this one was the slowest. */
+  /** Closed because too many bytes were unread, and this client was the slowest. */
   readonly connectionsUnread: number;
   readonly requestsOpen: number;
   readonly requestsStarted: number;
-  /** Refused by the access guard. */
+  /** Rejected by the access guard. */
   readonly requestsRefused: number;
   /** Ended because the body did not arrive, or the response was not read, in time. */
   readonly requestsTimedOut: number;
-  /** Refused because the message was too large. */
+  /** Rejected because the message was too large. */
   readonly requestsTooLarge: number;
 }
 
-/** The counters that are not read off the connections themselves. */
+/** The counters that cannot be computed from the connections. */
 export type Counters = { -readonly [K in Exclude<keyof ListenerStats, "connectionsOpen" | "requestsOpen">]: number };
 
-/** The connections of a listener: how many there may be, which gives way, and what has waited too long. */
+/** The connections of a listener, with their limits and timeouts. */
 export interface Connections {
   readonly counters: Counters;
   /** Adds a socket; destroys it and returns undefined if the limit is reached. */
   admit(socket: Socket): Connection | undefined;
   begin(exchange: Exchange): void;
   finish(exchange: Exchange): void;
-  /** Something was written to a connection: measures what waits for its client. */
+  /** Bytes were written to a connection: measures how many its client has not read. */
   written(connection: Connection): void;
-  /** Ends a connection at once, whatever runs on it. */
+  /** Closes a connection at once, even with open requests. */
   destroy(connection: Connection): void;
-  /** Those of the connections over HTTP/2. */
+  /** The open HTTP/2 sessions. */
   sessions(): Iterable<ServerHttp2Session>;
   stats(): ListenerStats;
-  /** Accepts no more connections, ends idle ones, and resolves when all are closed, at the latest at the deadline. */
+  /** Accepts no more connections, closes idle ones, and resolves when all are closed, at the latest at the deadline. */
   drain(deadlineMs: number): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export function createConnections(limits: ListenLimits): Connections {
     requestsTooLarge: 0,
   };
   const connections = new Set<Connection>();
-  const newcomers = new IdleList<Connection>();
+  const newConnections = new IdleList<Connection>();
   const idle = new IdleList<Connection>();
   let requestsOpen = 0;
   let onDrained: (() => void) | undefined;
@@ -87,7 +87,7 @@ export function createConnections(limits: ListenLimits): Connections {
     limits.idleTimeoutMs,
   ];
   const sweepEveryMs = Math.min(1000, Math.max(10, Math.min(...timeouts) / 4));
-  // After the poll phase: a timer runs before it, and after a long turn would time out a peer whose bytes have arrived but are not read.
+  // After the poll phase: a timer runs before it, and after a long turn would time out a peer whose bytes have arrived but were not read yet.
   const sweeper = setInterval(() => setImmediate(sweep, performance.now()), sweepEveryMs).unref();
 
   function admit(socket: Socket): Connection | undefined {
@@ -116,16 +116,16 @@ export function createConnections(limits: ListenLimits): Connections {
       after: undefined,
     };
     connections.add(connection);
-    newcomers.add(connection);
+    newConnections.add(connection);
     socket.on("error", ignore);
     socket.on("close", () => forget(connection));
     return connection;
   }
 
-  /** New connections may take half of the limit from those that have been served; beyond that, they displace each other. */
+  /** New connections may use half of the limit; above that, they displace each other instead of connections that have been served. */
   function displace(): boolean {
-    const isFlooded = newcomers.size > limits.maxConnections / 2;
-    const victim = isFlooded ? newcomers.first : (idle.first ?? newcomers.first);
+    const isFlooded = newConnections.size > limits.maxConnections / 2;
+    const victim = isFlooded ? newConnections.first : (idle.first ?? newConnections.first);
     if (victim === undefined) return false;
     counters.connectionsDisplaced++;
     destroy(victim);
@@ -145,14 +145,14 @@ export function createConnections(limits: ListenLimits): Connections {
   function finish(exchange: Exchange): void {
     const { connection } = exchange;
     const { exchanges } = connection;
-    const place = exchanges.indexOf(exchange);
-    if (place === -1) return;
-    exchanges.splice(place, 1);
+    const index = exchanges.indexOf(exchange);
+    if (index === -1) return;
+    exchanges.splice(index, 1);
     requestsOpen--;
-    if (exchanges.length === 0 && connections.has(connection)) rest(connection);
+    if (exchanges.length === 0 && connections.has(connection)) becomeIdle(connection);
   }
 
-  function rest(connection: Connection): void {
+  function becomeIdle(connection: Connection): void {
     connection.idleSince = performance.now();
     idle.add(connection);
     if (onDrained !== undefined) retire(connection);
@@ -160,7 +160,7 @@ export function createConnections(limits: ListenLimits): Connections {
 
   function forget(connection: Connection): void {
     connection.list?.delete(connection);
-    // Node does not report the end of responses that were not their turn.
+    // Node does not report the end of pipelined responses that are not sent yet.
     requestsOpen -= connection.exchanges.length;
     connection.exchanges.length = 0;
     if (connections.delete(connection) && connections.size === 0) onDrained?.();
@@ -172,18 +172,18 @@ export function createConnections(limits: ListenLimits): Connections {
     connection.socket.destroy();
   }
 
-  /** Ends an idle connection properly: written data is still sent, and HTTP/2 sends GOAWAY. */
+  /** Closes an idle connection properly: written data is still sent, and HTTP/2 sends GOAWAY. */
   function retire(connection: Connection): void {
     if (connection.session !== undefined) connection.session.close();
     else if (connection.hasRequested) connection.socket.destroySoon();
     else connection.socket.destroy();
   }
 
-  /** Times out what has waited too long at the given time, which is before the last poll phase. */
+  /** Times out connections and requests. `now` is a time before the last poll phase. */
   function sweep(now: number): void {
     unread.measure();
-    for (const connection of newcomers) {
-      if (now - connection.idleSince > patienceMs(connection.awaiting)) timeOut(connection);
+    for (const connection of newConnections) {
+      if (now - connection.idleSince > timeoutMsFor(connection.awaiting)) timeOut(connection);
     }
     for (const connection of idle) {
       if (now - connection.idleSince <= limits.idleTimeoutMs) break;
@@ -199,8 +199,8 @@ export function createConnections(limits: ListenLimits): Connections {
   }
 
   /**
-   * Node does not report headers over HTTP/2 before they are complete. A stream that nghttp2 knows and that was not reported is one of
-   * them, or was refused. A PING decides: until the headers are complete no other frame may be sent (RFC 9113, section 6.2).
+   * Detects incomplete HTTP/2 headers, which Node does not report. A stream that nghttp2 knows but Node did not report either has
+   * incomplete headers or was refused. A PING decides: until the headers are complete no other frame may be sent (RFC 9113, section 6.2).
    */
   function checkHeaders(connection: Connection, now: number): void {
     const { session, pingedAt } = connection;
@@ -219,7 +219,7 @@ export function createConnections(limits: ListenLimits): Connections {
     });
   }
 
-  /** Resets the stream of a caller, or refuses its request; closes the connection if neither is possible or helps. */
+  /** Resets the stream, or rejects the request; closes the connection if neither is possible or has worked. */
   function giveUp(exchange: Exchange, refuse?: () => void): void {
     const { stream, isGivenUp, connection } = exchange;
     if (!isGivenUp) counters.requestsTimedOut++;
@@ -230,8 +230,8 @@ export function createConnections(limits: ListenLimits): Connections {
     else timeOut(connection);
   }
 
-  function patienceMs(awaiting: Awaiting): number {
-    if (awaiting === "us") return Number.POSITIVE_INFINITY;
+  function timeoutMsFor(awaiting: Awaiting): number {
+    if (awaiting === "services") return Number.POSITIVE_INFINITY;
     if (awaiting === "preface") return limits.prefaceTimeoutMs;
     return awaiting === "settings" ? limits.headersTimeoutMs : limits.idleTimeoutMs;
   }
@@ -244,15 +244,15 @@ export function createConnections(limits: ListenLimits): Connections {
   function isStalled(exchange: Exchange, now: number): boolean {
     if (exchange.isGivenUp) return true;
     const backlog = backlogOf(exchange);
-    // Not the backlog by itself: it grows as well where more is added than a caller takes.
-    const taken = givenTo(exchange) - backlog;
-    const isTaken = taken > exchange.taken;
-    exchange.taken = taken;
+    // Not the backlog itself, which also grows if the client reads more slowly than we write.
+    const bytesRead = bytesWrittenTo(exchange) - backlog;
+    const hasRead = bytesRead > exchange.bytesRead;
+    exchange.bytesRead = bytesRead;
     if (backlog === 0) {
       exchange.stalledSince = undefined;
       return false;
     }
-    if (isTaken) exchange.stalledSince = now;
+    if (hasRead) exchange.stalledSince = now;
     else exchange.stalledSince ??= now;
     return now - exchange.stalledSince > limits.stallTimeoutMs;
   }
@@ -295,9 +295,9 @@ export function createConnections(limits: ListenLimits): Connections {
 }
 
 /**
- * Bytes that are ready for a caller. A socket counts what it is writing as one piece until its last byte is gone, so what the
- * system has not taken of that is added: a large response that is read slowly gets smaller. A stream is written to in pieces for
- * that, as the system knows nothing of streams.
+ * Bytes that are ready for a client. A socket counts a write as pending until its last byte is sent, so the bytes that the kernel
+ * has not accepted are added: then the backlog of a large response that is read slowly shrinks. The kernel does not know streams,
+ * so these are written to in pieces.
  */
 function backlogOf({ stream, connection: { socket, wire } }: Exchange): number {
   const { writableLength } = stream ?? socket;
@@ -306,11 +306,11 @@ function backlogOf({ stream, connection: { socket, wire } }: Exchange): number {
   return writableLength + (handle?.writeQueueSize ?? 0);
 }
 
-function givenTo({ stream, given, connection: { socket } }: Exchange): number {
-  return stream === undefined ? socket.bytesWritten : given;
+function bytesWrittenTo({ stream, bytesWritten, connection: { socket } }: Exchange): number {
+  return stream === undefined ? socket.bytesWritten : bytesWritten;
 }
 
-/** Counts an error of a connection as malformed if it is about what the peer sent, not about the network. */
+/** Counts a connection error as malformed if the peer sent invalid data; network errors do not count. */
 export function countMalformed(counters: Counters, error: Error & { readonly code?: string }): void {
   if (error.code?.startsWith("ERR_HTTP2") || error.code?.startsWith("HPE_")) counters.connectionsMalformed++;
 }

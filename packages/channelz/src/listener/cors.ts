@@ -1,11 +1,11 @@
-/** What pages of allowed origins may send and read, in addition to what the Connect protocols need. */
+/** What pages of allowed origins may send and read, in addition to the needs of the Connect protocols. */
 export interface CorsAdditions {
   readonly methods?: readonly string[];
   readonly requestHeaders?: readonly string[];
   readonly responseHeaders?: readonly string[];
 }
 
-/** What the Connect protocols need. Connect exports it too, but not without loading all of Connect. */
+/** The CORS settings of the Connect protocols. Connect exports them too, but importing them would load all of Connect. */
 export const connectCors = {
   allowedMethods: ["POST", "GET"],
   allowedHeaders: [

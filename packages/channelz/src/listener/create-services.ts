@@ -25,7 +25,7 @@ export interface ServicesOptions {
   readonly more: MoreServices | undefined;
   readonly maxMessageBytes: number;
   readonly onTooLarge: () => void;
-  /** Ends the streams that callers hold open. */
+  /** Ends the streams that clients hold open. */
   readonly signal: AbortSignal;
 }
 

@@ -5,7 +5,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: "part of its path is not a folder",
 };
 
-/** Why a file cannot be read, with the code of the system. */
+/** Why a file cannot be read, with the error code. */
 export function fileReason(cause: unknown): string {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown reason";
   const reason = reasons[code];

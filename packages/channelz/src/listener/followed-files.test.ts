@@ -33,7 +33,7 @@ function follow(more: Partial<FollowOptions> = {}): { taken: string[]; judged: s
   followFiles({
     files,
     first: readFiles(files),
-    take(contents) {
+    apply(contents) {
       const texts = contents.map(String);
       seen.judged.push(texts.join());
       if (new Set(texts).size > 1) throw new Error(`${texts.join(" is not ")}`);
@@ -41,13 +41,13 @@ function follow(more: Partial<FollowOptions> = {}): { taken: string[]; judged: s
     },
     onUnusable: ({ message }) => seen.reported.push(message),
     signal: stop.signal,
-    pace: { recheckMs: 5, patienceMs: 30 },
+    pace: { recheckMs: 5, reportAfterMs: 30 },
     ...more,
   });
   return seen;
 }
 
-/** Makes files count as written long ago. */
+/** Sets the time so that files appear to be written long ago. */
 const inAnHour = (): void => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
 };
@@ -55,7 +55,7 @@ const inAnHour = (): void => {
 test("uses files that are written one after the other once both are complete, and reports nothing before that", async () => {
   put("a", "1");
   put("b", "1");
-  const seen = follow({ pace: { recheckMs: 5, patienceMs: 60_000 } });
+  const seen = follow({ pace: { recheckMs: 5, reportAfterMs: 60_000 } });
   put("a", "2");
   await eventually(() => seen.judged.includes("2,1"));
   put("b", "2");

@@ -1,68 +1,68 @@
 import { type BigIntStats, readFileSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 
-/** A file to read, now and whenever it has changed. */
+/** A file to read now and whenever it has changed. */
 export interface FollowedFile {
   readonly path: string;
   /** The error to throw if it cannot be read. */
   readonly unreadable: (cause: unknown) => Error;
 }
 
-/** What files held when they were read, in their order. */
+/** The contents of files, in order. */
 export interface FilesRead {
   readonly contents: readonly Buffer[];
-  /** Differs if a file was written to or replaced since; undefined if that is not known yet. */
+  /** Changes if a file is written to or replaced; undefined if a file changed too recently for that. */
   readonly version: string | undefined;
-  /** Whether all of them can be read again: a pipe cannot. */
+  /** Whether all files can be read again; false if one is a pipe. */
   readonly isFollowable: boolean;
 }
 
-/** How often files are checked, and how long they may be unusable before that is reported. */
+/** How often files are checked, and after which time unusable files are reported. */
 export interface FollowPace {
   readonly recheckMs: number;
-  readonly patienceMs: number;
+  readonly reportAfterMs: number;
 }
 
 export interface FollowOptions {
   readonly files: readonly FollowedFile[];
-  /** What is in use when the following begins. */
+  /** The contents in use at the start. */
   readonly first: FilesRead;
   /** Applies changed contents. Throws if they are unusable; the previous ones stay in use. */
-  readonly take: (contents: readonly Buffer[]) => void;
-  /** Called once for each reason for which the files have been unusable for a while, until they are usable again. */
+  readonly apply: (contents: readonly Buffer[]) => void;
+  /** Called once for each reason why the files have been unusable for a while, until they are usable again. */
   readonly onUnusable: (reason: Error) => void;
-  /** Ends it. */
+  /** Stops following. */
   readonly signal: AbortSignal;
-  /** Default: a change counts within a second, and 10 s are enough to write all files one by one. */
+  /** Default: a change is applied within a second, and 10 s are allowed for writing all files one by one. */
   readonly pace?: FollowPace | undefined;
 }
 
-const defaultPace: FollowPace = { recheckMs: 1000, patienceMs: 10_000 };
+const defaultPace: FollowPace = { recheckMs: 1000, reportAfterMs: 10_000 };
 
-/** A younger file may be written again without a visible change of its times. */
+/** A file that changed less than this time ago may be written again without a visible change of its timestamps. */
 const settledMs = 2000;
 
-/** Reads files for the first time, at once. Throws what they say if one cannot be read. */
+/** Reads files for the first time, synchronously. Throws the error of `unreadable` if one cannot be read. */
 export function readFiles(files: readonly FollowedFile[]): FilesRead {
-  // Times are read before contents, so that a write in between counts as a change.
+  // Timestamps are read before contents, so that a write in between counts as a change.
   const stats = files.map((file) => attempt(file, () => statSync(file.path, { bigint: true })));
   const contents = files.map((file) => attempt(file, () => readFileSync(file.path)));
   return { contents, version: versionOf(stats), isFollowable: stats.every((one) => one.isFile()) };
 }
 
 /**
- * Reads files again, all of them together, whenever one was written to or replaced, or a link points to another. They are
- * looked at by their names: watchers miss changes behind links and on network file systems. Keeps no process alive.
+ * Reads all files again whenever one was written to or replaced, or a link points to another. Polls them by path, because file
+ * watchers miss changes behind links and on network file systems. Does not keep the process alive.
  */
 export function followFiles(options: FollowOptions): void {
-  const { files, first, take, onUnusable, signal, pace = defaultPace } = options;
+  const { files, first, apply, onUnusable, signal, pace = defaultPace } = options;
   let { contents: inUse, version } = first;
   let unusable: { readonly since: number; readonly reason: Error } | undefined;
   const reported = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
-  /** Throws if what is there now cannot be used. */
-  const look = async (): Promise<void> => {
+  /** Throws if the current contents are unusable. */
+  const check = async (): Promise<void> => {
     const known = version;
     version = undefined;
     const stats = await Promise.all(files.map((file) => attemptLater(file, () => statFile(file.path))));
@@ -71,9 +71,9 @@ export function followFiles(options: FollowOptions): void {
       const contents = await Promise.all(files.map((file) => attemptLater(file, () => readFile(file.path))));
       if (signal.aborted) return;
       version = current;
-      // After files were reported as unusable, it is also reported that they are usable again.
+      // After files were reported as unusable, unchanged contents are applied too, which reports that they are usable again.
       if (reported.size === 0 && contents.every((one, index) => inUse[index]?.equals(one))) return;
-      take(contents);
+      apply(contents);
       inUse = contents;
     } else {
       version = known;
@@ -81,36 +81,36 @@ export function followFiles(options: FollowOptions): void {
     }
   };
 
-  const turn = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     try {
-      await look();
+      await check();
       unusable = undefined;
       reported.clear();
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));
       // Another process may be writing several files one by one: let it finish.
       if (unusable?.reason.message !== reason.message) unusable = { since: performance.now(), reason };
-      const isLasting = performance.now() - unusable.since >= pace.patienceMs;
+      const isLasting = performance.now() - unusable.since >= pace.reportAfterMs;
       if (isLasting && !reported.has(reason.message) && !signal.aborted) {
         reported.add(reason.message);
         onUnusable(reason);
       }
     }
-    if (!signal.aborted) wait();
+    if (!signal.aborted) schedule();
   };
-  const wait = (): void => {
-    timer = setTimeout(() => void turn(), pace.recheckMs).unref();
+  const schedule = (): void => {
+    timer = setTimeout(() => void poll(), pace.recheckMs).unref();
   };
 
   if (signal.aborted || files.length === 0 || !first.isFollowable) return;
   signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-  wait();
+  schedule();
 }
 
 async function statFile(path: string): Promise<BigIntStats> {
   const stats = await stat(path, { bigint: true });
   // Opening a pipe would wait for its writer.
-  if (!stats.isFile()) throw Object.assign(new Error("It is no regular file."), { code: "no regular file" });
+  if (!stats.isFile()) throw Object.assign(new Error("It is not a regular file."), { code: "not a regular file" });
   return stats;
 }
 

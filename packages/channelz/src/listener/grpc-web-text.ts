@@ -3,7 +3,7 @@ import type { UniversalServerRequest, UniversalServerResponse } from "@connectrp
 
 const textType = /^application\/grpc-web-text(?=$|[+;])/i;
 
-/** Whether a request is gRPC-Web in its text form: the same bytes in base64, which Connect does not serve. */
+/** Whether a request is gRPC-Web in its text form (base64), which Connect does not support. */
 export function isGrpcWebText({ header }: UniversalServerRequest): boolean {
   return textType.test(header.get("content-type") ?? "");
 }
@@ -27,7 +27,7 @@ export function textResponse(response: UniversalServerResponse): UniversalServer
   return { ...response, header, ...(body !== undefined && { body: encode(body) }) };
 }
 
-/** The bytes of a base64 text that comes in pieces. Each part that the client flushed may end with padding. */
+/** Decodes a base64 stream. Each part that the client flushed may end with padding. */
 async function* decode(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let rest = "";
   for await (const piece of pieces) {
@@ -42,7 +42,7 @@ async function* decode(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   if (rest !== "") throw malformed();
 }
 
-/** Each piece is encoded by itself, so that it can be read as soon as it arrives. */
+/** Encodes each piece separately, so that the client can decode it as soon as it arrives. */
 async function* encode(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) {
     if (piece.length > 0) yield Buffer.from(Buffer.from(piece).toString("base64"), "latin1");

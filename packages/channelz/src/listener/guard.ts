@@ -15,7 +15,7 @@ export interface GuardedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly isEncrypted: boolean;
-  /** Whether it is for a path that needs no token. Default false. */
+  /** Whether its path requires no token. Default false. */
   readonly isPublic?: boolean;
   /** Whether it has more than one Host header. Default false. */
   readonly hasSeveralHosts?: boolean;
@@ -27,12 +27,12 @@ export type Verdict =
   | { readonly outcome: "preflight"; readonly origin: string }
   | { readonly outcome: "refuse"; readonly status: RpcStatus; readonly origin?: string };
 
-/** Judges a request before anything else sees it. */
+/** Checks a request before anything else handles it. */
 export type Guard = (request: GuardedRequest) => Verdict;
 
 /**
- * How a request without a token is admitted: by something else that it carries, such as a cookie, or because its path is public. A
- * public path can be opened by a link on another site. `refused` is the reason why what it carries is not enough. Undefined: it needs a token.
+ * Whether a request without a token is admitted: because it is authenticated in another way, such as a cookie, or because its path
+ * is public. A public path can be opened by a link on another site. `refused` is the reason of a rejection. Undefined: a token is required.
  */
 export type Admission = "authenticated" | "public" | { readonly refused: string } | undefined;
 
@@ -44,50 +44,49 @@ export interface GuardOptions {
   /** Origins whose pages may call, in addition to the listener's own. */
   readonly allowedOrigins: readonly string[];
   readonly checkToken: TokenCheck | undefined;
-  /** Decides about requests without a token. Default: all need one. */
+  /** Decides about requests without a token. Default: a token is required. */
   readonly admit?: ((request: GuardedRequest) => Admission) | undefined;
 }
 
 const pass: Verdict = { outcome: "pass" };
 
-const maxCachedVerdicts = 100;
+const maxKnownHosts = 100;
 
 /**
- * The access guard, mounted once for everything on a listener.
+ * The access guard for all requests of a listener.
  *
- * A browser brings every page to the loopback, so a request that may come from one is held against its Host (a name that
- * was rebound to this machine is not ours) and its Origin (a page of another site is not welcome). Every HTTP/1.1
- * request may; over HTTP/2 a browser gives itself away by Origin or Sec-Fetch headers, and gRPC clients call the
- * authority what they like.
+ * A browser lets any page send requests to loopback addresses, so the guard checks the Host (against DNS rebinding) and the Origin
+ * (against other sites) of every request that may come from a browser. That is every HTTP/1.1 request, and an HTTP/2 request with
+ * an Origin or Sec-Fetch header; gRPC clients may set any authority.
  */
 export function createGuard(options: GuardOptions): Guard {
   const hosts = new Set(options.allowedHosts.map(parseAllowedHost));
   const origins = new Set(options.allowedOrigins.map(parseAllowedOrigin));
 
-  // The same few names come with every request, and to look at an address costs more than the rest of the guard.
-  const judged = new Map<string, boolean>();
+  // Cached, because checking an address costs more than the rest of the guard, and clients use few names.
+  const knownHosts = new Map<string, boolean>();
   const isOurHost = (authority: string): boolean => {
-    const known = judged.get(authority);
+    const known = knownHosts.get(authority);
     if (known !== undefined) return known;
-    if (judged.size >= maxCachedVerdicts) judged.clear();
-    const verdict = judgeHost(authority);
-    judged.set(authority, verdict);
-    return verdict;
+    if (knownHosts.size >= maxKnownHosts) knownHosts.clear();
+    const isAllowed = checkHost(authority);
+    knownHosts.set(authority, isAllowed);
+    return isAllowed;
   };
-  /** A request without either is refused like one with a foreign name. */
+  /** False without both. */
   const isOurs = (authority: string | undefined, host: string | undefined): boolean => {
     if (authority === undefined) return isOurHost(host ?? "");
     return isOurHost(authority) && (host === undefined || isOurHost(host));
   };
-  const judgeHost = (authority: string): boolean => {
+  const checkHost = (authority: string): boolean => {
     const host = hostNameOf(authority);
     if (host === undefined) return false;
     if (host === "localhost" || host.endsWith(".localhost") || hosts.has(host)) return true;
-    // An address cannot be rebound. On a listener for this machine only, though, no other address makes sense.
+    // DNS rebinding does not work with an address. On a local listener, only loopback addresses make sense.
     return isIP(host) !== 0 && (!options.isLocal || isLoopbackAddress(host));
   };
 
-  /** Whether a person follows a link on another site to a public page. */
+  /** Whether a user follows a link on another site to a public page. */
   const isLinkToPage = (request: GuardedRequest): boolean => {
     const { method, headers } = request;
     const isLink = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
@@ -96,7 +95,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   return (request) => {
     const { headers } = request;
-    // Another HTTP implementation on the way may have decided by the other one (RFC 9112, section 3.2).
+    // A proxy may have decided by the other one (RFC 9112, section 3.2).
     if (request.hasSeveralHosts === true) {
       return refuse(grpcCode.invalidArgument, "The request has more than one Host header. Send exactly one.");
     }
@@ -112,7 +111,7 @@ export function createGuard(options: GuardOptions): Guard {
       if (!isOurs(headers[":authority"], headers.host)) {
         return refuse(
           grpcCode.permissionDenied,
-          "This listener does not go by the name in the Host header. Use its address, or add the name to allowedHosts.",
+          "The name in the Host header is not allowed. Use the address of the listener, or add the name to allowedHosts.",
         );
       }
       if (origin !== undefined && origins.has(origin)) allowedOrigin = origin;
@@ -137,22 +136,18 @@ export function createGuard(options: GuardOptions): Guard {
     if (options.checkToken !== undefined && request.isPublic !== true) {
       const presented = bearerTokenOf(headers.authorization);
       if (presented === undefined) {
-        // Pages of other origins have to send the token: what browsers send by themselves counts for our own only.
+        // Pages of other origins must send the token: credentials that browsers send by themselves count only for our own pages.
         const admission = allowedOrigin === undefined ? options.admit?.(request) : undefined;
         if (admission === "authenticated" || admission === "public") return pass;
         if (admission !== undefined) return refuse(grpcCode.permissionDenied, admission.refused);
         return refuse(
           grpcCode.unauthenticated,
-          "A token is needed. Send the header authorization: Bearer <token>.",
+          "A token is required. Send the header authorization: Bearer <token>.",
           allowedOrigin,
         );
       }
       if (!options.checkToken(presented)) {
-        return refuse(
-          grpcCode.unauthenticated,
-          "The token is not the one of this listener. It may have been replaced.",
-          allowedOrigin,
-        );
+        return refuse(grpcCode.unauthenticated, "The token is wrong. It may have been replaced.", allowedOrigin);
       }
     }
     return allowedOrigin === undefined ? pass : { outcome: "pass", origin: allowedOrigin };
@@ -175,14 +170,14 @@ function bearerTokenOf(authorization: string | undefined): string | undefined {
 
 function parseAllowedHost(host: string): string {
   const name = hostNameOf(host.includes(":") && isIP(host) ? `[${host}]` : host);
-  if (name === undefined) throw new TypeError(`allowedHosts has "${host}", which is no host name.`);
+  if (name === undefined) throw new TypeError(`allowedHosts contains "${host}", which is not a host name.`);
   return name;
 }
 
 function parseAllowedOrigin(origin: string): string {
   if (parseUrl(origin)?.origin !== origin) {
     throw new TypeError(
-      `allowedOrigins has "${origin}", which is no origin. Write it like https://tools.example:8443, without a path.`,
+      `allowedOrigins contains "${origin}", which is not an origin. Write it like https://tools.example:8443, without a path.`,
     );
   }
   return origin;

@@ -10,7 +10,7 @@ export function isLoopbackAddress(address: string): boolean {
   return version !== 0 && loopback.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** The host of a `Host` header in lower case, without port and brackets; undefined if it is none. */
+/** The host of a `Host` header in lower case, without port and brackets; undefined if it is invalid. */
 export function hostNameOf(authority: string): string | undefined {
   if (!/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i.test(authority)) return undefined;
   const end = authority.startsWith("[") ? authority.indexOf("]") + 1 : authority.indexOf(":");

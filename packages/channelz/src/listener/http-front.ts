@@ -6,9 +6,9 @@ import { createHttp1Front } from "./http1-front.js";
 import { createHttp2Front } from "./http2-front.js";
 import { createRequestPipeline, type PipelineOptions } from "./request-pipeline.js";
 
-/** Called with each HTTP server and session before its first request, to observe it. */
+/** Called with each HTTP server and session before its first request. */
 export interface HttpObserver {
-  /** The server that connections of HTTP/1.1 are handed to. It never listens itself. */
+  /** The server that HTTP/1.1 connections are handed to. It never listens itself. */
   readonly onHttp1Server?: (server: HttpServer) => void;
   readonly onHttp2Session?: (session: ServerHttp2Session) => void;
 }
@@ -20,15 +20,15 @@ export interface HttpFrontOptions extends PipelineOptions {
 
 /** HTTP/1.1 and HTTP/2 on one socket. */
 export interface HttpFront {
-  /** The server that connections of HTTP/1.1 are handed to. It never listens itself. */
+  /** The server that HTTP/1.1 connections are handed to. It never listens itself. */
   readonly http1Server: HttpServer;
   /** Serves a connection that is ready for HTTP. */
   serve(connection: Connection): void;
-  /** Stops the clock of HTTP/1.1; the connections themselves are drained elsewhere. */
+  /** Stops the HTTP/1.1 timer; the connections themselves are drained elsewhere. */
   close(): void;
 }
 
-/** Creates the front that distinguishes the two versions. */
+/** Creates a front that detects the HTTP version of each connection. */
 export function createHttpFront({ observers, ...options }: HttpFrontOptions): HttpFront {
   const { services, limits, connections } = options;
   const pipeline = createRequestPipeline(options);
@@ -57,8 +57,8 @@ export function createHttpFront({ observers, ...options }: HttpFrontOptions): Ht
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /**
- * Reads just enough of a connection to distinguish HTTP/2 from HTTP/1.1, puts the bytes back, and calls `decided` once; never
- * if the peer disconnects or stays silent, so the caller must set a timeout.
+ * Reads just enough of a connection to distinguish HTTP/2 from HTTP/1.1, puts the bytes back, and calls `decided` once. Does not
+ * call it if the peer disconnects or sends nothing, so the caller must set a timeout.
  */
 function sniffPreface(socket: Socket, decided: (isHttp2: boolean) => void): void {
   let seen: Buffer = Buffer.alloc(0);

@@ -5,7 +5,7 @@ import type { NodeRequest, NodeResponse } from "./connect-handler.js";
 import { type ChannelzListener, type ListenOptions, listenChannelz } from "./listen.js";
 import { eventually, openSocket, portOf } from "./raw-caller.test.helper.js";
 
-/** A response of HTTP/1.1, as far as tests compare it. */
+/** The parts of an HTTP/1.1 response that tests compare. */
 export interface Http1Response {
   readonly status: number;
   readonly body: string;
@@ -41,7 +41,7 @@ export async function startHeld(options: ListenOptions = {}): Promise<Held> {
   return { listener, bodies, due };
 }
 
-/** A client of HTTP/1.1 that sends what it is given. */
+/** An HTTP/1.1 client that sends raw text. */
 export interface Http1Caller {
   readonly socket: Socket;
   /** Waits for this number of responses. */

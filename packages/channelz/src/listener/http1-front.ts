@@ -22,11 +22,11 @@ export interface Http1Front {
   close(): void;
 }
 
-/** A connection of HTTP/1.1. */
+/** An HTTP/1.1 connection. */
 interface Served {
   readonly connection: Connection;
   readonly onWritten: () => void;
-  /** The status that ends the connection once the responses that are due are sent; nothing more is served then. */
+  /** The status to end the connection with, after the responses that are due; no more requests are served. */
   refusal: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
       ServerResponse: MeasuredResponse,
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
-      // For requests that Node responds to by itself. The time of all other bodies is kept with those of HTTP/2.
+      // For requests that Node responds to itself. The timeouts of all other bodies are checked together with those of HTTP/2.
       requestTimeout: limits.headersTimeoutMs + Math.max(limits.requestTimeoutMs, limits.idleTimeoutMs),
       connectionsCheckingInterval: Math.ceil(Math.min(1000, Math.max(10, limits.headersTimeoutMs / 4))),
       // Idle connections are closed together with those of HTTP/2.
@@ -51,7 +51,7 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
     },
     (request, response) => onRequest(request, response, false),
   );
-  // Without this listener Node would invite the body before the guard has seen the request.
+  // Without this listener, Node would send 100 Continue before the guard has checked the request.
   server.on("checkContinue", (request, response) => onRequest(request, response, true));
   server.on("clientError", onClientError);
   // A server that never listens starts its timer for slow headers only on this event.
@@ -63,20 +63,20 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
       request.socket.destroy();
       return;
     }
-    // A client that goes away is not an error of ours: from Node 24 on, an error without a listener would end the process.
+    // A client that disconnects must not end the process, which an error without a listener does from Node 24 on.
     request.on("error", ignore);
     response.on("error", ignore);
-    // The rest of what was read with a refused request may hold more of them.
+    // More requests may have been read together with a rejected one.
     if (served.refusal !== undefined || request.socket.destroyed) return;
     if (served.connection.exchanges.length >= limits.maxConcurrentStreams) {
-      // Node reads pipelined requests without a bound, and resumes a socket that is paused.
+      // Node reads pipelined requests without a limit, and resumes a paused socket.
       counters.connectionsMalformed++;
       connections.destroy(served.connection);
       return;
     }
     const { method = "", headers, url = "", rawHeaders } = request;
-    const asked = { method, headers, url, hasSeveralHosts: hasSeveralHosts(rawHeaders) };
-    const received = pipeline.receive(served.connection, { http1: { request, response } }, asked);
+    const requestInfo = { method, headers, url, hasSeveralHosts: hasSeveralHosts(rawHeaders) };
+    const received = pipeline.receive(served.connection, { http1: { request, response } }, requestInfo);
     response.onWritten = served.onWritten;
     response.on("close", () => {
       pipeline.finish(received);
@@ -118,12 +118,12 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
     else refuse(served, statusLines[error.code ?? ""] ?? "400 Bad Request");
   }
 
-  /** Ends a connection with a status for a request that has no response object, or whose body is not complete. */
+  /** Ends a connection with a status, for a request that has no response object or an incomplete body. */
   function refuse(served: Served, statusLine: string): void {
     const { connection } = served;
     served.refusal ??= statusLine;
     const last = connection.exchanges.at(-1);
-    // This is its response, unless it has got one already.
+    // The status is the response to that request, unless it already has one.
     if (last?.http1?.request.complete === false && !last.http1.response.headersSent) connections.finish(last);
     // A client that has closed its side does not wait for responses.
     if (connection.exchanges.length > 0 && connection.socket.readableEnded) connection.socket.destroy();
@@ -148,7 +148,7 @@ export function createHttp1Front({ pipeline, services, limits, connections }: Ht
       };
       bySocket.set(connection.socket, served);
       server.emit("connection", connection.socket);
-      // The parser reads the handle from here on, but what was put back waits in the socket.
+      // From now on the parser reads from the handle, but the bytes that were put back are in the socket.
       connection.socket.resume();
     },
     close() {
@@ -171,14 +171,14 @@ function ignore(): void {}
 /** Strings longer than this are encoded before they are written. */
 const largeLength = 16 * 1024;
 
-/** A response of HTTP/1.1 that reports when something was written to it, so that what waits for its client can be measured. */
+/** An HTTP/1.1 response that reports writes, so that its unread bytes can be measured. */
 class MeasuredResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   onWritten: (() => void) | undefined = undefined;
 
   override write(chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
-    const isTaken = super.write(encoded(chunk, encoding), encoding as BufferEncoding, callback as () => void);
+    const canWriteMore = super.write(encoded(chunk, encoding), encoding as BufferEncoding, callback as () => void);
     this.onWritten?.();
-    return isTaken;
+    return canWriteMore;
   }
 
   override end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
@@ -188,7 +188,7 @@ class MeasuredResponse<Request extends IncomingMessage = IncomingMessage> extend
   }
 }
 
-/** Node keeps a string that the system does not take at once, and a copy of it. It keeps bytes once, and counts them as such. */
+/** Node keeps both a string that the kernel does not accept at once and a copy of it. Bytes are kept once, and counted correctly. */
 function encoded(chunk: unknown, encoding: unknown): unknown {
   if (typeof chunk !== "string" || chunk.length <= largeLength) return chunk;
   return Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8");

@@ -42,7 +42,7 @@ export function createHttp2Front({
   ): void {
     stream.on("error", ignore);
     connection.lastStreamId = Math.max(connection.lastStreamId, stream.id ?? 0);
-    // The caller may have reset the stream before this event, and then its end is never reported.
+    // The client may have reset the stream before this event, and then its end is never reported.
     if (stream.destroyed || stream.closed) return;
     const { ":method": method = "", ":path": url = "" } = headers;
     const received = pipeline.receive(connection, { stream }, { method, headers, url });
@@ -52,8 +52,8 @@ export function createHttp2Front({
     if (outcome === "pass" && origin === undefined && services.current?.grpcUnary(stream, headers, onWritten)) return;
     const early = pipeline.earlyResponse(received);
     if (early !== undefined) {
-      // Not through a response of Node's: that one waits for trailers, and a stream that is closed before they are asked
-      // for ends the process with a failed assertion (Node 20).
+      // Not with Node's response object, which waits for trailers: a stream that is closed before "wantTrailers" ends the
+      // process with a failed assertion (Node 20).
       drain(stream);
       stream.once("finish", () => stopReceiving(stream));
       stream.respond({ ":status": early.statusCode, ...early.headers }, { endStream: early.body.length === 0 });
@@ -62,16 +62,16 @@ export function createHttp2Front({
     }
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
     const response = new PiecewiseResponse(stream, received.exchange, onWritten);
-    // A caller that continues to send after its response would keep the stream, and with it a shutdown, waiting. The response
-    // sends its trailers on this very event, and the reset must not overtake them.
+    // A client that continues to send after its response would keep the stream open, and delay a shutdown. The response sends
+    // its trailers on this event, and the reset must not overtake them.
     stream.on("wantTrailers", () => stopReceiving(stream));
     pipeline.dispatch(received, request, response);
   }
 
   return async (connection) => {
-    // Clients of HTTP/2 call services. A stream cannot wait for them to load: one without a body would end before it has a listener.
+    // HTTP/2 clients call services. A stream cannot wait for these to load: one without a body would end before it has a listener.
     if (services.current === undefined) {
-      connection.awaiting = "us";
+      connection.awaiting = "services";
       await services.load();
       if (connection.socket.destroyed) return;
       connection.idleSince = performance.now();
@@ -86,7 +86,7 @@ export function createHttp2Front({
     session.once("remoteSettings", () => {
       connection.awaiting = "request";
     });
-    // The types do not know of the fourth argument.
+    // The fourth argument is missing in the types.
     session.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...[, rawHeaders]: unknown[]) =>
       onStream(connection, stream, headers, rawHeaders as string[]),
     );
@@ -97,7 +97,7 @@ function ignore(): void {}
 
 type OnWritten = (error: Error) => void;
 
-/** A response of HTTP/2 that counts what it is given, and whose stream shows how much of that has been taken. */
+/** An HTTP/2 response that counts its bytes, and writes in pieces, so that its stream shows how many the client has read. */
 class PiecewiseResponse extends Http2ServerResponse {
   readonly #exchange: Exchange;
 
@@ -109,25 +109,25 @@ class PiecewiseResponse extends Http2ServerResponse {
     this.#onWritten = onWritten;
   }
 
-  /** As Node's. What `end` is given comes here as well. */
+  /** As Node's. `end` calls this too. */
   override write(chunk: string | Uint8Array, callback?: OnWritten): boolean;
   override write(chunk: string | Uint8Array, encoding?: BufferEncoding, callback?: OnWritten): boolean;
-  override write(given: string | Uint8Array, second?: BufferEncoding | OnWritten, callback?: OnWritten): boolean {
+  override write(chunk: string | Uint8Array, second?: BufferEncoding | OnWritten, callback?: OnWritten): boolean {
     const encoding = second as BufferEncoding;
-    if (!(given.length > pieceBytes)) {
-      this.#exchange.given += given.length;
+    if (!(chunk.length > pieceBytes)) {
+      this.#exchange.bytesWritten += chunk.length;
       if (this.stream.writableLength > pieceBytes) sendOneByOne(this.stream);
-      const isTaken = super.write(given, encoding, callback);
+      const canWriteMore = super.write(chunk, encoding, callback);
       this.#onWritten();
-      return isTaken;
+      return canWriteMore;
     }
-    const bytes = typeof given === "string" ? Buffer.from(given, typeof second === "string" ? second : "utf8") : given;
-    this.#exchange.given += bytes.length;
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk, typeof second === "string" ? second : "utf8") : chunk;
+    this.#exchange.bytesWritten += bytes.length;
     const pieces = piecesFor(this.stream, bytes);
     const last = pieces.pop() as Uint8Array;
     for (const piece of pieces) super.write(piece);
-    const isTaken = super.write(last, encoding, callback);
+    const canWriteMore = super.write(last, encoding, callback);
     this.#onWritten();
-    return isTaken;
+    return canWriteMore;
   }
 }

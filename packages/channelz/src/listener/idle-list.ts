@@ -1,4 +1,4 @@
-/** What can be in one waiting list at a time. */
+/** An item, which can be in one list at a time. */
 export interface Listed<Item extends Listed<Item>> {
   list: IdleList<Item> | undefined;
   before: Item | undefined;
@@ -6,8 +6,8 @@ export interface Listed<Item extends Listed<Item>> {
 }
 
 /**
- * What waits, those who began first first. A Set would keep that order as well; but one that is added to and deleted from with
- * every request leaves a chain of tables behind that only a collection of the whole heap ends.
+ * A linked list of waiting items, oldest first. A Set has the same order, but adding and deleting with every request leaves a chain
+ * of hash tables behind that only a full garbage collection frees.
  */
 export class IdleList<Item extends Listed<Item>> implements Iterable<Item> {
   #first: Item | undefined;
@@ -22,7 +22,7 @@ export class IdleList<Item extends Listed<Item>> implements Iterable<Item> {
     return this.#first;
   }
 
-  /** Adds what is in no list, as the last. */
+  /** Appends an item that is in no list. */
   add(item: Item): void {
     item.list = this;
     item.before = this.#last;
@@ -32,7 +32,7 @@ export class IdleList<Item extends Listed<Item>> implements Iterable<Item> {
     this.#size += 1;
   }
 
-  /** Takes out what is in it; nothing else. */
+  /** Removes an item if it is in this list. */
   delete(item: Item): void {
     if (item.list !== this) return;
     const { before, after } = item;
@@ -47,7 +47,7 @@ export class IdleList<Item extends Listed<Item>> implements Iterable<Item> {
     this.#size -= 1;
   }
 
-  /** All of them; the one that was given last may be taken out meanwhile. */
+  /** Iterates over all items; the current one may be removed meanwhile. */
   *[Symbol.iterator](): Generator<Item> {
     for (let item = this.#first; item !== undefined; ) {
       const { after } = item;

@@ -72,7 +72,7 @@ test.each(["1.1", "2"] as const)(
       });
       const listener = await start({ services: () => services });
       const transport = createConnectTransport({ baseUrl: listener.url, httpVersion, useBinaryFormat });
-      // In binary form the request takes no byte at all.
+      // In binary form the request has no bytes.
       const reply = createClient(Channelz, transport).getServers({});
       await expect.poll(() => listener.stats().connectionsAccepted).toBe(1);
       await new Promise((resolve) => setImmediate(resolve));
@@ -92,9 +92,9 @@ test("does not load the services for an unauthorized caller over HTTP/1.1", asyn
 
 test("returns UNAVAILABLE if the services cannot be loaded, keeps the rest working, and tries again at the next call", async () => {
   const warnings: string[] = [];
-  const hear = (warning: Error): void => void warnings.push(warning.message);
-  process.on("warning", hear);
-  onTestFinished(() => void process.off("warning", hear));
+  const onWarning = (warning: Error): void => void warnings.push(warning.message);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
   const missing = new Error("no such file");
   const services = vi
     .fn(async () => none)

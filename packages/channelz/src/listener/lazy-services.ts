@@ -1,28 +1,28 @@
 import type { GrpcUnary } from "../service/grpc-unary.js";
 import type { ConnectHandler } from "./connect-handler.js";
 
-/** Handles the calls of services. */
+/** The handlers for calls. */
 export interface Services {
   readonly grpcUnary: GrpcUnary;
   readonly connect: ConnectHandler;
 }
 
-/** The services of a listener, loaded for the first call: until then a process pays for counting only. */
+/** The services of a listener, loaded on the first call or soon after the start. */
 export interface LazyServices {
-  /** Undefined until they are loaded, and where that failed. */
+  /** Undefined until they are loaded, and if loading failed. */
   readonly current: Services | undefined;
-  /** Whether a request can be handled only once they are loaded. */
+  /** Whether a request has to wait until they are loaded. */
   isAwaited(path: string): boolean;
-  /** Loads them, unless that was done. Never rejects. */
+  /** Loads them if necessary. Never rejects. */
   load(): Promise<void>;
-  /** Loads them no more. */
+  /** Cancels the delayed loading. */
   close(): void;
 }
 
 /**
- * Nobody may have looked by now, but the files that they are loaded from may soon be another version's: a process that runs
- * for weeks outlives what it was installed from. Loading blocks the event loop for about 40 ms, and V8 then discards code that it has
- * optimized, so it happens soon after the start, when little is optimized and few requests wait.
+ * Services are loaded even without a call, because a long-running process may outlive the installed files they are loaded from.
+ * Loading blocks the event loop for about 40 ms, and V8 then discards optimized code, so it happens soon after the start, when
+ * little is optimized and few requests wait.
  */
 const loadAfterMs = 2000;
 
@@ -33,17 +33,17 @@ export function createLazyServices(create: () => Promise<Services>): LazyService
     try {
       services.current = await create();
     } catch (error) {
-      // The next call tries again. The failure is reported once: calls may come without end.
+      // The next call tries again. The failure is reported only once, because there may be many calls.
       loading = undefined;
       if (isReported) return;
       isReported = true;
-      process.emitWarning(`The services of Channelz could not be loaded: ${String(error)}`, {
+      process.emitWarning(`Cannot load the Channelz services: ${String(error)}`, {
         type: "ChannelzWarning",
         code: "SERVICES_NOT_LOADED",
       });
     }
   };
-  // V8 keeps an object literal that has a getter as a hash table, and this one is used several times for each request.
+  // No getter: V8 stores an object literal with one as a hash table, and this object is used several times for each request.
   const services: { -readonly [Key in keyof LazyServices]: LazyServices[Key] } = {
     current: undefined,
     isAwaited: (path) => services.current === undefined && isServicePath(path),
@@ -58,7 +58,7 @@ export function createLazyServices(create: () => Promise<Services>): LazyService
   return services;
 }
 
-/** Calls go to `/service/method`. */
+/** The path of a call is `/service/method`. */
 function isServicePath(path: string): boolean {
   return /^\/[^/]+\/[^/]+$/.test(path);
 }

@@ -1,18 +1,18 @@
-/** The bounds of a listener. Whatever a peer does beyond them is refused or timed out, and counted. */
+/** The limits of a listener. A peer that exceeds one is rejected or timed out, and counted. */
 export interface ListenLimits {
   /**
-   * Connections at once. At the bound a newcomer takes the place of the connection that has gone longest without an open
-   * request; if every connection has one, the new connection is refused. Default 1024.
+   * Open connections. At the limit, a new connection displaces one without an open request: the longest idle one, or a new one if
+   * more than half of all have not sent a request yet. If all have an open request, it is refused. Default 1024.
    */
   readonly maxConnections: number;
   /**
-   * Requests at once on one connection. HTTP/2 refuses a stream above it; the connection of a client of HTTP/1.1 that sends more
-   * requests without waiting for responses is closed. Default 128.
+   * Concurrent requests on one connection. HTTP/2 refuses further streams; an HTTP/1.1 connection that pipelines more requests is
+   * closed. Default 128.
    */
   readonly maxConcurrentStreams: number;
-  /** Bytes of a request's headers together. Default 16384. */
+  /** Bytes of all headers of a request. Default 16384. */
   readonly maxHeaderBytes: number;
-  /** Bytes of one request message; the largest that Channelz knows takes about 40. Default 65536. */
+  /** Bytes of one request message; Channelz requests need about 40. Default 65536. */
   readonly maxMessageBytes: number;
   /** Milliseconds for a TLS handshake, and then for the first bytes that distinguish HTTP/1.1 from HTTP/2. Default 5000. */
   readonly prefaceTimeoutMs: number;
@@ -21,16 +21,16 @@ export interface ListenLimits {
   /** Milliseconds from a request's headers to the end of its body; checked at least once a second. Default 15000. */
   readonly requestTimeoutMs: number;
   /**
-   * Milliseconds that a response may be ready while its caller reads none of it; over HTTP/2, where other streams may proceed, less
-   * than 32 KiB of it. Default 30000.
+   * Milliseconds that a response may be ready while its client reads nothing; over HTTP/2, while it reads less than 32 KiB.
+   * Default 30000.
    */
   readonly stallTimeoutMs: number;
   /**
-   * Bytes of responses that may wait in this process for clients to read them, of all connections together. Above it, the connections
-   * of the slowest clients are closed. Default 268435456 (256 MiB).
+   * Unread response bytes of all connections together that are buffered in this process. Above it, the connections of the slowest
+   * clients are closed. Default 268435456 (256 MiB).
    */
   readonly maxUnreadBytes: number;
-  /** Milliseconds that a connection may stay without a request, and that a caller's stream of messages may stay open. Default 300000. */
+  /** Milliseconds that a connection may be idle, and that a client stream may stay open. Default 300000. */
   readonly idleTimeoutMs: number;
 }
 
@@ -47,13 +47,13 @@ const defaults: ListenLimits = {
   idleTimeoutMs: 300_000,
 };
 
-/** The defaults with what is given in their place. Throws a TypeError for what is not a positive integer. */
+/** The given limits, with defaults for missing ones. Throws a TypeError for an unknown limit or one that is not a positive integer. */
 export function completeLimits(given: Partial<ListenLimits> = {}): ListenLimits {
   const limits = { ...defaults };
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
     if (!(name in defaults))
-      throw new TypeError(`limits.${name} is no limit of a listener; there is ${Object.keys(defaults).join(", ")}.`);
+      throw new TypeError(`limits.${name} does not exist. The limits are ${Object.keys(defaults).join(", ")}.`);
     if (!Number.isSafeInteger(value) || value < 1)
       throw new TypeError(`limits.${name} must be a positive integer, not ${value}.`);
     Object.assign(limits, { [name]: value });

@@ -98,7 +98,7 @@ describe("protocols on one port", () => {
       );
       const serverId = BigInt(servers[0]!.id);
       const maxResults = 1n;
-      // A redacted source cannot respond in bytes, which is another path through the service.
+      // A redacted source cannot encode its responses, which is another path through the service.
       for (const source of [registry, redactSource(registry)]) {
         const { url } = await start({}, source);
         for (const transport of [
@@ -129,7 +129,7 @@ describe("protocols on one port", () => {
     const request = `GET ${getServers}?connect=v1&encoding=json&message={} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
     for (const byte of request) socket.write(byte);
     expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 200 /);
-    // This one shares its first letters with the preface of HTTP/2.
+    // This one begins like the preface of HTTP/2.
     const propfind = await openSocket(portOf(address));
     propfind.write("PR");
     propfind.write("OPFIND / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -219,7 +219,7 @@ describe("addresses", () => {
     const { address } = await start();
     await expect(listenChannelz(createRegistry(), portOf(address))).rejects.toMatchObject({
       code: "LISTEN_FAILED",
-      message: expect.stringContaining("taken"),
+      message: expect.stringContaining("in use"),
     });
     await expect(listenChannelz(createRegistry(), { host: "192.0.2.1", token: "t" })).rejects.toMatchObject({
       code: "LISTEN_FAILED",
@@ -286,7 +286,7 @@ describe("Unix sockets", () => {
     await start({ path });
     await expect(listenChannelz(createRegistry(), { path })).rejects.toMatchObject({
       code: "LISTEN_FAILED",
-      message: expect.stringContaining("living process"),
+      message: expect.stringContaining("Another process"),
     });
     expect(existsSync(path)).toBe(true);
   });

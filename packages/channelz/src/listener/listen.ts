@@ -19,56 +19,55 @@ import type { Fallback } from "./request-pipeline.js";
 import { createTlsFront } from "./tls-front.js";
 import { createTokenCheck } from "./token.js";
 
-/** The address of a listener, which clients may call, and what it serves in addition to Channelz. */
+/** The address of a listener, its access control, and what it serves in addition to Channelz. */
 export interface ListenOptions {
   /**
    * The address or name to listen on. Default `127.0.0.1`. One that other machines can reach is refused (LISTEN_EXPOSED)
    * unless a token, a token file or mutual TLS authenticates callers.
    */
   readonly host?: string;
-  /** The TCP port. Default 0: any that is free; `address` says which. */
+  /** The TCP port. Default 0: a free one, which is in `address`. */
   readonly port?: number;
   /**
-   * A Unix socket instead of host and port. Its file has mode 0600 and is removed on close; one that a dead process left
-   * is replaced, and one on which a living process listens is an error. Not together with `tls`.
+   * A Unix socket instead of host and port. Its file has mode 0600 and is removed on close. A stale file is replaced; if another
+   * process listens on it, that is an error. Not together with `tls`.
    */
   readonly path?: string;
   /** TLS; mutual if it has a `ca`. Default: none. */
   readonly tls?: ListenTls;
-  /** The bearer token that every request must carry. Default: none. */
+  /** The bearer token that every request must send. Default: none. */
   readonly token?: string;
-  /** A file that holds the token, in place of `token`; a changed file counts within a second. */
+  /** A file with the token, instead of `token`; a changed file is used within a second. */
   readonly tokenFile?: string;
   /**
-   * Names that the Host header of HTTP/1.1 and browser requests may carry, without ports. `localhost`, loopback addresses
-   * and the name in `host` always may; on a listener that is not local, so may every IP address. Default: none more.
+   * Additional names to accept in the Host header of HTTP/1.1 and browser requests, without ports. `localhost`, loopback addresses
+   * and the name in `host` are always accepted, and on a listener that is not local, every IP address. Default: none.
    */
   readonly allowedHosts?: readonly string[];
-  /** Origins of pages that may call, like `https://tools.example`; the listener's own always may. Default: none more. */
+  /** Additional origins of pages that may call, like `https://tools.example`; the listener's own is always allowed. Default: none. */
   readonly allowedOrigins?: readonly string[];
-  /** Bounds on what peers can take. */
+  /** Limits for clients. */
   readonly limits?: Partial<ListenLimits>;
-  /** More services on the same port, behind the same guard. Called once, before the first call of a service. */
+  /** Additional services on the same port, behind the same guard. Called when the services are loaded. */
   readonly services?: () => MoreServices | Promise<MoreServices>;
   /** The application's health service; its `shutdown` is called on close. Default: the listener creates one. */
   readonly health?: Health;
   /**
-   * Whether the listener alone keeps the process running. Default true; false for a job that should end when its work
-   * is done, looked at or not.
+   * Whether the listener keeps the process running. Default true; false for a job that should exit when its work is done.
    */
   readonly keepsProcessAlive?: boolean;
-  /** Handles requests for no service, behind the same guard. Default: 404, in the caller's protocol. */
+  /** Handles requests to other paths than services, behind the same guard. Default: 404, in the client's protocol. */
   readonly fallback?: Fallback;
-  /** Paths that need no token; Host and Origin are checked all the same. Default: none. */
+  /** Paths that require no token; Host and Origin are still checked. Default: none. */
   readonly publicPaths?: readonly string[];
   /**
-   * Decides about requests without a token, after Host and Origin were checked: for callers that authenticate in another way, such as
-   * browsers. It is not asked for pages of `allowedOrigins`, nor if no token is configured. Default: all need the token.
+   * Decides about requests without a token, after Host and Origin were checked: for clients that authenticate in another way, such as
+   * browsers. Not called for pages of `allowedOrigins`, nor if no token is configured. Default: the token is required.
    */
   readonly admit?: (request: Pick<GuardedRequest, "method" | "path" | "headers">) => Admission;
   /** Whether an address that other machines can reach is refused without TLS, even with a token. Default false. */
   readonly requiresTls?: boolean;
-  /** What pages of allowed origins need for the fallback, in addition to what Connect needs. */
+  /** Additional CORS settings for pages of allowed origins, such as the fallback needs. */
   readonly cors?: CorsAdditions;
   /** Observes the HTTP servers and sessions. */
   readonly observer?: ListenObserver;
@@ -76,23 +75,23 @@ export interface ListenOptions {
 
 /** Observes the servers and sessions of a listener. */
 export interface ListenObserver extends HttpObserver {
-  /** The server that listens, once it does. */
+  /** Called with the listening server. */
   readonly onListening?: (server: Server) => void;
 }
 
 /**
- * A listener that is open, for views that show all servers of a process. It is published on `wirescope:channelz:opened`, and given
- * to the function that is published on `wirescope:channelz:open`.
+ * An open listener, for instruments that show all servers of a process. It is published on `wirescope:channelz:opened`, and passed
+ * to a function that is published on `wirescope:channelz:open`.
  */
 export interface OpenListener {
-  /** Shows the listener's servers, the sessions it has, and those to come. Returns how to stop. */
+  /** Calls the observer for the listener's servers, and for its current and future sessions. Returns an unsubscribe function. */
   readonly observe: (observer: ListenObserver) => () => void;
   /** Aborted when the listener begins to close. */
   readonly closed: AbortSignal;
 }
 
 const opened = channel("wirescope:channelz:opened");
-const asked = channel("wirescope:channelz:open");
+const queries = channel("wirescope:channelz:open");
 
 /** How a listener stops. */
 export interface CloseOptions {
@@ -108,16 +107,15 @@ export interface ChannelzListener extends AsyncDisposable {
   readonly url: string;
   /** The health service. */
   readonly health: Health;
-  /** What has been seen so far, as a snapshot. */
+  /** A snapshot of the counters. */
   stats(): ListenerStats;
-  /** Stops: accepts nobody, says NOT_SERVING and GOAWAY, lets what runs finish, and leaves nothing open. May be called twice. */
+  /** Stops accepting, reports NOT_SERVING, sends GOAWAY, lets open requests finish, and closes everything. May be called twice. */
   close(options?: CloseOptions): Promise<void>;
 }
 
 /**
- * Serves a source on a port or a Unix socket of its own: gRPC, gRPC-Web and Connect, over HTTP/2 and HTTP/1.1, with
- * reflection and health, which are loaded for the first call. Rejects with LISTEN_EXPOSED, LISTEN_FAILED or
- * TOKEN_UNUSABLE, and with a TypeError for options that contradict each other.
+ * Serves a source on its own port or Unix socket: gRPC, gRPC-Web and Connect, over HTTP/2 and HTTP/1.1, with reflection and
+ * health. Rejects with LISTEN_EXPOSED, LISTEN_FAILED or TOKEN_UNUSABLE, and with a TypeError for invalid or contradictory options.
  */
 export async function listenChannelz(source: Source, options: ListenOptions = {}): Promise<ChannelzListener> {
   const { keepsProcessAlive = true } = options;
@@ -125,7 +123,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   const checkToken = createTokenCheck(options);
   const address = await resolveBind(options);
   if (address.kind === "unix" && options.tls !== undefined) {
-    throw new TypeError("tls and path exclude each other: the mode of its file guards a Unix socket.");
+    throw new TypeError("tls and path exclude each other: a Unix socket is protected by its file mode.");
   }
   if (!address.isLocal && checkToken === undefined && options.tls?.ca === undefined) throw exposed(address);
   if (!address.isLocal && options.requiresTls === true && options.tls === undefined) throw unencrypted(address);
@@ -135,7 +133,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   const connections = createConnections(limits);
   const services = createLazyServices(async () => {
     const { createServices } = await import("./create-services.js");
-    // Between the steps, requests are handled that arrived meanwhile.
+    // Lets requests that arrived meanwhile be handled between the steps.
     await nextTurn();
     const more = await options.services?.();
     await nextTurn();
@@ -171,7 +169,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
     const enter: (connection: Connection) => void = options.tls
       ? createTlsFront(options.tls, limits, connections, front.serve, stopping.signal)
       : front.serve;
-    // Small responses are sent at once, and the kernel notices peers that vanished.
+    // Small responses are sent at once, and the kernel detects dead peers.
     server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, (socket) => {
       if (!keepsProcessAlive) socket.unref();
       const connection = connections.admit(socket);
@@ -195,10 +193,10 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   };
   if (options.observer !== undefined) observe(options.observer);
   const open: OpenListener = { observe, closed: stopping.signal };
-  const onAsked = (hear: unknown): void => (hear as (listener: OpenListener) => void)(open);
-  asked.subscribe(onAsked);
+  const onQuery = (reply: unknown): void => (reply as (listener: OpenListener) => void)(open);
+  queries.subscribe(onQuery);
   opened.publish(open);
-  // An accept that fails (no descriptors left, say) must not end the process that is looked at.
+  // A failed accept (out of file descriptors, for example) must not end the process.
   server.on("error", () => connections.counters.connectionsRefused++);
   for (const channelzPackage of channelzPackages) health.set(`${channelzPackage}.Channelz`, "SERVING");
 
@@ -206,7 +204,7 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
   let closed: Promise<void> | undefined;
   const close = async (deadlineMs: number): Promise<void> => {
     const ended = new Promise<void>((resolve) => server.close(() => resolve()));
-    asked.unsubscribe(onAsked);
+    queries.unsubscribe(onQuery);
     services.close();
     health.shutdown();
     stopping.abort();
@@ -228,18 +226,18 @@ export async function listenChannelz(source: Source, options: ListenOptions = {}
 function unencrypted(address: BindAddress): ChannelzError {
   return new ChannelzError(
     "LISTEN_EXPOSED",
-    `The token would cross the network in the clear on ${placeOf(address)}. Set tls, or listen on 127.0.0.1 or a Unix socket's path.`,
+    `The token would be sent unencrypted to ${describeAddress(address)}. Set tls, or listen on 127.0.0.1 or a Unix socket path.`,
   );
 }
 
-function placeOf(address: BindAddress): string {
+function describeAddress(address: BindAddress): string {
   return address.kind === "tcp" ? address.host : "an abstract Unix socket";
 }
 
 function exposed(address: BindAddress): ChannelzError {
-  const where = placeOf(address);
+  const where = describeAddress(address);
   return new ChannelzError(
     "LISTEN_EXPOSED",
-    `Other users or machines could read Channelz on ${where}. Set token or tokenFile, use mutual TLS (tls.ca), or listen on 127.0.0.1 or a Unix socket's path.`,
+    `Other users or machines could read Channelz on ${where}. Set token or tokenFile, use mutual TLS (tls.ca), or listen on 127.0.0.1 or a Unix socket path.`,
   );
 }

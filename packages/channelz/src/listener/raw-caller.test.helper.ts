@@ -7,7 +7,7 @@ import {
 } from "node:http2";
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 
-/** What came back on a stream of HTTP/2. */
+/** The response on an HTTP/2 stream. */
 export interface RawResponse {
   readonly headers: IncomingHttpHeaders;
   readonly trailers: IncomingHttpHeaders;
@@ -18,7 +18,7 @@ export interface RawResponse {
   readonly grpcMessage: string | undefined;
 }
 
-/** A message in the frame of gRPC. */
+/** A message with its gRPC frame header. */
 export function grpcFrame(message: Iterable<number> = []): Buffer {
   const bytes = Buffer.from([...message]);
   const header = Buffer.alloc(5);
@@ -72,7 +72,7 @@ export function rawRequest(
   });
 }
 
-/** Calls a method of gRPC with a body that is already framed. */
+/** Calls a gRPC method with a body that is already framed. */
 export function rawGrpc(
   session: ClientHttp2Session,
   path: string,
@@ -94,7 +94,7 @@ export async function openSocket(options: NetConnectOpts): Promise<Socket> {
   return socket;
 }
 
-/** Everything that a connection still says, up to its end. */
+/** All remaining data of a connection. */
 export async function readToEnd(socket: Socket): Promise<string> {
   let text = "";
   socket.setEncoding("latin1");

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { grpcCode } from "../service/grpc-code.js";
-import { timeoutDefect } from "../service/grpc-status.js";
+import { checkTimeout } from "../service/grpc-status.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 import type { NodeRequest, NodeResponse } from "./connect-handler.js";
 import type { Connection, Exchange, Http1Pair } from "./connection.js";
@@ -14,7 +14,6 @@ import { type StatusResponse, statusResponse } from "./status-response.js";
 /** Handles a request that is neither Channelz nor one of the other routes. */
 export type Fallback = (request: NodeRequest, response: NodeResponse) => void;
 
-/** What the pipeline needs. */
 export interface PipelineOptions {
   readonly connections: Connections;
   readonly limits: ListenLimits;
@@ -26,17 +25,17 @@ export interface PipelineOptions {
   readonly isEncrypted: boolean;
 }
 
-/** A request that has come in, and what the guard says of it. */
+/** A received request, with the guard's verdict. */
 export interface Received {
-  readonly asked: GuardedRequest;
-  /** As it was sent, with its query. */
+  readonly guarded: GuardedRequest;
+  /** As sent, including the query. */
   readonly url: string;
   readonly path: string;
   readonly verdict: Verdict;
   readonly exchange: Exchange;
 }
 
-/** What the headers of a request say. */
+/** The parts of a request that its headers contain. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
@@ -45,17 +44,17 @@ export interface ReceivedRequest {
   readonly hasSeveralHosts?: boolean;
 }
 
-/** The steps that all requests take, in both versions of HTTP. */
+/** The steps for all requests, over HTTP/1.1 and HTTP/2. */
 export interface RequestPipeline {
-  /** Takes a request in: counts it, and checks it with the guard. */
+  /** Counts a request, and checks it with the guard. */
   receive(
     connection: Connection,
     carrier: { readonly stream: ServerHttp2Stream } | { readonly http1: Http1Pair },
     request: ReceivedRequest,
   ): Received;
-  /** The response to a request that reaches no handler: it is refused, too large, a preflight, or for an unknown path. */
+  /** The response to a request that is not dispatched: rejected, too large, a preflight, or for an unknown path. */
   earlyResponse(received: Received): StatusResponse | undefined;
-  /** Its response is sent, or never will be. */
+  /** Ends a request: its response was sent, or never will be. */
   finish(received: Received): void;
   /** Passes a request to its handler. */
   dispatch(received: Received, request: NodeRequest, response: NodeResponse): void;
@@ -63,7 +62,7 @@ export interface RequestPipeline {
 
 const frameHeaderBytes = 5;
 
-/** The content types of gRPC, gRPC-Web, and Connect but for its JSON, which others use as well. */
+/** The content types of gRPC, gRPC-Web and Connect, except application/json, which others use as well. */
 const rpcType = /^application\/(grpc|connect\+|proto\b)/i;
 
 export function createRequestPipeline(options: PipelineOptions): RequestPipeline {
@@ -74,25 +73,23 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
     if (services.isAwaited(path)) {
       return {
         code: grpcCode.unavailable,
-        message: "The services cannot be loaded. The process that serves them knows why.",
+        message: "The services cannot be loaded. See the warning of the serving process.",
       };
     }
     const kind = services.current?.connect.kindOf(path);
     const isRpc = rpcType.test(headers["content-type"] ?? "");
-    // The fallback does not speak the protocols of RPC.
+    // The fallback does not handle RPC protocols.
     if (kind === undefined && (fallback === undefined || isRpc)) {
-      const message = isRpc
-        ? `The method ${path.slice(0, 200)} is not served here.`
-        : "Nothing is served at this path.";
+      const message = isRpc ? `The method ${path.slice(0, 200)} does not exist.` : "Nothing is served at this path.";
       return { code: grpcCode.unimplemented, message };
     }
-    const late = kind !== undefined && isRpc ? timeoutDefect(headers) : undefined;
-    if (late !== undefined) return late;
-    // Connect counts what it reads; a body that announces itself as too large need not be read.
+    const timeoutError = kind !== undefined && isRpc ? checkTimeout(headers) : undefined;
+    if (timeoutError !== undefined) return timeoutError;
+    // Connect limits what it reads; a body whose Content-Length is too large need not be read.
     if (kind !== "unary" && kind !== "server_streaming") return undefined;
     if (Number(headers["content-length"] ?? 0) <= limits.maxMessageBytes + frameHeaderBytes) return undefined;
     counters.requestsTooLarge++;
-    const message = `The request is larger than ${limits.maxMessageBytes} bytes, the most that this listener takes.`;
+    const message = `The request is larger than ${limits.maxMessageBytes} bytes, the limit of this listener.`;
     return { code: grpcCode.resourceExhausted, message };
   }
 
@@ -109,24 +106,24 @@ export function createRequestPipeline(options: PipelineOptions): RequestPipeline
         startedAt: performance.now(),
         receiveTimeoutMs: mayStayOpen ? limits.idleTimeoutMs : limits.requestTimeoutMs,
         stalledSince: undefined,
-        given: 0,
-        taken: 0,
+        bytesWritten: 0,
+        bytesRead: 0,
         isGivenUp: false,
       };
       connections.begin(exchange);
       const httpVersion = stream === undefined ? 1 : 2;
       const isPublic = publicPaths.has(path);
-      const asked: GuardedRequest = { httpVersion, method, path, headers, isEncrypted, isPublic, hasSeveralHosts };
-      return { asked, url, path, verdict: guard(asked), exchange };
+      const guarded: GuardedRequest = { httpVersion, method, path, headers, isEncrypted, isPublic, hasSeveralHosts };
+      return { guarded, url, path, verdict: guard(guarded), exchange };
     },
-    earlyResponse({ asked, url, path, verdict }) {
+    earlyResponse({ guarded, url, path, verdict }) {
       if (verdict.outcome === "preflight") {
         return { statusCode: 204, headers: preflightHeaders(verdict.origin, cors), body: Buffer.alloc(0) };
       }
-      const status = verdict.outcome === "refuse" ? verdict.status : earlyStatus(asked, path);
+      const status = verdict.outcome === "refuse" ? verdict.status : earlyStatus(guarded, path);
       if (status === undefined) return undefined;
       if (verdict.outcome === "refuse") counters.requestsRefused++;
-      const reply = statusResponse(status, asked.method, asked.headers, url);
+      const reply = statusResponse(status, guarded.method, guarded.headers, url);
       return { ...reply, headers: { ...reply.headers, ...(verdict.origin && corsHeaders(verdict.origin, cors)) } };
     },
     finish: ({ exchange }) => connections.finish(exchange),

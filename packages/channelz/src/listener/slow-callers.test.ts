@@ -36,7 +36,7 @@ async function start(
   return listener;
 }
 
-/** Opens a session with room for streams that are not read. */
+/** Opens a session with a large window, so that other streams are not blocked by one that is not read. */
 async function openRoomy({ url }: ChannelzListener): Promise<ClientHttp2Session> {
   const session = await openSession(url);
   cleanups.push(() => session.destroy());

@@ -5,14 +5,14 @@ import { grpcCode } from "../service/grpc-code.js";
 import { trailersOnly } from "../service/grpc-status.js";
 import type { RpcStatus } from "../service/rpc-status.js";
 
-/** A whole HTTP response. */
+/** A complete HTTP response. */
 export interface StatusResponse {
   readonly statusCode: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** The codes with which a listener itself responds: names of Connect, numbers of HTTP. */
+/** The codes that a listener itself responds with, as Connect names and HTTP status codes. */
 const httpStatus: Readonly<Partial<Record<Code, readonly [connectName: string, statusCode: number]>>> = {
   [grpcCode.invalidArgument]: ["invalid_argument", 400],
   [grpcCode.unauthenticated]: ["unauthenticated", 401],
@@ -22,7 +22,7 @@ const httpStatus: Readonly<Partial<Record<Code, readonly [connectName: string, s
   [grpcCode.unavailable]: ["unavailable", 503],
 };
 
-/** A status in the protocol of the caller: gRPC, gRPC-Web, Connect, or plain text for a caller that uses none of them. */
+/** A status in the protocol of the client: gRPC, gRPC-Web, Connect, or plain text if it uses none of them. */
 export function statusResponse(
   status: RpcStatus,
   method: string,

@@ -4,38 +4,38 @@ import type { SecureContextOptions } from "node:tls";
 import { watchExpiry } from "./certificate-expiry.js";
 import { type FollowedFile, type FollowPace, followFiles, readFiles } from "./followed-files.js";
 import type { ListenTls, PemFile, TlsChange, TlsExpiry } from "./listen-tls.js";
-import { judgeAuthorities, judgePair, minVersion, type TlsPart, unreadable } from "./tls-material.js";
+import { checkAuthorities, checkPair, minVersion, type TlsPart, unreadable } from "./tls-material.js";
 
-/** What handshakes are made with: the last that was good. */
+/** The TLS material for handshakes: the last that was usable. */
 export interface TlsContext {
   current(): SecureContextOptions;
-  /** Reads changed files and then calls `onTaken`, and warns before the certificate expires, until the signal ends it. */
-  follow(onTaken: () => void, signal: AbortSignal, pace?: FollowPace): void;
+  /** Applies changed files and then calls `onApplied`, and warns before the certificate expires, until the signal is aborted. */
+  follow(onApplied: () => void, signal: AbortSignal, pace?: FollowPace): void;
 }
 
-/** Reads what TLS is made of, as contents or from files. Throws LISTEN_FAILED with what is wrong. */
+/** Reads the TLS material, from contents or files. Throws LISTEN_FAILED if it is unusable. */
 export function openTlsContext(tls: ListenTls): TlsContext {
   const { passphrase, ca, onChange = warn, onExpiring = warnOfExpiry } = tls;
   const certificate = sourceOf("certificate", tls.cert);
   let own: X509Certificate | undefined;
   const pair = openGroup([certificate, sourceOf("private key", tls.key)], ([cert, key]) => {
-    if (cert === undefined || key === undefined) throw new TypeError("tls needs cert and key.");
-    own = judgePair(cert, key, passphrase);
+    if (cert === undefined || key === undefined) throw new TypeError("tls requires cert and key.");
+    own = checkPair(cert, key, passphrase);
     const until = new Date(own.validTo).toISOString();
     return {
       renewed: `The certificate in ${quoted([cert, key])} is now in use. It is valid until ${until}.`,
-      kept: `Until then the certificate from before is used. It is valid until ${until}.`,
+      kept: `Until then the previous certificate is used. It is valid until ${until}.`,
     };
   });
   if (ca !== undefined && isList(ca) && ca.length === 0) {
-    throw new TypeError("tls.ca is an empty list: nobody could come in. Name an authority, or leave it out.");
+    throw new TypeError("tls.ca is an empty list: no client could connect. Add a CA, or leave tls.ca out.");
   }
-  const sources = (ca === undefined ? [] : isList(ca) ? ca : [ca]).map((one) => sourceOf("client authority", one));
+  const sources = (ca === undefined ? [] : isList(ca) ? ca : [ca]).map((one) => sourceOf("client CA", one));
   const authorities = openGroup(sources, (parts) => {
-    judgeAuthorities(parts);
+    checkAuthorities(parts);
     return {
-      renewed: `The client authorities in ${quoted(parts)} count from now on.`,
-      kept: "Until then the authorities from before are used.",
+      renewed: `The client CAs in ${quoted(parts)} are now in use.`,
+      kept: "Until then the previous CAs are used.",
     };
   });
 
@@ -50,20 +50,26 @@ export function openTlsContext(tls: ListenTls): TlsContext {
         ...(ca !== undefined && { ca: authorities.parts().map(({ pem }) => pem) }),
       };
     },
-    follow(onTaken, signal, pace) {
+    follow(onApplied, signal, pace) {
       const { file } = certificate;
       const { isFollowable } = pair;
-      const look = watchExpiry({ certificate: () => own as X509Certificate, file, isFollowable, onExpiring, signal });
-      const hear = (change: TlsChange): void => {
+      const checkExpiry = watchExpiry({
+        certificate: () => own as X509Certificate,
+        file,
+        isFollowable,
+        onExpiring,
+        signal,
+      });
+      const onPairChange = (change: TlsChange): void => {
         try {
           onChange(change);
         } finally {
-          if (change.isUsable) look();
+          if (change.isUsable) checkExpiry();
         }
       };
-      // Each by itself: an authority that is taken away must count, also while the certificate is wrong.
-      pair.follow({ onTaken, onChange: hear, signal, pace });
-      authorities.follow({ onTaken, onChange, signal, pace });
+      // Separately: the removal of a CA must take effect even while the certificate is unusable.
+      pair.follow({ onApplied, onChange: onPairChange, signal, pace });
+      authorities.follow({ onApplied, onChange, signal, pace });
     },
   };
 }
@@ -71,28 +77,28 @@ export function openTlsContext(tls: ListenTls): TlsContext {
 /** A part before it is read. */
 type PartSource = Pick<TlsPart, "kind" | "file"> & { readonly pem: string | Buffer | undefined };
 
-/** What is said once parts are taken up, and while later ones cannot be. */
-interface GroupWords {
+/** The messages after parts are applied, and while later ones are unusable. */
+interface GroupMessages {
   readonly renewed: string;
   readonly kept: string;
 }
 
 interface FollowGroup {
-  readonly onTaken: () => void;
+  readonly onApplied: () => void;
   readonly onChange: (change: TlsChange) => void;
   readonly signal: AbortSignal;
   readonly pace: FollowPace | undefined;
 }
 
-/** Parts that are good or bad together. */
+/** Parts that are usable only together. */
 interface PartGroup {
   parts(): readonly TlsPart[];
-  /** Whether changed ones are taken up: those that are in files, unless it is a pipe. */
+  /** Whether changes are followed: if there are files, and none is a pipe. */
   readonly isFollowable: boolean;
   follow(options: FollowGroup): void;
 }
 
-function openGroup(sources: readonly PartSource[], judge: (parts: readonly TlsPart[]) => GroupWords): PartGroup {
+function openGroup(sources: readonly PartSource[], check: (parts: readonly TlsPart[]) => GroupMessages): PartGroup {
   const files = sources.flatMap((source): FollowedFile[] =>
     source.file === undefined ? [] : [{ path: source.file, unreadable: (cause) => unreadable(source, cause) }],
   );
@@ -102,12 +108,12 @@ function openGroup(sources: readonly PartSource[], judge: (parts: readonly TlsPa
     return sources.map(({ kind, file, pem }) => ({ kind, file, pem: pem ?? read.next().value ?? "" }));
   };
   let parts = partsWith(first.contents);
-  let words = judge(parts);
+  let messages = check(parts);
 
   return {
     parts: () => parts,
     isFollowable: files.length > 0 && first.isFollowable,
-    follow({ onTaken, onChange, signal, pace }) {
+    follow({ onApplied, onChange, signal, pace }) {
       const report = (isUsable: boolean, message: string): void => {
         try {
           onChange({ isUsable, files: files.map(({ path }) => path), message });
@@ -118,14 +124,14 @@ function openGroup(sources: readonly PartSource[], judge: (parts: readonly TlsPa
       followFiles({
         files,
         first,
-        take(contents) {
+        apply(contents) {
           const next = partsWith(contents);
-          words = judge(next);
+          messages = check(next);
           parts = next;
-          onTaken();
-          report(true, words.renewed);
+          onApplied();
+          report(true, messages.renewed);
         },
-        onUnusable: ({ message }) => report(false, `${message} ${words.kept}`),
+        onUnusable: ({ message }) => report(false, `${message} ${messages.kept}`),
         signal,
         pace,
       });
@@ -135,7 +141,7 @@ function openGroup(sources: readonly PartSource[], judge: (parts: readonly TlsPa
 
 function sourceOf(kind: TlsPart["kind"], given: string | Buffer | PemFile): PartSource {
   if (typeof given === "string" || Buffer.isBuffer(given)) return { kind, file: undefined, pem: given };
-  // The process may change its folder later.
+  // The process may change its working directory later.
   return { kind, file: resolve(given.file), pem: undefined };
 }
 

@@ -42,12 +42,12 @@ const write = ({ cert, key }: TestCertificate): void => {
   writeFileSync(keyFile, key);
 };
 
-/** Starts a server that gives back what it gets, over TLS, and gives its port. */
-async function startEcho(given: ListenTls = tls, patienceMs = 60): Promise<number> {
+/** Starts a TLS echo server, and returns its port. */
+async function startEcho(given: ListenTls = tls, reportAfterMs = 60): Promise<number> {
   const limits = completeLimits();
   const connections = createConnections(limits);
   const closing = new AbortController();
-  const pace = { recheckMs: 10, patienceMs };
+  const pace = { recheckMs: 10, reportAfterMs };
   const echo = createTlsFront(given, limits, connections, ({ socket }) => socket.pipe(socket), closing.signal, pace);
   const server = createServer((socket) => {
     const connection = connections.admit(socket);
@@ -63,7 +63,7 @@ async function startEcho(given: ListenTls = tls, patienceMs = 60): Promise<numbe
   return (server.address() as AddressInfo).port;
 }
 
-/** Connects and has something echoed, for only then is a client certificate judged too. */
+/** Connects and waits for an echo, because only then the client certificate has been checked too. */
 async function call(port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: ["h2"], ...options });
   endings.push(() => socket.destroy());
@@ -165,28 +165,24 @@ describe("[CZ-D-LISTEN-7] unusable certificate files", () => {
     ["a key of another certificate", () => writeFileSync(keyFile, second.key), /key\.pem" does not belong to the/],
     ["an empty certificate", () => writeFileSync(certFile, ""), /The certificate file ".*cert\.pem" is empty\./],
     ["an empty key", () => writeFileSync(keyFile, ""), /The private key file ".*key\.pem" is empty\./],
-    ["half a certificate", () => writeFileSync(certFile, half(second.cert)), /cert\.pem" is cut off\./],
-    ["half a key", () => writeFileSync(keyFile, half(second.key)), /key\.pem" is cut off\./],
-    ["half a chain", () => writeFileSync(certFile, first.cert + half(second.cert)), /cert\.pem" is cut off\./],
-    ["words", () => writeFileSync(certFile, "not found"), /cert\.pem" holds no certificate\./],
-    [
-      "a key that is none",
-      () => writeFileSync(keyFile, second.cert),
-      /key\.pem" holds no private key that can be used/,
-    ],
+    ["half a certificate", () => writeFileSync(certFile, half(second.cert)), /cert\.pem" is truncated\./],
+    ["half a key", () => writeFileSync(keyFile, half(second.key)), /key\.pem" is truncated\./],
+    ["half a chain", () => writeFileSync(certFile, first.cert + half(second.cert)), /cert\.pem" is truncated\./],
+    ["words", () => writeFileSync(certFile, "not found"), /cert\.pem" contains no certificate\./],
+    ["a key that is none", () => writeFileSync(keyFile, second.cert), /key\.pem" contains no usable private key/],
     [
       "a certificate that is gone",
       () => unlinkSync(certFile),
       /cert\.pem" cannot be read: it does not exist \(ENOENT\)\. Create it/,
     ],
-    ["a folder in its place", replaceByFolder, /cannot be read: no regular file\./],
+    ["a folder in its place", replaceByFolder, /cannot be read: not a regular file\./],
   ])("keeps the previous certificate and reports the problem once: %s", async (_, harm, reason) => {
     write(first);
     const port = await startEcho();
     harm();
     await eventually(() => changes.length > 0);
     expect(changes).toEqual([{ isUsable: false, files: [certFile, keyFile], message: expect.stringMatching(reason) }]);
-    expect(changes[0]?.message).toContain("Until then the certificate from before is used. It is valid until 2056");
+    expect(changes[0]?.message).toContain("Until then the previous certificate is used. It is valid until 2056");
     expect(await nameAt(port)).toBe("first");
     rmSync(keyFile, { recursive: true, force: true });
     write(second);
@@ -238,7 +234,7 @@ describe("client CA files", () => {
     const resumed = await call(port, { ...old, ...(session && { session }) });
     expect(resumed.isSessionReused()).toBe(true);
     expect(await isLetIn(port, young)).toBe(false);
-    // Also while the pair is wrong.
+    // Also while the certificate and key are unusable.
     unlinkSync(keyFile);
     writeFileSync(caFile, young.cert);
     await eventually(() => isLetIn(port, young));
@@ -249,8 +245,8 @@ describe("client CA files", () => {
 
   test.each([
     ["that is empty", "", /ca\.pem" is empty/],
-    ["of words", "nobody", /ca\.pem" holds no certificate/],
-    ["that is cut off", `${young.cert}${old.cert.slice(0, 100)}`, /ca\.pem" is cut off/],
+    ["of words", "nobody", /ca\.pem" contains no certificate/],
+    ["that is truncated", `${young.cert}${old.cert.slice(0, 100)}`, /ca\.pem" is truncated/],
   ])("[CZ-D-LISTEN-7] keeps the previous CAs after a change to a file %s", async (_, text, reason) => {
     const caFile = join(folder, "ca.pem");
     write(first);
@@ -283,10 +279,10 @@ describe("certificates at start", () => {
 
   test.each<[string, Partial<ListenTls>, RegExp]>([
     ["a key of another", { key: second.key }, /^The given private key does not belong to the given certificate/],
-    // Node would take the authorities of the web in their place.
-    ["authorities that are empty", { ca: "" }, /^The given client authority is empty\./],
-    ["authorities that are none", { ca: Buffer.from("x") }, /holds no certificate/],
-    ["no authorities", { ca: [] }, /tls\.ca is an empty list/],
+    // Node would trust its default CAs instead.
+    ["empty CAs", { ca: "" }, /^The given client CA is empty\./],
+    ["CAs that are not certificates", { ca: Buffer.from("x") }, /contains no certificate/],
+    ["an empty list of CAs", { ca: [] }, /tls\.ca is an empty list/],
   ])("refuses %s, given as contents", async (_, given, message) => {
     await expect(listenChannelz(createRegistry(), { tls: { ...first, ...given } })).rejects.toThrow(message);
   });
@@ -301,9 +297,9 @@ describe("certificates at start", () => {
     });
     writeFileSync(keyFile, encrypted);
     expect(await nameAt(await startEcho({ ...tls, passphrase: "sesame-open" }))).toBe("first");
-    await expect(startEcho(tls)).rejects.toThrow(/holds no private key that can be used/);
+    await expect(startEcho(tls)).rejects.toThrow(/contains no usable private key/);
     const wrong = startEcho({ ...tls, passphrase: "sesame-shut" });
-    await expect(wrong).rejects.toThrow(/or the passphrase is another/);
+    await expect(wrong).rejects.toThrow(/or the passphrase is wrong/);
     await expect(wrong).rejects.not.toThrow(/sesame/);
   });
 

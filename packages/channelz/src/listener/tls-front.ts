@@ -8,12 +8,12 @@ import type { ListenLimits } from "./limits.js";
 import type { ListenTls } from "./listen-tls.js";
 import { openTlsContext, type TlsContext } from "./tls-context.js";
 
-/** Takes an accepted connection through its handshake. */
+/** Starts the TLS handshake of an accepted connection. */
 export type TlsFront = (connection: Connection) => void;
 
 /**
- * Creates the TLS of a listener; `secured` gets each connection whose handshake, and client certificate if asked for, was good.
- * Files are followed until `closing`. Throws LISTEN_FAILED.
+ * Creates the TLS layer of a listener; `secured` is called for each connection after a successful handshake. Files are followed
+ * until `closing`. Throws LISTEN_FAILED.
  */
 export function createTlsFront(
   tls: ListenTls,
@@ -25,9 +25,9 @@ export function createTlsFront(
 ): TlsFront {
   const context = openTlsContext(tls);
   const server = createTlsServer(context, tls.ca !== undefined, limits);
-  // Connections keep what their handshake was made with. Tickets do not outlive it, so a caller who may come in no more is noticed.
+  // Open connections keep the old context. Session tickets become invalid with it, so a client whose CA was removed cannot resume.
   context.follow(() => server.setSecureContext(context.current()), closing, pace);
-  // The server hands over a socket of its own; both ends of the wire together say whose it is.
+  // The TLS server emits a socket of its own; the addresses of both ends identify the connection.
   const pending = new Map<string, Connection>();
 
   server.on("secureConnection", (socket: TLSSocket) => {
@@ -67,7 +67,7 @@ function createTlsServer(context: TlsContext, isMutual: boolean, limits: ListenL
   } catch (cause) {
     throw new ChannelzError(
       "LISTEN_FAILED",
-      "The certificate, the key or the authorities cannot be used. Check that each is PEM and that they belong together.",
+      "The certificate, the key or the CAs cannot be used. Check that each is PEM and that they belong together.",
       { cause },
     );
   }

@@ -3,30 +3,30 @@ import { createSecureContext } from "node:tls";
 import { ChannelzError } from "../errors.js";
 import { fileReason } from "./file-reason.js";
 
-/** What a listener's TLS is made of: one thing as PEM, and where it came from. */
+/** One part of a listener's TLS material, as PEM, and its file. */
 export interface TlsPart {
-  readonly kind: "certificate" | "private key" | "client authority";
-  /** The file that holds it, if one does. */
+  readonly kind: "certificate" | "private key" | "client CA";
+  /** The file, unless it was passed as PEM. */
   readonly file: string | undefined;
   readonly pem: string | Buffer;
 }
 
-/** The oldest TLS that is spoken. */
+/** The minimum TLS version. */
 export const minVersion = "TLSv1.2";
 
 /**
- * Returns the listener's own certificate, the first of the chain, if certificates and key are complete and match. Throws
- * LISTEN_FAILED with what is wrong.
+ * Returns the listener's own certificate, the first of the chain, if certificates and key are complete and match. Otherwise throws
+ * LISTEN_FAILED.
  */
-export function judgePair(certificate: TlsPart, key: TlsPart, passphrase: string | undefined): X509Certificate {
+export function checkPair(certificate: TlsPart, key: TlsPart, passphrase: string | undefined): X509Certificate {
   const [own] = certificatesOf(certificate);
-  if (own === undefined) throw defectOf(certificate, "holds no certificate");
+  if (own === undefined) throw defectOf(certificate, "contains no certificate");
   const privateKey = privateKeyOf(key, passphrase);
   if (!own.checkPrivateKey(privateKey)) {
     const chain = nameOf(certificate).replace("The", "the");
     throw new ChannelzError(
       "LISTEN_FAILED",
-      `${nameOf(key)} does not belong to ${chain}. Write both as they were issued together, the listener's own certificate first.`,
+      `${nameOf(key)} does not belong to ${chain}. Use a certificate and key that were issued together, with the listener's own certificate first.`,
     );
   }
   try {
@@ -38,16 +38,16 @@ export function judgePair(certificate: TlsPart, key: TlsPart, passphrase: string
 }
 
 /**
- * Throws LISTEN_FAILED unless each part holds whole certificates. Node takes no authority for all that it trusts, and leaves out
- * what follows a broken one, both without a word.
+ * Throws LISTEN_FAILED unless each part contains complete certificates. Without a CA, Node silently trusts its default CAs, and it
+ * silently ignores everything after a broken certificate.
  */
-export function judgeAuthorities(parts: readonly TlsPart[]): void {
+export function checkAuthorities(parts: readonly TlsPart[]): void {
   for (const part of parts) {
-    if (certificatesOf(part).length === 0) throw defectOf(part, "holds no certificate");
+    if (certificatesOf(part).length === 0) throw defectOf(part, "contains no certificate");
   }
 }
 
-/** A file that should hold a part cannot be read. */
+/** The error for a file that cannot be read. */
 export function unreadable({ kind, file }: Omit<TlsPart, "pem">, cause: unknown): ChannelzError {
   return new ChannelzError(
     "LISTEN_FAILED",
@@ -61,7 +61,7 @@ function certificatesOf(part: TlsPart): X509Certificate[] {
     try {
       return new X509Certificate(block);
     } catch (cause) {
-      throw defectOf(part, `holds a certificate that cannot be read (${codeOf(cause)})`, cause);
+      throw defectOf(part, `contains a certificate that cannot be read (${codeOf(cause)})`, cause);
     }
   });
 }
@@ -71,8 +71,8 @@ function privateKeyOf(part: TlsPart, passphrase: string | undefined): KeyObject 
   try {
     return createPrivateKey({ key: part.pem, format: "pem", ...(passphrase !== undefined && { passphrase }) });
   } catch (cause) {
-    const encrypted = passphrase === undefined ? "" : ", or the passphrase is another";
-    throw defectOf(part, `holds no private key that can be used (${codeOf(cause)})${encrypted}`, cause);
+    const encrypted = passphrase === undefined ? "" : ", or the passphrase is wrong";
+    throw defectOf(part, `contains no usable private key (${codeOf(cause)})${encrypted}`, cause);
   }
 }
 
@@ -82,14 +82,14 @@ function blocksOf(part: TlsPart): string[] {
   if (text.trim() === "") throw defectOf(part, "is empty");
   const begun = text.match(/-----BEGIN [^-\n]+-----/g)?.length ?? 0;
   const blocks = [...text.matchAll(/-----BEGIN ([^-\n]+)-----[\s\S]*?-----END \1-----/g)];
-  if (blocks.length < begun) throw defectOf(part, "is cut off");
+  if (blocks.length < begun) throw defectOf(part, "is truncated");
   return blocks.filter(([, label]) => label?.endsWith("CERTIFICATE")).map(([block]) => block);
 }
 
 const advice: Readonly<Record<TlsPart["kind"], string>> = {
   certificate: "Write the certificate and its chain up to the CA, as PEM.",
   "private key": "Write the private key of the certificate, as PEM.",
-  "client authority": "Write the certificates of the CAs that sign client certificates, as PEM.",
+  "client CA": "Write the certificates of the CAs that sign client certificates, as PEM.",
 };
 
 function defectOf(part: TlsPart, defect: string, cause?: unknown): ChannelzError {
@@ -97,7 +97,7 @@ function defectOf(part: TlsPart, defect: string, cause?: unknown): ChannelzError
   return new ChannelzError("LISTEN_FAILED", `${nameOf(part)} ${defect}. ${advice[part.kind]}`, options);
 }
 
-/** What a part is called, at the beginning of a sentence. */
+/** The name of a part, for the beginning of a sentence. */
 export function nameOf({ kind, file }: Omit<TlsPart, "pem">): string {
   return file === undefined ? `The given ${kind}` : `The ${kind} file ${JSON.stringify(file)}`;
 }

@@ -3,30 +3,30 @@ import { readFileSync, statSync } from "node:fs";
 import { ChannelzError } from "../errors.js";
 import { fileReason } from "./file-reason.js";
 
-/** Whether what a caller presented is the token. Takes the same time whatever it is. */
+/** Whether the presented string is the token. Takes constant time. */
 export type TokenCheck = (presented: string) => boolean;
 
 export interface TokenOptions {
-  /** The bearer token that every request must carry. */
+  /** The bearer token that every request must send. */
   readonly token?: string | undefined;
-  /** A file that holds the token; a changed file counts from then on, so tokens rotate without a restart. */
+  /** A file with the token; it is read again when it changes, so tokens can be rotated without a restart. */
   readonly tokenFile?: string | undefined;
 }
 
-/** How long a file that was replaced may go unnoticed while callers still present the old token. */
+/** How long a replaced file may go unnoticed while clients still present the old token. */
 const recheckMs = 1000;
 
-/** Reads the token's settings; undefined without a token. Throws TOKEN_UNUSABLE if the given value is not a token. */
+/** Creates the check for the configured token; undefined without one. Throws TOKEN_UNUSABLE if it is invalid or unreadable. */
 export function createTokenCheck(options: TokenOptions): TokenCheck | undefined {
   if (options.token !== undefined && options.tokenFile !== undefined) {
-    throw new TypeError("Give either token or tokenFile, not both.");
+    throw new TypeError("Set either token or tokenFile, not both.");
   }
   if (options.tokenFile !== undefined) return checkAgainstFile(options.tokenFile);
   if (options.token === undefined) return undefined;
   if (!isToken(options.token)) {
     throw new ChannelzError(
       "TOKEN_UNUSABLE",
-      "The token is empty or has characters that a header cannot carry. Use one word of printable ASCII.",
+      "The token is empty or contains characters other than printable ASCII without spaces.",
     );
   }
   return comparison(options.token);
@@ -37,7 +37,7 @@ function checkAgainstFile(path: string): TokenCheck {
   let matches = comparison(readToken(path));
   let checkedAt = performance.now();
 
-  // A file that is being replaced may be missing or empty for a moment: the last good token holds until there is another.
+  // A file that is being replaced may be missing or empty for a moment: the last valid token is used until there is another.
   const refresh = (): void => {
     checkedAt = performance.now();
     try {
@@ -73,7 +73,7 @@ function readToken(path: string): string {
     throw unreadable(path, cause);
   }
   if (isToken(token)) return token;
-  const defect = token === "" ? "is empty" : "holds more than one word, or other characters than printable ASCII";
+  const defect = token === "" ? "is empty" : "contains spaces, or characters other than printable ASCII";
   throw new ChannelzError(
     "TOKEN_UNUSABLE",
     `The token file ${path} ${defect}. Write one token into it, and nothing else.`,
@@ -92,7 +92,7 @@ function isToken(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** Compares with a token in the same time whatever is presented. To hash both did so too, and took as long as the rest of the guard. */
+/** Compares with a token in constant time. Comparing hashes is constant-time too, but took as long as the rest of the guard. */
 function comparison(token: string): TokenCheck {
   const expected = Buffer.from(token, "utf8");
   const actual = Buffer.alloc(expected.length);

@@ -14,7 +14,7 @@ async function start(options: ListenOptions): Promise<ChannelzListener> {
   return listener;
 }
 
-/** Sends a request over HTTP/2 whose response the client does not let in. */
+/** Sends an HTTP/2 request whose response the client does not read. */
 function askWithoutWindow(
   { url }: ChannelzListener,
   path: string,

@@ -1,23 +1,23 @@
 import type { Connection } from "./connection.js";
 
-/** Bounds the bytes of responses that wait for clients, of all connections together. */
+/** Limits the unread response bytes of all connections together. */
 export interface UnreadBytes {
-  /** Call after something was written to a connection. Closes the slowest connections if too much waits. */
+  /** Call after writing to a connection. Closes the slowest connections if there are too many unread bytes. */
   written(connection: Connection): void;
-  /** Measures all connections: the amount that waits shrinks without an event. */
+  /** Measures all connections, because reads cause no event. */
   measure(): void;
 }
 
 export interface UnreadBytesOptions {
   readonly maxBytes: number;
   readonly connections: Iterable<Connection>;
-  /** Closes a connection that has too much waiting. */
+  /** Closes a connection with too many unread bytes. */
   readonly close: (connection: Connection) => void;
 }
 
-/** Less than this on one connection is counted when all are measured, not with every write. */
+/** Fewer unread bytes on one connection are counted only when all are measured, not with every write. */
 const smallBytes = 16 * 1024;
-/** A client with less than this waiting keeps up: closing its connection would gain nothing. */
+/** A client with fewer unread bytes keeps up: closing its connection would gain nothing. */
 const keptUpBytes = 64 * 1024;
 
 export function createUnreadBytes({ maxBytes, connections, close }: UnreadBytesOptions): UnreadBytes {
@@ -26,12 +26,12 @@ export function createUnreadBytes({ maxBytes, connections, close }: UnreadBytesO
   const measure = (): void => {
     total = 0;
     for (const connection of connections) {
-      note(connection, unreadBytesOf(connection));
+      setUnreadBytes(connection, unreadBytesOf(connection));
       total += connection.unreadBytes;
     }
   };
 
-  const relieve = (): void => {
+  const closeSlowest = (): void => {
     measure();
     while (total > maxBytes) {
       const slowest = slowestOf(connections);
@@ -46,15 +46,15 @@ export function createUnreadBytes({ maxBytes, connections, close }: UnreadBytesO
       const before = connection.unreadBytes;
       const bytes = unreadBytesOf(connection);
       if (before === 0 && bytes < smallBytes) return;
-      note(connection, bytes);
+      setUnreadBytes(connection, bytes);
       total += bytes - before;
-      if (total > maxBytes) relieve();
+      if (total > maxBytes) closeSlowest();
     },
     measure,
   };
 }
 
-/** What waits in this process for the client of a connection. */
+/** The bytes in this process that the client of a connection has not read. */
 function unreadBytesOf({ socket, session, exchanges }: Connection): number {
   let bytes = session === undefined ? socket.writableLength : 0;
   for (const { stream, http1 } of exchanges) {
@@ -65,12 +65,12 @@ function unreadBytesOf({ socket, session, exchanges }: Connection): number {
   return bytes;
 }
 
-function note(connection: Connection, bytes: number): void {
+function setUnreadBytes(connection: Connection, bytes: number): void {
   if (connection.unreadBytes === 0 && bytes > 0) connection.unreadSince = performance.now();
   connection.unreadBytes = bytes;
 }
 
-/** The connection whose client has read nothing for longest. */
+/** The connection whose client has read nothing for the longest time. */
 function slowestOf(connections: Iterable<Connection>): Connection | undefined {
   let slowest: Connection | undefined;
   let since = Number.POSITIVE_INFINITY;
@@ -83,7 +83,7 @@ function slowestOf(connections: Iterable<Connection>): Connection | undefined {
   return slowest;
 }
 
-/** When a client last read something, as far as that is known; else since when something waits for it. */
+/** When a client last read something, if known; otherwise since when there have been unread bytes. */
 function stalledSinceOf({ exchanges, unreadSince }: Connection): number {
   return Math.min(...exchanges.map(({ stalledSince }) => stalledSince ?? unreadSince), Number.MAX_VALUE);
 }

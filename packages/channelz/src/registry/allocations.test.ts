@@ -18,7 +18,7 @@ test("counting a call allocates nothing", async () => {
       channel.callFailed();
     }
   };
-  // Until the code is compiled for good, which itself allocates.
+  // Warm-up, because compilation allocates.
   for (let round = 0; round < 20; round += 1) {
     countCalls(50_000);
     await new Promise((resolve) => setImmediate(resolve));
@@ -30,6 +30,6 @@ test("counting a call allocates nothing", async () => {
     countCalls(200_000);
     samples.push(process.memoryUsage().heapUsed - before);
   }
-  // One boxed number a call would be 3.2 MB. Others in this process allocate too, so the best round counts.
+  // One boxed number per call would be 3.2 MB. Other code allocates too, so the best round counts.
   expect(Math.min(...samples.map(Math.abs))).toBeLessThan(200_000);
 });

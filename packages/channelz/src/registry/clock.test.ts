@@ -32,7 +32,7 @@ test.each(Object.entries(reads))(
   },
 );
 
-test("shares the time of a turn between those who ask and those who have it written", async () => {
+test("returns the same time from now() and stamp() within a turn", async () => {
   const clock = createTurnClock();
   const time = reads.now(clock);
   vi.setSystemTime(start + 1000);

@@ -3,21 +3,21 @@ export interface Clock {
   now(): number;
 }
 
-/** A clock that can also write the time where it belongs: returned from a function, a time may cost an allocation. */
+/** A clock that can also write the time into a cell, because returning a number may allocate. */
 export interface StampClock extends Clock {
   /** Writes the time into a cell. */
   stamp(cells: Float64Array, index: number): void;
 }
 
 /**
- * A clock that is read once a turn of the event loop and remembered until the turn ends.
+ * A clock that reads the time once per turn of the event loop.
  *
- * Reading the time costs more than all the rest of counting a call. In a process that blocks the event loop, what happens late in a turn has the
- * time of its beginning. The reset must not be unreferenced: only a referenced immediate keeps the loop from blocking in
- * its poll phase with a stale time remembered.
+ * Reading the time costs more than everything else in counting a call. In a process that blocks the event loop, events late in a
+ * turn have the time of its beginning. The immediate must not be unreferenced: only a referenced one keeps the loop from blocking in
+ * its poll phase with a stale time.
  */
 export function createTurnClock(): StampClock {
-  // A typed array, since a number that is no small integer would be boxed anywhere else.
+  // A typed array, because a number that is not a small integer would be boxed anywhere else.
   const remembered = new Float64Array(1);
   const forget = (): void => {
     remembered[0] = 0;
@@ -43,7 +43,7 @@ export function createTurnClock(): StampClock {
   };
 }
 
-/** A clock that is read each time it is asked. */
+/** A clock that reads the time on every call. */
 export function stampClockOf(clock: Clock): StampClock {
   return {
     now: () => clock.now(),

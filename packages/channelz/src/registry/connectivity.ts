@@ -12,8 +12,8 @@ export const stateNumbers: Readonly<Record<ConnectivityState, number>> = {
 };
 
 /**
- * gRPC's connectivity semantics. Any state may follow UNKNOWN. A channel that picks the first address stays in
- * TRANSIENT_FAILURE while it connects again, and goes from there to READY (gRFC A62).
+ * The transitions of gRPC's connectivity semantics. Any state may follow UNKNOWN. With pick_first, a channel stays in
+ * TRANSIENT_FAILURE while it reconnects, and changes directly to READY (gRFC A62).
  */
 const edges: Readonly<Record<ConnectivityState, readonly ConnectivityState[]>> = {
   UNKNOWN: ["IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"],
@@ -24,13 +24,13 @@ const edges: Readonly<Record<ConnectivityState, readonly ConnectivityState[]>> =
   SHUTDOWN: [],
 };
 
-/** Whether gRPC's semantics have this edge. A subchannel also goes back to IDLE after its back-off. */
+/** Whether gRPC's semantics allow this transition. A subchannel also returns to IDLE after its back-off. */
 export function isExpectedTransition(from: ConnectivityState, to: ConnectivityState, isSubchannel: boolean): boolean {
   return edges[from].includes(to) || (isSubchannel && from === "TRANSIENT_FAILURE" && to === "IDLE");
 }
 
-/** Throws a TypeError for what is no state. */
+/** Throws a TypeError for an unknown state. */
 export function checkState(state: ConnectivityState): void {
   if (Object.hasOwn(stateNumbers, state)) return;
-  throw new TypeError(`A state is one of ${Object.keys(stateNumbers).join(", ")}; it is ${String(state)}.`);
+  throw new TypeError(`state must be one of ${Object.keys(stateNumbers).join(", ")}, not ${String(state)}.`);
 }

@@ -87,7 +87,7 @@ test("keeps one empty chunk for an object that comes and goes", () => {
 });
 
 test("stores a claimed row in its cells, without a boxed number in its owner", () => {
-  // Of this test alone: once one object of a class holds a boxed number, all that follow are made with one.
+  // A class for this test alone: once one object of a class has a boxed number, all later ones are created with one.
   class Owner implements CounterRow {
     cells: Float64Array = CounterSlab.none;
     at = 0;
@@ -100,7 +100,7 @@ test("stores a claimed row in its cells, without a boxed number in its owner", (
   const owners = Array.from({ length: 100_000 }, () => new Owner());
   const before = heapInUse();
   for (const owner of owners) slab.claim(owner);
-  // A box each would be 1.6 MB.
+  // One boxed number each would be 1.6 MB.
   expect(heapInUse() - before).toBeLessThan(800_000);
   expect(owners.every(({ at }) => at > 0)).toBe(true);
 });

@@ -1,37 +1,37 @@
-/** Rows to a chunk; the first row of a chunk is its header. */
+/** Rows per chunk; the first row of a chunk is its header. */
 const rowsPerChunk = 512;
 const freeHead = 0;
 const usedRows = 1;
 
-/** Where an object keeps its counters: `at` is the index of the first in `cells`. While `at` is 0 it has no row. */
+/** The location of an object's counters: `at` is the index of the first in `cells`, or 0 if it has no row. */
 export interface CounterRow {
   cells: Float64Array;
   at: number;
 }
 
 /**
- * Counters and times of many objects in a few large arrays: no object a counter, nothing for the garbage collector to visit,
- * and a chunk is given back when its last row is.
+ * Counters and times of many objects in a few large arrays: no object per counter, and nothing for the garbage collector to visit.
+ * A chunk is freed with its last row.
  *
- * A chunk describes itself in its first row (head of the list of free rows, rows in use), and a free row holds the index
- * of the next. Rows start at `width`, so that 0 is never a row and can say "none".
+ * The first row of a chunk is its header (head of the free list, rows in use), and a free row contains the index of the next one.
+ * Rows start at `width`, so 0 is never a row and means "none".
  */
 export class CounterSlab {
-  /** What an object without a row points to. All zero, and never written to. */
+  /** The cells of an object without a row. All zero, and never written to. */
   static readonly none: Float64Array = new Float64Array(16);
 
   readonly #width: number;
-  /** The chunks that have a free row. A full chunk is known only to the objects in it. */
+  /** The chunks with free rows. Only its objects refer to a full chunk. */
   readonly #open: Float64Array[] = [];
 
   constructor(width: number) {
     this.#width = width;
   }
 
-  /** Gives `row` a zeroed place of its own. */
+  /** Allocates a zeroed row. */
   claim(row: CounterRow): void {
     const cells = this.#open.at(-1) ?? this.#addChunk();
-    // As an integer: what is read from cells is a float, and would be boxed in each object and converted at each count.
+    // As an integer: a float from the cells would be boxed in each object and converted on each count.
     const at = cells[freeHead]! | 0;
     cells[freeHead] = cells[at]!;
     cells[at] = 0;
@@ -41,7 +41,7 @@ export class CounterSlab {
     row.at = at;
   }
 
-  /** Takes the place of `row` back. */
+  /** Frees a row. */
   release(row: CounterRow): void {
     const { cells, at } = row;
     if (at === 0) return;
@@ -53,7 +53,7 @@ export class CounterSlab {
     cells[freeHead] = at;
     cells[usedRows]! -= 1;
     if (wasFull) this.#open.push(cells);
-    // One empty chunk is kept, so that a single object that comes and goes does not allocate each time.
+    // One empty chunk is kept, so that adding and removing a single object does not allocate each time.
     if (cells[usedRows] === 0 && this.#open.length > 1) this.#open.splice(this.#open.indexOf(cells), 1);
   }
 

@@ -41,7 +41,7 @@ const schemas: { readonly [M in keyof Responses]: GenMessage<Responses[M]> } = {
 
 /** Decodes the bytes of a response. */
 export function decodeResponse<M extends keyof Responses>(method: M, bytes: Uint8Array): Responses[M] {
-  // As a plain array, or the fields that are bytes would be Buffers.
+  // As a plain Uint8Array, or bytes fields would be Buffers.
   const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
   return fromBinary<GenMessage<Responses[M]>>(schemas[method], plain);
 }

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { DroppedObject } from "./drop-watch.js";
 import { createRegistry, type Registry } from "./registry.js";
 
-/** Collects until `condition` holds; the tests run with the collector exposed. */
+/** Runs the garbage collector until `condition` holds; the tests run with `--expose-gc`. */
 async function collectUntil(condition: () => boolean): Promise<void> {
   await vi.waitFor(
     async () => {

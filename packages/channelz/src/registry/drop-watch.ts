@@ -5,7 +5,7 @@ export interface DroppedObject {
   readonly kind: Kind;
   readonly id: number;
   readonly name: string;
-  /** Where it was added, as a stack; only if the registry records that. */
+  /** The stack trace of its creation; only with `remembersCreation`. */
   readonly createdAt?: string;
 }
 
@@ -13,22 +13,22 @@ interface WatchedHandle {
   readonly record: AnyRecord;
 }
 
-/** The warnings of one registry: one a place of creation, or one a kind where places are not remembered. */
+/** The maximum number of warnings of one registry: one per stack trace of creation, or per kind if these are not recorded. */
 const maxWarnings = 100;
 
-/** How long new handles are held before they are watched, and the maximum number of them. */
+/** How long new handles are held before they are watched, and their maximum number. */
 const nurseryMs = 1000;
 const nurserySize = 8192;
-/** How many handles make it worth to look for those that are closed already. */
+/** The minimum number of handles for removing closed ones. */
 const minSweep = 1024;
 
 /**
- * Notices handles that were collected while their object still lived.
+ * Detects handles that were garbage-collected before their object was closed.
  *
- * To watch an object costs more than to add it, and many are closed soon. So a new handle is first held in a nursery,
- * for at most a second, and is watched if it is still open then; until then the record also holds its subject as
- * it is. The youngest waits outside until the next comes: a handle that is closed at once never gets in. Nothing is unregistered when
- * an object is closed later: that costs more than the callback, which finds it closed and does nothing.
+ * Watching a handle costs more than adding it, and many are closed soon. So a new handle is first held in a nursery, for at most a
+ * second, and is watched only if it is still open then; until then the record also refers to its subject strongly. The youngest
+ * handle enters the nursery only with the next one, so a handle that is closed at once never does. Nothing is unregistered when an
+ * object is closed later: that would cost more than the callback, which does nothing for a closed object.
  */
 export class DropWatch {
   readonly #finalizers: FinalizationRegistry<AnyRecord>;
@@ -71,7 +71,7 @@ export class DropWatch {
     return handle;
   }
 
-  /** Whether it is still to be watched. Where it was added is not needed any more if not. */
+  /** Whether a handle is still open. If not, removes the stack trace of its creation. */
   #isOpen({ record }: WatchedHandle): boolean {
     if (record.lifecycle === "live") return true;
     this.#creations?.delete(record.id);
@@ -86,14 +86,14 @@ export class DropWatch {
     if (this.#nursery.push(handle) >= this.#sweepAt) this.#sweepNursery();
   }
 
-  /** Lets go of the closed ones. So they are never more than the open ones, or than a few. */
+  /** Removes closed handles, so that they are never much more than the open ones. */
   #sweepNursery(): void {
     this.#nursery = this.#nursery.filter((handle) => this.#isOpen(handle));
     if (this.#nursery.length > nurserySize) this.#emptyNursery();
     this.#sweepAt = Math.max(minSweep, 2 * this.#nursery.length);
   }
 
-  /** Watches the open ones from now on. */
+  /** Watches the open handles of the nursery from now on. */
   #emptyNursery(): void {
     const grown = this.#nursery;
     if (this.#youngest !== undefined) grown.push(this.#youngest);
@@ -115,9 +115,9 @@ export class DropWatch {
     if (this.#warned.has(place) || this.#warned.size >= maxWarnings) return;
     this.#warned.add(place);
     process.emitWarning(
-      `The application dropped ${name} without closing it; it was removed. Call close() when it ends. ` +
+      `The application dropped ${name} without closing it, so it was removed. Call close() when it ends. ` +
         (createdAt === undefined
-          ? `More of this kind are removed without a word; create the registry with remembersCreation to see where.`
+          ? `Further ones of this kind are removed silently; set the registry option remembersCreation to see where they were added.`
           : `It was added here:\n${createdAt}`),
       { type: "ChannelzWarning", code: "CHANNELZ_DROPPED" },
     );

@@ -25,10 +25,10 @@ import {
 import type { SocketDetails } from "./socket-details.js";
 import { severityNumbers } from "./trace-log.js";
 
-// The hexadecimal numbers are tags as on the wire: field number << 3 | wire type, where 0 is a varint and 2 has
-// a length. So 0x0a is field 1 with a length, 0x10 is field 2 as a varint. The schema's tables are the reference.
+// The hexadecimal numbers are protobuf tags: field number << 3 | wire type, where 0 is a varint and 2 is length-delimited. So 0x0a
+// is field 1, length-delimited, and 0x10 is field 2, a varint. The schema is the reference.
 
-/** Writes a channel or a subchannel as the field `tag` of the message that is open. */
+/** Writes a channel or a subchannel as the field `tag` of the open message. */
 export function encodeChannel(writer: ByteWriter, tag: number, record: ChannelRecord): void {
   const channel = writer.openLarge(tag);
   encodeChannelRef(writer, 0x0a, record);
@@ -50,7 +50,7 @@ export function encodeChannel(writer: ByteWriter, tag: number, record: ChannelRe
   writer.closeLarge(channel);
 }
 
-/** Writes a server as the field `tag` of the message that is open. */
+/** Writes a server as the field `tag` of the open message. */
 export function encodeServer(writer: ByteWriter, tag: number, record: ServerRecord): void {
   const server = writer.openLarge(tag);
   const ref = writer.openSmall(0x0a);
@@ -69,7 +69,7 @@ export function encodeServer(writer: ByteWriter, tag: number, record: ServerReco
   writer.closeLarge(server);
 }
 
-/** Writes a socket as the field `tag` of the message that is open, with the details that were found out. */
+/** Writes a socket as the field `tag` of the open message, with the details from its describer. */
 export function encodeSocket(
   writer: ByteWriter,
   tag: number,
@@ -97,7 +97,7 @@ export function encodeSocket(
   writer.closeLarge(socket);
 }
 
-/** Writes the ref of a socket as the field `tag` of the message that is open. */
+/** Writes the ref of a socket as the field `tag` of the open message. */
 export function encodeSocketRef(writer: ByteWriter, tag: number, record: SocketRecord): void {
   const ref = writer.openSmall(tag);
   writer.int(0x18, record.id);

@@ -3,7 +3,7 @@ import type { ByteWriter } from "../wire/byte-writer.js";
 import { parseIpAddress } from "./ip-address.js";
 import type { AnyPayload, SocketAddress, SocketDetails, SocketEndpoints, SocketSecurity } from "./socket-details.js";
 
-/** Writes what of the details belongs to SocketData: the windows and the options. */
+/** Writes the details that belong to SocketData: the windows and the options. */
 export function encodeSocketOptions(
   writer: ByteWriter,
   details: SocketDetails,
@@ -20,7 +20,7 @@ export function encodeSocketOptions(
   }
 }
 
-/** Writes the details that belong to Socket itself; what the describer returns takes precedence over what was known at first. */
+/** Writes the details that belong to Socket itself; those of the describer take precedence over those known when it was added. */
 export function encodeSocketDetails(
   writer: ByteWriter,
   endpoints: SocketEndpoints | undefined,

@@ -1,4 +1,4 @@
-/** The last so many closed objects of a kind, oldest out first. */
+/** A ring buffer of the last closed objects of a kind. */
 export class Graveyard<T> {
   readonly #capacity: number;
   readonly #places: T[] = [];

@@ -27,19 +27,19 @@ import { severityNumbers } from "./trace-log.js";
 
 /** The fields of a trace event in addition to its text. */
 export interface TraceOptions {
-  /** How much it matters; "info" by default. */
+  /** Default "info". */
   readonly severity?: TraceSeverity;
   /** The child that the event is about. It can be looked up for as long as the event is kept. */
   readonly child?: ChannelHandle | SubchannelHandle;
   /**
-   * When it happened, in milliseconds since the epoch; now by default, and for a time in the future. An event of the past takes its place
-   * before those that happened later.
+   * When it happened, in milliseconds since the epoch. Default: now, which also replaces a time in the future. A past event is
+   * inserted before later events.
    */
   readonly timeMs?: number;
 }
 
-// Handles are what the application holds. The registry does not refer to them, so it can detect when one was dropped. What
-// they count goes straight into the row of the record: no allocation, no look-up.
+// The application holds the handles. The registry does not refer to them, so it can detect when one was dropped. They count
+// directly in the row of the record, without allocations or lookups.
 
 abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
   /** @internal */
@@ -86,18 +86,19 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
     record.cells[record.at + callsFailed]! += 1;
   }
 
-  /** Logs an event. Without effect once closed. */
+  /** Logs an event. No effect after close. */
   trace(description: string, options?: TraceOptions): void {
     const { severity = "info", child, timeMs } = options ?? {};
     if (!Object.hasOwn(severityNumbers, severity)) {
       throw new TypeError(
-        `A severity is one of ${Object.keys(severityNumbers).join(", ")}; it is ${String(severity)}.`,
+        `severity must be one of ${Object.keys(severityNumbers).join(", ")}, not ${String(severity)}.`,
       );
     }
     if (child !== undefined && child.store !== this.store) {
       throw new TypeError(`An event of ${nameRecord(this.record)} cannot refer to a child of another registry.`);
     }
-    if (timeMs !== undefined && !Number.isFinite(timeMs)) throw new TypeError(`timeMs is a number; it is ${timeMs}.`);
+    if (timeMs !== undefined && !Number.isFinite(timeMs))
+      throw new TypeError(`timeMs must be a finite number, not ${timeMs}.`);
     this.store.log(this.record, severity, description, child?.record, description, timeMs);
   }
 
@@ -106,7 +107,7 @@ abstract class CallCounter<R extends ChannelRecord | ServerRecord> {
     this.store.stamp(cells, index);
   }
 
-  /** Takes the object out of all lists; it is found by its id for a while, with the reason as its last event. */
+  /** Removes the object from all lists. It can be looked up by its id for a while, with the reason as its last event. */
   close(reason = ""): void {
     this.store.close(this.record, reason, "info");
   }
@@ -122,9 +123,9 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
   }
 
   /**
-   * Reports a change of connectivity, with its cause if there is one; logged as an event. An edge that gRPC's semantics do
-   * not have is taken all the same, and logged as a warning, except that SHUTDOWN is final: what follows it is logged as
-   * ignored. Without effect if the state is the same, or after close.
+   * Sets the connectivity state, and logs the change with its cause, if there is one. A transition that gRPC's semantics do not
+   * allow is logged as a warning. SHUTDOWN is final: a later change is logged as ignored. No effect if the state is the same, or
+   * after close.
    */
   setState(state: ConnectivityState, cause = ""): void {
     checkState(state);
@@ -138,27 +139,27 @@ abstract class ChannelLikeHandle extends CallCounter<ChannelRecord> {
     record.state = state;
     const isExpected = isExpectedTransition(from, state, record.kind === "subchannel");
     const severity = !isExpected || state === "TRANSIENT_FAILURE" ? "warning" : "info";
-    const words = `${from} -> ${state}${isExpected ? "" : " (unexpected)"}`;
-    this.store.log(record, severity, cause === "" ? words : `${words}: ${cause}`);
+    const change = `${from} -> ${state}${isExpected ? "" : " (unexpected)"}`;
+    this.store.log(record, severity, cause === "" ? change : `${change}: ${cause}`);
   }
 
   /**
-   * Links a child under this one. Throws LINK_MIXED_CHILDREN, LINK_CYCLE or LINK_REFUSED, naming both. A channel that was
-   * added without a parent stays a top channel.
+   * Links a child under this one. Throws LINK_MIXED_CHILDREN, LINK_CYCLE or LINK_REFUSED. A channel that was added without a parent
+   * stays a top channel.
    */
   link(child: ChannelHandle | SubchannelHandle | SocketHandle): void {
     checkChild(child);
     if (child.store !== this.store) {
       throw new ChannelzError(
         "LINK_REFUSED",
-        `Cannot put ${nameRecord(child.record)} under ${nameRecord(this.record)}: they are of two registries. ` +
+        `Cannot put ${nameRecord(child.record)} under ${nameRecord(this.record)}: they belong to different registries. ` +
           "Add both to the same one.",
       );
     }
     adopt(this.store, this.record, child.record, "Linked");
   }
 
-  /** Takes a child from under this one; false if it was not there. */
+  /** Unlinks a child; false if it was not linked. */
   unlink(child: ChannelHandle | SubchannelHandle | SocketHandle): boolean {
     checkChild(child);
     if (child.store !== this.store || !unlinkRecords(this.record, child.record)) return false;
@@ -183,10 +184,10 @@ export class SubchannelHandle extends ChannelLikeHandle {
   }
 }
 
-/** A server of the application's: count calls, log events, close. */
+/** A server of the application: count calls, log events, close. */
 export class ServerHandle extends CallCounter<ServerRecord> {
   /**
-   * Held here, because listening continues for as long as the server exists, whether or not the application holds them.
+   * Held here, because they exist as long as the server, even if the application drops their handles.
    * @internal
    */
   listenSockets: SocketHandle[] = [];
@@ -196,7 +197,7 @@ export class ServerHandle extends CallCounter<ServerRecord> {
   }
 }
 
-/** A socket of the application's: count streams, messages and keep-alives, close. */
+/** A socket of the application: count streams, messages and keep-alives, close. */
 export class SocketHandle {
   get kind(): "socket" {
     return "socket";
@@ -223,7 +224,7 @@ export class SocketHandle {
     return this.record.lifecycle !== "live";
   }
 
-  /** Counts a stream that this end opened: usual for a client. */
+  /** Counts a stream that this end opened, usually a client. */
   localStreamStarted(): void {
     const { record, store } = this;
     if (record.at === 0) store.claimRow(record);
@@ -232,7 +233,7 @@ export class SocketHandle {
     store.stamp(cells, at + lastLocalStream);
   }
 
-  /** Counts a stream that the other end opened: usual for a server. */
+  /** Counts a stream that the peer opened; usual on a server. */
   remoteStreamStarted(): void {
     const { record, store } = this;
     if (record.at === 0) store.claimRow(record);
@@ -241,7 +242,7 @@ export class SocketHandle {
     store.stamp(cells, at + lastRemoteStream);
   }
 
-  /** Counts a stream that ended as it should: a client received the end-of-stream bit, a server sent it. */
+  /** Counts a stream that ended properly: a client received the end-of-stream bit, a server sent it. */
   streamSucceeded(): void {
     const { record } = this;
     if (record.at === 0) this.store.claimRow(record);
@@ -273,14 +274,14 @@ export class SocketHandle {
     store.stamp(cells, at + lastMessageReceived);
   }
 
-  /** Counts a keep-alive: an HTTP/2 ping, typically. */
+  /** Counts a keep-alive, typically an HTTP/2 ping. */
   keepAliveSent(): void {
     const { record } = this;
     if (record.at === 0) this.store.claimRow(record);
     record.cells[record.at + keepAlivesSent]! += 1;
   }
 
-  /** Takes the socket out of all lists; it is found by its id for a while. A reason is logged with its owner. */
+  /** Removes the socket from all lists. It can be looked up by its id for a while. A reason is logged in the trace of its owner. */
   close(reason = ""): void {
     this.store.closeSocket(this.record, reason, "info");
   }
@@ -293,11 +294,11 @@ export class SocketHandle {
 function checkChild(child: unknown): void {
   if (child instanceof ChannelLikeHandle || child instanceof SocketHandle) return;
   throw new TypeError(
-    "A child is a channel, a subchannel or a socket: pass the handle that the registry returned for it.",
+    "The child must be a channel, subchannel or socket: pass the handle that the registry returned for it.",
   );
 }
 
-/** Links a child, and logs it with the parent unless it is a socket. */
+/** Links a child, and logs it in the parent's trace unless it is a socket. */
 export function adopt(store: Store, parent: ChannelRecord, child: ChannelRecord | SocketRecord, verb: string): void {
   if (!(child instanceof ChannelRecord)) linkSocket(parent, child);
   else if (linkChannel(parent, child)) store.logChild(parent, "info", verb, child);

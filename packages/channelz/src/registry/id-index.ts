@@ -1,8 +1,8 @@
-/** Ids to a chunk, and below how many items a chunk is not worth its room. */
+/** Ids per chunk, and the number of items below which a chunk is dissolved to save memory. */
 const chunkSize = 256;
 const sparseSize = 16;
 
-/** The items whose ids lie within `chunkSize` of `firstId`, each at its place. */
+/** The items with the `chunkSize` ids from `firstId` on, indexed by id. */
 interface Chunk<T> {
   readonly firstId: number;
   readonly items: (T | undefined)[];
@@ -10,19 +10,19 @@ interface Chunk<T> {
 }
 
 /**
- * Finds items by their ids, at the same cost however many there are.
+ * Finds items by id in constant time.
  *
- * Ids are consecutive, so an item is in a chunk at the index given by its id, and nothing is searched. When
- * few of a chunk are left they move into a map, so that memory follows the number of items.
+ * Ids are consecutive, so the id is the index of an item in its chunk, and nothing is searched. When few items of a chunk are left,
+ * they move into a map, so that memory use follows the number of items.
  */
 export class IdIndex<T extends { readonly id: number }> {
   readonly #chunks = new Map<number, Chunk<T>>();
   readonly #stragglers = new Map<number, T>();
-  /** The chunk that is being filled; it is kept, however few are left of it. */
+  /** The chunk that is being filled; it is kept even if it is sparse. */
   #newest: Chunk<T> = { firstId: -chunkSize, items: [], size: 0 };
-  /** The chunk that was asked for last: what came together mostly goes together. */
+  /** The chunk of the last access, because items that are added together are mostly removed together. */
   #recent: Chunk<T> = this.#newest;
-  /** Chunks that became sparse. They wait for the next to begin, since most are empty by then and nothing has to move. */
+  /** Sparse chunks. They are dissolved when the next chunk begins, because most are empty by then and nothing has to move. */
   readonly #sparse = new Set<Chunk<T>>();
   #size = 0;
 
@@ -54,7 +54,7 @@ export class IdIndex<T extends { readonly id: number }> {
       if (chunk.items[place] === undefined) return false;
       chunk.items[place] = undefined;
       chunk.size -= 1;
-      if (chunk.size < sparseSize && chunk !== this.#newest) this.#thinnedOut(chunk);
+      if (chunk.size < sparseSize && chunk !== this.#newest) this.#becameSparse(chunk);
     }
     this.#size -= 1;
     return true;
@@ -77,7 +77,7 @@ export class IdIndex<T extends { readonly id: number }> {
     if (full.size < sparseSize) this.#sparse.add(full);
   }
 
-  #thinnedOut(chunk: Chunk<T>): void {
+  #becameSparse(chunk: Chunk<T>): void {
     if (chunk.size === 0) this.#dissolve(chunk);
     else this.#sparse.add(chunk);
   }

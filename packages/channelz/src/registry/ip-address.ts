@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net";
 
 /**
- * The bytes of an IP address: 4 for IPv4, also if it is mapped into IPv6 (`::ffff:127.0.0.1`), as a socket that
- * listens on both reports it; else 16. Undefined for what is no IP address. A zone (`%eth0`) is dropped.
+ * The bytes of an IP address: 4 for IPv4, also if it is mapped into IPv6 (`::ffff:127.0.0.1`), as a dual-stack socket reports it;
+ * else 16. Undefined if it is not an IP address. A zone (`%eth0`) is dropped.
  */
 export function parseIpAddress(text: string): Uint8Array | undefined {
   if (isIPv4(text)) return parseIpv4(text);
@@ -31,7 +31,7 @@ function parseIpv6(text: string): Uint8Array {
 function groups(text: string): number[] {
   return text.split(":").flatMap((group) => {
     if (group.includes(".")) return [...parseIpv4(group)];
-    // An empty string, beside "::", becomes NaN and so two bytes of 0: "::" always replaces at least those.
+    // An empty string, next to "::", becomes NaN and so two zero bytes, which "::" always includes.
     const value = Number.parseInt(group, 16);
     return [value >>> 8, value & 0xff];
   });

@@ -2,9 +2,9 @@ import { ChannelzError } from "../errors.js";
 import { OrderedTable } from "./ordered-table.js";
 import { ChannelRecord, nameRecord, type SocketRecord } from "./records.js";
 
-// A parent has channels and subchannels, or sockets, never both, and the graph has no cycles: a link that would break that throws.
+// A parent has channels and subchannels, or sockets, never both, and the graph has no cycles: a link that would violate this throws.
 
-/** Puts a channel or subchannel under a parent; it may have several. False if it was linked already. */
+/** Links a channel or subchannel under a parent; it may have several. False if it was already linked. */
 export function linkChannel(parent: ChannelRecord, child: ChannelRecord): boolean {
   checkLive(parent, child);
   if (parent.sockets !== undefined && parent.sockets.size > 0) {
@@ -15,7 +15,7 @@ export function linkChannel(parent: ChannelRecord, child: ChannelRecord): boolea
       "LINK_CYCLE",
       `Cannot put ${nameRecord(child)} under ${nameRecord(parent)}: ` +
         `${child === parent ? "an object cannot be its own child" : `${nameRecord(parent)} is already below it`}. ` +
-        "The graph of channels has no cycles; unlink the other direction first.",
+        "The channel graph must not have cycles; unlink the other direction first.",
     );
   }
   const known = childTable(parent, child.kind);
@@ -28,7 +28,7 @@ export function linkChannel(parent: ChannelRecord, child: ChannelRecord): boolea
   return true;
 }
 
-/** Puts a socket under a parent, its only owner. */
+/** Links a socket under a parent, its only owner. */
 export function linkSocket(parent: ChannelRecord, child: SocketRecord): void {
   checkLive(parent, child);
   if ((parent.channels?.size ?? 0) > 0 || (parent.subchannels?.size ?? 0) > 0) {
@@ -47,7 +47,7 @@ export function linkSocket(parent: ChannelRecord, child: SocketRecord): void {
   child.owner = parent;
 }
 
-/** Takes a child from under a parent; false if it was not there. */
+/** Unlinks a child from a parent; false if it was not linked. */
 export function unlinkRecords(parent: ChannelRecord, child: ChannelRecord | SocketRecord): boolean {
   if (child instanceof ChannelRecord) {
     if (childTable(parent, child.kind)?.delete(child.id) !== true) return false;
@@ -92,7 +92,7 @@ function mixedChildren(
   );
 }
 
-/** Whether `sought` is `from` or is somewhere below it. */
+/** Whether `sought` is `from` or a descendant of it. */
 function reaches(from: ChannelRecord, sought: ChannelRecord): boolean {
   if (from.channels === undefined && from.subchannels === undefined) return from === sought;
   const seen = new Set([from]);

@@ -1,19 +1,19 @@
-/** The most places a block has. */
+/** The maximum number of places in a block. */
 const blockSize = 128;
-/** So many gaps are always borne, or a short table would close its gaps at every turn. */
-const bearableGaps = blockSize / 4;
+/** This many gaps are always tolerated, or a short table would be compacted all the time. */
+const toleratedGaps = blockSize / 4;
 
 /**
- * Items in the ascending order of their ids, in blocks.
+ * Items in ascending order of their ids, in blocks.
  *
- * Ids only grow, so adding is a push onto the last block. Removing leaves a gap in one block; a block that is mostly gaps
- * closes them, and small neighbours join. So there is never a pause in which everything is compacted, memory follows the
- * number of items, and a page costs O(log n + page) wherever it starts and whatever was removed before it.
+ * Ids only grow, so adding is a push onto the last block. Removing leaves a gap in one block; a block of mostly gaps is compacted,
+ * and small neighbours are joined. So there is never a pause to compact everything, memory use follows the number of items, and a
+ * page costs O(log n + page) wherever it starts and whatever was removed before it.
  */
 export class OrderedTable<T extends { readonly id: number }> {
   /** At least one, and the last may be empty: items that are added and removed at the end allocate nothing. */
   readonly #blocks: Block<T>[] = [new Block()];
-  /** For each block but the first: no id in it is lower, and all before it are. Kept apart, so that a search touches no items. */
+  /** For each block but the first: all ids in it are at least this, and all before it are lower. Kept apart, so that a search touches no items. */
   readonly #firstIds: number[] = [0];
   #highestId = 0;
   #size = 0;
@@ -41,7 +41,7 @@ export class OrderedTable<T extends { readonly id: number }> {
     const block = this.#blocks[blockIndex]!;
     if (!block.remove(id)) return false;
     this.#size -= 1;
-    if (block.isSparse) this.#tidy(blockIndex);
+    if (block.isSparse) this.#compact(blockIndex);
     else if (block.count === 0 && blockIndex < this.#blocks.length - 1) this.#dropBlock(blockIndex);
     return true;
   }
@@ -80,7 +80,7 @@ export class OrderedTable<T extends { readonly id: number }> {
     const firstIds = this.#firstIds;
     let low = 0;
     let high = firstIds.length - 1;
-    // Young items are requested most often, and are in the last block.
+    // Recent items are requested most often, and are in the last block.
     if (firstIds[high]! <= id) return high;
     while (low < high) {
       const middle = (low + high + 1) >>> 1;
@@ -97,7 +97,7 @@ export class OrderedTable<T extends { readonly id: number }> {
     return block;
   }
 
-  /** Out of order: an old object that was linked late. */
+  /** Adds an item out of order: an old object that was linked late. */
   #insert(item: T): void {
     const blockIndex = this.#blockOf(item.id);
     const block = this.#blocks[blockIndex]!;
@@ -110,14 +110,14 @@ export class OrderedTable<T extends { readonly id: number }> {
     }
   }
 
-  /** Closes the gaps of a block, and joins it with a neighbour where both are small. */
-  #tidy(blockIndex: number): void {
+  /** Removes the gaps of a block, and joins it with a neighbour if both are small. */
+  #compact(blockIndex: number): void {
     const block = this.#blocks[blockIndex]!;
     block.fill(block.items);
     const left = blockIndex > 0 ? blockIndex - 1 : blockIndex;
     const into = this.#blocks[left]!;
     const from = this.#blocks[left + 1];
-    // Well below a full block, so that a joined block does not split or overflow at once.
+    // Well below a full block, so that a joined block is not split again soon.
     if (from === undefined || into.count + from.count > blockSize / 2) return;
     into.fill([...into.items, ...from.items]);
     this.#dropBlock(left + 1);
@@ -129,12 +129,12 @@ export class OrderedTable<T extends { readonly id: number }> {
   }
 }
 
-/** A run of items. What is removed leaves its id in its place: nothing moves, and the run can be searched as before. */
+/** A run of items. A removed item leaves its id in its place: nothing moves, and binary search still works. */
 class Block<T extends { readonly id: number }> {
   readonly places: (T | number)[] = [];
-  /** How many places are taken, the last of them by an item. Later places are unused. */
+  /** The number of used places, the last of them by an item. Later places are unused. */
   end = 0;
-  /** How many items there are. */
+  /** The number of items. */
   count = 0;
 
   get items(): T[] {
@@ -142,14 +142,14 @@ class Block<T extends { readonly id: number }> {
   }
 
   get isSparse(): boolean {
-    return this.end - this.count > bearableGaps + 3 * this.count;
+    return this.end - this.count > toleratedGaps + 3 * this.count;
   }
 
-  /** The first place with this id or a higher one. */
+  /** The index of the first place with this id or a higher one. */
   lowerBound(id: number): number {
     const { places, end } = this;
     if (end === 0) return 0;
-    // Ids only grow, so the distance from the first is at most the difference of the ids; equal to it if none is missing.
+    // Ids only grow, so the index is at most the difference to the first id, and equal to it if no id is missing.
     let high = Math.max(0, Math.min(end - 1, id - idOf(places[0]!)));
     const met = idOf(places[high]!);
     if (met === id) return high;
@@ -184,7 +184,7 @@ class Block<T extends { readonly id: number }> {
     return true;
   }
 
-  /** Takes these items, and no others. */
+  /** Replaces all items. */
   fill(items: readonly T[]): this {
     this.places.length = items.length;
     this.end = 0;

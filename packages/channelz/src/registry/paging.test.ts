@@ -10,7 +10,7 @@ interface Page {
 
 interface List {
   readonly name: string;
-  /** Adds what owns the list, if anything does. */
+  /** Adds the owner of the list, if it has one. */
   readonly addOwner?: (registry: Registry) => ServerHandle;
   readonly add: (registry: Registry, owner: ServerHandle | undefined) => { id: number; close(): void };
   readonly page: (registry: Registry, ownerId: number, startId: bigint, maxResults: bigint) => Promise<Page>;
@@ -56,7 +56,7 @@ function nest(registry: Registry, listed: unknown, count: number): void {
   }
 }
 
-/** Keeps what was nested alive: the registry removes what the application drops. */
+/** Keeps nested objects alive, because the registry removes dropped objects. */
 const nested: ChannelHandle[] = [];
 
 describe.each(lists)("$name", ({ addOwner, add, page }) => {
@@ -86,10 +86,10 @@ describe.each(lists)("$name", ({ addOwner, add, page }) => {
           expect(found.ids.length > 0 || end).toBe(true);
           expect(found.ids.every((id) => BigInt(id) >= startId)).toBe(true);
           seen.push(...found.ids);
-          // What a later call finds beyond the end was created after this one.
+          // Objects that a later call finds beyond the end were created after this one.
           if (end) expect(living.every(({ id }) => BigInt(id) < startId || found.ids.includes(id))).toBe(true);
           if (found.ids.length > 0) startId = BigInt(found.ids.at(-1)!) + 1n;
-          // What is added late would keep the walk going for ever; a real walk chases it too, but must come to its end here.
+          // Later objects would keep the walk going forever; a real walk follows them too, but must end here.
           if (turn < 60) {
             for (let i = 0; i < adds; i += 1) {
               const added = add(registry, owner);

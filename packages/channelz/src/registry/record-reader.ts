@@ -10,10 +10,10 @@ import type { Store } from "./store.js";
 
 const defaultPageSize = 100;
 const maxPageSize = 1000;
-/** A page also ends after this many bytes: most clients refuse a message of more than 4 MiB, and then see nothing. */
+/** A page also ends after this many bytes, because most clients reject a message of more than 4 MiB. */
 const maxPageBytes = 2 * 1024 * 1024;
 
-/** Handles the seven reads, from the records straight into bytes. */
+/** Handles the seven reads by encoding records directly. */
 export class RecordReader {
   readonly #store: Store;
   readonly #writer = new ByteWriter();
@@ -49,7 +49,7 @@ export class RecordReader {
       }
       case "GetSocket": {
         const socket = this.#find("socket", read.id, SocketRecord);
-        // Before the writer begins: a describer is the application's code, and may itself read from the registry.
+        // Before the writer begins: a describer is application code, and may itself read from the registry.
         const details = read.summary ? undefined : describe(socket);
         writer.begin(headroom);
         encodeSocket(writer, 0x0a, socket, details, channelzPackage);
@@ -67,7 +67,7 @@ export class RecordReader {
     if (maxResults < 0n) {
       throw new ChannelzError(
         "INVALID_ARGUMENT",
-        `max_results is ${maxResults}, but must not be negative. Send 0 for a page of the default size, or up to ${maxPageSize}.`,
+        `max_results is ${maxResults}, but must not be negative. Send 0 for the default page size, or up to ${maxPageSize}.`,
       );
     }
     const limit = maxResults === 0n ? defaultPageSize : Math.min(Number(maxResults), maxPageSize);
@@ -95,13 +95,13 @@ export class RecordReader {
     throw new ChannelzError(
       "NOT_FOUND",
       record === undefined
-        ? `There is no ${kind} ${id}. It never was, or it closed and is no longer remembered; list again for the current ids.`
-        : `There is no ${kind} ${id}: that id is a ${record.kind}'s.`,
+        ? `There is no ${kind} ${id}. It never existed, or it closed and is no longer remembered; list again for the current ids.`
+        : `There is no ${kind} ${id}: this is the id of a ${record.kind}.`,
     );
   }
 }
 
-/** What the socket's describer returns; nothing if its subject is gone or it fails, so that a read never fails. */
+/** The details from a socket's describer; undefined if its subject is gone. If it fails, an option says so, so that a read never fails. */
 function describe(socket: SocketRecord): SocketDetails | undefined {
   const { subject } = socket;
   if (subject === undefined || socket.describe === undefined) return undefined;

@@ -4,8 +4,8 @@ import type { OrderedTable } from "./ordered-table.js";
 import type { SocketDescriber, SocketEndpoints } from "./socket-details.js";
 
 /**
- * What the registry holds of each object. A record never refers to the application's objects, nor to the handle that the
- * application holds, but for a weak reference: what the application drops can be collected.
+ * The kinds of objects. The registry's record of an object refers neither to its handle nor, except weakly, to the application's
+ * objects, so that whatever the application drops can be garbage-collected.
  */
 export type Kind = "channel" | "subchannel" | "server" | "socket";
 
@@ -32,7 +32,7 @@ export const lastMessageSent = 8;
 export const lastMessageReceived = 9;
 export const socketRowWidth = 10;
 
-/** How much an event matters. */
+/** The severity of a trace event. */
 export type TraceSeverity = "unknown" | "info" | "warning" | "error";
 
 export interface TraceEvent {
@@ -41,11 +41,11 @@ export interface TraceEvent {
   readonly severity: TraceSeverity;
   readonly time: number;
   readonly child: ChannelRecord | undefined;
-  /** What two events have in common if one repeats the other. */
+  /** Equal for events that repeat each other. */
   readonly key: string;
-  /** How often the event occurred since its first occurrence, which is an event of its own: 0 for that one. */
+  /** The number of repetitions since the first occurrence, which is a separate event with 0. */
   readonly repetitions: number;
-  /** Whether the event keeps its child from being forgotten. */
+  /** Whether the event keeps its child from being removed. */
   readonly retainsChild: boolean;
   older: TraceEvent | undefined;
   newer: TraceEvent | undefined;
@@ -54,7 +54,7 @@ export interface TraceEvent {
 /** The recent events of one object. */
 export class Trace {
   readonly createdAt: number;
-  /** Events ever logged. */
+  /** The number of events ever logged. */
   logged = 0;
   /** The events that are kept, oldest first. */
   readonly events: TraceEvent[] = [];
@@ -64,7 +64,7 @@ export class Trace {
   }
 }
 
-/** A channel or a subchannel: in all but their name they are the same. */
+/** A channel or a subchannel, which differ only in their kind. */
 export class ChannelRecord implements CounterRow {
   readonly id: number;
   readonly kind: "channel" | "subchannel";
@@ -77,7 +77,7 @@ export class ChannelRecord implements CounterRow {
   at = 0;
   /** Whether the application created it directly, so that GetTopChannels lists it. Never changes. */
   readonly isTop: boolean;
-  /** How many trace events of others keep it from being forgotten. */
+  /** The number of trace events of other objects that keep it from being removed. */
   retainedBy = 0;
   /** Whether it is in the graveyard. */
   isBuried = false;
@@ -125,14 +125,14 @@ export class ServerRecord implements CounterRow {
   }
 }
 
-// The fields are only declared, here and in the handle, so that each is written once, by the constructor: sockets come and
-// go the most.
+// The fields are only declared, here and in the handle, so that each is written once, by the constructor: sockets are created most
+// often.
 export class SocketRecord implements CounterRow {
   declare readonly id: number;
   declare readonly name: string;
   declare readonly endpoints: SocketEndpoints | undefined;
   declare readonly describe: SocketDescriber<object> | undefined;
-  /** What is described: held as it is while the socket is new, then weakly; gone once the socket closed. */
+  /** The argument of the describer: held strongly while the socket is new, then weakly, and not after it closed. */
   #subject: object | WeakRef<object> | undefined;
   declare cells: Float64Array;
   declare at: number;
@@ -182,6 +182,6 @@ export type AnyRecord = ChannelRecord | ServerRecord | SocketRecord;
 
 /** An object in errors and trace events: its kind and id, and its name or target if it has one. */
 export function nameRecord(record: AnyRecord): string {
-  const words = record.name !== "" ? record.name : record instanceof ChannelRecord ? record.target : "";
-  return words === "" ? `${record.kind} ${record.id}` : `${record.kind} ${record.id} (${words})`;
+  const label = record.name !== "" ? record.name : record instanceof ChannelRecord ? record.target : "";
+  return label === "" ? `${record.kind} ${record.id}` : `${record.kind} ${record.id} (${label})`;
 }

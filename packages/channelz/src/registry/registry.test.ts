@@ -253,8 +253,8 @@ describe("sockets", () => {
 
   test("does not find a socket by the method of another kind, and names the kind of the id", async () => {
     const { id } = registry.addSocket();
-    await expect(registry.getServer(id)).rejects.toThrow(`There is no server ${id}: that id is a socket's.`);
-    await expect(registry.getServer(id + 1)).rejects.toThrow(`There is no server ${id + 1}. It never was`);
+    await expect(registry.getServer(id)).rejects.toThrow(`There is no server ${id}: this is the id of a socket.`);
+    await expect(registry.getServer(id + 1)).rejects.toThrow(`There is no server ${id + 1}. It never existed`);
   });
 
   test("[CZ-SOCKET-10] [CZ-SOCKET-11] [CZ-SOCKET-12] [CZ-D-TIME-1] reports the times of a socket, and omits those that never occurred", async () => {
@@ -612,6 +612,6 @@ test("never counts for another object after an object was removed, even if an ev
 });
 
 test("rejects a limit that is not an integer with a TypeError that names it", () => {
-  expect(() => createRegistry({ maxClosed: -1 })).toThrow(/maxClosed must be a whole number/);
+  expect(() => createRegistry({ maxClosed: -1 })).toThrow(/maxClosed must be a non-negative integer/);
   expect(() => createRegistry({ maxTraceEvents: 1.5 })).toThrow(/maxTraceEvents/);
 });

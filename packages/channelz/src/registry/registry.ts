@@ -13,65 +13,65 @@ import { type AnyRecord, ChannelRecord, nameRecord, ServerRecord, SocketRecord, 
 import { checkSocketDetails, type SocketDescriber, type SocketEndpoints } from "./socket-details.js";
 import { type RegistrySize, Store } from "./store.js";
 
-/** The limits of a registry, and what it reads the time from. */
+/** The limits and the clock of a registry. */
 export interface RegistryOptions {
-  /** The time of all events and calls. Default: the system's, read once a turn of the event loop. */
+  /** The time of all events and calls. Default: the system clock, read once per turn of the event loop. */
   readonly clock?: Clock;
-  /** Trace events kept of one object; more overwrite the oldest. Default 32; 0 keeps none and still counts. */
+  /** The maximum number of trace events per object; a new one replaces the oldest. Default 32; 0 keeps none, but still counts. */
   readonly maxTraceEvents?: number;
-  /** Bytes that all trace events may take together, about; beyond, the oldest of all go. Default 4 MiB. */
+  /** The approximate maximum size of all trace events in bytes; above it, the oldest of all are removed. Default 4 MiB. */
   readonly maxTraceBytes?: number;
-  /** Closed objects that can still be looked up, of each kind. Default 1000; 0 turns that off. */
+  /** The maximum number of closed objects of each kind that can still be looked up. Default 1000; 0 turns that off. */
   readonly maxClosed?: number;
   /** Whether to record where each object was added, to report it when one is dropped. Costs a stack trace per object. Default false. */
   readonly remembersCreation?: boolean;
-  /** Hears of each object that the application dropped without closing it. Default: a process warning, once a kind or place. */
+  /** Called for each object that the application dropped without closing it. Default: a process warning, once per kind or stack trace. */
   readonly onDropped?: (dropped: DroppedObject) => void;
 }
 
-/** What a new channel is. */
+/** The properties of a new channel. */
 export interface ChannelInit {
   /** For people. */
   readonly name?: string;
-  /** What the channel originally tried to connect to. */
+  /** The target that the channel originally tried to connect to. */
   readonly target?: string;
   /** The initial state: UNKNOWN if it existed before and its state is not known. Default IDLE. */
   readonly state?: ConnectivityState;
-  /** Its first parent. A channel added without one is a top channel for as long as it lives, whatever is linked later. */
+  /** Its first parent. A channel that is added without one is always a top channel, even if it is linked later. */
   readonly parent?: ChannelHandle | SubchannelHandle;
 }
 
-/** What a new subchannel is. */
+/** The properties of a new subchannel. */
 export interface SubchannelInit {
   readonly name?: string;
   readonly target?: string;
-  /** As of a channel. Default IDLE. */
+  /** The initial state, as for a channel. Default IDLE. */
   readonly state?: ConnectivityState;
   readonly parent?: ChannelHandle | SubchannelHandle;
 }
 
-/** What a new server is. */
+/** The properties of a new server. */
 export interface ServerInit {
   readonly name?: string;
 }
 
-/** What a new socket is. */
+/** The properties of a new socket. */
 export interface SocketInit<S extends object = object> extends SocketEndpoints {
   readonly name?: string;
-  /** The channel or subchannel it serves; not together with `server`. */
+  /** The channel or subchannel that uses it; not together with `server`. */
   readonly parent?: ChannelHandle | SubchannelHandle;
   /** The server that accepted it. */
   readonly server?: ServerHandle;
-  /** What `describe` is asked about; held weakly. */
+  /** The argument of `describe`; held weakly after at most a second. */
   readonly subject?: S;
   /**
-   * Returns details that are expensive to find out: options, windows, certificates. It must not itself hold on to the
-   * subject, so a function of the module's is right and a closure over a connection is not.
+   * Returns details that are expensive to read: options, windows, certificates. It must not refer to the subject itself, so pass a
+   * module-level function and not a closure over a connection.
    */
   readonly describe?: SocketDescriber<S>;
 }
 
-/** What a new listening socket is. */
+/** The properties of a new listening socket. */
 export interface ListenSocketInit<S extends object = object> extends Omit<SocketInit<S>, "parent" | "server"> {
   readonly server: ServerHandle;
 }
@@ -82,7 +82,7 @@ export interface ListenSocketInit<S extends object = object> extends Omit<Socket
  * The application adds objects and holds the handles; the registry never keeps an object of the application alive.
  */
 export interface Registry extends Source, EncodedSource {
-  /** How much it holds, now. */
+  /** The current number of objects and trace events. */
   readonly size: RegistrySize;
   /** Adds a channel: a top channel, or one under a parent. */
   addChannel(init?: ChannelInit): ChannelHandle;
@@ -208,7 +208,7 @@ class LiveRegistry implements Registry {
     return this.#read(read, options);
   }
 
-  /** There is one way from a record to words: the bytes. Readers in this process decode them. */
+  /** Records can only be encoded, so reads in this process decode the bytes. */
   async #read<M extends EncodedRead["method"]>(
     read: EncodedRead & { readonly method: M },
     options: ReadOptions | undefined,
@@ -246,7 +246,7 @@ class LiveRegistry implements Registry {
       this.#store.nextId(),
       name,
       isKnown ? { local, remote, security, remoteName } : undefined,
-      // The record keeps the describer and its subject apart by type, and hands the one to the other only.
+      // Safe: the record passes only this subject to the describer.
       describe as SocketDescriber<object> | undefined,
       subject,
     );
@@ -266,7 +266,7 @@ class LiveRegistry implements Registry {
 
 let decoder: Promise<typeof import("./decode-response.js")> | undefined;
 
-/** Loaded late: a process counts all its life, and is looked at seldom. */
+/** Loaded late, because most processes are rarely read. */
 function loadDecoder(): NonNullable<typeof decoder> {
   decoder ??= import("./decode-response.js");
   return decoder;
@@ -282,7 +282,7 @@ function closedServer(server: ServerRecord, socket: SocketRecord): ChannelzError
 function foreignOwner(owner: AnyRecord, child: AnyRecord): ChannelzError {
   return new ChannelzError(
     "LINK_REFUSED",
-    `Cannot put ${nameRecord(child)} under ${nameRecord(owner)}: it is of another registry. Add both to the same one.`,
+    `Cannot put ${nameRecord(child)} under ${nameRecord(owner)}: they belong to different registries. Add both to the same one.`,
   );
 }
 
@@ -292,5 +292,5 @@ function pageOf(request: PageRequest | undefined): { startId: bigint; maxResults
 
 function bound(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new TypeError(`The registry option ${name} must be a whole number, 0 or more; it is ${value}.`);
+  throw new TypeError(`The registry option ${name} must be a non-negative integer, not ${value}.`);
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { SocketHandle } from "./handles.js";
 import { createRegistry, type Registry } from "./registry.js";
 
-/** All that V8 holds, after it let go of what it can. */
+/** The memory of V8 after garbage collection. */
 async function bytesInUse(): Promise<number> {
   for (let i = 0; i < 4; i += 1) {
     globalThis.gc?.();
@@ -31,7 +31,7 @@ async function churn(registry: Registry, count: number, living: number): Promise
 
 test("leaves nothing behind after a million sockets were added and removed", async () => {
   const registry = createRegistry();
-  // What is made once, code and tables, is made before the base is taken.
+  // Warm-up, so that one-time allocations are part of the baseline.
   await churn(registry, 20_000, 1000);
   const base = await bytesInUse();
   const size = registry.size;
@@ -40,6 +40,6 @@ test("leaves nothing behind after a million sockets were added and removed", asy
   expect(registry.size.traceEvents).toBeLessThanOrEqual(size.traceEvents + 32);
   expect(registry.size).toMatchObject({ sockets: 0, servers: 0, channels: 0, subchannels: 0 });
   const grown = (await bytesInUse()) - base;
-  // A single byte a socket would be a megabyte.
+  // A single byte per socket would be a megabyte.
   expect(grown).toBeLessThan(1_000_000);
 });

@@ -1,12 +1,12 @@
-/** An address: an IP address and port (-1 where a port makes no sense), a Unix socket's path, or something else by name. */
+/** An address: an IP address and port (-1 if it has none), the path of a Unix socket, or any other name. */
 export type SocketAddress =
   | { readonly ip: string; readonly port: number }
   | { readonly path: string }
   | { readonly name: string; readonly value?: AnyPayload };
 
 /**
- * The payload of an `Any`. A type without a dot is one of Channelz itself (`SocketOptionTcpInfo`) and is named after the
- * package in which it is served; any other is a full name.
+ * The payload of an `Any`. A type without a dot is a Channelz type (`SocketOptionTcpInfo`), which gets the name of the served
+ * package; any other is a full name.
  */
 export interface AnyPayload {
   readonly type: string;
@@ -17,7 +17,7 @@ export interface AnyPayload {
 export type SocketSecurity =
   | {
       readonly tls: {
-        /** The cipher suite as the RFCs name it, such as `TLS_AES_128_GCM_SHA256`. */
+        /** The RFC name of the cipher suite, such as `TLS_AES_128_GCM_SHA256`. */
         readonly standardName?: string;
         /** Another name, if it has no standard one. */
         readonly otherName?: string;
@@ -36,28 +36,28 @@ export interface SocketOptionInit {
   readonly additional?: AnyPayload;
 }
 
-/** What is known of a socket from the moment it is added, and so costs nothing to return. */
+/** The details of a socket that are known when it is added. */
 export interface SocketEndpoints {
   readonly local?: SocketAddress | undefined;
   readonly remote?: SocketAddress | undefined;
   readonly security?: SocketSecurity | undefined;
-  /** The name of the remote endpoint, if it differs from the target's. */
+  /** The name of the remote endpoint, if it differs from the target. */
   readonly remoteName?: string | undefined;
 }
 
-/** What a describer may return in addition to, or instead of, what was known when the socket was added. */
+/** The details that a describer may return, in addition to or instead of those known when the socket was added. */
 export interface SocketDetails extends SocketEndpoints {
-  /** What the remote endpoint granted to us, in bytes; the connection's window. 0 is returned as 0. */
+  /** The connection window that the remote endpoint granted to us, in bytes. 0 is returned as 0. */
   readonly localFlowControlWindow?: number | undefined;
-  /** What we granted to the remote endpoint, in bytes; the connection's window. */
+  /** The connection window that we granted to the remote endpoint, in bytes. */
   readonly remoteFlowControlWindow?: number | undefined;
   readonly options?: readonly SocketOptionInit[] | undefined;
 }
 
-/** Returns the details of a subject, live. Called only for a read that is no summary, never after the socket closed. */
+/** Returns the current details of a subject. Called only for full reads, and never after the socket closed. */
 export type SocketDescriber<S extends object> = (subject: S) => SocketDetails;
 
-/** Throws a TypeError for what would be invalid on the wire, such as a port out of range or an option without a value. */
+/** Throws a TypeError for invalid details, such as a port out of range or an option without a value. */
 export function checkSocketDetails(details: SocketDetails): void {
   checkAddress("local", details.local);
   checkAddress("remote", details.remote);

@@ -2,7 +2,7 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { SocketOptionTcpInfo } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { SocketOptionInit } from "./socket-details.js";
 
-/** A receive or send time-out (`SO_RCVTIMEO`, `SO_SNDTIMEO`). 0 is no time-out. */
+/** A receive or send timeout (`SO_RCVTIMEO`, `SO_SNDTIMEO`). 0 means no timeout. */
 export function timeoutOption(name: string, milliseconds: number): SocketOptionInit {
   const payload = writeDuration(new BinaryWriter(), 1, milliseconds);
   return {
@@ -24,7 +24,7 @@ export function lingerOption(active: boolean, milliseconds: number): SocketOptio
   };
 }
 
-/** What the kernel reports of a TCP connection, in the names of its `struct tcp_info`. Missing fields are 0. */
+/** The fields of the kernel's `struct tcp_info`. Missing fields are 0. */
 export type TcpInfo = Partial<Omit<SocketOptionTcpInfo, "$typeName" | "$unknown">>;
 
 /** `TCP_INFO`. */
@@ -37,7 +37,7 @@ export function tcpInfoOption(info: TcpInfo): SocketOptionInit {
   return { name: "TCP_INFO", additional: { type: "SocketOptionTcpInfo", value: payload.finish() } };
 }
 
-/** In the order of their numbers, which begin with 1. */
+/** In the order of their field numbers, which start with 1. */
 const tcpInfoFields = [
   "tcpiState",
   "tcpiCaState",
@@ -70,7 +70,7 @@ const tcpInfoFields = [
   "tcpiReordering",
 ] as const satisfies readonly (keyof TcpInfo)[];
 
-/** A `google.protobuf.Duration`; it is there also if it is 0. */
+/** Writes a `google.protobuf.Duration`, even if it is 0. */
 function writeDuration(writer: BinaryWriter, field: number, milliseconds: number): BinaryWriter {
   const seconds = Math.trunc(milliseconds / 1000);
   const nanos = Math.round((milliseconds - seconds * 1000) * 1e6);

@@ -17,10 +17,10 @@ import {
 } from "./records.js";
 import { type TraceBounds, TraceLog } from "./trace-log.js";
 
-/** Where counts of an object that is forgotten go: nobody reads them. */
+/** The row for handles of removed objects; its counts are never read. */
 const sink: CounterRow = { cells: new Float64Array(32), at: 1 };
 
-/** How many objects of each kind live, how many closed ones are still remembered, and what the traces hold. */
+/** The number of live objects of each kind, of closed ones that are still remembered, and of trace events. */
 export interface RegistrySize {
   readonly channels: number;
   readonly subchannels: number;
@@ -32,8 +32,7 @@ export interface RegistrySize {
 }
 
 /**
- * All records of a registry, and their life cycle: live, closed (in the graveyard, or still referred to by
- * a trace), gone.
+ * All records of a registry, and their life cycle: live, closed (in the graveyard, or still referred to by a trace), gone.
  */
 export class Store {
   readonly clock: StampClock;
@@ -48,10 +47,10 @@ export class Store {
   readonly #traces: TraceLog;
   readonly #graves: Record<Exclude<Kind, "socket">, Graveyard<ChannelRecord | ServerRecord>>;
   readonly #live: Record<Exclude<Kind, "socket">, number> = { channel: 0, subchannel: 0, server: 0 };
-  // Sockets come and go the most, so what they need is found without a look-up by kind.
+  // Separate, because sockets are created most often and need no lookup by kind.
   readonly #socketGraves: Graveyard<SocketRecord>;
   #liveSockets = 0;
-  /** What nothing keeps any more, waiting for its turn: forgetting one can release the next, in chains of any length. */
+  /** A queue instead of recursion: removing a record can release the next, in chains of any length. */
   readonly #toForget: (ChannelRecord | ServerRecord)[] = [];
   #isForgetting = false;
   #lastId = 0;
@@ -85,7 +84,7 @@ export class Store {
     };
   }
 
-  /** Ids are given to all kinds from one sequence, ascending, and never again. */
+  /** All kinds share one ascending sequence of ids, which are never reused. */
   nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
@@ -102,7 +101,7 @@ export class Store {
   }
 
   /**
-   * Logs an event to an object that lives; a closed one has said its last. Events with the same key repeat each other. `timeMs` is when it
+   * Logs an event in the trace of an object, unless it is closed. Events with the same key repeat each other. `timeMs` is when it
    * happened, if not now.
    */
   log(
@@ -120,7 +119,7 @@ export class Store {
     this.#traces.add(owner, record.trace, isPast ? timeMs : now, severity, description, child, key, isPast);
   }
 
-  /** Logs to its parent what happened to a child. The same for a later child with that target, or a later socket, repeats it. */
+  /** Logs an event of a child in its parent's trace. The same event of a later child with the same target, or of any socket, repeats it. */
   logChild(
     parent: ChannelRecord | ServerRecord,
     severity: TraceSeverity,
@@ -130,25 +129,25 @@ export class Store {
   ): void {
     const because = becauseOf(reason);
     const ref = child instanceof ChannelRecord ? child : undefined;
-    // The name of a socket is often its address, which no other has.
+    // The name of a socket is often its address, which is unique.
     const like = ref === undefined ? "socket" : `${ref.kind} ${ref.name} ${ref.target}`;
     this.log(parent, severity, `${verb} ${nameRecord(child)}${because}`, ref, `${verb} ${like}${because}`);
   }
 
-  /** Gives a record its row of counters, on first use. */
+  /** Allocates the counters of a record, on first use. */
   claimRow(record: AnyRecord): void {
     (record instanceof SocketRecord ? this.#streamSlab : this.#callSlab).claim(record);
   }
 
-  /** Ends the life of an object: out of the lists and from under its parents, and into the graveyard. */
+  /** Closes an object: removes it from the lists and its parents, and puts it into the graveyard. */
   close(record: AnyRecord, reason: string, severity: TraceSeverity): void {
     if (record instanceof SocketRecord) {
       this.closeSocket(record, reason, severity);
       return;
     }
     if (record.lifecycle !== "live") return;
-    if (record instanceof ChannelRecord) this.#leaveChannel(record, reason, severity);
-    else this.#leaveServer(record, reason, severity);
+    if (record instanceof ChannelRecord) this.#detachChannel(record, reason, severity);
+    else this.#detachServer(record, reason, severity);
     record.lifecycle = "closed";
     this.#live[record.kind] -= 1;
     this.#bury(record);
@@ -157,7 +156,7 @@ export class Store {
   closeSocket(record: SocketRecord, reason: string, severity: TraceSeverity): void {
     const { owner } = record;
     if (owner === null) return;
-    // A socket has no trace of its own, so what there is to say goes to its owner's.
+    // A socket has no trace, so the reason is logged in that of its owner.
     if (owner !== undefined && reason !== "") this.logChild(owner, severity, "Closed", record, reason);
     const wasConnection = owner?.sockets?.delete(record.id);
     if (wasConnection === false && owner instanceof ServerRecord) owner.listenSockets.delete(record.id);
@@ -167,7 +166,7 @@ export class Store {
     if (evicted !== undefined) this.#erase(evicted, this.#streamSlab);
   }
 
-  #leaveChannel(record: ChannelRecord, reason: string, severity: TraceSeverity): void {
+  #detachChannel(record: ChannelRecord, reason: string, severity: TraceSeverity): void {
     if (record.isTop) this.topChannels.delete(record.id);
     for (const socket of [...(record.sockets ?? [])]) unlinkRecords(record, socket);
     for (const child of [...childChannels(record)]) unlinkRecords(record, child);
@@ -184,7 +183,7 @@ export class Store {
     );
   }
 
-  #leaveServer(record: ServerRecord, reason: string, severity: TraceSeverity): void {
+  #detachServer(record: ServerRecord, reason: string, severity: TraceSeverity): void {
     this.servers.delete(record.id);
     for (const socket of [...record.listenSockets]) this.close(socket, "", severity);
     for (const socket of [...record.sockets]) {
@@ -217,7 +216,7 @@ export class Store {
     this.#isForgetting = false;
   }
 
-  /** Takes a record out of the index, and its row back. What a handle counts from now on goes nowhere. */
+  /** Removes a record from the index, and frees its row. Later counts of its handle are discarded. */
   #erase(record: AnyRecord, slab: CounterSlab): void {
     this.all.delete(record.id);
     slab.release(record);

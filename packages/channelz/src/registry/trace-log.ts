@@ -3,9 +3,9 @@ import type { ChannelRecord, Trace, TraceEvent, TraceSeverity } from "./records.
 /** The numbers of the severities on the wire. */
 export const severityNumbers: Readonly<Record<TraceSeverity, number>> = { unknown: 0, info: 1, warning: 2, error: 3 };
 
-/** A longer description is cut: one event must not use up what all share. */
+/** A longer description is truncated, because all events share `maxBytes`. */
 const maxDescriptionLength = 1024;
-/** How many of the latest events are searched for an earlier occurrence. */
+/** The number of latest events that are searched for an earlier occurrence. */
 const maxLookBack = 64;
 /** The approximate cost of an event in addition to its text. */
 const eventOverheadBytes = 96;
@@ -16,14 +16,14 @@ export interface TraceBounds {
 }
 
 /**
- * Keeps the traces of all objects within their bounds: so many events an object, so many bytes together. Beyond, the
- * oldest event goes: of the object, or of all.
+ * Keeps the traces of all objects within their limits: events per object, and bytes of all together. Above a limit, the oldest event
+ * is removed: of the object, or of all.
  *
- * Repetitions are counted rather than appended, or the attempts of an outage would push its cause out of the trace: an event
- * is kept as its first occurrence, with its time, and once more as its latest, with the number of times it was repeated.
+ * Repetitions are counted rather than appended, or the attempts during an outage would push its cause out of the trace: the first
+ * occurrence of an event is kept with its time, and the latest with the number of repetitions.
  *
- * An event that refers to a child retains it: the child can be looked up although it closed, and so can what the child's own
- * events refer to. `onRelease` hears of each child when the last event about it is gone.
+ * An event that refers to a child retains it: the child can still be looked up after it closed, and so can the children in its own
+ * events. `onRelease` is called for each child when the last event about it is removed.
  */
 export class TraceLog {
   readonly #bounds: TraceBounds;
@@ -38,7 +38,7 @@ export class TraceLog {
     this.#onRelease = onRelease;
   }
 
-  /** How many events are kept, and about how many bytes they take. */
+  /** The number of events, and their approximate size in bytes. */
   get size(): { readonly events: number; readonly bytes: number } {
     return { events: this.#events, bytes: this.#bytes };
   }
@@ -79,7 +79,7 @@ export class TraceLog {
     this.#newest = event;
     this.#events += 1;
     this.#bytes += bytesOf(event);
-    // Only then: a system clock that is set back must not make new events the first that are dropped.
+    // Only for past events: if the system clock is set back, new events must not be the first to be dropped.
     if (isPast) insertByTime(trace.events, event);
     else trace.events.push(event);
     if (repetitions > 1) this.#drop(earlier!);
@@ -87,7 +87,7 @@ export class TraceLog {
     while (this.#bytes > this.#bounds.maxBytes && this.#oldest !== undefined) this.#drop(this.#oldest);
   }
 
-  /** Lets all events of a trace go, with what they retain: its owner is being forgotten. */
+  /** Removes all events of a trace, because its owner is removed, and releases the children that they retain. */
   clear(trace: Trace): void {
     while (trace.events.length > 0) this.#drop(trace.events.at(-1)!);
   }
@@ -110,13 +110,13 @@ export class TraceLog {
   }
 }
 
-/** Readers take the order of a trace for that of time. */
+/** Inserts in the order of time, which readers of a trace expect. */
 function insertByTime(events: TraceEvent[], event: TraceEvent): void {
   const before = events.findLastIndex(({ time }) => time <= event.time);
   events.splice(before + 1, 0, event);
 }
 
-/** The latest event that another with this key repeats. That of a living child is not repeated: it has a name of its own. */
+/** The latest event with this key, which a new one repeats. An event of a live child is never repeated, because its child has its own name. */
 function latestOccurrence({ events }: Trace, severity: TraceSeverity, key: string): TraceEvent | undefined {
   const oldest = Math.max(0, events.length - maxLookBack);
   for (let i = events.length - 1; i >= oldest; i -= 1) {
@@ -127,8 +127,8 @@ function latestOccurrence({ events }: Trace, severity: TraceSeverity, key: strin
 }
 
 /**
- * Whether events of `from`, or of what they retain, retain `sought`. An event that would close such a ring shows its
- * child but does not retain it, or the two would keep each other for ever.
+ * Whether events of `from`, or of children that they retain, retain `sought`. An event that would close such a cycle refers to its
+ * child but does not retain it, or the two would retain each other forever.
  */
 function retains(from: ChannelRecord, sought: ChannelRecord): boolean {
   if (from === sought) return true;
@@ -149,6 +149,6 @@ function bytesOf(event: TraceEvent): number {
 }
 
 function cut(description: string, length: number): string {
-  // Through a buffer, since a slice would keep the whole of the long string alive.
+  // Through a buffer, because a slice would keep the whole string alive.
   return `${Buffer.from(description.slice(0, length - 1)).toString()}…`;
 }

@@ -46,7 +46,7 @@ describe("traces", () => {
     ]);
   });
 
-  test("[CZ-TRACE-3] an event of the past has its own time and place, and none is in the future", async () => {
+  test("[CZ-TRACE-3] inserts a past event by its time, and never logs one in the future", async () => {
     let time = 1_700_000_000_000;
     const registry = createRegistry({ maxTraceEvents: 3, clock: { now: () => time } });
     const channel = registry.addChannel();
@@ -63,7 +63,7 @@ describe("traces", () => {
     expect(() => channel.trace("no time", { timeMs: Number.NaN })).toThrow(TypeError);
   });
 
-  test("[CZ-TRACE-3] an event after the clock was set back is the last of its trace", async () => {
+  test("[CZ-TRACE-3] appends an event at the end of the trace even if the clock was set back", async () => {
     let time = 1_700_000_000_000;
     const registry = createRegistry({ maxTraceEvents: 2, clock: { now: () => time } });
     const channel = registry.addChannel();
@@ -252,8 +252,8 @@ describe("traces", () => {
 
   test("refuses unknown severities and states", () => {
     const channel = createRegistry().addChannel();
-    expect(() => channel.trace("loud", { severity: "fatal" as never })).toThrow(/A severity is one of/);
-    expect(() => channel.setState("ready" as never)).toThrow(/A state is one of/);
+    expect(() => channel.trace("loud", { severity: "fatal" as never })).toThrow(/severity must be one of/);
+    expect(() => channel.setState("ready" as never)).toThrow(/state must be one of/);
   });
 
   test("refuses a child of another registry", () => {
@@ -289,7 +289,7 @@ describe("states", () => {
       for (const from of all) {
         for (const to of [...all, "UNKNOWN"] as const) {
           const node = kind === "channel" ? registry.addChannel() : registry.addSubchannel();
-          // UNKNOWN leads anywhere without a warning.
+          // Any state may follow UNKNOWN without a warning.
           node.setState("UNKNOWN");
           node.setState(from);
           node.setState(to, "the cause");
@@ -373,7 +373,7 @@ describe("references of trace events", () => {
     expect(registry.size).toMatchObject({ channels: 0, subchannels: 0, closed: 0, traceEvents: 0, traceBytes: 0 });
   });
 
-  test("releases objects that refer to each other in a ring", () => {
+  test("releases objects that refer to each other in a cycle", () => {
     const registry = createRegistry({ maxClosed: 0 });
     const one = registry.addChannel();
     const two = registry.addChannel();
@@ -419,7 +419,7 @@ describe("references of trace events", () => {
             nodes.push(added);
             living.add(added.id);
           } else if (act === "refer") {
-            // An event about what is gone already has nothing to keep.
+            // An event about a removed object retains nothing.
             if (living.has(two.id) && one !== two) one.trace("refers", { child: two });
           } else if (act === "chatter") {
             one.trace("words");
@@ -428,7 +428,7 @@ describe("references of trace events", () => {
             living.delete(one.id);
           }
         }
-        // As a reader sees it: from the living, along the refs of events.
+        // As a reader sees it: from live objects, along the refs of events.
         const found = new Map<number, boolean>();
         for (const { id } of nodes) found.set(id, await isFound(registry, id));
         for (const id of living) expect(found.get(id)).toBe(true);

@@ -10,8 +10,8 @@ import type {
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 
 /**
- * The response with the payloads of its `Any` fields named after the package that is served. Only sockets carry them; any
- * other response, and one whose payloads have the right names, is returned as it is. The message of the source is never changed.
+ * The response with the payloads of its `Any` fields named after the served package. Only sockets have such fields; any other
+ * response, and one whose payloads already have the right names, is returned as it is. The source's message is never changed.
  */
 export function nameAnyPayloads<T extends { readonly $typeName: string }>(
   message: T,

@@ -9,11 +9,11 @@ import { connectErrorOf } from "./rpc-status.js";
 /**
  * Serves a source under both packages in any Connect router: `connectNodeAdapter({ routes: channelzRoutes(source) })`.
  *
- * `options` are those of the router's `service`. JSON needs to know the payloads of `Any`, so `jsonOptions.registry` is
- * set here, and callers need not set it. Note that Connect forgets a router's own `grpc: false`,
- * `grpcWeb: false`, `connect: false` and `jsonOptions` for a service with options: repeat them here where they are used.
+ * `options` are those of the router's `service`. `jsonOptions.registry` is set here, because JSON needs the types of `Any`
+ * payloads. For a service with options, Connect ignores the router's own `grpc: false`, `grpcWeb: false`, `connect: false` and
+ * `jsonOptions`: repeat them here if you use them.
  *
- * It responds to every client that can reach the server: guard it as you guard the server's other services, or use `listenChannelz`.
+ * Every client that can reach the server can read it: protect it like the server's other services, or use `listenChannelz`.
  */
 export function channelzRoutes(source: Source, options: ConnectRouterOptions = {}): (router: ConnectRouter) => void {
   return (router) => {
@@ -34,7 +34,7 @@ function implement(source: Source, channelzPackage: ChannelzPackage): ServiceImp
     try {
       return nameAnyPayloads(await read({ signal: context.signal }), channelzPackage);
     } catch (error) {
-      // What a source throws once the caller is gone or out of time is of no interest; why the call ended is.
+      // If the call was aborted or timed out, report that, and not the error that it causes in the source.
       throw connectErrorOf(context.signal.aborted ? context.signal.reason : error);
     }
   };

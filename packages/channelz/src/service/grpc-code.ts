@@ -1,4 +1,4 @@
-/** The codes that a listener uses itself. Connect's own enum cannot be imported without all of Connect. */
+/** The codes that a listener itself uses. Importing Connect's enum would load all of Connect. */
 export const grpcCode = {
   invalidArgument: 3,
   deadlineExceeded: 4,

@@ -12,7 +12,7 @@ export function trailersOnly(status: RpcStatus, contentType = "application/grpc"
   };
 }
 
-/** Text as `grpc-message` carries it: printable ASCII but `%`, and the rest of its UTF-8 bytes as `%XX`. */
+/** Percent-encodes text for `grpc-message`: printable ASCII except `%` is kept, all other UTF-8 bytes become `%XX`. */
 export function percentEncode(text: string): string {
   if (/^[\x20-\x24\x26-\x7e]*$/.test(text)) return text;
   let encoded = "";
@@ -25,8 +25,8 @@ export function percentEncode(text: string): string {
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
-/** What `grpc-timeout` says against serving a call: it is malformed, or the time is over. Undefined if it may be served. */
-export function timeoutDefect(headers: IncomingHttpHeaders): RpcStatus | undefined {
+/** The error for a malformed or zero `grpc-timeout`; undefined if it is valid or missing. */
+export function checkTimeout(headers: IncomingHttpHeaders): RpcStatus | undefined {
   const value = headers["grpc-timeout"]?.toString();
   if (value === undefined) return undefined;
   const timeoutMs = parseGrpcTimeoutMs(value);
@@ -35,10 +35,10 @@ export function timeoutDefect(headers: IncomingHttpHeaders): RpcStatus | undefin
     return { code: grpcCode.invalidArgument, message };
   }
   if (timeoutMs > 0) return undefined;
-  return { code: grpcCode.deadlineExceeded, message: "The deadline of the call has passed: its grpc-timeout is 0." };
+  return { code: grpcCode.deadlineExceeded, message: "The deadline has passed: grpc-timeout is 0." };
 }
 
-/** The value of `grpc-timeout` in milliseconds, or undefined if it is absent or not in the protocol's form. */
+/** The value of `grpc-timeout` in milliseconds, or undefined if it is missing or malformed. */
 export function parseGrpcTimeoutMs(value: string | undefined): number | undefined {
   const match = value === undefined ? null : /^(\d{1,8})([HMSmun])$/.exec(value);
   const unit = match?.[2] === undefined ? undefined : unitMs[match[2]];

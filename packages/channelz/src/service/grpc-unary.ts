@@ -6,7 +6,7 @@ import { type EncodedRead, type EncodedSource, isEncodedSource } from "../encode
 import { channelzService } from "../schema.js";
 import type { Source } from "../source.js";
 import { nameAnyPayloads } from "./any-payloads.js";
-import { parseGrpcTimeoutMs, timeoutDefect, trailersOnly } from "./grpc-status.js";
+import { checkTimeout, parseGrpcTimeoutMs, trailersOnly } from "./grpc-status.js";
 import { dispatchRead, readRequests } from "./reads.js";
 import { drain, stopReceiving } from "./request-body.js";
 import { type RpcStatus, rpcStatusOf } from "./rpc-status.js";
@@ -15,13 +15,13 @@ import { endInPieces } from "./write-in-pieces.js";
 export interface GrpcUnaryOptions {
   /** The maximum size of a request message in bytes; the response to a larger one is RESOURCE_EXHAUSTED. */
   readonly maxMessageBytes: number;
-  /** Called for each request that was too large. */
+  /** Call for each request that was too large. */
   readonly onTooLarge?: () => void;
 }
 
 /**
- * Serves a stream of HTTP/2 if it is a plain gRPC call of Channelz; false if it is not, and nothing was done to it. `onWritten` is
- * called when the response was written.
+ * Serves an HTTP/2 stream if it is a plain gRPC call of Channelz; otherwise returns false and leaves it alone. `onWritten` is called
+ * when the response was written.
  */
 export type GrpcUnary = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, onWritten?: () => void) => boolean;
 
@@ -32,11 +32,11 @@ const endStream = { endStream: true };
 const okTrailers = { "grpc-status": "0" };
 
 /**
- * The lean path of the service, straight on `node:http2`: unary gRPC with binary messages and no compression, which is
- * what gRPC's own clients send. Everything else is left to Connect's router, which costs several times as much a call.
+ * The fast path of the service, directly on `node:http2`: unary gRPC with binary messages and no compression, which is what gRPC's
+ * own clients send. Everything else is left to Connect's router, which costs several times as much per call.
  *
- * A source that can respond in bytes is read in the same turn, without a promise or a timer, so `grpc-timeout`
- * is honoured for other sources only. Time-outs of callers that never finish are the listener's.
+ * An encoded source is read synchronously, so `grpc-timeout` applies only to other sources. The listener enforces the timeouts for
+ * requests that never end.
  */
 export function createGrpcUnary(source: Source, options: GrpcUnaryOptions): GrpcUnary {
   const routes = new Map<string, Route>();
@@ -64,10 +64,10 @@ export function createGrpcUnary(source: Source, options: GrpcUnaryOptions): Grpc
       });
       return true;
     }
-    const late = timeoutDefect(headers);
-    if (late !== undefined) {
+    const timeoutError = checkTimeout(headers);
+    if (timeoutError !== undefined) {
       drain(stream);
-      end(stream, late);
+      end(stream, timeoutError);
       return true;
     }
     collect(stream, options, (body) => respond({ stream, headers, onWritten }, source, route, body));
@@ -88,20 +88,20 @@ function isPlainGrpc(headers: IncomingHttpHeaders): boolean {
   return encoding === undefined || encoding === "identity";
 }
 
-/** Gathers the body and calls `complete` once, unless it is too large or the caller goes away. */
+/** Collects the body and calls `complete` once, unless it is too large or the client disconnects. */
 function collect(stream: ServerHttp2Stream, options: GrpcUnaryOptions, complete: (body: Buffer) => void): void {
-  // Nearly every request is one chunk; those that trickle in are joined once, at the end.
+  // Nearly every request is one chunk; several chunks are joined once, at the end.
   let first: Buffer | undefined;
   let rest: Buffer[] | undefined;
   let size = 0;
   stream.on("data", (chunk: Buffer) => {
     size += chunk.length;
-    if (size > frameHeaderBytes + options.maxMessageBytes || announces(chunk, first) > options.maxMessageBytes) {
+    if (size > frameHeaderBytes + options.maxMessageBytes || announcedLength(chunk, first) > options.maxMessageBytes) {
       if (stream.headersSent) return;
       options.onTooLarge?.();
       end(stream, {
         code: Code.ResourceExhausted,
-        message: `The request is larger than ${options.maxMessageBytes} bytes, and no request of Channelz needs to be.`,
+        message: `The request is larger than ${options.maxMessageBytes} bytes. No Channelz request is that large.`,
       });
     } else if (first === undefined) {
       first = chunk;
@@ -115,27 +115,30 @@ function collect(stream: ServerHttp2Stream, options: GrpcUnaryOptions, complete:
   });
 }
 
-/** The length that a frame's header announces, if the first chunk contains the complete header. */
-function announces(chunk: Buffer, first: Buffer | undefined): number {
+/** The length that a frame's header announcedLength, if the first chunk contains the complete header. */
+function announcedLength(chunk: Buffer, first: Buffer | undefined): number {
   return first === undefined && chunk.length >= frameHeaderBytes ? chunk.readUInt32BE(1) : 0;
 }
 
-interface Called {
+interface Call {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
   readonly onWritten: (() => void) | undefined;
 }
 
-function respond(called: Called, source: Source, route: Route, body: Buffer): void {
-  const { stream } = called;
+function respond(call: Call, source: Source, route: Route, body: Buffer): void {
+  const { stream } = call;
   const defect = frameDefect(body);
   const read = defect === undefined ? decode(route, body) : undefined;
   if (read === undefined) {
-    end(stream, defect ?? { code: Code.InvalidArgument, message: "The request is not a message of Channelz." });
+    end(
+      stream,
+      defect ?? { code: Code.InvalidArgument, message: "The request cannot be decoded as a Channelz message." },
+    );
   } else if (isEncodedSource(source)) {
-    respondNow(called, source, route, read);
+    respondNow(call, source, route, read);
   } else {
-    respondLater(called, source, route, read);
+    respondLater(call, source, route, read);
   }
 }
 
@@ -147,22 +150,25 @@ function decode(route: Route, body: Buffer): EncodedRead | undefined {
   }
 }
 
-/** What is wrong with a body that should be one uncompressed message in its frame. */
+/** The error for a body that is not exactly one uncompressed gRPC message. */
 function frameDefect(body: Buffer): RpcStatus | undefined {
-  if (body.length === 0) return { code: Code.Unimplemented, message: "The call has no request; it takes exactly one." };
+  if (body.length === 0)
+    return { code: Code.Unimplemented, message: "The call has no request message; it requires exactly one." };
   if (body[0] === 1) {
-    return { code: Code.Internal, message: "The request is compressed, but grpc-encoding does not say how." };
+    return { code: Code.Internal, message: "The request is compressed, but grpc-encoding is not set." };
   }
   if (body[0] !== 0 || body.length < frameHeaderBytes) {
-    return { code: Code.InvalidArgument, message: "The request does not begin with the frame of a gRPC message." };
+    return { code: Code.InvalidArgument, message: "The request does not begin with a gRPC frame header." };
   }
   const declared = frameHeaderBytes + body.readUInt32BE(1);
-  if (body.length < declared) return { code: Code.InvalidArgument, message: "The request ends before its frame does." };
-  if (body.length > declared) return { code: Code.Unimplemented, message: "The call takes exactly one request." };
+  if (body.length < declared)
+    return { code: Code.InvalidArgument, message: "The request is shorter than its frame header says." };
+  if (body.length > declared)
+    return { code: Code.Unimplemented, message: "The call requires exactly one request message." };
   return undefined;
 }
 
-function respondNow({ stream, onWritten }: Called, source: EncodedSource, route: Route, read: EncodedRead): void {
+function respondNow({ stream, onWritten }: Call, source: EncodedSource, route: Route, read: EncodedRead): void {
   let frame: Uint8Array;
   try {
     frame = source.encode(read, route.channelzPackage, frameHeaderBytes);
@@ -174,7 +180,7 @@ function respondNow({ stream, onWritten }: Called, source: EncodedSource, route:
   onWritten?.();
 }
 
-function respondLater({ stream, headers, onWritten }: Called, source: Source, route: Route, read: EncodedRead): void {
+function respondLater({ stream, headers, onWritten }: Call, source: Source, route: Route, read: EncodedRead): void {
   const controller = new AbortController();
   const timeoutMs = parseGrpcTimeoutMs(headers["grpc-timeout"]?.toString());
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, 0x7fffffff));
@@ -217,6 +223,6 @@ function sendOk(this: ServerHttp2Stream): void {
 function end(stream: ServerHttp2Stream, status: RpcStatus): void {
   if (stream.headersSent || stream.destroyed || stream.closed) return;
   stream.respond(trailersOnly(status), endStream);
-  // A caller that still sends is asked to stop; one that has finished sees a stream that ended normally.
+  // A client that is still sending is asked to stop; otherwise the stream has ended normally.
   if (!stream.readableEnded) stopReceiving(stream);
 }

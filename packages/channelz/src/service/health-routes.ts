@@ -12,7 +12,7 @@ export function healthRoutes(health: Health): (router: ConnectRouter) => void {
     router.service(HealthService, {
       check({ service }: HealthCheckRequest) {
         const status = health.get(service);
-        if (status === undefined) throw new ConnectError(`The service "${service}" is not known here.`, Code.NotFound);
+        if (status === undefined) throw new ConnectError(`The service "${service}" is unknown.`, Code.NotFound);
         return { status: HealthCheckResponse_ServingStatus[status] };
       },
       list: () => ({

@@ -1,26 +1,26 @@
-/** What can be said of a service; the empty name is the whole server. */
+/** The status of a service; the empty name is the whole server. */
 export type ServingStatus = "UNKNOWN" | "SERVING" | "NOT_SERVING";
 
 /** The health of the services of a process, as `grpc.health.v1` reports it. */
 export interface Health {
   /** Sets the status of a service and notifies its watchers. No effect after `shutdown`. */
   set(service: string, status: ServingStatus): void;
-  /** How a service is, or undefined if it was never set. */
+  /** The status of a service, or undefined if it was never set. */
   get(service: string): ServingStatus | undefined;
   /** The status of every service that was set. */
   list(): ReadonlyMap<string, ServingStatus>;
-  /** Every service stops serving: those who watch hear it, and then their streams end. */
+  /** Sets every service to NOT_SERVING; watchers are notified, and then their streams end. */
   shutdown(): void;
   /**
-   * The status now and whenever it changes, undefined while the service is unknown; what changes faster than it is read
-   * is skipped. Ends on `signal` and after `shutdown`. Throws a RangeError if too many watch.
+   * The current status and every change, undefined while the service is unknown. Changes that are faster than the reader are
+   * skipped. Ends on `signal` and after `shutdown`. Throws a RangeError if there are too many watchers.
    */
   watch(service: string, signal: AbortSignal): AsyncIterable<ServingStatus | undefined>;
 }
 
 /** The limits of the health service. */
 export interface HealthOptions {
-  /** How many streams may watch at once; one more is refused with RESOURCE_EXHAUSTED. Default 1000. */
+  /** The maximum number of concurrent watchers; another one is rejected with RESOURCE_EXHAUSTED. Default 1000. */
   readonly maxWatchers?: number;
 }
 
@@ -36,7 +36,7 @@ export function createHealth(options: HealthOptions = {}): Health {
 
   async function* watch(service: string, signal: AbortSignal): AsyncGenerator<ServingStatus | undefined> {
     if (watchers.size >= maxWatchers)
-      throw new RangeError(`More than ${maxWatchers} streams watch the health already.`);
+      throw new RangeError(`The limit of ${maxWatchers} health watchers is reached. Try again later.`);
     let wake = (): void => {};
     const wakeThis = (): void => wake();
     watchers.add(wakeThis);

@@ -28,7 +28,7 @@ export type ReadResponse =
   | GetSubchannelResponse
   | GetSocketResponse;
 
-/** Asks a source for a read that came as data. */
+/** Dispatches a read to a source. */
 export function dispatchRead(source: Source, read: EncodedRead, options: ReadOptions): Promise<ReadResponse> {
   switch (read.method) {
     case "GetTopChannels":
@@ -48,7 +48,7 @@ export function dispatchRead(source: Source, read: EncodedRead, options: ReadOpt
   }
 }
 
-/** The decoder of each read's request. Throws if the bytes are no such message. */
+/** The decoders of the request messages. They throw if the bytes cannot be decoded. */
 export const readRequests: { readonly [M in EncodedRead["method"]]: (bytes: Uint8Array) => EncodedRead } = {
   GetTopChannels(bytes) {
     const { startChannelId, maxResults } = fromBinary(GetTopChannelsRequestSchema, bytes);

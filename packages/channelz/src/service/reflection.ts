@@ -17,15 +17,15 @@ const reflectionFiles: readonly DescFile[] = [
   renamePackage(file_grpc_reflection_v1_reflection, v1alpha),
 ];
 
-/** When the streams of the reflection service end. */
+/** Options of the reflection service. */
 export interface ReflectionOptions {
-  /** Ends the streams of callers that hold one open, so that a server can stop. Default: only the caller ends them. */
+  /** Ends open streams, so that a server can stop. Default: only clients end them. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Serves `grpc.reflection.v1` and `v1alpha` over `files`, their dependencies and reflection itself, so that generic
- * tools need no proto file. The services of `files` are listed; those of mere dependencies are not.
+ * Serves `grpc.reflection.v1` and `v1alpha` for `files`, their dependencies and reflection itself, so that generic tools need no
+ * proto file. The services of `files` and reflection are listed; those of dependencies are not.
  */
 export function reflectionRoutes(
   files: readonly DescFile[],
@@ -96,7 +96,7 @@ function respond(index: FileIndex, request: ServerReflectionRequest["messageRequ
     case undefined:
       return responseOf("errorResponse", {
         errorCode: Code.InvalidArgument,
-        errorMessage: "The request asks for nothing. Set one of the members of message_request.",
+        errorMessage: "The request is empty. Set one of the fields of message_request.",
       });
   }
 }
@@ -148,7 +148,7 @@ function indexFiles(roots: readonly DescFile[]): FileIndex {
   return { services: [...services].sort(), byName, bySymbol, extensions };
 }
 
-/** The files and all that they import, each once, those asked for first. */
+/** The files and everything they import, each once, with the given files first. */
 function withDependencies(roots: readonly DescFile[]): DescFile[] {
   const found = new Map<string, DescFile>();
   const pending = [...roots];

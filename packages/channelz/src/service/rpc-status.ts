@@ -1,13 +1,13 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
 
-/** How a call ended, in the terms of gRPC; Connect's codes are the same numbers. */
+/** The gRPC status of a call; Connect uses the same code numbers. */
 export interface RpcStatus {
   readonly code: Code;
   readonly message: string;
 }
 
-/** Codes without an entry say how this process is built or set up; a caller learns no more of them than INTERNAL. */
+/** Codes without an entry are about the setup of this process; clients get only INTERNAL. */
 const codes: Readonly<Partial<Record<ChannelzErrorCode, Code>>> = {
   NOT_FOUND: Code.NotFound,
   INVALID_ARGUMENT: Code.InvalidArgument,
@@ -20,10 +20,10 @@ const codes: Readonly<Partial<Record<ChannelzErrorCode, Code>>> = {
 
 const internal: RpcStatus = {
   code: Code.Internal,
-  message: "The source of this Channelz service failed. Its own process knows the reason; callers do not get it.",
+  message: "The source of this Channelz service failed. The reason is not sent to clients.",
 };
 
-/** The status that a caller gets for what a source threw. Total; reveals nothing of an error that is not meant for callers. */
+/** The status for an error of a source, whatever its type. Reveals nothing about errors that are not meant for clients. */
 export function rpcStatusOf(error: unknown): RpcStatus {
   if (ChannelzError.is(error)) {
     const code = codes[error.code];
@@ -33,7 +33,7 @@ export function rpcStatusOf(error: unknown): RpcStatus {
   return internal;
 }
 
-/** The same as an error for Connect's router; the cause stays in this process. */
+/** The same, as an error for Connect's router; the cause is not sent. */
 export function connectErrorOf(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   const { code, message } = rpcStatusOf(error);

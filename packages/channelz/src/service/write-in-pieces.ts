@@ -1,12 +1,11 @@
 import type { ServerHttp2Stream } from "node:http2";
 
-/** The most that is given to a stream of HTTP/2 at a time, in bytes. */
+/** The maximum number of bytes to write to an HTTP/2 stream at a time. */
 export const pieceBytes: number = 32 * 1024;
 
 /**
- * Cuts what is to be written to a stream into pieces that leave one after the other. Node counts all that it was given at a
- * time as not sent until the last byte of it is: only a stream that gets pieces has a `writableLength` that shrinks while its caller
- * takes, and leaves the session's memory to others.
+ * Splits bytes for a stream into pieces that are sent one after the other. Node counts a write as unsent until its last byte is
+ * sent: only with pieces does `writableLength` shrink while the client reads, and is the session's memory left to other streams.
  */
 export function piecesFor(stream: ServerHttp2Stream, bytes: Uint8Array): Uint8Array[] {
   sendOneByOne(stream);
@@ -15,7 +14,7 @@ export function piecesFor(stream: ServerHttp2Stream, bytes: Uint8Array): Uint8Ar
   return pieces;
 }
 
-/** Keeps a stream from giving all that waits in it to the session at once, while that is more than a piece. */
+/** Keeps a stream from passing all its pending chunks to the session at once, while they are larger than a piece. */
 export function sendOneByOne(stream: ServerHttp2Stream): void {
   if (Object.hasOwn(stream, "_writev")) return;
   Object.defineProperty(stream, "_writev", {
@@ -25,7 +24,7 @@ export function sendOneByOne(stream: ServerHttp2Stream): void {
   });
 }
 
-/** Ends a stream with what may be large, in pieces. */
+/** Ends a stream with these bytes, in pieces if they are large. */
 export function endInPieces(stream: ServerHttp2Stream, bytes: Uint8Array): void {
   if (bytes.length > pieceBytes) {
     for (const piece of piecesFor(stream, bytes)) stream.write(piece);

@@ -1,5 +1,5 @@
-// For the other packages of this repository: the words for Channelz data that the terminal and the page share. It runs in browsers,
-// and loads no protobuf, because the command line starts with it.
+// For the other packages of this repository: formats Channelz data as text, for the terminal and the page. Runs in browsers, and does
+// not load protobuf, because the CLI imports it at startup.
 export { formatAddress } from "./address.js";
 export { printableText } from "./printable-text.js";
 export { securityName } from "./security-name.js";

@@ -1,4 +1,4 @@
-// Controls, formats (which hold the bidirectional overrides), line and paragraph separators, lone surrogates.
+// Controls, formats (including bidirectional overrides), line and paragraph separators, lone surrogates.
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 const named: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
@@ -12,11 +12,11 @@ function escapeCharacter(character: string): string {
 }
 
 /**
- * Text of a peer, made safe to show: what could drive a terminal, reorder a line or hide is escaped, and beyond `maxLength`
- * characters it ends in `…`. Unbounded by default.
+ * Makes text of a peer safe to show: escapes characters that could control a terminal, reorder a line or be invisible, and truncates
+ * after `maxLength` characters with `…`. Default: no limit.
  */
 export function printableText(text: string, maxLength: number = Number.POSITIVE_INFINITY): string {
-  // Cut before escaping as well: a peer may send megabytes, of which a line is shown.
+  // Truncated before escaping as well: a peer may send megabytes, of which a line is shown.
   const bounded = text.length > maxLength ? text.slice(0, maxLength) : text;
   const escaped = bounded.replace(unprintable, escapeCharacter);
   if (escaped.length <= maxLength && bounded === text) return escaped;

@@ -1,6 +1,6 @@
 import type { Security } from "../gen/rpc/channelz/v1/channelz_pb.js";
 
-/** One word on the security of a socket: its cipher, its name, or `-`. */
+/** The security of a socket in one word: its cipher, its name, or `-`. */
 export function securityName(security: Security | undefined): string {
   switch (security?.model.case) {
     case "tls":

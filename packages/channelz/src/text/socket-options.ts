@@ -8,10 +8,10 @@ import {
   SocketOptionTimeoutSchema,
 } from "../gen/rpc/channelz/v1/channelz_pb.js";
 
-/** A name and a value, which may hold text of a peer. */
+/** A name and a value, which may contain text of a peer. */
 type OptionField = readonly [name: string, value: string];
 
-// Of Linux's tcp_states.h.
+// From Linux's tcp_states.h.
 const tcpStates: readonly string[] = [
   "",
   "ESTABLISHED",
@@ -37,7 +37,7 @@ const milliseconds = new Set([
   "tcpi_last_ack_recv",
 ]);
 
-/** An option as lines: its value, and what its payload says. Both packages name the same payloads. */
+/** An option as lines: its value, and the fields of its payload, in either package. */
 export function optionFields(option: SocketOption): OptionField[] {
   const payload = option.additional;
   const type = payload?.typeUrl.slice(payload.typeUrl.lastIndexOf(".") + 1) ?? "";

@@ -1,6 +1,6 @@
 import type { ChannelData } from "../gen/rpc/channelz/v1/channelz_pb.js";
 
-// By their numbers. The enum itself would load protobuf.
+// By number. Importing the enum would load protobuf.
 const names = ["UNKNOWN", "IDLE", "CONNECTING", "READY", "TRANSIENT_FAILURE", "SHUTDOWN"] as const;
 
 /** The name of the state in the data of a channel or subchannel. */

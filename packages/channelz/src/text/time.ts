@@ -7,25 +7,25 @@ const units: readonly (readonly [ms: number, name: string])[] = [
   [1000, "s"],
 ];
 
-/** The time of a timestamp, or undefined if it is absent, the epoch or earlier (as some peers write "never"), or no time at all. */
+/** The time of a timestamp, or undefined if it is missing, the epoch or earlier (as some peers write "never"), or invalid. */
 export function timeOf(timestamp: Timestamp | undefined): Date | undefined {
   if (timestamp === undefined || timestamp.seconds <= 0n) return undefined;
   const date = new Date(Number(timestamp.seconds) * 1000 + Math.floor(timestamp.nanos / 1_000_000));
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** How long a span is, in its largest unit, such as `3 s` or `2 d`. */
+/** A time span in its largest unit, such as `3 s` or `2 d`. */
 export function formatSpan(ms: number): string {
   const span = Math.abs(ms);
   const [size, name] = units.find(([unit]) => span >= unit) ?? [1, "ms"];
   return `${Math.floor(span / size)} ${name}`;
 }
 
-/** A time as seen from now, such as `3 s ago` or `in 2 d`; `never` if it is undefined. */
+/** A time relative to now, such as `3 s ago` or `in 2 d`; `never` if it is undefined. */
 export function formatRelative(time: Date | undefined, now: Date): string {
   if (time === undefined) return "never";
   const ms = now.getTime() - time.getTime();
-  // The clock of the peer may run a little ahead of ours.
+  // The peer's clock may be slightly ahead of ours.
   if (Math.abs(ms) < 1000) return "just now";
   return ms > 0 ? `${formatSpan(ms)} ago` : `in ${formatSpan(ms)}`;
 }

@@ -1,30 +1,30 @@
 const initialCapacity = 16 * 1024;
-/** A larger buffer is released after use: one huge response must not hold its memory for ever. */
+/** A larger buffer is released after use: one huge response must not keep its memory forever. */
 const keptCapacity = 256 * 1024;
-/** Strings up to this length are written character by character: for short ASCII that beats a call into native code. */
+/** Strings up to this length are written character by character, which is faster than a native call for short ASCII. */
 const shortString = 48;
-/** The longest varint, and the longest tag. */
+/** The maximum size of a varint in bytes. */
 const maxVarint = 10;
 const two32 = 2 ** 32;
 
 /**
- * Writes protobuf's wire format into one buffer that is used again and again.
+ * Writes protobuf's wire format into one reusable buffer.
  *
- * A message within a message is opened and closed: its length is not known before it is written, so room is left for it,
- * and the content moves by a byte or two where the guess was wrong. Tags are passed as the byte (field number << 3 | wire
- * type) as it is sent: no field number that a registry writes is above 15.
+ * A nested message is opened and closed: its length is not known in advance, so space is reserved for it, and the content is moved
+ * by a byte or two if the guess was wrong. Tags are passed as the encoded byte (field number << 3 | wire type), because no field
+ * number that a registry writes is above 15.
  */
 export class ByteWriter {
   #buffer: Buffer = Buffer.allocUnsafeSlow(initialCapacity);
   #capacity = initialCapacity;
   #at = 0;
 
-  /** How much has been written. */
+  /** The number of bytes written, including headroom. */
   get length(): number {
     return this.#at;
   }
 
-  /** Starts again, with `headroom` bytes left free in front. */
+  /** Starts a new message, with `headroom` bytes left free in front. */
   begin(headroom: number): void {
     if (this.#capacity > keptCapacity) {
       this.#buffer = Buffer.allocUnsafeSlow(initialCapacity);
@@ -33,12 +33,12 @@ export class ByteWriter {
     this.#at = headroom;
   }
 
-  /** What was written since `begin`, headroom included, as a copy. */
+  /** A copy of the bytes written since `begin`, including headroom. */
   finish(): Uint8Array {
     return Buffer.from(this.#buffer.subarray(0, this.#at));
   }
 
-  /** Opens a message that is most likely shorter than 128 bytes; `close` takes what is returned. */
+  /** Opens a message that is most likely shorter than 128 bytes. Pass the result to `closeSmall`. */
   openSmall(tag: number): number {
     this.#ensure(2 * maxVarint);
     this.#buffer[this.#at] = tag;
@@ -46,7 +46,7 @@ export class ByteWriter {
     return this.#at;
   }
 
-  /** Opens a message that is most likely between 128 bytes and 16 KiB. */
+  /** Opens a message that is most likely between 128 bytes and 16 KiB. Pass the result to `closeLarge`. */
   openLarge(tag: number): number {
     this.#ensure(2 * maxVarint);
     this.#buffer[this.#at] = tag;
@@ -54,14 +54,14 @@ export class ByteWriter {
     return this.#at;
   }
 
-  /** Closes what `openSmall` opened. */
+  /** Closes a message that `openSmall` opened. */
   closeSmall(start: number): void {
     const length = this.#at - start;
     if (length < 0x80) this.#buffer[start - 1] = length;
     else this.#closeMoved(start, 1, length);
   }
 
-  /** Closes what `openLarge` opened. */
+  /** Closes a message that `openLarge` opened. */
   closeLarge(start: number): void {
     const length = this.#at - start;
     if (length >= 0x80 && length < 0x4000) {
@@ -72,7 +72,7 @@ export class ByteWriter {
     }
   }
 
-  /** A field that is a whole number; left out when it is 0, as proto3 wants. Negative numbers are sign-extended to 64 bits. */
+  /** An integer field; omitted if it is 0, as in proto3. Negative numbers are sign-extended to 64 bits. */
   int(tag: number, value: number): void {
     if (value === 0) return;
     this.#ensure(2 * maxVarint);
@@ -85,12 +85,12 @@ export class ByteWriter {
     if (value) this.int(tag, 1);
   }
 
-  /** A field that is text; left out when it is empty. */
+  /** A string field; omitted if it is empty. */
   string(tag: number, value: string): void {
     if (value.length !== 0) this.stringAlways(tag, value);
   }
 
-  /** A string field in a one-of: it is written even if it is empty. */
+  /** A string field in a oneof: written even if it is empty. */
   stringAlways(tag: number, value: string): void {
     const { length } = value;
     this.#ensure(2 * maxVarint + 3 * length);
@@ -100,7 +100,7 @@ export class ByteWriter {
     this.#at += this.#buffer.write(value, this.#at);
   }
 
-  /** A field that is bytes; left out when empty. */
+  /** A bytes field; omitted if it is empty. */
   bytes(tag: number, value: Uint8Array): void {
     if (value.length === 0) return;
     this.#ensure(2 * maxVarint + value.length);
@@ -110,7 +110,7 @@ export class ByteWriter {
     this.#at += value.length;
   }
 
-  /** A field that is a Timestamp; left out when the time is 0, which means "never". */
+  /** A Timestamp field; omitted if the time is 0, which means "never". */
   timestamp(tag: number, milliseconds: number): void {
     if (milliseconds === 0) return;
     const seconds = Math.floor(milliseconds / 1000);
