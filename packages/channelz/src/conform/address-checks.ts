@@ -30,7 +30,7 @@ const payloads = {
 const optionsOf = (seen: Observations) =>
   dataOf(seen).flatMap(({ name, second }) => second.option.map((option) => ({ name, option })));
 
-/** Rules of the addresses, the security and the options of sockets. */
+/** Rules for the addresses, security and options of sockets. */
 export const addressChecks: readonly Check[] = [
   specified("CZ-ADDR-1", "exactly one member of an address is set", (seen) =>
     checkEach(addressesOf(seen), "addresses", ({ name, end, address }) =>

@@ -1,27 +1,27 @@
 import { ChannelzError, type ChannelzErrorCode } from "../errors.js";
 import type { ReadOptions, Source } from "../source.js";
 
-/** How much an examination may ask of a peer. */
+/** The limits of an examination. */
 export interface ExaminationLimits {
-  /** How many calls are made at most. Default 400. */
+  /** The maximum number of calls. Default 400. */
   readonly maxCalls?: number | undefined;
-  /** How long all calls may take together, in milliseconds. Default 20,000. */
+  /** The maximum time for all calls together, in milliseconds. Default 20,000. */
   readonly maxMs?: number | undefined;
-  /** How many objects of each kind are looked up; of more, the oldest and the newest. Default 20. */
+  /** The maximum number of objects of each kind to look up; of more, the oldest and the newest. Default 20. */
   readonly maxObjects?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a read ended: its response, or how it failed. */
+/** The result of a read: its response, or its error. */
 export type Outcome<T> =
   | { readonly value: T; readonly failure?: undefined }
   | { readonly value?: undefined; readonly failure: ChannelzError };
 
 /** Reads a source within limits. */
 export interface BoundedReader {
-  /** Makes a call, or several. A failure of the peer is an outcome; it throws if the limits are reached or the peer is gone. */
+  /** Makes one or more calls. A failure of the peer is an outcome; it throws if a limit is reached or the peer is unavailable. */
   read<T>(call: (source: Source, options: ReadOptions) => Promise<T>): Promise<Outcome<T>>;
-  /** How many calls were made. */
+  /** The number of calls made. */
   calls(): number;
 }
 
@@ -41,8 +41,8 @@ export function createBoundedReader(source: Source, limits: ExaminationLimits): 
   let timeouts = 0;
 
   function assertWithinLimits(): void {
-    if (calls >= maxCalls) throw new ChannelzError("LIMIT_REACHED", `${maxCalls} calls were made, the maximum.`);
-    if (limits.signal?.aborted) throw new ChannelzError("PEER_TIMEOUT", "The caller gave up.");
+    if (calls >= maxCalls) throw new ChannelzError("LIMIT_REACHED", `The maximum of ${maxCalls} calls is reached.`);
+    if (limits.signal?.aborted) throw new ChannelzError("PEER_TIMEOUT", "The caller aborted.");
     if (controller.signal.aborted) {
       throw new ChannelzError("PEER_TIMEOUT", `The calls took ${maxMs} ms, the maximum for all of them.`);
     }

@@ -30,7 +30,7 @@ const channelsOf = (seen: Observations): Seen<Channel | Subchannel>[] => [
   ...read(seen.subchannels),
 ];
 
-/** Data of channels and subchannels, at two moments. */
+/** The data of channels and subchannels, from two reads. */
 const dataOf = (seen: Observations): Seen<ChannelData>[] => withData(channelsOf(seen));
 const serverDataOf = (seen: Observations): Seen<ServerData>[] => withData(read(seen.serverObjects));
 
@@ -60,7 +60,7 @@ function checkChildren(objects: readonly Seen<Channel | Subchannel>[], what: str
   );
 }
 
-/** Follows refs from each object; one that leads back to where it began is on a cycle. */
+/** Follows refs from each object; an object that is reached from itself is on a cycle. */
 function checkCycles(seen: Observations): CheckResult {
   const below = new Map<string, string[]>();
   for (const { name, second } of channelsOf(seen)) {
@@ -90,7 +90,7 @@ function checkLastCall(objects: readonly Seen<ChannelData | ServerData>[], what:
   });
 }
 
-/** Rules of channels, subchannels, servers and traces. */
+/** Rules for channels, subchannels, servers and traces. */
 export const channelChecks: readonly Check[] = [
   specified("CZ-CHANNEL-1", "a channel carries its ref and its data", ({ channels }) =>
     checkCarriesData(read<Channel | Subchannel>(channels), "channels"),

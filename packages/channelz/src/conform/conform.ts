@@ -21,21 +21,21 @@ export const conformanceChecks: readonly Check[] = [
 /** A check with its result. */
 export interface CheckedRule extends CheckResult, Pick<Check, "id" | "title" | "level"> {}
 
-/** How an endpoint does by all rules. */
+/** The result of all checks of an endpoint. */
 export interface ConformanceReport {
   readonly channelzPackage: ChannelzPackage;
   readonly rules: readonly CheckedRule[];
-  /** Whether no rule of the specification is broken. Recommendations do not count. */
+  /** Whether no rule of the specification is violated. Recommendations do not count. */
   readonly conforms: boolean;
-  /** How many calls were made. */
+  /** The number of calls made. */
   readonly calls: number;
-  /** Why the examination ended early; the rules then concern what was seen until then. */
+  /** Why the examination ended early; the results are then based on what was read before. */
   readonly stoppedBy?: ChannelzError | undefined;
 }
 
 /**
  * Examines a Channelz endpoint, rule by rule. It only reads, one call at a time, within the limits. Rejects with a ChannelzError if
- * the endpoint cannot be reached, refuses us, or serves no Channelz.
+ * the endpoint cannot be reached, denies access, or does not serve Channelz.
  */
 export async function checkConformance(endpoint: Endpoint, limits: ExaminationLimits = {}): Promise<ConformanceReport> {
   const observations = await observe(endpoint, limits);

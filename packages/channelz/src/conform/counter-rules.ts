@@ -1,11 +1,11 @@
-/** The counters of an object at two moments; the first reading may be missing. */
+/** The counters of an object from two reads; the first may be missing. */
 export interface CounterReadings<K extends string> {
   readonly name: string;
   readonly first: Readonly<Record<K, bigint>> | undefined;
   readonly second: Readonly<Record<K, bigint>>;
 }
 
-/** How a counter breaks the rule that it starts at zero and only grows. */
+/** Violations of the rule that a counter starts at zero and only grows. */
 export function checkCounter<K extends string>(
   { name, first, second }: CounterReadings<K>,
   field: K,
@@ -17,8 +17,8 @@ export function checkCounter<K extends string>(
 }
 
 /**
- * How counters break the rule that what ended was started. A peer may read its counters one after the other, so what had ended
- * at the first reading is compared with what had started at the second.
+ * Violations of the rule that no more calls or streams ended than started. A peer may read its counters one after the other, so the
+ * ended ones of the first read are compared with the started ones of the second.
  */
 export function checkEnded<K extends string>(
   { name, first, second }: CounterReadings<K>,

@@ -13,7 +13,7 @@ const pagesOf = (observations: Observations) =>
     [...pages, single, middle, beyond].flatMap((page) => (page === undefined ? [] : [{ name, ...page }])),
   );
 
-/** Lookups of what should not exist. */
+/** Checks lookups of objects that should not exist. */
 function checkNotFound(attempts: readonly ObservedAbsence[], what: string): CheckResult {
   return checkEach(attempts, what, ({ method, subject, failure }) => {
     if (failure === undefined) return `${method} with ${subject} returns a response`;
@@ -21,7 +21,7 @@ function checkNotFound(attempts: readonly ObservedAbsence[], what: string): Chec
   });
 }
 
-/** Rules of lists, pages and lookups. */
+/** Rules for lists, pages and lookups. */
 export const listChecks: readonly Check[] = [
   specified("CZ-PAGE-1", "a page has only ids at or above its start id", (seen) =>
     checkEach(pagesOf(seen), "pages", ({ name, startId, ids }) => {

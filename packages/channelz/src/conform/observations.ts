@@ -14,7 +14,7 @@ export interface ObservedPage<T> {
   readonly end: boolean;
 }
 
-/** A list of the peer: its pages by the paging rules, and pages that were asked for to see what it does. */
+/** A list of the peer: its pages by the paging rules, and pages that test how it treats its arguments. */
 export interface ObservedList<T> {
   /** Such as `GetServerSockets of server 3`. */
   readonly name: string;
@@ -35,12 +35,12 @@ export interface ObservedList<T> {
 export interface ObservedObject<K extends ObjectKind, T> {
   readonly kind: K;
   readonly id: bigint;
-  /** As a list, or an earlier lookup, shows it. */
+  /** From a list or an earlier lookup. */
   readonly first?: T | undefined;
-  /** As the lookup shows it. */
+  /** From the lookup. */
   readonly second?: T | undefined;
   readonly failure?: ChannelzError | undefined;
-  /** The lookup says NOT_FOUND, and the object was listed before and after it. */
+  /** The lookup returned NOT_FOUND, although the object was listed before and after it. */
   readonly isMissing: boolean;
 }
 
@@ -62,12 +62,12 @@ export interface ObservedAbsence {
 /** The peer's end of our own connection. */
 export interface ObservedOwnSocket {
   readonly socket: Socket;
-  /** How many requests began on our end before the one that read it. */
+  /** The number of requests that we started before the one that read it. */
   readonly requests: number;
   readonly windowOrder: WindowOrder;
 }
 
-/** All that was seen of a peer. */
+/** Everything that was read from a peer. */
 export interface Observations {
   readonly channelzPackage: ChannelzPackage;
   readonly topChannels: ObservedList<Channel>;
@@ -88,7 +88,7 @@ export interface Observations {
   readonly calls: number;
 }
 
-/** Observations, while they are made. */
+/** Mutable observations, while the peer is read. */
 export type Notes = {
   -readonly [K in keyof Observations]: Observations[K] extends readonly (infer T)[] ? T[] : Observations[K];
 };

@@ -20,7 +20,7 @@ interface FoundRef {
   isListed(): Promise<boolean>;
 }
 
-/** Looks up top channels, then what is below them, level by level. */
+/** Looks up top channels, then the objects below them, level by level. */
 export async function observeChannels(reader: BoundedReader, notes: Notes, max: number): Promise<void> {
   const seen = { channel: new Set<bigint>(), subchannel: new Set<bigint>() };
   const next: { channel: FoundRef[]; subchannel: FoundRef[] } = { channel: [], subchannel: [] };
@@ -63,7 +63,7 @@ export async function observeChannels(reader: BoundedReader, notes: Notes, max: 
       }
     }
   }
-  // A second reading of what the refs named, so that counters of two moments can be compared.
+  // A second read of these objects, so that their counters can be compared.
   for (const [index, { id, second }] of notes.subchannels.slice(0, max).entries()) {
     const { value } = await lookUpObject(reader, "subchannel", id);
     if (second !== undefined && value !== undefined) {

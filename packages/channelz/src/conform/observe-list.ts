@@ -33,7 +33,7 @@ export async function observeList<T>(reader: BoundedReader, list: PagedList<T>):
   const ids = [...new Set(pages.flatMap((page) => page.ids))].filter((id) => id > 0n);
   const [lowest] = ids.toSorted((a, b) => (a < b ? -1 : 1));
   const hasSeveral = ids.length > 1 && lowest !== undefined;
-  // An empty list is asked again, in case the peer takes a max_results of 0 literally.
+  // An empty list is read again, in case the peer takes a max_results of 0 literally.
   const single = hasSeveral || lowest === undefined ? await readPage(0n, 1) : undefined;
   const middle = hasSeveral ? await readPage(lowest + 1n, 0) : undefined;
   const beyond = await readPage(beyondEveryId, 0);

@@ -22,7 +22,7 @@ const lookups: {
   socket: async (source, id, options) => (await source.getSocket(id, options)).socket,
 };
 
-/** Looks one object up. */
+/** Looks up one object. */
 export function lookUpObject<K extends ObjectKind>(
   reader: BoundedReader,
   kind: K,
@@ -32,8 +32,7 @@ export function lookUpObject<K extends ObjectKind>(
 }
 
 /**
- * Looks an object up that `isListed` shows. An object may close at any time, so it counts as missing only if it is listed
- * again afterwards.
+ * Looks up a listed object. An object may close at any time, so it counts as missing only if `isListed` still finds it afterwards.
  */
 export async function observeObject<K extends ObjectKind>(
   reader: BoundedReader,
@@ -48,7 +47,7 @@ export async function observeObject<K extends ObjectKind>(
   return (await isListed()) ? { kind, id, first, isMissing: true } : undefined;
 }
 
-/** Reads a socket twice: its summary, and all of it. */
+/** Reads a socket twice: its summary, and in full. */
 export async function observeSocket(
   reader: BoundedReader,
   id: bigint,
@@ -62,7 +61,7 @@ export async function observeSocket(
   return { ...observed, ...owner, failure: observed.failure ?? failure };
 }
 
-/** Of more than `max` items, the first and the last ones. */
+/** All items, or if there are more than `max`, the first and the last ones. */
 export function sampleOf<T>(items: readonly T[], max: number): readonly T[] {
   if (items.length <= max) return items;
   const half = Math.ceil(max / 2);

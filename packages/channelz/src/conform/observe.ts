@@ -11,7 +11,7 @@ import { observeChannels, observeClientSockets, topChannelList } from "./observe
 import { beyondEveryId, isInList, observeList, type PagedList } from "./observe-list.js";
 import { lookUpObject, observeObject, observeSocket, sampleOf } from "./observe-objects.js";
 
-/** An endpoint that can be examined: a client, and its own end of the connection if it knows it. */
+/** An endpoint to examine: a client, and its own end of the connection if it is known. */
 export interface Endpoint extends Source, Pick<ChannelzClient, "findPackage"> {
   ownConnection?(): OwnConnection | undefined;
 }
@@ -21,8 +21,8 @@ const maxTraceChildren = 5;
 const maxLostStreams = 5;
 
 /**
- * Reads what the checks look at: the lists, a sample of the objects, and a few ids that should not exist. Rejects if the peer cannot be
- * reached, refuses us or serves no Channelz.
+ * Reads everything for the checks: the lists, a sample of the objects, and a few ids that should not exist. Rejects if the peer
+ * cannot be reached, denies access or does not serve Channelz.
  */
 export async function observe(endpoint: Endpoint, limits: ExaminationLimits = {}): Promise<Observations> {
   using reader = createBoundedReader(endpoint, limits);

@@ -9,10 +9,10 @@ export interface ReadSocket extends ObservedSocket {
 const isRead = (socket: ObservedSocket): socket is ReadSocket => socket.second !== undefined;
 /** The sockets that were read. */
 export const socketsOf = ({ sockets }: Observations): ReadSocket[] => sockets.filter(isRead);
-/** How a report names a socket. */
+/** The name of a socket in a report. */
 export const nameOf = ({ id, role }: ObservedSocket): string => `socket ${id} (${role})`;
 
-/** Data of sockets at two moments. */
+/** The data of sockets from two reads. */
 export function dataOf(
   seen: Observations,
 ): { name: string; first: SocketData | undefined; second: SocketData; role: string }[] {

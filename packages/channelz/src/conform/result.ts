@@ -1,19 +1,19 @@
 import { printableText } from "../text/index.js";
 import type { Observations } from "./observations.js";
 
-/** How an endpoint does by one rule. */
+/** The result of one check. */
 export interface CheckResult {
   readonly outcome: "passed" | "failed" | "not-applicable";
-  /** What was seen: how much was looked at, or what breaks the rule. */
+  /** How much was checked, or what violates the rule. */
   readonly evidence: string;
 }
 
-/** A rule, as a function of what was seen of an endpoint. */
+/** A rule, as a function of the observations of an endpoint. */
 export interface Check {
   /** The id of the rule in docs/requirements/channelz.md. */
   readonly id: string;
   readonly title: string;
-  /** Whether the specification says so, or leaves it open and we recommend it. */
+  /** Whether the specification requires it, or leaves it open and we recommend it. */
   readonly level: "specification" | "recommendation";
   run(observations: Observations): CheckResult;
 }
@@ -21,24 +21,24 @@ export interface Check {
 const maxShown = 3;
 const maxViolationLength = 240;
 
-/** The rule holds for what was looked at. */
+/** The rule holds for everything that was checked. */
 export function passed(evidence: string): CheckResult {
   return { outcome: "passed", evidence };
 }
 
-/** There was nothing to look at. */
+/** There was nothing to check. */
 export function notApplicable(evidence: string): CheckResult {
   return { outcome: "not-applicable", evidence };
 }
 
-/** The rule is broken, in each of these ways. */
+/** The rule is violated in each of these ways. */
 export function failed(violations: readonly string[]): CheckResult {
   const shown = violations.slice(0, maxShown).map((each) => printableText(each, maxViolationLength));
   const rest = violations.length > maxShown ? `; and ${violations.length - maxShown} more` : "";
   return { outcome: "failed", evidence: shown.join("; ") + rest };
 }
 
-/** Looks at each item; `violation` says how one breaks the rule. `what` names them in the plural. */
+/** Checks each item; `violation` returns how it violates the rule. `what` is the plural name of the items. */
 export function checkEach<T>(
   items: readonly T[],
   what: string,
@@ -49,7 +49,7 @@ export function checkEach<T>(
   return violations.length === 0 ? passed(`${items.length} ${what}`) : failed(violations);
 }
 
-/** A function that makes the checks of one level. */
+/** Returns a function that creates checks of one level. */
 export const check =
   (level: Check["level"]) =>
   (id: string, title: string, run: Check["run"]): Check => ({ id, title, level, run });

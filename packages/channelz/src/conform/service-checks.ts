@@ -23,7 +23,7 @@ const lookupRule = (id: string, method: string, kind: ObjectKind): Check =>
       `${kind}s`,
       (each) => {
         const name = `${kind} ${each.id}`;
-        if (each.isMissing) return `${name} is listed before and after, but ${method} says NOT_FOUND`;
+        if (each.isMissing) return `${name} is listed before and after, but ${method} returns NOT_FOUND`;
         if (each.failure !== undefined) return `${name}: ${each.failure.message}`;
         if (each.second === undefined) return `${method} of ${name} returns no ${kind}`;
         const [, found] = refOf(each.second) ?? [];
@@ -42,7 +42,7 @@ function refOf(object: Message): [kind: ObjectKind, id: bigint] | undefined {
   return undefined;
 }
 
-/** Every id that the responses mention, with its kind. */
+/** Every id in the responses, with its kind. */
 function idsOf(seen: Observations): [kind: ObjectKind, id: bigint][] {
   const ids: [ObjectKind, bigint][] = [];
   for (const { ids: listed } of seen.servers.pages) for (const id of listed) ids.push(["server", id]);
@@ -92,7 +92,7 @@ function messagesOf(seen: Observations): Message[] {
   return [...lists, ...objectsOf(seen).flatMap(({ second }) => second ?? [])];
 }
 
-/** Rules of the service, of refs and of lookups. */
+/** Rules for the service, refs and lookups. */
 export const serviceChecks: readonly Check[] = [
   specified("CZ-SCHEMA-2", "all seven methods are implemented", checkMethods),
   specified("CZ-SCHEMA-4", "no ref uses a reserved tag", (seen) =>

@@ -12,7 +12,7 @@ const recommended = check("recommendation");
 
 const lacksTime = (time: Timestamp | undefined): boolean => time === undefined || isUnsetTime(time);
 
-/** A rule about our own connection, of which we know what happened on it. */
+/** Checks a rule on our own connection, of which we know all requests. */
 function checkOwn(
   seen: Observations,
   violation: (own: ObservedOwnSocket, data: SocketData) => string | undefined,
@@ -41,12 +41,12 @@ function checkLocal({ second: { local }, role }: ReadSocket): string | undefined
   return isUnbound ? "port 0, which is not the port that it is bound to" : undefined;
 }
 
-/** Whether a counter of our own connection is what we know it must be, give or take the call in progress. */
+/** Whether a counter of our own connection has the expected value, give or take the call in progress. */
 function isAbout(counter: bigint, lowest: number, highest: number): boolean {
   return counter >= BigInt(lowest) && counter <= BigInt(highest);
 }
 
-/** Rules of sockets and their counters, times and windows. */
+/** Rules for sockets and their counters, times and windows. */
 export const socketChecks: readonly Check[] = [
   specified("CZ-SOCKET-1", "a socket carries its ref, its data and its local address", (seen) =>
     checkEach(socketsOf(seen), "sockets", (socket) => {

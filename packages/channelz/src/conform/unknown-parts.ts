@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 
-/** What a message has that the schema does not define. */
+/** The parts of a message that the schema does not define. */
 export interface UnknownParts {
   /** Tags of refs that are reserved. */
   readonly reserved: readonly string[];

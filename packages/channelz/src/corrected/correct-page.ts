@@ -1,14 +1,14 @@
 import type { AppliedCorrection } from "../correction-marks.js";
 import type { PageRequest } from "../source.js";
 
-/** A page as it should be, and what was changed. */
+/** A corrected page, and the corrections. */
 export interface CorrectedPage<T> {
   readonly items: T[];
   readonly end: boolean;
   readonly applied: readonly AppliedCorrection[];
 }
 
-/** Cuts a page that is longer than the request allows, and ends a list at an empty page. */
+/** Truncates a page that is longer than the request allows, and ends a list at an empty page. */
 export function correctPage<T>(
   items: readonly T[],
   end: boolean,
@@ -21,7 +21,7 @@ export function correctPage<T>(
   const max = Number(maxResults);
   if (max <= 0 || items.length <= max) return { items: [...items], end, applied: [] };
   const detail = `the page had ${items.length} items, and max_results was ${max}`;
-  // The next page starts after the highest id of this one, so the lowest ids have to stay.
+  // The next page starts after the highest id of this one, so the lowest ids must be kept.
   const ascending = [...items].sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
   return { items: ascending.slice(0, max), end: false, applied: [{ id: "page-size", detail }] };
 }

@@ -15,9 +15,9 @@ import type { ReadOptions, Source } from "../source.js";
 import { type LostStreams, openStreams, readWithLostStreams, type SocketParent } from "./lost-cancels.js";
 import { hasUnsetTime, removeUnsetTimes } from "./unset-times.js";
 
-/** Corrects sockets, with what it learned from other responses of the peer. */
+/** Corrects sockets, based on other responses of the peer. */
 export interface SocketCorrector {
-  /** Remembers which sockets a channel or subchannel holds. */
+  /** Remembers the sockets of a channel or subchannel. */
   rememberSockets(parent: SocketParent, object: Channel | Subchannel): void;
   /** A corrected copy of a socket, or the socket itself if there is nothing to correct. */
   correct(
@@ -30,7 +30,7 @@ export interface SocketCorrector {
 const maxStreamChecks = 256;
 const maxParents = 100_000;
 const maxChannels = 1000;
-/** How long a reader waits for what proves a deviation, in milliseconds: a peer may take long for each of many reads. */
+/** The timeout for proving a deviation, in milliseconds: a peer may take long for each of many reads. */
 const maxProofMs = 5000;
 
 /** A corrector for the sockets of one peer. */
@@ -90,7 +90,7 @@ export function createSocketCorrector(
       if (parent === undefined) return undefined;
       return await readWithLostStreams(source, parent, socket.ref?.socketId ?? 0n, options);
     } catch (error) {
-      // One of the two closed meanwhile, so nothing is proven.
+      // The socket or its parent closed meanwhile, so nothing is proven.
       if (ChannelzError.is(error) && !options.signal?.aborted) return undefined;
       throw error;
     }
@@ -124,7 +124,7 @@ function countLostStreams(data: SocketData, { socket, parent }: LostStreams): Ap
   return [{ id: "lost-cancels", detail }];
 }
 
-/** The values are those of the other window, and change all the time. */
+/** Without the values, which change all the time. */
 const swappedWindows =
   "the remote window as local_flow_control_window, and the local one as remote_flow_control_window";
 

@@ -17,22 +17,22 @@ import { findNestedChannels, unlistedChildren } from "./nested-channels.js";
 import { correctLookupError } from "./not-found.js";
 import { hasUnsetTime, removeUnsetTimes } from "./unset-times.js";
 
-/** How a source is corrected. */
+/** Options of a corrected source. */
 export interface CorrectSourceOptions {
-  /** Our end of the connection to the peer, which proves how it reports windows. Without it they are left as they are. */
+  /** Our end of the connection to the peer, which proves how it reports windows. Without it, windows are not corrected. */
   readonly ownConnection?: (() => OwnConnection | undefined) | undefined;
   /** Called for each correction, with the object or the method that it concerns. */
   readonly onCorrection?: ((applied: AppliedCorrection, subject: string) => void) | undefined;
 }
 
-// What proves a deviation costs reads, and a peer that fails at everything must not multiply them.
+// Proving a deviation costs reads, and a peer that fails every read must not multiply them.
 const maxProofs = 16;
 const maxNestedLookups = 256;
 
 /**
- * A source around a source of one process that undoes the known deviations of its implementation, as the table of
- * corrections lists them. Each is applied only if the responses of this peer prove it. What was changed is marked:
- * `correctionsOf(message)` returns it. The messages of the source are not changed.
+ * Wraps the source of one process to undo known deviations of its implementation, which the table of corrections lists. Each is
+ * applied only if the responses of this peer prove it. Changes are marked: `correctionsOf(message)` returns them. The messages of
+ * the source are not changed.
  */
 export function correctSource(source: Source, options: CorrectSourceOptions = {}): Source {
   const sockets = createSocketCorrector(source, options.ownConnection);
@@ -44,7 +44,7 @@ export function correctSource(source: Source, options: CorrectSourceOptions = {}
     for (const each of applied) options.onCorrection?.(each, subject);
   }
 
-  /** Throws what a failed lookup means. */
+  /** Awaits a lookup, and corrects its error. */
   async function lookup<T>(kind: ObjectKind, id: Int64, reading: Promise<T>, readOptions?: ReadOptions): Promise<T> {
     try {
       return await reading;

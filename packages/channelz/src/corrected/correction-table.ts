@@ -1,15 +1,15 @@
 import type { CorrectionId } from "../correction-marks.js";
 
-/** One known deviation of peers that a corrected source undoes. */
+/** A known deviation of peers that a corrected source undoes. */
 export interface Correction {
   readonly id: CorrectionId;
-  /** What the reader sees instead of what the peer sent. */
+  /** What the reader sees after the correction. */
   readonly title: string;
-  /** The rules of docs/requirements/channelz.md that the peer breaks. */
+  /** The rules of docs/requirements/channelz.md that the peer violates. */
   readonly rules: readonly string[];
-  /** The implementations that were seen to do it. */
+  /** The implementations in which it was observed. */
   readonly peers: string;
-  /** What proves, in the responses of this peer, that it deviates. Without that proof nothing is changed. */
+  /** What proves in the responses of this peer that it deviates. Without that proof nothing is changed. */
   readonly evidence: string;
 }
 

@@ -2,32 +2,32 @@ import { ChannelzError } from "../errors.js";
 import type { ChannelData, Socket } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import type { ReadOptions, Source } from "../source.js";
 
-/** The channel or subchannel that holds a socket. */
+/** The channel or subchannel of a socket. */
 export interface SocketParent {
   readonly kind: "channel" | "subchannel";
   readonly id: bigint;
 }
 
-/** A reading of a socket of which it is proven that no stream was open. */
+/** A socket that was read while it provably had no open stream. */
 export interface LostStreams {
   readonly socket: Socket;
   readonly parent: SocketParent;
-  /** How many calls the parent has started, all of which have ended. */
+  /** The number of calls that the parent has started, all of which have ended. */
   readonly calls: bigint;
 }
 
-/** How many streams of a socket have begun and, as it reports, not ended. */
+/** The number of streams of a socket that have started and, according to its counters, not ended. */
 export function openStreams({ data }: Socket): bigint {
   return (data?.streamsStarted ?? 0n) - (data?.streamsSucceeded ?? 0n) - (data?.streamsFailed ?? 0n);
 }
 
 /**
- * Reads a socket again between two reads of its parent. If the parent has no call in progress both times and started none
- * between, no stream of the socket was open: those that it shows as open were lost by the peer. Returns that reading of the socket,
- * or undefined if nothing is proven.
+ * Reads a socket again between two reads of its parent. If the parent has no call in progress both times and started none in
+ * between, no stream of the socket was open: the peer lost those that it shows as open. Returns the socket as it was read then, or
+ * undefined if nothing is proven.
  *
- * Other processes have streams that are not calls, such as the event stream of an MCP client. So it also has to be proven that the
- * peer is grpc-js, which alone numbers each kind of object separately: a socket has the id of the parent.
+ * Other processes have streams that are not calls, such as the event stream of an MCP client. So it must also be proven that the
+ * peer is grpc-js, the only one that numbers each kind of object separately: a socket has the same id as the parent.
  */
 export async function readWithLostStreams(
   source: Source,
@@ -47,7 +47,7 @@ export async function readWithLostStreams(
 
 const separateIds = new WeakMap<Source, boolean>();
 
-/** Whether a socket has the id of a channel or subchannel. Read once for each source, because a peer counts reads that fail. */
+/** Whether a socket has the id of a channel or subchannel. Read once for each source, because a peer counts failed reads. */
 async function numbersKindsSeparately(source: Source, id: bigint, { signal }: ReadOptions): Promise<boolean> {
   const known = separateIds.get(source);
   if (known !== undefined) return known;

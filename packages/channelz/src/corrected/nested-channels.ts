@@ -24,7 +24,7 @@ export async function findNestedChannels(
   return found;
 }
 
-/** The latest channels that the trace of a channel names as children and that its refs lack. */
+/** The latest channels that the trace of a channel names as children, but its refs lack. */
 export function unlistedChildren({ ref, channelRef, socketRef, data }: Channel): bigint[] {
   const unlisted = new Set<bigint>();
   // A channel with sockets has no channels below it.

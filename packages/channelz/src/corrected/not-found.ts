@@ -5,8 +5,8 @@ import type { ReadOptions, Source } from "../source.js";
 const maxObjects = 1000;
 
 /**
- * What a failed lookup means. Some peers fail with INTERNAL for an id that does not exist or is of another kind; their lists
- * show that. Returns the error to throw: NOT_FOUND if the lists prove it, otherwise the failure itself.
+ * Corrects the error of a failed lookup. Some peers fail with INTERNAL for an id that does not exist or is of another kind. Returns
+ * the error to throw: NOT_FOUND if the peer's lists prove that, otherwise the original error.
  */
 export async function correctLookupError(
   source: Source,

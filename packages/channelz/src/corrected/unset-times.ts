@@ -5,7 +5,7 @@ import type { Channel, Server, Socket, Subchannel } from "../gen/rpc/channelz/v1
 // The day on which HTTP/2 became a standard (RFC 7540): no connection that Channelz reports is older.
 const earliestSeconds = BigInt(Date.UTC(2015, 4, 14) / 1000);
 
-/** Whether a time cannot be one: some peers write "never" as 1970 or year 1, and one wrote counters into times. */
+/** Whether a time was never set: some peers write "never" as 1970 or year 1, and one wrote counters into times. */
 export function isUnsetTime(time: Timestamp | undefined): boolean {
   return time !== undefined && time.seconds < earliestSeconds;
 }

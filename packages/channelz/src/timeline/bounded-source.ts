@@ -4,16 +4,16 @@ import type { ReadOptions, Source } from "../source.js";
 
 /** The limits of a {@link boundSource}. */
 export interface SourceBounds {
-  /** Ends all reads, also those of a source that ignores signals. */
+  /** Ends all reads, even of a source that ignores signals. */
   readonly signal: AbortSignal;
-  /** How many bytes of text and data all reads may return together. */
+  /** The maximum number of bytes of text and data in all responses together. */
   readonly maxBytes: number;
 }
 
-/** After so many reads other tasks get a turn: the reads of a registry in this process would otherwise run as one task. */
+/** After this many reads other tasks can run: the reads of a registry in this process would otherwise run as one task. */
 const readsPerTurn = 200;
 
-/** A Source around a Source for one pass over all objects: it ends in time, returns a bounded amount, and lets other tasks run. */
+/** Wraps a Source for one pass over all objects: it ends in time, returns a limited amount, and lets other tasks run. */
 export function boundSource(source: Source, { signal, maxBytes }: SourceBounds): Source {
   allowManyListeners(signal);
   let reads = 0;
@@ -50,7 +50,7 @@ export function boundSource(source: Source, { signal, maxBytes }: SourceBounds):
   };
 }
 
-/** About how many bytes a message has in memory, without its structure; counting stops beyond the limit. */
+/** The approximate size of a message in memory, without its structure; counting stops above the limit. */
 export function approximateSize(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 8;

@@ -1,10 +1,10 @@
 import type { Delta } from "./delta.js";
 import type { ObjectKey, Origin, SnapshotObject } from "./snapshot.js";
 
-/** What kind of event a change is. */
+/** The kind of a change. */
 export type ChangeKind = "appeared" | "disappeared" | "state" | "trace" | "restarted" | "origin";
 
-/** One event in the history of a timeline. */
+/** A change in the history of a timeline. */
 export interface TimelineChange {
   readonly timeMs: number;
   readonly kind: ChangeKind;
@@ -14,11 +14,11 @@ export interface TimelineChange {
   readonly text: string;
 }
 
-/** How many changes are listed of one delta: a peer that replaces all its objects must not fill a history. */
+/** The maximum number of changes per delta: a peer that replaces all its objects must not fill a history. */
 const maxChangesPerDelta = 1000;
 const maxTextLength = 300;
 
-/** The events in a delta, in the order of the objects. Counters that advance are none. */
+/** The changes in a delta, in the order of the objects. Advancing counters are not listed. */
 export function changesIn(delta: Delta, before: readonly Origin[] = delta.origins): TimelineChange[] {
   const changes: TimelineChange[] = [];
   const add = (kind: ChangeKind, key: ObjectKey, text: string): void => {

@@ -4,15 +4,15 @@ import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { sameFields, sameValue } from "./same-value.js";
 import type { SnapshotObject } from "./snapshot.js";
 
-// Most changes of a process with traffic are numbers that count and times that advance. They are encoded as columns, which need a
-// few bytes for each object. Most calls that start also end and have one message each way, and their times are those of the sample,
-// so a column has what differs from that: usually nothing.
+// Most changes in a process with traffic are advancing counters and times. They are encoded as columns, which need a few bytes per
+// object. Most calls that start also end and have one message each way, and their times are close to the sample, so a column
+// contains only the difference from that: usually nothing.
 
 type Column = readonly [field: string, column: string];
 
-/** Which fields of an object's data are encoded as columns, by their names in the data and in the column message. */
+/** The fields of an object's data that are encoded as columns, with their names in the data and in the column message. */
 interface Layout {
-  /** What a counter is expected to have advanced by: the difference of one counter before it, less that of another. */
+  /** `plus` and `minus` are earlier counters: a counter is expected to advance by the difference of one minus that of the other. */
   readonly counters: readonly (readonly [...Column, plus?: number, minus?: number])[];
   readonly times: readonly Column[];
   readonly windows: readonly Column[];
@@ -55,14 +55,14 @@ const columnFields = new Set(
   ),
 );
 
-/** The columns of a message: what CallColumns and StreamColumns have in common. */
+/** The common fields of CallColumns and StreamColumns. */
 export interface Columns {
   position: number[];
   timeUnitNs: bigint;
   [column: string]: unknown;
 }
 
-/** What changed between two states of one object, in the order of its columns. */
+/** The changes between two states of one object, in the order of its columns. */
 interface Row {
   /** Differences. */
   readonly counters: readonly bigint[];
@@ -72,14 +72,14 @@ interface Row {
   readonly windows: readonly bigint[];
 }
 
-/** One object that changed in nothing but its columns. */
+/** An object that changed only in its columns. */
 export interface ColumnChange {
   readonly position: number;
   readonly kind: SnapshotObject["kind"];
   readonly row: Row;
 }
 
-/** The difference of two states of one object as a row; undefined if anything else changed, or a value is out of range. */
+/** The difference between two states of an object as a row; undefined if anything else changed, or a value is out of range. */
 export function rowBetween(before: SnapshotObject, after: SnapshotObject): Row | undefined {
   const [a, b] = [before.message, after.message];
   if (a?.data === undefined || b?.data === undefined) return undefined;
@@ -130,7 +130,7 @@ export function addRow(object: SnapshotObject, row: Row): SnapshotObject["messag
   return { ...message, data } as SnapshotObject["message"];
 }
 
-/** Arranges rows as columns; columns of zeros stay empty. The changes are in the order of their positions, and were seen at a time. */
+/** Arranges rows as columns; columns of zeros stay empty. The changes are in the order of their positions; `timeMs` is the sample's. */
 export function columnsOf(changes: readonly ColumnChange[], timeMs: number): Columns | undefined {
   const [first] = changes;
   if (first === undefined) return undefined;
@@ -184,7 +184,7 @@ export function* rowsOf(
       if (value === 0n) return undefined;
       const time = (now + (value > 0n ? value - 1n : value)) * unit;
       if (time / 1_000_000_000n >= maxSeconds || time / 1_000_000_000n <= -maxSeconds) {
-        throw new TypeError("A timeline has a time that cannot be.");
+        throw new TypeError("A timeline contains an impossible time.");
       }
       return time;
     });
@@ -192,7 +192,7 @@ export function* rowsOf(
   }
 }
 
-/** What a counter advances by if each call has one message each way, and ends. */
+/** The advance of a counter if each call ends and has one message each way. */
 function expected(differences: readonly bigint[], plus: number | undefined, minus: number | undefined): bigint {
   const at = (index: number | undefined): bigint => (index === undefined ? 0n : (differences[index] ?? 0n));
   return at(plus) - at(minus);
@@ -203,7 +203,7 @@ function inUnits(timeMs: number, unit: bigint): bigint {
 }
 
 const dataField: ReadonlySet<string> = new Set(["data"]);
-// The sum of a few still fits into 64 bits.
+// The sum of a few differences still fits into 64 bits.
 const maxDifference = 2n ** 60n;
 const maxSeconds = 2n ** 33n;
 

@@ -1,12 +1,12 @@
 import type { ChannelData, ServerData, SocketData } from "../gen/rpc/channelz/v1/channelz_pb.js";
 
-/** What an object counts, as plain numbers: calls of a channel, subchannel or server, streams and messages of a socket. */
+/** The counters of an object as plain numbers: calls of a channel, subchannel or server, streams and messages of a socket. */
 export interface Counters {
   /** Calls, or streams of a socket. */
   readonly started: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** Of sockets; 0 otherwise. */
+  /** For sockets; 0 otherwise. */
   readonly messagesSent: number;
   readonly messagesReceived: number;
   readonly keepAlivesSent: number;
@@ -71,7 +71,7 @@ export function sumCounters(all: Iterable<Counters>): Counters {
   return sum;
 }
 
-/** How many calls or streams have not ended. Never negative: peers read their counters one after another. */
+/** The number of calls or streams that have not ended. Never negative, although peers read their counters one after another. */
 export function inFlight({ started, succeeded, failed }: Counters): number {
   return Math.max(0, started - succeeded - failed);
 }

@@ -3,20 +3,20 @@ import { type Counters, counterDifference, isRestart, noCounters } from "./count
 import { sameValue } from "./same-value.js";
 import { type ObjectKey, type Origin, objectOrder, type Snapshot, type SnapshotObject } from "./snapshot.js";
 
-/** An object that both snapshots contain and that is not the same in them. */
+/** An object that differs between two snapshots. */
 export interface ObjectChange {
   readonly key: ObjectKey;
   readonly before: SnapshotObject;
   readonly after: SnapshotObject;
   /** The events of its trace that the earlier snapshot lacks. */
   readonly newEvents: readonly ChannelTraceEvent[];
-  /** How far its counters advanced; if it restarted, their values. */
+  /** The advance of its counters; after a restart, their values. */
   readonly counters: Counters;
   /** Whether a counter went backwards. */
   readonly isRestarted: boolean;
 }
 
-/** What changed from one snapshot to another. */
+/** The changes from one snapshot to another. */
 export interface Delta {
   readonly fromMs: number;
   readonly toMs: number;
@@ -32,7 +32,7 @@ export interface Delta {
   readonly stoppedBy?: string | undefined;
 }
 
-/** What changed from one snapshot to another, which may be of another time, another process or another recording. */
+/** The changes from one snapshot to another, which may be from another time, process or recording. */
 export function diffSnapshots(from: Snapshot, to: Snapshot): Delta {
   const appeared: SnapshotObject[] = [];
   const changed: ObjectChange[] = [];
@@ -93,7 +93,7 @@ export function sameObject(a: SnapshotObject, b: SnapshotObject): boolean {
   );
 }
 
-/** The change of an object that differs now. */
+/** Describes the change of an object. */
 export function describeChange(before: SnapshotObject, after: SnapshotObject): ObjectChange {
   // An object that could not be read has no counters, which is not a restart.
   const isCounted = before.message !== undefined && after.message !== undefined;

@@ -22,7 +22,7 @@ import {
   type SnapshotObject,
 } from "./snapshot.js";
 
-/** A delta as a message of the schema. It can be decoded just with the snapshot `from` that it was computed from. */
+/** A delta as a message of the schema. It can be decoded only with the snapshot `from`. */
 export function encodeDelta(from: Snapshot, delta: Delta): DeltaMessage {
   const positions = new Map([...from.objects.keys()].map((key, index) => [key, index]));
   const origins = originPositions(delta.origins);
@@ -144,7 +144,7 @@ function decodeChange(
   let last = 0;
   const all = events.map((source) => {
     if (source === 0) next += 1;
-    // Each event is kept once, so that a byte cannot repeat a trace of any size.
+    // Each event is used once, so that a few bytes cannot repeat a large trace.
     const event = source === 0 ? fresh[next - 1] : source > last ? earlier[source - 1] : undefined;
     if (event === undefined) throw new TypeError("A timeline refers to a trace event that does not exist.");
     last = Math.max(last, source);

@@ -8,7 +8,7 @@ import { ChannelSchema, ServerSchema, SocketSchema, SubchannelSchema } from "../
 import type { ReadSnapshotOptions } from "./read-snapshot.js";
 import { createObject, createSnapshot, type ObjectParts, type Snapshot, type SnapshotObject } from "./snapshot.js";
 
-/** An object as it was read last, and the bytes that it was decoded from. */
+/** An object from the last read, and the bytes that it was decoded from. */
 interface Known {
   readonly bytes: Uint8Array;
   /** The encoded refs of the connections that a server accepted. */
@@ -23,16 +23,16 @@ const schemas: Readonly<Record<ObjectKind, DescMessage>> = {
   socket: SocketSchema,
 };
 
-/** The number of the id in the ref of each kind. */
+/** The field number of the id in the ref of each kind. */
 const idFields: Readonly<Record<ObjectKind, number>> = { channel: 1, subchannel: 7, server: 5, socket: 3 };
 const lookUps = { channel: "GetChannel", subchannel: "GetSubchannel" } as const;
 
-/** After so many reads other tasks get a turn. */
+/** After this many reads other tasks can run. */
 const readsPerTurn = 500;
 
 /**
- * Creates a reader of snapshots for a source in this process that encodes its responses, as a registry does. It compares the bytes of
- * each object with those of the read before, and decodes just what changed; objects that did not change are the same as before.
+ * Creates a snapshot reader for a source in this process that encodes its responses, such as a registry. It compares the bytes of
+ * each object with those of the last read, and decodes only what changed; unchanged objects are identical to the last ones.
  */
 export function createEncodedReader(
   source: EncodedSource,
@@ -47,7 +47,7 @@ export function createEncodedReader(
       try {
         return source.encode(read, "rpc.channelz.v1", 0);
       } catch (error) {
-        // It closed since its parent was read.
+        // The object closed after its parent was read.
         if (ChannelzError.is(error, "NOT_FOUND")) return undefined;
         throw error;
       }

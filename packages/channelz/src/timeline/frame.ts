@@ -30,8 +30,8 @@ export interface FrameRun {
 /** A snapshot with more objects is not decoded. */
 const maxObjects = 1_000_000;
 /**
- * How many objects the snapshots of a run have in all. A frame of ten bytes makes a snapshot of a million objects again, so the
- * number of bytes does not bound the work.
+ * The maximum number of objects in all snapshots of a run. A frame of ten bytes can repeat a snapshot of a million objects, so the
+ * number of bytes does not limit the work.
  */
 export const maxRunObjects: number = 2 ** 26;
 
@@ -51,7 +51,7 @@ export function* snapshotsOf(run: FrameRun, maxRun: number = maxRunObjects): Gen
   }
 }
 
-/** Reads single snapshots of runs. */
+/** Reads individual snapshots of runs. */
 export interface RunReader {
   /** The newest snapshot of the run that is not later. Throws a TypeError if the run has none. */
   read(run: FrameRun, timeMs: number): Snapshot;
@@ -59,7 +59,7 @@ export interface RunReader {
   forget(run: FrameRun | undefined): void;
 }
 
-/** Creates a reader that continues at its last snapshot: people move through time step by step. */
+/** Creates a reader that continues at its last snapshot, because people move through time step by step. */
 export function createRunReader(): RunReader {
   let last:
     | { readonly run: FrameRun; readonly snapshots: Iterator<Snapshot>; index: number; snapshot: Snapshot | undefined }

@@ -1,13 +1,13 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 
-/** Below this size, no message can decode to an amount of memory that matters. */
+/** Up to this size, no message needs much memory when decoded. */
 const harmlessBytes = 2 ** 18;
 const maxDepth = 32;
 
 /**
- * Whether encoded bytes decode to at most so many messages and list items. An empty message needs two bytes here and a hundred
- * in memory, so the number of bytes does not bound it. Counts without decoding. False also for bytes that are malformed.
+ * Whether encoded bytes decode to at most `max` messages and list items. An empty message needs two bytes encoded and a hundred in
+ * memory, so the number of bytes is no limit. Counts without decoding. False also for malformed bytes.
  */
 export function hasAtMostMessages(schema: DescMessage, bytes: Uint8Array, max: number): boolean {
   if (bytes.length <= harmlessBytes) return true;

@@ -16,26 +16,26 @@ import {
   type SnapshotObject,
 } from "./snapshot.js";
 
-/** How a snapshot is read. */
+/** Options for reading a snapshot. */
 export interface ReadSnapshotOptions extends Pick<WalkGraphOptions, "signal" | "pageSize" | "concurrency"> {
-  /** How many channels with subchannels, servers, and sockets are read, each separately. Default 100,000. */
+  /** The maximum number of channels with subchannels, servers, and sockets, each separately. Default 100,000. */
   readonly maxObjects?: number | undefined;
-  /** How long the read may take. Default 30,000. */
+  /** The timeout of the read, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** How many bytes all objects may have. Default 256 MiB. */
+  /** The maximum size of all objects. Default 256 MiB. */
   readonly maxSnapshotBytes?: number | undefined;
-  /** An object with more bytes is shown as unreadable. Default 1 MiB. */
+  /** The maximum size of an object; a larger one is shown as unreadable. Default 1 MiB. */
   readonly maxObjectBytes?: number | undefined;
-  /** Read options, security and windows of sockets, as far as the peer has them. It costs the peer more. Default false. */
+  /** Read options, security and windows of sockets too, which costs the peer more. Default false. */
   readonly socketDetails?: boolean | undefined;
   /** The address of the process, for `origins`; a Source of several processes names them itself. Default empty. */
   readonly target?: string | undefined;
 }
 
 /**
- * Reads all objects of a source. What closes meanwhile is left out. If reading stops early, at a limit or because the source
- * fails, the snapshot has what was read, and `stoppedBy` says why. The processes of a merged Source are read at once; those that do not
- * respond are origins with an error. Rejects with a ChannelzError if nothing was read.
+ * Reads all objects of a source. Objects that close meanwhile are left out. If reading stops early, at a limit or because the source
+ * fails, the snapshot contains what was read, and `stoppedBy` the reason. The processes of a merged Source are read concurrently;
+ * those that do not respond are origins with an error. Rejects with a ChannelzError if nothing was read.
  */
 export async function readSnapshot(source: Source, options: ReadSnapshotOptions = {}): Promise<Snapshot> {
   return isMergedSource(source)
@@ -139,7 +139,7 @@ function* objectsOf(
   }
 }
 
-/** The names that refs give to objects, collected when the first is needed. */
+/** The names of objects in refs, collected on first use. */
 function refNames(inventory: Inventory): () => ReadonlyMap<string, string> {
   let names: Map<string, string> | undefined;
   return () => {

@@ -12,12 +12,12 @@ const advancingTimes = [
 ] as const;
 
 /**
- * Creates a function that rounds the times of last calls, streams and messages down to a multiple of `precisionMs`. They carry
- * more bits than all counters together, and cannot be more precise than the samples are apart. Times in traces stay exact.
+ * Creates a function that rounds the times of last calls, streams and messages down to a multiple of `precisionMs`. They contain
+ * more bits than all counters together, and need not be more precise than the sampling interval. Times in traces stay exact.
  */
 export function createTimeRounder(precisionMs: number): (snapshot: Snapshot) => Snapshot {
   if (precisionMs <= 1) return (snapshot) => snapshot;
-  // Snapshots share the objects that did not change, which have to be the same object again for the comparison to be quick.
+  // Snapshots share unchanged objects, which must stay identical for the comparison to be fast.
   const rounded = new WeakMap<SnapshotObject, SnapshotObject>();
   const round = (object: SnapshotObject): SnapshotObject => {
     const known = rounded.get(object);

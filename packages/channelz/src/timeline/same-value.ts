@@ -1,6 +1,6 @@
 /**
- * Whether two values are equal: messages with all their fields, also unknown ones, lists, bytes and scalars. Many times faster
- * than a comparison by schema, which a sampler cannot afford for each object and second.
+ * Whether two values are equal: messages with all their fields, including unknown ones, lists, bytes and scalars. Many times faster
+ * than a comparison by schema, which would be too expensive for each object every second.
  */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;

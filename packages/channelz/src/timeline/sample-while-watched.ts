@@ -2,15 +2,15 @@ import type { Source } from "../source.js";
 import { type SampleOptions, type Sampler, type SamplingCost, sample } from "./sample.js";
 import { createTimeline, type Timeline } from "./timeline.js";
 
-/** How a source is sampled for watchers. */
+/** Options for sampling a source for watchers. */
 export interface SampleWhileWatchedOptions extends Omit<SampleOptions, "timeline"> {
-  /** The time from one sample to the next while nobody watches, in milliseconds. Default: no samples are taken then. */
+  /** The sampling interval without watchers, in milliseconds. Default: no samples are taken then. */
   readonly idleIntervalMs?: number | undefined;
-  /** How long sampling continues after the last watcher has left: a page that is loaded again misses nothing. Default 30,000. */
+  /** How long sampling continues after the last watcher has left, so that a page reload misses nothing. Default 30,000. */
   readonly lingerMs?: number | undefined;
 }
 
-/** A timeline that costs little while nobody watches it. */
+/** A timeline that costs little without watchers. */
 export interface WatchedTimeline {
   readonly timeline: Timeline;
   cost(): SamplingCost;
@@ -50,7 +50,7 @@ export function sampleWhileWatched(source: Source, options: SampleWhileWatchedOp
   };
   const onLeft = (): void => {
     leaving = setTimeout(() => sampleEvery(idleIntervalMs), lingerMs);
-    // Only in Node: sampling must not keep a process alive that has nothing else to do.
+    // Only in Node: sampling must not keep the process alive.
     if (typeof leaving === "object" && "unref" in leaving) (leaving as { unref(): void }).unref();
   };
   sampleEvery(idleIntervalMs);

@@ -5,9 +5,9 @@ import { type ReadSnapshotOptions, readSnapshot } from "./read-snapshot.js";
 import { createSnapshot, type Snapshot, type SnapshotObject } from "./snapshot.js";
 import { createTimeline, type GrowingTimeline, type TimelineOptions } from "./timeline.js";
 
-/** How a source is sampled. */
+/** Options for sampling a source. */
 export interface SampleOptions extends Omit<ReadSnapshotOptions, "signal">, TimelineOptions {
-  /** The time from one sample to the next, in milliseconds. Default 1000. */
+  /** The sampling interval, in milliseconds. Default 1000. */
   readonly intervalMs?: number | undefined;
   /** Ends sampling. */
   readonly signal?: AbortSignal | undefined;
@@ -15,13 +15,13 @@ export interface SampleOptions extends Omit<ReadSnapshotOptions, "signal">, Time
   readonly timeline?: GrowingTimeline | undefined;
 }
 
-/** What sampling costs this process. */
+/** The cost of sampling for this process. */
 export interface SamplingCost {
   readonly samples: number;
-  /** Beats that were skipped, because the sample before was not finished. */
+  /** The number of samples that were skipped, because the previous one was not finished. */
   readonly skipped: number;
   readonly intervalMs: number;
-  /** How long the last sample took: reading, comparing and storing. */
+  /** The duration of the last sample: reading, comparing and storing. */
   readonly lastMs: number;
   /** The mean of recent samples. */
   readonly meanMs: number;
@@ -38,19 +38,19 @@ export interface Sampler {
 }
 
 /**
- * Samples a source at an interval into a timeline. A sample that takes longer than the interval skips beats, so nothing queues.
- * If a process does not respond, its objects stay as they were, marked as unreadable, until a read succeeds.
+ * Samples a source at an interval into a timeline. If a sample takes longer than the interval, the next ones are skipped, so nothing
+ * queues. If a process does not respond, its last objects are kept, marked as unreadable, until a read succeeds.
  */
 export function sample(source: Source, options: SampleOptions = {}): Sampler {
   const { intervalMs = 1000, timeline = createTimeline(options), ...readOptions } = options;
   const maxObjects = options.maxObjects ?? 100_000;
   const stopped = new AbortController();
   const signal = options.signal === undefined ? stopped.signal : AbortSignal.any([options.signal, stopped.signal]);
-  // The wall clock may be set back; the time between two samples must not be.
+  // The wall clock may be set back, but samples must stay in order.
   const startMs = Date.now() - performance.now();
   const cost = { samples: 0, skipped: 0, intervalMs, lastMs: 0, meanMs: 0 };
 
-  // Registries of this process are sampled all the time, also in production.
+  // The faster reader for registries of this process, which may be sampled all the time in production.
   const read: (options: ReadSnapshotOptions) => Promise<Snapshot> =
     isEncodedSource(source) && !options.socketDetails
       ? createEncodedReader(source)
@@ -83,20 +83,20 @@ export function sample(source: Source, options: SampleOptions = {}): Sampler {
   }
 
   async function run(): Promise<void> {
-    let beat = performance.now();
+    let dueAt = performance.now();
     while (!signal.aborted) {
       await takeSample();
-      const missed = Math.floor((performance.now() - beat) / intervalMs);
+      const missed = Math.floor((performance.now() - dueAt) / intervalMs);
       cost.skipped += missed;
-      beat += (missed + 1) * intervalMs;
-      await wait(beat - performance.now(), signal);
+      dueAt += (missed + 1) * intervalMs;
+      await wait(dueAt - performance.now(), signal);
     }
   }
 
   return { timeline, cost: () => ({ ...cost }), stop: () => stopped.abort(), ended: run() };
 }
 
-/** The snapshot with the objects of the last one that were not read this time: they are unknown, which is not gone. */
+/** Adds the objects of the last snapshot that could not be read this time: they are unknown, but may still exist. */
 function keepUnread(last: Snapshot | undefined, read: Snapshot, maxObjects: number): Snapshot {
   const errors = new Map(read.origins.map(({ name, error }) => [name, error]));
   if (last === undefined || (read.isComplete && [...errors.values()].every((error) => error === undefined)))
@@ -111,7 +111,7 @@ function keepUnread(last: Snapshot | undefined, read: Snapshot, maxObjects: numb
   return kept.length === 0 ? read : createSnapshot({ ...read, objects: [...read.objects.values(), ...kept] });
 }
 
-/** Waits, or less if the signal aborts. */
+/** Waits until the delay has passed or the signal is aborted. */
 export async function wait(delayMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {

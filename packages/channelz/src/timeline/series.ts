@@ -2,23 +2,23 @@ import { type Counters, sumCounters } from "./counters.js";
 import type { ObjectKey, Snapshot } from "./snapshot.js";
 import type { Timeline, TimelineRange } from "./timeline.js";
 
-/** Which counter of which object; an empty key means the sum of all top channels and servers. */
+/** A counter of an object; an empty key means the sum of all top channels and servers. */
 export interface SeriesRequest {
   readonly key: ObjectKey;
   readonly field: keyof Counters;
 }
 
-/** The values of a counter over time. Moments at which the object did not exist are left out. */
+/** The values of a counter over time. Times at which the object did not exist are left out. */
 export interface Series extends SeriesRequest {
   readonly points: readonly { readonly timeMs: number; readonly value: number }[];
 }
 
-/** How long the event loop is kept busy at a time. */
+/** The maximum time that the event loop is blocked. */
 const maxTurnMs = 10;
 
 /**
- * The values of counters over a part of a timeline, at most `maxPoints` of each, at moments that are evenly apart. Long ranges
- * take a while, so other tasks run in between.
+ * The values of counters over a part of a timeline, at most `maxPoints` of each, evenly spaced. Long ranges take a while, so other
+ * tasks run in between.
  */
 export async function readSeries(
   timeline: Timeline,

@@ -125,7 +125,7 @@ function messageOf<K extends ObjectKind>(kind: K): (object: SnapshotObject) => M
   return (object) => (object.kind === kind && object.message !== undefined ? [marked(object) as MessageOf<K>] : []);
 }
 
-/** The message of an object, with the marks of what was corrected in it when the snapshot was read. */
+/** The message of an object, marked with the corrections from when the snapshot was read. */
 function marked({ message, corrections = [] }: SnapshotObject): SnapshotObject["message"] {
   if (message !== undefined && correctionsOf(message).length === 0) markCorrected(message, corrections);
   return message;

@@ -13,7 +13,7 @@ export type ConnectivityStateName = (typeof connectivityStates)[number];
 
 /** A process that objects were read from. */
 export interface Origin {
-  /** Distinguishes it from other processes; empty if there is one only. */
+  /** Distinguishes it from other processes; empty if there is only one. */
   readonly name: string;
   /** Its address; empty if it is this process. */
   readonly target: string;
@@ -21,7 +21,7 @@ export interface Origin {
   readonly error?: string | undefined;
 }
 
-/** One object at one moment. */
+/** An object at one time. */
 export type SnapshotObject = ObjectFacts &
   (
     | { readonly kind: "channel"; readonly message?: Channel | undefined }
@@ -43,15 +43,15 @@ interface ObjectFacts {
   /** Of channels and subchannels. */
   readonly target?: string | undefined;
   readonly counters: Counters;
-  /** What it refers to: channels, subchannels and sockets. An object that closed during the read is named but missing. */
+  /** The channels, subchannels and sockets that it refers to. One that closed during the read is not in the snapshot. */
   readonly children: readonly ObjectKey[];
-  /** Why it could not be read. Then `message` is absent, or what was known before. */
+  /** Why it could not be read. Then `message` is missing, or from an earlier read. */
   readonly unreadable?: string | undefined;
-  /** What was corrected in `message`; absent if nothing was. */
+  /** The corrections in `message`; missing if there are none. */
   readonly corrections?: readonly AppliedCorrection[] | undefined;
 }
 
-/** All objects of a Source at one moment. */
+/** All objects of a Source at one time. */
 export interface Snapshot {
   /** Milliseconds since 1970. */
   readonly timeMs: number;
@@ -64,14 +64,14 @@ export interface Snapshot {
   readonly stoppedBy?: string | undefined;
 }
 
-/** What an object is made of; everything else in it follows. */
+/** The properties to create an object from; all others are derived. */
 export type ObjectParts = {
   readonly origin: string;
   readonly isTop?: boolean;
   /** The ids of the connections that a server accepted. */
   readonly acceptedSockets?: readonly bigint[];
   readonly unreadable?: string | undefined;
-  /** What was corrected in the message. Default: what the message is marked with. */
+  /** The corrections in the message. Default: those that the message is marked with. */
   readonly corrections?: readonly AppliedCorrection[] | undefined;
 } & (
   | { readonly kind: "channel"; readonly message: Channel }
@@ -123,8 +123,8 @@ export function acceptedSocketsOf(object: SnapshotObject): bigint[] {
 }
 
 /**
- * Creates a snapshot from objects in any order. Of objects with the same key, the last one counts; an origin that only objects
- * name is added.
+ * Creates a snapshot from objects in any order. Of objects with the same key, the last one is used; origins of objects that are
+ * missing in `origins` are added.
  */
 export function createSnapshot(parts: {
   readonly timeMs: number;

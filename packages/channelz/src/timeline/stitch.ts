@@ -2,7 +2,7 @@ import type { Socket } from "../gen/rpc/channelz/v1/channelz_pb.js";
 import { formatAddress } from "../text/address.js";
 import type { ObjectKey, Snapshot, SnapshotObject } from "./snapshot.js";
 
-/** Both ends of one connection, in the processes that hold them. */
+/** Both ends of one connection, in their processes. */
 export interface StitchedConnection {
   readonly client: SocketEnd;
   readonly server: SocketEnd;
@@ -12,16 +12,16 @@ export interface StitchedConnection {
 export interface SocketEnd {
   readonly origin: string;
   readonly socket: SnapshotObject;
-  /** What holds the socket: a server, or a channel or subchannel. */
+  /** The owner of the socket: a server, channel or subchannel. */
   readonly owner: SnapshotObject;
-  /** The server, or the channel at the top that the owner belongs to. */
+  /** The server, or the top channel of the owner. */
   readonly top: SnapshotObject;
 }
 
 /**
- * Pairs the sockets whose local and remote addresses match across processes: one of a channel with one of a server. Sockets for
- * which more than one other socket fits are left out, as can happen with loopback addresses of several machines; so are Unix
- * sockets, which have no address for each connection.
+ * Pairs the sockets whose local and remote addresses match across processes: one of a channel with one of a server. Sockets with
+ * more than one match are left out, which can happen with loopback addresses of several machines; so are Unix sockets, which have no
+ * address for each connection.
  */
 export function stitch(snapshots: Snapshot | readonly Snapshot[]): StitchedConnection[] {
   const all = "objects" in snapshots ? [snapshots] : snapshots;
@@ -57,7 +57,7 @@ function* endsOf({ objects }: Snapshot): Generator<SocketEnd, void, undefined> {
 function topOf(owner: SnapshotObject, parents: ReadonlyMap<ObjectKey, SnapshotObject>): SnapshotObject {
   const seen = new Set<ObjectKey>();
   let top = owner;
-  // References of a hostile peer may form a cycle.
+  // The refs of a hostile peer may form a cycle.
   for (let next = parents.get(owner.key); next !== undefined && !seen.has(next.key); next = parents.get(next.key)) {
     seen.add(next.key);
     top = next;

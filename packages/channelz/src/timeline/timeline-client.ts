@@ -10,19 +10,19 @@ import type { Snapshot } from "./snapshot.js";
 import type { TimelineRange } from "./timeline.js";
 import { changeKinds, counterNumbers } from "./timeline-enums.js";
 
-/** A moment of a watched timeline. */
+/** An update of a watched timeline. */
 export interface TimelineUpdate {
-  /** Objects that did not change are those of the snapshot before. */
+  /** Unchanged objects are identical to those of the previous snapshot. */
   readonly snapshot: Snapshot;
-  /** What changed since the update before; absent in the first. */
+  /** The changes since the previous update; missing in the first. */
   readonly delta?: Delta | undefined;
-  /** Absent if the process that serves the timeline does not sample it. */
+  /** Missing if the process that serves the timeline does not sample it. */
   readonly cost?: SamplingCost | undefined;
 }
 
-/** What a timeline keeps. */
+/** The history of a timeline. */
 export interface TimelineHistory {
-  /** Absent if nothing is kept. */
+  /** Missing if the history is empty. */
   readonly range?: TimelineRange | undefined;
   /** Oldest first. */
   readonly changes: readonly TimelineChange[];
@@ -32,9 +32,9 @@ export interface TimelineHistory {
   readonly cost?: SamplingCost | undefined;
 }
 
-/** Which part of a history to read. */
+/** The part of a history to read. */
 export interface HistoryRequest extends Partial<TimelineRange> {
-  /** The newest so many. Default 1000. */
+  /** The maximum number of changes; the newest are returned. Default 1000. */
   readonly maxChanges?: number | undefined;
   readonly series?: readonly SeriesRequest[] | undefined;
   /** Default 300, at most 2000. */
@@ -44,8 +44,8 @@ export interface HistoryRequest extends Partial<TimelineRange> {
 /** Reads the timeline of another process. All methods reject with a ConnectError. */
 export interface TimelineClient {
   /**
-   * The newest snapshot, then each change, until the loop ends or the signal aborts. If the connection breaks, it throws:
-   * call it again to continue.
+   * The newest snapshot, then each change, until the loop ends or the signal is aborted. Throws if the connection is lost: call it
+   * again to continue.
    */
   watch(options?: WatchOptions): AsyncGenerator<TimelineUpdate, void, undefined>;
   /** The snapshot at a time; undefined if the timeline has none that old. */
@@ -53,10 +53,10 @@ export interface TimelineClient {
   history(request?: HistoryRequest, options?: { readonly signal?: AbortSignal | undefined }): Promise<TimelineHistory>;
 }
 
-/** How a timeline is watched. */
+/** Options for watching a timeline. */
 export interface WatchOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The shortest time between two updates. Default 250, which is also the minimum. */
+  /** The minimum time between two updates, in milliseconds. Default 250, which is also the lowest value. */
   readonly minIntervalMs?: number | undefined;
 }
 
@@ -81,7 +81,7 @@ export function createTimelineClient(transport: Transport): TimelineClient {
       } catch (error) {
         if (!signal?.aborted) throw ConnectError.from(error);
       } finally {
-        // Connect keeps a stream open until its signal aborts, also if the loop ended.
+        // Connect keeps a stream open until its signal is aborted, even if the loop has ended.
         left.abort();
       }
     },

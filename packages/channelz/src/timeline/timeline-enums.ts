@@ -5,7 +5,7 @@ import type { Counters } from "./counters.js";
 /** Converts between the names in this package and the numbers of an enum in the schema. */
 interface EnumNames<Name extends string, Value extends number> {
   numberOf(name: Name): Value;
-  /** The name of a number; the first name if the number is not known. */
+  /** The name for a number; the first name if the number is unknown. */
   nameOf(value: number): Name;
 }
 

@@ -27,22 +27,22 @@ import type { Snapshot } from "./snapshot.js";
 import type { Timeline } from "./timeline.js";
 import { changeKinds, counterNumbers } from "./timeline-enums.js";
 
-/** What the routes serve. */
+/** The timeline that the routes serve. */
 export interface ServedTimeline {
   readonly timeline: Timeline;
-  /** What sampling costs; absent if this process does not sample. */
+  /** The cost of sampling; missing if this process does not sample. */
   readonly cost?: (() => SamplingCost) | undefined;
 }
 
 /** The schema of the service, for reflection. */
 export const timelineFiles: readonly DescFile[] = [file_wirescope_v1_timeline];
 
-/** The shortest time between two messages to one watcher. */
+/** The minimum time between two messages to one watcher. */
 const minIntervalMs = 250;
 
 /**
- * Serves a timeline, or a sampler, in any Connect router: `routes(router) { timelineRoutes(sampler)(router); }`. It responds to
- * every client that can reach the server: guard it as you guard Channelz.
+ * Serves a timeline, or a sampler, in any Connect router: `routes(router) { timelineRoutes(sampler)(router); }`. Every client that
+ * can reach the server can read it: protect it like Channelz.
  */
 export function timelineRoutes(
   served: ServedTimeline,
@@ -107,8 +107,8 @@ function implement({ timeline, cost }: ServedTimeline): ServiceImpl<typeof Timel
 }
 
 /**
- * First the newest snapshot, then what changed since the last message. The generator runs when the client has taken the message
- * before, so a slow client gets one delta with everything it missed, and nothing queues.
+ * Yields the newest snapshot, then the changes since the last message. The generator continues when the client has read the last
+ * message, so a slow client gets one delta with everything it missed, and nothing queues.
  */
 async function* watch(
   timeline: Timeline,

@@ -12,11 +12,11 @@ export interface TimelineServiceParts {
   close(): void;
 }
 
-/** How the timeline of a source is served. */
+/** Options for serving the timeline of a source. */
 export interface TimelineServiceOptions {
   /** The address of the process; empty for this one. */
   readonly target?: string | undefined;
-  /** Whether samples are taken every 10 s while nobody watches. If not, history begins with the first watcher. */
+  /** Whether samples are taken every 10 s without watchers. If not, history begins with the first watcher. */
   readonly keepsHistory: boolean;
 }
 
@@ -24,7 +24,7 @@ const historyMs = 15 * 60_000;
 const idleIntervalMs = 10_000;
 const maxBytes = 32 * 2 ** 20;
 
-/** Samples a source, each second while somebody watches, and keeps the last 15 minutes in bounded memory. */
+/** Samples a source, every second while there are watchers, and keeps the last 15 minutes in limited memory. */
 export function createTimelineService(source: Source, options: TimelineServiceOptions): TimelineServiceParts {
   const watched = sampleWhileWatched(source, {
     intervalMs: 1000,

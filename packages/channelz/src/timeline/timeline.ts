@@ -7,11 +7,11 @@ import type { Snapshot } from "./snapshot.js";
 
 /** The limits of a timeline. */
 export interface TimelineOptions {
-  /** How many bytes of history are kept, in addition to the newest snapshot. Default 32 MiB. */
+  /** The maximum size of the history in bytes, in addition to the newest snapshot. Default 32 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Older history is dropped, in milliseconds; somewhat more may be kept. Default: no limit. */
+  /** The maximum age of the history, in milliseconds; somewhat more may be kept. Default: no limit. */
   readonly maxAgeMs?: number | undefined;
-  /** After so many deltas a whole snapshot is stored, so that any moment is reached quickly. Default 60. */
+  /** After this many deltas a whole snapshot is stored, so that any time can be read quickly. Default 60. */
   readonly keyframeEvery?: number | undefined;
 }
 
@@ -28,26 +28,26 @@ export interface TimelineRange {
 export interface Timeline {
   /** The newest snapshot; undefined before the first. */
   newest(): Snapshot | undefined;
-  /** The snapshot at a time: the newest that is not later. Undefined if all that are kept are later. */
+  /** The snapshot at a time: the newest that is not later. Undefined if the history starts later. */
   at(timeMs: number): Snapshot | undefined;
-  /** The time that is kept; undefined before the first snapshot. */
+  /** The time range of the history; undefined before the first snapshot. */
   range(): TimelineRange | undefined;
-  /** The events in the time that is kept, or in a part of it, oldest first. */
+  /** The changes in the history, or in a part of it, oldest first. */
   changes(within?: Partial<TimelineRange>): TimelineChange[];
-  /** The snapshots in a part of the time that is kept, oldest first. */
+  /** The snapshots in the history, or in a part of it, oldest first. */
   snapshots(within?: Partial<TimelineRange>): Generator<Snapshot, void, undefined>;
-  /** Calls the listener for each snapshot from now on. Returns a function that ends it. */
+  /** Calls the listener for each snapshot from now on. Returns an unsubscribe function. */
   subscribe(listener: TimelineListener): () => void;
 }
 
-/** A timeline in memory, bounded in bytes. The oldest snapshots go first. */
+/** A timeline in memory, limited in bytes. The oldest snapshots are dropped first. */
 export interface GrowingTimeline extends Timeline {
   /**
-   * Adds a snapshot, which has to be later than the newest; if it is not, it counts as one millisecond later. Returns it with
-   * the objects of the one before that did not change.
+   * Adds a snapshot. If it is not later than the newest, its time is set to one millisecond later. Returns it with the unchanged
+   * objects of the previous snapshot.
    */
   append(snapshot: Snapshot): Snapshot;
-  /** How many bytes of history are kept. */
+  /** The size of the history in bytes. */
   bytes(): number;
 }
 
@@ -57,7 +57,7 @@ interface StoredFrame {
   readonly changes: readonly TimelineChange[];
 }
 
-/** What is dropped together. */
+/** A run of frames, which are dropped together. */
 interface StoredRun extends FrameRun {
   readonly frames: StoredFrame[];
   bytes: number;
@@ -83,7 +83,7 @@ export function createTimeline(options: TimelineOptions = {}): GrowingTimeline {
     run.frames.push(stored);
     run.bytes += size;
     bytes += size;
-    // The first run is needed as long as the second one begins later than the oldest moment to keep.
+    // The first run is needed as long as the second one begins later than the oldest time to keep.
     const isOld = (): boolean => (runs[1]?.frames[0]?.timeMs ?? Number.POSITIVE_INFINITY) < snapshot.timeMs - maxAgeMs;
     while ((bytes > maxBytes && runs.length > 0) || isOld()) {
       const [oldest] = runs;
@@ -97,7 +97,7 @@ export function createTimeline(options: TimelineOptions = {}): GrowingTimeline {
     const run = runs.at(-1);
     if (run === undefined || run.frames.length > keyframeEvery) return true;
     if ((newest?.timeMs ?? 0) - (run.frames[0]?.timeMs ?? 0) > maxAgeMs / 4) return true;
-    // A run that is large compared with its first frame, or with all there is, would cost more when it is dropped whole.
+    // A run that is large compared with its first frame, or with the limit, would lose too much history when it is dropped.
     const keyframe = run.frames[0];
     return run.bytes > 8 * (keyframe === undefined ? 0 : sizeOf(keyframe)) || run.bytes > maxBytes / 4;
   }
@@ -156,7 +156,7 @@ export function createTimeline(options: TimelineOptions = {}): GrowingTimeline {
   }
 }
 
-/** What a frame occupies: its bytes, and the objects that hold them. */
+/** The memory of a frame: its bytes, and the objects around them. */
 function sizeOf({ bytes, changes }: StoredFrame): number {
   return bytes.length + 200 + changes.reduce((sum, { key, text }) => sum + 100 + 2 * (key.length + text.length), 0);
 }

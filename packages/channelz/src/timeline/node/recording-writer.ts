@@ -18,17 +18,17 @@ import { createTimeRounder } from "../round-times.js";
 import type { Snapshot } from "../snapshot.js";
 import { bytesOf } from "./recording.js";
 
-/** How a recording is written. */
+/** Options for writing a recording. */
 export interface RecordingOptions {
-  /** The file does not grow beyond this. Default 1 GiB. */
+  /** The maximum size of the file. Default 1 GiB. */
   readonly maxBytes?: number | undefined;
-  /** Snapshots are written together after this time, in milliseconds: what a process that is killed loses. Default 2000. */
+  /** Snapshots are written together after this time, in milliseconds; a killed process loses that much. Default 2000. */
   readonly flushMs?: number | undefined;
   /** A whole snapshot is stored after this time, in milliseconds. Default 300,000. */
   readonly keyframeMs?: number | undefined;
   /** Times of last calls, streams and messages are rounded down to a multiple of this. Default 1000. */
   readonly timePrecisionMs?: number | undefined;
-  /** Continue a recording that exists. Default false: it is an error if the file exists. */
+  /** Continue an existing recording. Default false: it is an error if the file exists. */
   readonly append?: boolean | undefined;
 }
 
@@ -36,15 +36,15 @@ export interface RecordingOptions {
 export interface RecordingWriter {
   /** Adds a snapshot. False if the file has reached its maximum size: then nothing more is written. */
   append(snapshot: Snapshot): boolean;
-  /** How many bytes the file has. */
+  /** The size of the file in bytes. */
   bytes(): number;
-  /** Writes what is left and closes the file. */
+  /** Writes pending snapshots and closes the file. */
   close(): void;
 }
 
 /**
- * Creates a recording, readable only by the user. Throws the error of the file system if that fails, with the code EEXIST if the
- * file exists, and a TypeError if the file to continue is not a recording.
+ * Creates a recording, readable only by the user. Throws a file system error if that fails, with the code EEXIST if the file exists,
+ * and a TypeError if the file to continue is not a recording.
  */
 export function createRecording(path: string, options: RecordingOptions = {}): RecordingWriter {
   const { maxBytes = 2 ** 30, flushMs = 2000, keyframeMs = 300_000 } = options;
@@ -52,7 +52,7 @@ export function createRecording(path: string, options: RecordingOptions = {}): R
   const file = openSync(path, options.append ? "a+" : "ax+", 0o600);
   let size = 0;
   let last: Snapshot | undefined;
-  /** What the current run has, as readers count it. */
+  /** The size of the current run, as readers count it. */
   let run = { startMs: Number.NEGATIVE_INFINITY, bytes: 0, objects: 0 };
   let pending: { readonly frames: Uint8Array[]; readonly beginsRun: boolean; readonly firstMs: number } | undefined;
   let window = new Uint8Array() as Uint8Array;
@@ -63,7 +63,7 @@ export function createRecording(path: string, options: RecordingOptions = {}): R
     size = fstatSync(file).size;
     if (size === 0) write(fileMagic);
     else {
-      // A recorder that was killed may have left half a block.
+      // A killed process may have left an incomplete block.
       size = scanRecording(bytesOf(file)).end;
       ftruncateSync(file, size);
     }
@@ -126,7 +126,7 @@ export function createRecording(path: string, options: RecordingOptions = {}): R
   };
 }
 
-/** Encodes a block. `before` is the end of what was stored in the same run. */
+/** Encodes a block. `before` is the end of the earlier data in the same run. */
 export function encodeBlock(
   raw: Uint8Array,
   {

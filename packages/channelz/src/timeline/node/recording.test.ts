@@ -209,8 +209,8 @@ describe("a hostile recording", () => {
     const path = newPath();
     writeFileSync(path, "not a recording");
     expect(() => openRecording(path)).toThrow(/not a Wirescope recording/);
-    expect(() => openRecording(fileWith())).toThrow(/no snapshot/);
-    expect(() => openRecording(fileWith(block(new Uint8Array([5, 1, 2]))))).toThrow(/no snapshot/);
+    expect(() => openRecording(fileWith())).toThrow(/no readable snapshot/);
+    expect(() => openRecording(fileWith(block(new Uint8Array([5, 1, 2]))))).toThrow(/no readable snapshot/);
   });
 
   test("[CZ-D-RECORD-4] does not decompress more than a block says, nor a block that says too much", () => {
@@ -343,7 +343,7 @@ describe("a hostile recording", () => {
         try {
           recording = openRecording(path);
         } catch (error) {
-          expect(error).toEqual(new TypeError("The recording has no snapshot that can be read."));
+          expect(error).toEqual(new TypeError("The recording contains no readable snapshot."));
           return;
         }
         const found = read(path);

@@ -8,14 +8,14 @@ import type { Timeline } from "../timeline.js";
 
 /** A recording that is open for reading. */
 export interface Recording extends Timeline {
-  /** How many bytes of the file could not be used, because it was cut or changed. */
+  /** The number of bytes that could not be used, because the file was truncated or changed. */
   readonly damagedBytes: number;
   close(): void;
 }
 
 /**
- * Opens a recording. What was cut or changed is left out, see `damagedBytes`. Throws the error of the file system, or a TypeError if the
- * file is not a recording, or nothing in it can be read.
+ * Opens a recording. Truncated or changed parts are left out, see `damagedBytes`. Throws a file system error, or a TypeError if the
+ * file is not a recording or nothing in it can be read.
  */
 export function openRecording(path: string): Recording {
   const file = openSync(path, "r");
@@ -68,7 +68,7 @@ function loadRun(bytes: RecordingBytes, blocks: readonly Block[]): FrameRun {
       window = nextWindow(window, raw);
     }
   } catch {
-    // The checksum was right, so the file was made like this. What came before is still good.
+    // The checksum is right, so the file was written like this. Earlier frames are still usable.
   }
   return { frames };
 }

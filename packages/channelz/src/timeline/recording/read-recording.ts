@@ -7,15 +7,15 @@ import { type Block, type RecordingBytes, scanRecording } from "./scan-recording
 /** A recording in memory. */
 export interface RecordingInMemory {
   readonly timeline: Timeline;
-  /** How many bytes could not be used, because the file was cut or changed. */
+  /** The number of bytes that could not be used, because the file was truncated or changed. */
   readonly damagedBytes: number;
-  /** Whether the oldest part was left out, because all of it would not fit. */
+  /** Whether the oldest part was left out, because of `maxBytes`. */
   readonly isShortened: boolean;
 }
 
 /**
  * Reads the bytes of a recording, also in browsers. At most `maxBytes` are decompressed, the newest; default 256 MiB. Rejects with a
- * TypeError if the bytes are not a recording, or nothing in them can be read.
+ * TypeError if the bytes are not a recording or nothing in them can be read.
  */
 export async function readRecording(
   bytes: Uint8Array,
@@ -48,14 +48,14 @@ async function loadRun(source: RecordingBytes, blocks: readonly Block[]): Promis
       window = nextWindow(window, raw);
     }
   } catch {
-    // The checksum was right, so the file was made like this. What came before is still good.
+    // The checksum is right, so the file was written like this. Earlier frames are still usable.
   }
   return { frames };
 }
 
 /**
- * Decompresses a block. DecompressionStream takes no dictionary, so the dictionary comes first, as a block that is stored without
- * compression, and is left out of the result.
+ * Decompresses a block. DecompressionStream has no dictionary option, so the dictionary is prepended as an uncompressed block, and
+ * removed from the result.
  */
 async function inflate(payload: Uint8Array, rawLength: number, window: Uint8Array): Promise<Uint8Array> {
   const stored = new Uint8Array(5);
@@ -92,7 +92,7 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** The CRC-32 of bytes; browsers have none of their own. */
+/** The CRC-32 of bytes, which browsers do not provide. */
 function crc32(bytes: Uint8Array, before = 0): number {
   let crc = ~before;
   for (const byte of bytes) crc = (crc >>> 8) ^ (crcTable[(crc ^ byte) & 255] ?? 0);

@@ -9,21 +9,21 @@
 //  24  4  CRC-32 of bytes 4 to 24 and of the payload
 //
 // All numbers are unsigned and little-endian. The payload is compressed with DEFLATE (RFC 1951); the dictionary is the last 32 KiB
-// of what was decompressed in the same run.
+// of the decompressed data in the same run.
 
-/** The version of the format. It changes if a reader of the version before would read wrong values. */
+/** The version of the format. It changes if a reader of the previous version would read wrong values. */
 const version = 2;
 const versionOffset = 5;
-/** What a file begins with: the line ends show a transfer that changes them. */
+/** The first bytes of a file. The line ending detects a transfer that changes line endings. */
 export const fileMagic: Uint8Array = new Uint8Array([0x57, 0x53, 0x52, 0x45, 0x43, version, 0x0d, 0x0a]);
 /** The length of a header. */
 export const headerLength = 28;
 /** "WSTB" as a number. */
 export const marker = 0x42_54_53_57;
-/** How much of what was decompressed before is the dictionary of a block. */
+/** The maximum size of the dictionary of a block. */
 export const windowBytes: number = 2 ** 15;
 
-/** The largest block that is written or read. A snapshot of 100,000 objects has about 50 MB. */
+/** The maximum size of a block that is written or read. A snapshot of 100,000 objects has about 50 MB. */
 export const maxPayloadBytes: number = 2 ** 27;
 
 /** The maximum size of a run that is written or read, decompressed. */
@@ -42,9 +42,7 @@ export function checkMagic(bytes: Uint8Array): void {
     found > version
       ? "Install the latest version of Wirescope to read it."
       : "Read it with the version of Wirescope that wrote it, or record again.";
-  throw new TypeError(
-    `The recording has version ${found} of the format, and version ${version} is expected. ${advice}`,
-  );
+  throw new TypeError(`The recording has format version ${found}, but version ${version} is expected. ${advice}`);
 }
 
 /** The header of a block. */
@@ -56,7 +54,7 @@ export interface BlockHeader {
   readonly checksum: number;
 }
 
-/** The header that these bytes begin with; undefined if it is none. */
+/** Decodes the header at the start of these bytes; undefined if it is invalid. */
 export function decodeHeader(bytes: Uint8Array): BlockHeader | undefined {
   if (bytes.length < headerLength) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, headerLength);
@@ -79,7 +77,7 @@ export function checkedBytes(header: Uint8Array): Uint8Array {
   return header.subarray(4, 24);
 }
 
-/** The end of what was decompressed in a run, which the next block refers to. */
+/** The end of the decompressed data of a run, which is the dictionary of the next block. */
 export function nextWindow(window: Uint8Array, raw: Uint8Array): Uint8Array {
   if (raw.length >= windowBytes) return raw.slice(-windowBytes);
   const kept = window.subarray(Math.max(0, window.length + raw.length - windowBytes));

@@ -14,7 +14,7 @@ export interface LazyRun {
   load(): FrameRun;
 }
 
-/** A moment with more messages than this is not decoded. */
+/** A frame with more messages than this is not decoded. */
 const maxMessages = 4_000_000;
 
 /** The timeline of recorded runs. Throws a TypeError if none of them can be read. */
@@ -33,7 +33,7 @@ export function runTimeline(allRuns: readonly LazyRun[]): Timeline {
       try {
         return reader.read(load(runs[index] as LazyRun), timeMs);
       } catch {
-        // Intact blocks that cannot be decoded were made on purpose.
+        // Blocks with a right checksum that cannot be decoded were made on purpose.
         runs.splice(index, 1);
       }
     }
@@ -41,7 +41,7 @@ export function runTimeline(allRuns: readonly LazyRun[]): Timeline {
   }
 
   const newest = at(Number.POSITIVE_INFINITY);
-  if (newest === undefined) throw new TypeError("The recording has no snapshot that can be read.");
+  if (newest === undefined) throw new TypeError("The recording contains no readable snapshot.");
   const range = { firstMs: runs[0]?.startMs ?? 0, lastMs: newest.timeMs };
 
   function* snapshots({ firstMs = range.firstMs, lastMs = range.lastMs } = {}): Generator<Snapshot, void, undefined> {
@@ -79,8 +79,8 @@ export function runTimeline(allRuns: readonly LazyRun[]): Timeline {
 }
 
 /**
- * Adds the frames in a decompressed block, whose header has the time of the first. False, and no further frames, at one that is too
- * large. Throws if one is malformed, or earlier than the one before.
+ * Adds the frames of a decompressed block, whose header contains the time of the first. Stops at a frame that is too large, and
+ * returns false. Throws if a frame is malformed, or earlier than the previous one.
  */
 export function addFrames(frames: { timeMs: number; bytes: Uint8Array }[], raw: Uint8Array, firstMs: number): boolean {
   const reader = new BinaryReader(raw);
@@ -90,7 +90,7 @@ export function addFrames(frames: { timeMs: number; bytes: Uint8Array }[], raw: 
     const bytes = reader.bytes();
     if (!hasAtMostMessages(FrameSchema, bytes, maxMessages)) return false;
     const timeMs = timeOf(bytes);
-    if (timeMs < minMs || timeMs > maxMs) throw new TypeError("A frame of the recording has a time that cannot be.");
+    if (timeMs < minMs || timeMs > maxMs) throw new TypeError("A frame of the recording has an impossible time.");
     minMs = timeMs;
     maxMs = maxTimeMs;
     frames.push({ timeMs, bytes });

@@ -10,17 +10,17 @@ import {
 
 /** A block of a file. */
 export interface Block extends BlockHeader {
-  /** Where its payload begins. */
+  /** The position of its payload. */
   readonly offset: number;
 }
 
-/** What a file contains. */
+/** The contents of a file. */
 export interface RecordingScan {
   /** The intact blocks that can be decoded, in runs: the first of each has a whole snapshot. */
   readonly runs: readonly (readonly Block[])[];
-  /** Where the last intact block ends. */
+  /** The end of the last intact block. */
   readonly end: number;
-  /** How many bytes belong to no block that can be decoded. */
+  /** The number of bytes outside of blocks that can be decoded. */
   readonly damagedBytes: number;
 }
 
@@ -34,7 +34,7 @@ export interface RecordingBytes {
 }
 
 /**
- * Finds the intact blocks of a recording. A block that was cut or changed ends its run; reading continues with the next run. Throws a
+ * Finds the intact blocks of a recording. A truncated or changed block ends its run; reading continues with the next run. Throws a
  * TypeError if the bytes are not a recording.
  */
 export function scanRecording(source: RecordingBytes): RecordingScan {
@@ -68,7 +68,7 @@ export function scanRecording(source: RecordingBytes): RecordingScan {
   return { runs, end, damagedBytes: size - usedBytes };
 }
 
-/** A block if there is an intact one at this position, and how many bytes were read to know it. */
+/** The block at this position, if it is intact, and the number of bytes that were checked. */
 function readBlock(
   source: RecordingBytes,
   position: number,
@@ -88,7 +88,7 @@ const searchBytes = 2 ** 20;
  */
 const minCheckedBytes = 2 ** 28;
 
-/** Where the next block may begin; the size if nowhere. */
+/** The position of the next possible block, or the size of the file. */
 function findMarker(source: RecordingBytes, from: number): number {
   const [first = 0, ...rest] = [0, 8, 16, 24].map((shift) => (marker >>> shift) & 255);
   for (let position = from; position < source.size; position += searchBytes) {
