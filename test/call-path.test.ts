@@ -16,7 +16,7 @@ test("no object literal on the path of a call has a getter: V8 keeps such an obj
   const others = [
     "tool-server/src/connection/transports/stdio-transport.ts",
     "tool-server/src/connection/transports/json-rpc-streams.ts",
-    "tool-server/src/connection/transports/json-rpc-strays.ts",
+    "tool-server/src/connection/transports/stray-output.ts",
     "gateway/src/servers/servers.ts",
     "gateway/src/servers/cached-list.ts",
     "gateway/src/observers/call-log/capture.ts",

@@ -5,7 +5,7 @@ export function backOffMs(failures: number, firstMs: number, maxMs: number): num
   return Math.min(firstMs * 2 ** Math.min(failures - 1, 30), maxMs);
 }
 
-/** A delay between half of `delayMs` and all of it, so that clients that failed together do not come back together. */
+/** A delay between half of `delayMs` and all of it, so that clients that failed together do not retry together. */
 export function withJitter(delayMs: number, random: () => number = Math.random): number {
   return Math.round(delayMs * (0.5 + random() / 2));
 }

@@ -17,7 +17,7 @@ export type CallPhase =
   | "server"
   | "response";
 
-/** What a phase is about. */
+/** The object that a phase concerns. */
 export type PhaseSubject = ConnectionInfo | TransportInfo | SocketInfo;
 
 /**

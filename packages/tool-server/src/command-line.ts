@@ -43,7 +43,7 @@ export function commandLine(...words: readonly string[]): string {
   return [program, ...[...words, ...servers, ...(isAboutSignIns ? signInOptions : [])].map(shellWord)].join(" ");
 }
 
-/** A word as a shell takes it: in quotes if it must be. Users paste the commands of messages, and paths may come from a hostile folder. */
+/** Quotes a word for a shell if necessary. Users paste commands from messages, and paths may come from a hostile folder. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./\u2026-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -60,7 +60,7 @@ export interface CredentialEnding extends CredentialOutcome {
   readonly durationMs: number;
 }
 
-/** A step of connecting begins or is over. A failed step is not over; the attempt to connect has ended. */
+/** A step of connecting starts or succeeds. A failed step gets no second event; its attempt to connect has ended. */
 export interface ConnectingStep {
   readonly transport: TransportInfo;
   readonly phase: CallPhase;

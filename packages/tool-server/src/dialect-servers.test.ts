@@ -77,7 +77,7 @@ function write(path: string, text: string): string {
   return file;
 }
 
-/** Approves every entry of a file, as a person does with `wirescope trust`. */
+/** Approves every entry of a file, as a user does with `wirescope trust`. */
 async function approveAll(file: string): Promise<void> {
   const trust = approvals({ environment });
   const loaded = await loadToolServers(file, createSecretRegistry(), { environment });

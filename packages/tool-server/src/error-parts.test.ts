@@ -40,8 +40,12 @@ const lost = new ToolServerError("CONNECTION_LOST", { problem: "It ended its str
 const context = { server: "notes", secrets: createSecretRegistry() } as unknown as OAuthContext;
 
 test.each([
-  ["connection: a silent server", () => noResponse("notes", "tools/call", 1000, "It wrote a log."), "Allow more time"],
-  ["connection: a long call", () => tooLong("tools/call", "notes", 1000), "Allow more time"],
+  [
+    "connection: a silent server",
+    () => noResponse("notes", "tools/call", 1000, "It wrote a log."),
+    "Increase the time limit",
+  ],
+  ["connection: a long call", () => tooLong("tools/call", "notes", 1000), "Increase the time limit"],
   ["transports: a call after the end", () => connectionOver("notes", undefined, false), "Connect again"],
   ["transports: the failure that ended it", () => connectionOver("notes", lost, false), "Connect again"],
   [

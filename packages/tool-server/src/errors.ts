@@ -4,17 +4,17 @@ import type { ProcessExit } from "./process/process-outcome.js";
 
 /** Every way in which this package fails. `docs/errors.md` explains each code and what to do about it. */
 export type ToolServerErrorCode =
-  /** The configuration file cannot be read: it is not there, not allowed, too large, or not UTF-8. */
+  /** The configuration file cannot be read: it is missing, not readable, too large, or not UTF-8. */
   | "CONFIGURATION_UNREADABLE"
   /** A variable that an entry refers to is unset, or its value is invalid where it is used. */
   | "VARIABLE_UNUSABLE"
-  /** A header of a credential cannot be sent: its name or its value is not one of a header. */
+  /** A header of a credential cannot be sent: its name or its value is invalid. */
   | "CREDENTIAL_UNUSABLE"
   /** Two parts of a credential claim the same header. */
   | "CREDENTIAL_CONFLICT"
   /** The credential was disposed of. */
   | "CREDENTIAL_CLOSED"
-  /** The helper cannot be started: it is not there, or not executable. */
+  /** The helper cannot be started: it is missing, or not executable. */
   | "HELPER_NOT_RUNNABLE"
   /** The helper ended with a code other than 0, or by a signal. */
   | "HELPER_FAILED"
@@ -32,33 +32,33 @@ export type ToolServerErrorCode =
   | "TOOL_EXCLUDED"
   /** The entry was not approved, was changed since, or is forbidden by a policy. */
   | "NOT_TRUSTED"
-  /** The file of approvals cannot be read, or is not one. */
+  /** The approvals file cannot be read, or is invalid. */
   | "APPROVALS_UNREADABLE"
-  /** The policy cannot be read, is not one, or may be written by others. */
+  /** The policy cannot be read, is invalid, or is writable by other users. */
   | "POLICY_UNREADABLE"
   /** An entry of the vault cannot be read or written. */
   | "VAULT_UNREADABLE"
-  /** An entry of the vault is in use for too long, or its lock was lost. */
+  /** An entry of the vault was locked for too long, or its lock was lost. */
   | "VAULT_LOCKED"
-  /** There is no key to this vault, or it is not the one. */
+  /** The key of the vault is missing or wrong. */
   | "VAULT_KEY_WRONG"
-  /** There is no keychain here. */
+  /** No keychain is available. */
   | "KEYCHAIN_UNAVAILABLE"
-  /** A person has to sign in. */
+  /** A user has to sign in. */
   | "SIGN_IN_NEEDED"
   /** The sign-in ended without a token. */
   | "SIGN_IN_FAILED"
-  /** What an authorization server says of itself is wrong, lacking or unsafe. */
+  /** The metadata of an authorization server is wrong, incomplete or unsafe. */
   | "AUTHORIZATION_SERVER_INVALID"
-  /** The authorization server gave no token. */
+  /** The authorization server issued no token. */
   | "TOKEN_REFUSED"
   /** The authorization server did not register this client. */
   | "REGISTRATION_REFUSED"
-  /** The server names another authorization server than before. */
+  /** The server names a different authorization server than before. */
   | "ISSUER_CHANGED"
-  /** The sign-in page is at another origin than the authorization server, and nobody confirmed that. */
+  /** The sign-in page has another origin than the authorization server, and the user has not confirmed that. */
   | "AUTHORIZATION_ORIGIN_UNCONFIRMED"
-  /** Neither the server nor the proxy before it can be reached: name, port, TLS. */
+  /** The server, or the proxy in front of it, cannot be reached: name, port, TLS. */
   | "SERVER_UNREACHABLE"
   /** The server returned 401: it requires a credential, or does not accept the one it was sent. */
   | "UNAUTHORIZED"
@@ -66,7 +66,7 @@ export type ToolServerErrorCode =
   | "FORBIDDEN"
   /** The server returned another failing status. */
   | "SERVER_FAILED"
-  /** What responds does not speak the protocol. */
+  /** The server at the URL or command does not speak the protocol. */
   | "NOT_A_TOOL_SERVER"
   /** The server redirects the request to another origin, which must not get its headers. */
   | "REDIRECT_REFUSED"
@@ -82,9 +82,9 @@ export type ToolServerErrorCode =
   | "CHILD_NOT_RUNNABLE"
   /** The process of a stdio server ended. */
   | "CHILD_EXITED"
-  /** Nothing came for too long. */
+  /** The call timed out. */
   | "CALL_TIMEOUT"
-  /** The caller gave up. */
+  /** The caller cancelled the call. */
   | "CALL_CANCELLED"
   /** The server returned a protocol error, or does not have what was requested. */
   | "CALL_REFUSED"
@@ -93,9 +93,9 @@ export type ToolServerErrorCode =
 
 /** Details of a failure in addition to its message. Contains no secret. */
 export interface ToolServerErrorDetails {
-  /** The status of HTTP. */
+  /** The HTTP status. */
   readonly status?: number | undefined;
-  /** Whether the request may have reached the server; where it is false, sending it again is safe. */
+  /** Whether the request may have reached the server; if false, sending it again is safe. */
   readonly wasSent?: boolean | undefined;
   /** The possible causes of a 401 or 403, the likeliest first. `why` uses the same table of causes. */
   readonly causes?: readonly Cause[] | undefined;
@@ -105,30 +105,30 @@ export interface ToolServerErrorDetails {
   readonly connecting?: ConnectingDetails | undefined;
   /** The variable whose value cannot be used. */
   readonly variable?: string | undefined;
-  /** What the server or the authorization server said of it, as it was shown: redacted and cut. */
+  /** The message of the server or the authorization server, as it was shown: redacted and truncated. */
   readonly said?: string | undefined;
   /** The authorization server that refused a sign-in. */
   readonly issuer?: string | undefined;
-  /** The error code of JSON-RPC, with what the server says of it. */
+  /** The JSON-RPC error code and data. */
   readonly rpcCode?: number | undefined;
   readonly rpcData?: unknown;
-  /** The exit of a child and the last lines of its standard error. */
+  /** The exit of a child process and the last lines of its standard error. */
   readonly exit?: ProcessExit | undefined;
   readonly stderr?: readonly string[] | undefined;
-  /** Equal for failures that differ only in what differs each time, such as the id of a process. Default: the message. */
+  /** Equal for failures that differ only in details such as a process id. Default: the message. */
   readonly repeatKey?: string | undefined;
   /** The variables that are not set. */
   readonly unsetVariables?: readonly string[] | undefined;
   /** The authorization server that was used before, and the one that the server names now. */
   readonly issuerChange?: { readonly from: string; readonly to: string } | undefined;
-  /** The authorization server, and the other origin at which it wants a person to sign in. */
+  /** The authorization server, and the other origin of its sign-in page. */
   readonly foreignOrigin?: { readonly issuer: string; readonly origin: string } | undefined;
 }
 
 /** How far a connection had come when it failed. */
 export interface ConnectingDetails {
   readonly stage: "reaching" | "asking-proxy" | "securing";
-  /** Whether it was the proxy, and not the server, that could not be reached or secured. */
+  /** Whether the failing step concerned the proxy and not the server. */
   readonly isProxyItself: boolean;
   /** The HTTP status that the proxy responded with. */
   readonly proxyStatus?: number | undefined;
@@ -136,21 +136,21 @@ export interface ConnectingDetails {
   readonly needsClientCertificate?: boolean | undefined;
 }
 
-/** The parts of an error's message, each of whole sentences. */
+/** The parts of an error's message, each of complete sentences. */
 export interface ErrorParts {
   /** What failed: `The server "files" cannot be used.` Omitted if the problem says it. */
   readonly subject?: string | undefined;
   /** Why. */
   readonly problem: string;
-  /** What was seen of it; a short report leaves it out. */
+  /** What was observed; omitted in short reports. */
   readonly evidence?: string | undefined;
   /** What to do next; empty if nothing helps. */
   readonly advice: string;
 }
 
 /**
- * The one error of this package: guard on `code`, show `message` or its parts, look at `cause`. The message is `subject`, `problem`,
- * `evidence` and `advice` in this order; none of them holds a secret.
+ * The only error class of this package: test `code`, show `message` or its parts, and inspect `cause`. The message is `subject`,
+ * `problem`, `evidence` and `advice` in this order; none of them contains a secret.
  */
 export class ToolServerError extends Error {
   override readonly name = "ToolServerError";
@@ -159,7 +159,7 @@ export class ToolServerError extends Error {
   readonly subject: string;
   /** Why. */
   readonly problem: string;
-  /** What was seen of it; often empty. */
+  /** What was observed; often empty. */
   readonly evidence: string;
   /** What to do next; empty if the problem says it, or if nothing helps. */
   readonly advice: string;
@@ -179,7 +179,7 @@ export class ToolServerError extends Error {
     this.details = options.details ?? {};
   }
 
-  /** Whether `value` is a ToolServerError, with this code where one is given; also across copies of this package. */
+  /** Whether `value` is a ToolServerError, with this code if one is given; also across copies of this package. */
   static is(value: unknown, code?: ToolServerErrorCode): value is ToolServerError {
     return (
       value instanceof Error &&
@@ -190,7 +190,7 @@ export class ToolServerError extends Error {
   }
 }
 
-/** What failed and why, without the advice: for an error that wraps this one, and has advice of its own. */
+/** What failed and why, without the advice: for an error that wraps this one and has its own advice. */
 export function describeProblem({ subject = "", problem, evidence = "" }: Omit<ErrorParts, "advice">): string {
   return [subject, problem, evidence].filter((part) => part !== "").join(" ");
 }

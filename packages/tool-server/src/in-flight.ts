@@ -1,6 +1,6 @@
-// For what comes and goes with every call, some hundreds at a time, instead of a Map or a Set: V8 replaces their table whenever it becomes
-// empty or is full of deleted entries, and the old table refers to the new one. Once one of them is in the old generation, only a
-// collection of the whole heap frees those after it, with the calls in them.
+// Replacements for Map and Set with a few hundred entries that are added and deleted by every call. V8 replaces the table of a Map
+// whenever it becomes empty or is full of deleted entries, and the old table refers to the new one. Once a table is in the old
+// generation, only a full garbage collection frees its successors, with the calls in them.
 
 /** A set of few items, in the order in which they were added. */
 export class InFlightSet<Item> implements Iterable<Item> {
@@ -14,7 +14,7 @@ export class InFlightSet<Item> implements Iterable<Item> {
     return this.#items.includes(item);
   }
 
-  /** Adds an item that it does not have. */
+  /** Adds an item, which must not be in the set. */
   add(item: Item): void {
     this.#items.push(item);
   }
@@ -31,7 +31,7 @@ export class InFlightSet<Item> implements Iterable<Item> {
     this.#items.length = 0;
   }
 
-  /** The items that it has now: what happens to it meanwhile changes nothing. */
+  /** Iterates over a snapshot of the items. */
   [Symbol.iterator](): Iterator<Item> {
     return this.#items.slice().values();
   }
@@ -47,7 +47,7 @@ export class InFlightMap<Key, Value> {
     return index === -1 ? undefined : this.#values[index];
   }
 
-  /** Adds an entry whose key it does not have. */
+  /** Adds an entry, whose key must not be in the map. */
   add(key: Key, value: Value): void {
     this.#keys.push(key);
     this.#values.push(value);
@@ -63,7 +63,7 @@ export class InFlightMap<Key, Value> {
     this.#values.length = 0;
   }
 
-  /** The entries that it has now. */
+  /** A snapshot of the entries. */
   entries(): [key: Key, value: Value][] {
     return this.#keys.map((key, index) => [key, this.#values[index] as Value]);
   }

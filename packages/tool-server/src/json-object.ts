@@ -1,6 +1,6 @@
-/** A value of JSON. */
+/** A JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
-/** An object of JSON. */
+/** A JSON object. */
 export interface JsonObject {
   readonly [name: string]: JsonValue;
 }
@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The object in a JSON text; undefined if it is not JSON, or not an object. */
+/** Parses a JSON object; undefined if the text is not JSON, or not an object. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -23,9 +23,9 @@ import type { ApprovalSubject } from "./trust/approval.js";
 import { type Distrust, notTrusted, type TrustDecision } from "./trust/evaluate-trust.js";
 import { approvals, type Trust } from "./trust/trust.js";
 
-/** How the servers of a configuration are opened. The defaults are those of the command line. */
+/** Options for opening the servers of a configuration. The defaults are those of the command line. */
 export interface LoadToolServersOptions {
-  /** Which entries may act. Default `approvals()`: those that the user approved with `wirescope trust`, or a policy allows. */
+  /** Which entries may be used. Default `approvals()`: those that the user approved with `wirescope trust`, or a policy allows. */
   readonly trust?: Trust | undefined;
   /** Where OAuth tokens are stored. Default: as WIRESCOPE_VAULT says, else "auto", which is where `wirescope login` stores them. */
   readonly vault?: VaultKind | "auto" | Vault | undefined;
@@ -35,22 +35,22 @@ export interface LoadToolServersOptions {
   readonly envFiles?: readonly string[] | undefined;
   /** What HOST_PLUGIN_ROOT refers to, and the working directory of stdio servers. Default: the folder of the configuration. */
   readonly root?: string | undefined;
-  /** The file that a parsed configuration is from, which approvals name. Default: none, so that nothing of it can be approved. */
+  /** The file that a parsed configuration is from, which approvals name. Default: none, so that its entries cannot be approved. */
   readonly configurationPath?: string | undefined;
   /** Whether a configuration file may have `http://` and `ws://` urls of a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
-  /** How servers sign in that require OAuth: the profile, who is asked to sign in, and fields that an entry does not have. */
+  /** How to sign in to servers that require OAuth: the profile, how the user is asked, and settings that an entry does not have. */
   readonly oauth?: Omit<OAuthSettings, "vault"> | undefined;
-  /** Certificates of authorities to trust in addition to those that Node knows, in PEM. */
+  /** CA certificates to trust in addition to Node's, in PEM. */
   readonly ca?: string | undefined;
-  /** How stdio servers and helpers are kept away from tokens. Default: in a sandbox if there is one, as the policy says; false: not. */
+  /** How stdio servers and helpers are isolated from tokens. Default: a sandbox if available, as the policy says; false: none. */
   readonly sandbox?: SandboxSettings | false | undefined;
 }
 
-/** A configuration that was read, with everything that its servers are opened with. */
+/** A loaded configuration, and the dependencies of its servers. */
 export interface LoadedToolServers extends Omit<ToolServersOptions, "settings" | "secrets"> {
   readonly configurationPath: string;
-  /** What is wrong with environment files. */
+  /** The findings in environment files. */
   readonly envFindings: readonly Finding[];
   /** Evaluates the trust of entries, and stores approvals. */
   readonly trust: {
@@ -64,7 +64,7 @@ export interface LoadedToolServers extends Omit<ToolServersOptions, "settings" |
 }
 
 /**
- * Reads a configuration, from a file or a folder, or the usual one if no path is given, and prepares trust, variables, the vault and
+ * Reads a configuration, from a file or a folder, or the default one if no path is given, and prepares trust, variables, the vault and
  * the sandbox. Nothing of it runs or connects. Rejects with CONFIGURATION_UNREADABLE, or as opening the vault does.
  */
 export async function loadToolServers(
@@ -75,7 +75,7 @@ export async function loadToolServers(
   const { environment = process.env, envFiles = [], allowInsecureLoopback = false } = options;
   const trust = options.trust ?? approvals({ environment });
   const isParsed = typeof source === "object";
-  // Trust is evaluated for what has no file as if it were from its folder.
+  // Without a file, trust is evaluated as for a configuration in its folder.
   const file = isParsed
     ? resolve(options.configurationPath ?? options.root ?? ".")
     : await (source === undefined ? findConfigurationFile(process.cwd(), options.root) : configurationFileAt(source));
@@ -118,7 +118,7 @@ export async function loadToolServers(
   };
 }
 
-/** That an entry is not trusted, with what to do for those who cannot give `--trust` to a command. */
+/** Creates NOT_TRUSTED with advice for programs, which cannot pass `--trust` to a command. */
 function notTrustedInCode(server: string, decision: Distrust, file: string | undefined): ToolServerError {
   const error = notTrusted(server, decision);
   if (decision.state === "denied") return error;
@@ -141,7 +141,7 @@ function assertReadable({ findings }: Configuration, file: string): void {
   });
 }
 
-/** A keychain may ask a person, so it is opened only if a server uses OAuth or inputs. */
+/** A keychain may prompt the user, so it is opened only if a server uses OAuth or inputs. */
 async function openVault(
   { entries }: Configuration,
   environment: Environment,
@@ -159,7 +159,7 @@ async function openVault(
 }
 
 /**
- * Keeps stdio servers and helpers away from the vault, its key, the folders of Wirescope and `files`, as the policy says.
+ * The settings that hide the vault, its key, the folders of Wirescope and `files` from stdio servers and helpers, as the policy says.
  */
 export function sandboxSettings(
   environment: Environment,

@@ -12,7 +12,7 @@ import { createSecretRegistry, type SecretRegistry } from "./secrets/redactor.js
 import type { Explanation } from "./why/explanation.js";
 import { explainServer } from "./why/lazy-explain.js";
 
-/** How the servers of a configuration are opened from code. */
+/** Options for opening the servers of a configuration from code. */
 export interface OpenToolServersOptions
   extends LoadToolServersOptions,
     Pick<ToolServerSettings, "idleTimeoutMs" | "connectTimeoutMs" | "backOff" | "limits" | "clock"> {
@@ -22,7 +22,7 @@ export interface OpenToolServersOptions
   readonly secrets?: SecretRegistry | undefined;
 }
 
-/** A server of a configuration, as of now. */
+/** The current status of a configured server. */
 export interface ToolServerStatus {
   readonly name: string;
   /** The state of its connection; IDLE before it is opened. Or why it cannot be opened: its entry has errors, is turned off, or is not trusted. */
@@ -35,11 +35,11 @@ export interface ToolServerStatus {
 export interface OpenToolServers extends AsyncDisposable {
   /** The configuration file. */
   readonly file: string;
-  /** The names of all servers, in the order of the file; also of those whose entry cannot be understood. */
+  /** The names of all servers, in the order of the file, including those whose entry is invalid. */
   readonly names: readonly string[];
-  /** What is wrong with the configuration and the environment files. */
+  /** The findings in the configuration and the environment files. */
   readonly findings: readonly Finding[];
-  /** What every message is redacted with. */
+  /** The secrets that are redacted in every message. */
   readonly secrets: SecretRegistry;
   /**
    * The connection to a server; the same one each time for the same variables, which override those of the environment. It connects
@@ -48,7 +48,7 @@ export interface OpenToolServers extends AsyncDisposable {
   open(name: string, variables?: Variables): Promise<Connection>;
   /** The OAuth session of a server, to sign in and out; undefined if its entry has a credential. Rejects as `open` does. */
   oauth(name: string, variables?: Variables): Promise<OAuthSession | undefined>;
-  /** How all servers are, without connecting to any. */
+  /** The status of all servers, without connecting to any. */
   status(): Promise<readonly ToolServerStatus[]>;
   /** Diagnoses a server, as `wirescope why` does. Rejects with SERVER_UNKNOWN. */
   explain(name: string): Promise<Explanation>;
@@ -59,7 +59,7 @@ export interface OpenToolServers extends AsyncDisposable {
 /**
  * Opens the servers of a configuration as the command line does: with the user's approvals, the policy of the machine, the stored
  * tokens and the sandbox. `source` is a file, a folder with a `.mcp.json`, or a parsed configuration; without it, the `.mcp.json` of the
- * working directory or of a folder above it, up to the root of the repository. Nothing runs or connects before it is used.
+ * working directory or of a parent folder, up to the root of the repository. Nothing runs or connects before it is used.
  *
  * Rejects with a ToolServerError: CONFIGURATION_UNREADABLE, VAULT_KEY_WRONG or VAULT_UNREADABLE.
  */

@@ -1,12 +1,12 @@
-// Controls, formats (which hold the bidirectional overrides), line and paragraph separators, lone surrogates.
+// Control and format characters (which include bidirectional overrides), line and paragraph separators, lone surrogates.
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** Text of others as a message has it: in quotes, so that nobody takes it for ours, and as `printableText` makes it. */
-export function quotedWords(text: string, maxLength: number): string {
+/** Quotes text from others for a message, so that it is not mistaken for ours, and escapes it as `printableText` does. */
+export function quotedText(text: string, maxLength: number): string {
   return `"${printableText(text, maxLength)}"`;
 }
 
-/** Text of others, made safe to show on one line: what could drive a terminal is escaped, and beyond `maxLength` it is cut. */
+/** Makes text from others safe to show on one line: escapes control characters, and truncates it to `maxLength`. */
 export function printableText(text: string, maxLength: number): string {
   const bounded = text.length > maxLength ? `${text.slice(0, Math.max(0, maxLength - 1))}…` : text;
   return bounded.replace(unprintable, (character) => {

@@ -1,13 +1,13 @@
-/** A task that runs at most once at a time, however many want its result. */
+/** A task whose concurrent callers share one run. */
 export interface SingleFlight<T> {
   /**
-   * The result of the run in progress, or of a new one. Aborting takes back this caller alone and rejects with the signal's
-   * reason; the run is aborted when nobody is left who wants it.
+   * The result of the run in progress, or of a new one. Aborting rejects only this caller, with the signal's reason; the run is aborted
+   * when no caller is left.
    */
   join(signal?: AbortSignal): Promise<T>;
-  /** Starts a run that continues although no caller waits for it, unless one is in progress. Its failure is not reported here. */
+  /** Starts a run that continues without callers, unless one is in progress. Its failure is not reported here. */
   begin(): void;
-  /** Whether there is a run that a caller would join. */
+  /** Whether a run that a caller would join is in progress. */
   readonly isRunning: boolean;
   /** Aborts the run in progress, rejects new callers, and resolves when nothing runs. */
   close(reason: Error): Promise<void>;
@@ -16,7 +16,7 @@ export interface SingleFlight<T> {
 interface Flight<T> {
   readonly result: Promise<T>;
   readonly controller: AbortController;
-  wanted: number;
+  callers: number;
 }
 
 /** Shares the runs of a task. The task should settle soon after its signal aborts; the next run waits for that. */
@@ -25,35 +25,35 @@ export function createSingleFlight<T>(task: (signal: AbortSignal) => Promise<T>)
   let lastSettled: Promise<void> = Promise.resolve();
   let closedBy: Error | undefined;
 
-  const depart = (): Flight<T> => {
+  const startRun = (): Flight<T> => {
     const controller = new AbortController();
     const result = lastSettled.then(() => {
       controller.signal.throwIfAborted();
       return task(controller.signal);
     });
-    const departed: Flight<T> = { result, controller, wanted: 0 };
+    const started: Flight<T> = { result, controller, callers: 0 };
     const settle = (): void => {
-      if (flight === departed) flight = undefined;
+      if (flight === started) flight = undefined;
     };
     lastSettled = result.then(settle, settle);
-    flight = departed;
-    return departed;
+    flight = started;
+    return started;
   };
 
   const leave = (left: Flight<T>): void => {
-    left.wanted -= 1;
-    if (left.wanted > 0 || flight !== left) return;
-    // A caller that comes from now on gets a run of its own, after this one.
+    left.callers -= 1;
+    if (left.callers > 0 || flight !== left) return;
+    // A later caller gets a new run, after this one.
     flight = undefined;
-    left.controller.abort(new DOMException("Nobody waits for the result any more.", "AbortError"));
+    left.controller.abort(new DOMException("No caller waits for the result any more.", "AbortError"));
   };
 
   return {
     async join(signal) {
       if (closedBy !== undefined) throw closedBy;
       signal?.throwIfAborted();
-      const joined = flight ?? depart();
-      joined.wanted += 1;
+      const joined = flight ?? startRun();
+      joined.callers += 1;
       if (signal === undefined) return joined.result;
       return new Promise<T>((resolve, reject) => {
         const onAbort = (): void => {
@@ -66,7 +66,7 @@ export function createSingleFlight<T>(task: (signal: AbortSignal) => Promise<T>)
     },
     begin() {
       if (closedBy !== undefined || flight !== undefined) return;
-      depart().wanted += 1;
+      startRun().callers += 1;
     },
     get isRunning() {
       return flight !== undefined;

@@ -4,10 +4,10 @@ export interface Excerpt {
   readonly end: string;
 }
 
-/** Bytes that are kept of the start and of the end. */
+/** How many bytes of the start and of the end are kept. */
 const excerptBytes = 256;
 
-/** The size of a message above which nothing follows it: it may never end. */
+/** The size of a message above which reading stops: it may never end. */
 export function maxSkippedBytes(limitBytes: number): number {
   return 16 * limitBytes;
 }

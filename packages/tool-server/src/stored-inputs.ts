@@ -8,10 +8,10 @@ import { inputPrefix, inputVariable } from "./config/template.js";
 import { variableUses } from "./config/variable-uses.js";
 import type { SecretRegistry } from "./secrets/redactor.js";
 
-/** Where the values of a configuration's inputs come from. */
+/** The sources of a configuration's input values. */
 export interface StoredInputsOptions {
   readonly configuration: Pick<Configuration, "inputs">;
-  /** The file that the configuration is in: each has its own values. */
+  /** The configuration file: each file has its own values. */
   readonly file: string;
   /** The user's variables; one such as INPUT_API_KEY takes precedence over a stored value. */
   readonly variables: Variables;
@@ -21,20 +21,20 @@ export interface StoredInputsOptions {
   readonly secrets: SecretRegistry;
 }
 
-/** The values of `${input:id}` that people entered, in the vault. */
+/** The values of `${input:id}` that users entered, in the vault. */
 export interface StoredInputs {
-  /** The definition of an input. One that the file does not define could be a secret. */
+  /** The definition of an input. An undefined input is treated as a secret. */
   definitionOf(id: string): InputDefinition;
   put(id: string, value: string): Promise<void>;
-  /** Deletes a value. Resolves with whether there was one. */
+  /** Deletes a value. Resolves with whether it existed. */
   forget(id: string): Promise<boolean>;
   /** The source of an input's value: `variable`, `vault` or none. */
   sourceOf(id: string): Promise<"variable" | "vault" | undefined>;
-  /** The stored values of what entries use, as variables. */
+  /** The stored values of the inputs that entries use, as variables. */
   variablesOf(entries: readonly Entry[]): Promise<Variables>;
 }
 
-/** Whether an entry has values that a person enters. */
+/** Whether an entry has values that a user enters. */
 export function usesInputs(entry: Entry): boolean {
   return inputsOf(entry).length > 0;
 }

@@ -1,19 +1,19 @@
-/** The candidate that `word` was probably meant to be, if one is near: case, hyphens and underscores do not count. */
+/** The candidate most similar to `word`, if one is similar enough. Case, hyphens and underscores are ignored. */
 export function suggest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
-    const distance = editDistance(bare(word), bare(candidate));
+    const distance = editDistance(normalized(word), normalized(candidate));
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
 }
 
-function bare(word: string): string {
+function normalized(word: string): string {
   return word.toLowerCase().replace(/[-_]/g, "");
 }
 
-/** How many letters must be put in, left out, replaced, or swapped with their neighbour, to make one word of the other. */
+/** The number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);

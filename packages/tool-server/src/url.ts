@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
 /**
- * The URL that a string holds, or undefined if it holds none. Not `URL.canParse`: once V8 has optimised a call of it, Node 20
+ * Parses a URL; undefined if the string is not one. Not `URL.canParse`: once V8 has optimised a call of it, Node 20
  * returns false for every string that is not ASCII.
  */
 export function parseUrl(text: string, base?: string | URL): URL | undefined {

@@ -2,14 +2,14 @@ import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/cli
 import type { Cancellation } from "../cancellation.js";
 import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
-import { quotedWords } from "../printable-text.js";
+import { quotedText } from "../printable-text.js";
 import { redactStart } from "../secrets/redactor.js";
 import { redactFailure, redactValue } from "./connection-failures.js";
 import { RpcError } from "./rpc/json-rpc.js";
 import { jsonLengthOf } from "./rpc/message.js";
 
-/** The context of a failed call. */
-export interface CallCircumstances {
+/** A call that failed. */
+export interface FailedCall {
   /** The name of the server. */
   readonly server: string;
   readonly method: string;
@@ -18,7 +18,7 @@ export interface CallCircumstances {
   /** Why the transport ended, if it did. */
   readonly transportFailure: ToolServerError | undefined;
   /** Text that was received instead of a response, as a sentence. */
-  readonly strays?: string | undefined;
+  readonly strayOutput?: string | undefined;
   readonly redact: (text: string) => string;
 }
 
@@ -27,56 +27,56 @@ const maxText = 2000;
 const maxDataLength = 65_536;
 
 /** Converts the error of a call. Text from the server or a library is truncated, escaped and redacted. */
-export function callFailure(error: unknown, circumstances: CallCircumstances): ToolServerError {
-  const { server, method, signal, idleTimeoutMs, transportFailure } = circumstances;
-  const who = JSON.stringify(server);
-  const { redact } = circumstances;
-  const said = (text: string): string => quotedWords(redactStart(text, maxText, redact), maxText);
+export function callFailure(error: unknown, call: FailedCall): ToolServerError {
+  const { server, method, signal, idleTimeoutMs, transportFailure } = call;
+  const quotedName = JSON.stringify(server);
+  const { redact } = call;
+  const said = (text: string): string => quotedText(redactStart(text, maxText, redact), maxText);
   if (signal?.aborted) {
     // A time limit of ours has its own error.
     if (ToolServerError.is(signal.reason)) return signal.reason;
-    const problem = `${method} of the server ${who} was cancelled.`;
+    const problem = `${method} on the server ${quotedName} was cancelled.`;
     return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });
   }
   const own = ownFailure(error);
   if (own !== undefined) return redactFailure(own, redact);
   if (error instanceof RpcError || ProtocolError.isInstance(error)) {
-    const words = said(error.message);
-    const problem = `The server ${who} refused ${method}: ${words}.`;
+    const message = said(error.message);
+    const problem = `The server ${quotedName} refused ${method}: ${message}.`;
     // Only the server can say what to do.
     return new ToolServerError(
       "CALL_REFUSED",
       { problem, advice: "" },
       {
-        details: { rpcCode: error.code, rpcData: dataOf(error, redact), wasSent: true, said: words },
+        details: { rpcCode: error.code, rpcData: dataOf(error, redact), wasSent: true, said: message },
       },
     );
   }
   if (!SdkError.isInstance(error)) {
     const text = error instanceof Error ? error.message : String(error);
-    return invalid(who, method, said(text));
+    return invalid(quotedName, method, said(text));
   }
   switch (error.code) {
     case SdkErrorCode.RequestTimeout:
-      return noResponse(server, method, idleTimeoutMs, circumstances.strays);
+      return noResponse(server, method, idleTimeoutMs, call.strayOutput);
     case SdkErrorCode.ConnectionClosed:
     case SdkErrorCode.NotConnected:
     case SdkErrorCode.SendFailed:
       if (transportFailure !== undefined) return redactFailure(withSent(transportFailure, true), redact);
       return new ToolServerError(
         "CONNECTION_LOST",
-        { problem: `The connection to the server ${who} ended during ${method}.`, advice: "" },
+        { problem: `The connection to the server ${quotedName} ended during ${method}.`, advice: "" },
         { details: { wasSent: true } },
       );
     case SdkErrorCode.CapabilityNotSupported:
     case SdkErrorCode.MethodNotSupportedByProtocolVersion:
       return new ToolServerError(
         "CALL_REFUSED",
-        { problem: `The server ${who} does not support ${method}: ${said(error.message)}.`, advice: "" },
+        { problem: `The server ${quotedName} does not support ${method}: ${said(error.message)}.`, advice: "" },
         { details: { wasSent: false } },
       );
     default:
-      return invalid(who, method, said(error.message));
+      return invalid(quotedName, method, said(error.message));
   }
 }
 
@@ -86,13 +86,13 @@ function dataOf({ data }: RpcError | ProtocolError, redact: (text: string) => st
   return length > maxDataLength ? "[omitted: too large]" : redactValue(data, redact);
 }
 
-/** Creates CALL_TIMEOUT for a call without a response or progress; `strays` describes other text that the server sent. */
-export function noResponse(server: string, method: string, idleTimeoutMs: number, strays = ""): ToolServerError {
-  const who = `The server ${JSON.stringify(server)}`;
+/** Creates CALL_TIMEOUT for a call without a response or progress; `strayOutput` describes other text that the server sent. */
+export function noResponse(server: string, method: string, idleTimeoutMs: number, strayOutput = ""): ToolServerError {
+  const subject = `The server ${JSON.stringify(server)}`;
   const parts = {
-    problem: `${who} neither responded to ${method} nor reported progress for ${describeDuration(idleTimeoutMs)}. The call was cancelled.`,
-    evidence: strays,
-    advice: "Allow more time, or look at what the server does.",
+    problem: `${subject} neither responded to ${method} nor reported progress for ${describeDuration(idleTimeoutMs)}. The call was cancelled.`,
+    evidence: strayOutput,
+    advice: "Increase the time limit, or check what the server is doing.",
   };
   return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: true } });
 }
@@ -111,8 +111,8 @@ function withSent(error: ToolServerError, wasSent: boolean): ToolServerError {
   return new ToolServerError(error.code, error, { cause: error, details: { ...error.details, wasSent } });
 }
 
-function invalid(who: string, method: string, said: string): ToolServerError {
-  const problem = `The server ${who} responded to ${method} with what cannot be used: ${said}.`;
+function invalid(quotedName: string, method: string, said: string): ToolServerError {
+  const problem = `The server ${quotedName} sent an invalid response to ${method}: ${said}.`;
   return new ToolServerError(
     "RESPONSE_INVALID",
     { problem, advice: "Report it to the operator of the server." },

@@ -10,19 +10,19 @@ export function timerMs(timeoutMs: number): number {
   return Math.min(timeoutMs, maxTimerMs);
 }
 
-/** A time limit that does not count the time in which a user is asked. */
-export interface Silence {
+/** A time limit that does not run out while a user signs in. */
+export interface IdleTimeout {
   readonly timeoutMs: number;
-  /** Whether a user is being asked now. Default: never. */
-  readonly isPersonAsked: (() => boolean) | undefined;
+  /** Whether a user is being asked to sign in now. Default: never. */
+  readonly isWaitingForUser: (() => boolean) | undefined;
   readonly clock: Clock;
 }
 
 /** Calls `act` after the time limit, unless the returned function is called first. */
-export function afterSilence({ timeoutMs, isPersonAsked, clock }: Silence, act: () => void): () => void {
+export function afterIdleTimeout({ timeoutMs, isWaitingForUser, clock }: IdleTimeout, act: () => void): () => void {
   let stop = (): void => {};
   const wait = (): void => {
-    stop = clock.after(timeoutMs, () => (isPersonAsked?.() ? wait() : act()));
+    stop = clock.after(timeoutMs, () => (isWaitingForUser?.() ? wait() : act()));
   };
   wait();
   return () => stop();
@@ -30,7 +30,7 @@ export function afterSilence({ timeoutMs, isPersonAsked, clock }: Silence, act: 
 
 /** Creates CALL_TIMEOUT for a call that exceeded its total time. */
 export function tooLong(method: string, server: string, totalTimeoutMs: number): ToolServerError {
-  const problem = `${method} of the server ${JSON.stringify(server)} took longer than ${describeDuration(totalTimeoutMs)} in all, and was cancelled.`;
-  const advice = "Allow more time, or look at what the server does.";
+  const problem = `${method} on the server ${JSON.stringify(server)} took longer than ${describeDuration(totalTimeoutMs)} in total, and was cancelled.`;
+  const advice = "Increase the time limit, or check what the server is doing.";
   return new ToolServerError("CALL_TIMEOUT", { problem, advice }, { details: { wasSent: true } });
 }

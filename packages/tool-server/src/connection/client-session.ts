@@ -7,7 +7,7 @@ import { publish, publisherOf } from "../diagnostics.js";
 import { describeDuration } from "../duration.js";
 import { ToolServerError } from "../errors.js";
 import { callFailure } from "./call-failure.js";
-import { afterSilence, timerMs } from "./call-limit.js";
+import { afterIdleTimeout, timerMs } from "./call-limit.js";
 import type { ClientSettings, MessageOrigin, ServerDescription } from "./client-settings.js";
 import type { ChangedList, ForwardedRequest } from "./connection.js";
 import { listChangeHandlers, watchSubscription } from "./lists.js";
@@ -54,7 +54,7 @@ export interface SessionOptions {
   /** The time limit for the whole handshake. */
   readonly connectTimeoutMs: number;
   /** Whether a user is being asked to sign in, which does not count towards time limits. Default: never. */
-  readonly isPersonAsked?: (() => boolean) | undefined;
+  readonly isWaitingForUser?: (() => boolean) | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly report: Reporter;
@@ -68,30 +68,30 @@ export interface SessionOptions {
 export async function openSession(options: SessionOptions): Promise<ClientSession> {
   const { transport, info, settings, signal, redact, report, connectTimeoutMs, clock } = options;
   const { name: server } = info.connection;
-  const { isPersonAsked } = options;
+  const { isWaitingForUser } = options;
   // The SDK's own limit would count the time in which a user signs in.
-  const requestMs = isPersonAsked === undefined ? connectTimeoutMs : timerMs(Number.POSITIVE_INFINITY);
+  const requestMs = isWaitingForUser === undefined ? connectTimeoutMs : timerMs(Number.POSITIVE_INFINITY);
   let session: ClientSession | undefined;
   let isOver = false;
   const setState = (state: ConnectivityState, reason?: string): void =>
     publish("transport:state", { subject: info, state, reason });
-  const end = (words: string): void => {
+  const end = (text: string): void => {
     if (isOver) return;
     isOver = true;
-    const reason = redact(words);
+    const reason = redact(text);
     setState("SHUTDOWN", reason);
     publish("transport:closed", { subject: info, reason });
   };
 
-  /** The calls that server requests belong to, because the client dispatches them asynchronously. */
-  const asked = new Map<RequestId, RelatedCall>();
+  /** The calls that server requests belong to, by request id: the client dispatches the requests asynchronously. */
+  const callsOfRequests = new Map<RequestId, RelatedCall>();
   const peer = new Peer(transport, (message, call) => {
     if (!("id" in message)) settings.onNotification?.(message, { info, call });
     else if (call !== undefined) {
       const { id } = message;
-      asked.set(id, call);
+      callsOfRequests.set(id, call);
       // The client handles or rejects some requests itself.
-      setImmediate(() => asked.delete(id));
+      setImmediate(() => callsOfRequests.delete(id));
     }
   });
 
@@ -117,8 +117,8 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   const { onRequest } = settings;
   if (onRequest !== undefined) {
     client.fallbackRequestHandler = (request, { mcpReq: { signal: requestSignal } }) => {
-      const origin: MessageOrigin = { info, call: asked.get(request.id), signal: requestSignal };
-      asked.delete(request.id);
+      const origin: MessageOrigin = { info, call: callsOfRequests.get(request.id), signal: requestSignal };
+      callsOfRequests.delete(request.id);
       return onRequest(request, origin);
     };
   }
@@ -128,9 +128,9 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   signal.addEventListener("abort", giveUp, { once: true });
   // The SDK limits the requests of a handshake, but not its notification.
   let tooLong: ToolServerError | undefined;
-  const silence = { timeoutMs: connectTimeoutMs, isPersonAsked, clock };
-  const cancel = afterSilence(silence, () => {
-    tooLong = slowHandshake(server, connectTimeoutMs, transport.strays?.());
+  const limit = { timeoutMs: connectTimeoutMs, isWaitingForUser, clock };
+  const cancel = afterIdleTimeout(limit, () => {
+    tooLong = slowHandshake(server, connectTimeoutMs, transport.strayOutput?.());
     giveUp();
   });
   callStarted(info);
@@ -149,7 +149,7 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
         signal,
         idleTimeoutMs: connectTimeoutMs,
         transportFailure,
-        strays: transport.strays?.(),
+        strayOutput: transport.strayOutput?.(),
         redact,
       });
     end(failure.message);
@@ -217,16 +217,16 @@ export async function openSession(options: SessionOptions): Promise<ClientSessio
   return session;
 }
 
-function slowHandshake(server: string, timeoutMs: number, strays = ""): ToolServerError {
+function slowHandshake(server: string, timeoutMs: number, strayOutput = ""): ToolServerError {
   const parts = {
     problem: `The server ${JSON.stringify(server)} did not finish the handshake within ${describeDuration(timeoutMs)}.`,
-    evidence: strays,
-    advice: "Look at what the server does, or allow more time.",
+    evidence: strayOutput,
+    advice: "Check what the server is doing, or increase the time limit.",
   };
   return new ToolServerError("CALL_TIMEOUT", parts, { details: { wasSent: true } });
 }
 
-/** The capabilities of the program, and the extensions that connections implement themselves. */
+/** The program's capabilities, and the extensions that every connection implements. */
 function capabilitiesOf({ capabilities = {} }: ClientSettings): ClientCapabilities {
   return { ...capabilities, extensions: { ...ownExtensions, ...capabilities.extensions } };
 }
@@ -237,7 +237,7 @@ const ownExtensions: NonNullable<ClientCapabilities["extensions"]> = {
   "io.modelcontextprotocol/oauth-client-credentials": {},
 };
 
-/** The keys about this side in every request of the newer era. */
+/** The `_meta` keys that describe this client in every request of the newer era. */
 function envelopeOf(settings: ClientSettings, { protocolVersion }: ServerDescription): RpcObject {
   return {
     [metaKeys.protocolVersion]: protocolVersion,

@@ -21,7 +21,7 @@ export interface ClientSettings {
   readonly prepare?: ((client: Client, info: TransportInfo) => void) | undefined;
   /** Handles server requests without a handler of `prepare`. Rejects if it does not support one. Default: all are rejected. */
   readonly onRequest?: ((request: RpcRequest, origin: MessageOrigin) => Promise<Result>) | undefined;
-  /** Called with each notification of a server, before the client handles it. */
+  /** Called with each server notification, before the client handles it. */
   readonly onNotification?: ((notification: RpcNotification, origin: MessageOrigin) => void) | undefined;
 }
 

@@ -7,7 +7,7 @@ import {
   withAdvice,
 } from "../errors.js";
 
-const personCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>([
+const userActionCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>([
   "UNAUTHORIZED",
   "FORBIDDEN",
   "SIGN_IN_NEEDED",
@@ -22,8 +22,8 @@ const personCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCod
 ]);
 
 /** Whether only a user can fix it: a retry soon after would fail in the same way. */
-export function needsPerson({ code }: ToolServerError): boolean {
-  return personCodes.has(code);
+export function needsUserAction({ code }: ToolServerError): boolean {
+  return userActionCodes.has(code);
 }
 
 const endingCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>([
@@ -40,7 +40,7 @@ export function endsSession({ code }: ToolServerError): boolean {
 }
 
 /** Failures of the connection after which a new attempt may succeed. */
-const passingCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>([
+const transientCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCode>([
   "CONNECTION_LOST",
   "SESSION_LOST",
   "CHILD_EXITED",
@@ -49,7 +49,7 @@ const passingCodes: ReadonlySet<ToolServerErrorCode> = new Set<ToolServerErrorCo
 
 /** Whether a failed call may be repeated: it never arrived, or it changes nothing and the connection failed. */
 export function isRepeatable({ code, details }: ToolServerError, method: string): boolean {
-  return passingCodes.has(code) && (details.wasSent === false || isSafeMethod(method));
+  return transientCodes.has(code) && (details.wasSent === false || isSafeMethod(method));
 }
 
 /** The error of a connection that was closed by this side. */
@@ -64,11 +64,11 @@ export function lostConnection(server: string): ToolServerError {
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "" });
 }
 
-/** The error during the delay after a failure. */
-export function restingConnection(error: ToolServerError, restMs: number): ToolServerError {
+/** The error of a call during the delay after a failure. */
+export function delayedRetry(error: ToolServerError, delayMs: number): ToolServerError {
   return new ToolServerError(
     error.code,
-    withAdvice(error, `It is tried again in ${describeDuration(Math.ceil(restMs / 1000) * 1000)}.`),
+    withAdvice(error, `It is tried again in ${describeDuration(Math.ceil(delayMs / 1000) * 1000)}.`),
     { cause: error, details: { ...error.details, wasSent: false } },
   );
 }
@@ -128,7 +128,7 @@ function redactCause(cause: unknown, redact: Redact, depth: number): unknown {
 }
 
 /** The maximum depth of values: a server can nest them until the stack overflows. */
-const deepest = 100;
+const maxDepth = 100;
 
 /**
  * Redacts the strings and keys of a JSON value; returns the same object if nothing changes. Values below 100 levels are omitted.
@@ -136,7 +136,7 @@ const deepest = 100;
 export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;
-  if (depth >= deepest) return "[nested too deeply]";
+  if (depth >= maxDepth) return "[nested too deeply]";
   if (Array.isArray(value)) {
     const items = value.map((item) => redactValue(item, redact, depth + 1));
     return items.every((item, index) => item === value[index]) ? value : items;

@@ -88,7 +88,7 @@ export interface Connection extends AsyncDisposable {
   request(method: string, params: RpcObject, options?: Pick<CallOptions, "totalTimeoutMs">): Promise<RpcObject>;
   /** Sends a notification as it is if the server is connected, else nothing. Keys in its `_meta` override ours. Rejects if it cannot be sent. */
   notify(method: string, params: RpcObject): Promise<void>;
-  /** Redacts text about this server: the user's secrets, and those that the server made known. */
+  /** Redacts text about this server: the user's secrets, and those learned from the server. */
   redact(text: string): string;
   /** Calls the listener for each change of the state, until the returned function is called. */
   onState(listener: StateListener): () => void;

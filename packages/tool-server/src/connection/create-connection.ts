@@ -9,7 +9,7 @@ import { publish, publisherOf } from "../diagnostics.js";
 import type { ToolServerError } from "../errors.js";
 import type { Mutable } from "../mutable.js";
 import { callFailure, noResponse } from "./call-failure.js";
-import { afterSilence, timerMs, tooLong } from "./call-limit.js";
+import { afterIdleTimeout, timerMs, tooLong } from "./call-limit.js";
 import { type ClientSession, openSession } from "./client-session.js";
 import type { ClientSettings } from "./client-settings.js";
 import type { CallOptions, ChangedList, Connection, ForwardedRequest } from "./connection.js";
@@ -22,7 +22,7 @@ import { abortable, createSessionKeeper } from "./session-keeper.js";
 import { createSelection, type OfferedTools } from "./tool-selection.js";
 import type { ToolTransport } from "./transports/transport.js";
 
-/** What a connection is made of. */
+/** The options of a connection. */
 export interface ConnectionOptions {
   readonly info: ConnectionInfo;
   /** Awaited before each transport is opened: rejects if the server may no longer be started or connected to. */
@@ -51,8 +51,8 @@ export interface ConnectionOptions {
    * Whether a user is being asked to sign in for a waiting request. That time does not count towards the idle time-out. Default:
    * never.
    */
-  readonly isPersonAsked?: (() => boolean) | undefined;
-  /** The delays between attempts to connect; ten times as long after a failure that only a person can fix. Default 500 to 30,000. */
+  readonly isWaitingForUser?: (() => boolean) | undefined;
+  /** The delays between attempts to connect; ten times as long after a failure that only a user can fix. Default 500 to 30,000. */
   readonly backOff?: BackOffLimits | undefined;
   readonly random?: (() => number) | undefined;
   /** Disposes of the connection's parts after it closed. */
@@ -69,7 +69,7 @@ const [callStarted, callSucceeded, callFailed] = [
 export function createConnection(options: ConnectionOptions): Connection {
   const { info, report, redact, clock, isEager = false, settings, random = Math.random } = options;
   const { idleTimeoutMs = 60_000, connectTimeoutMs = 30_000, backOff = { firstMs: 500, maxMs: 30_000 } } = options;
-  const { isPersonAsked, firstConnectTimeoutMs = connectTimeoutMs } = options;
+  const { isWaitingForUser, firstConnectTimeoutMs = connectTimeoutMs } = options;
   let hasConnected = false;
   const era = createEraMemory(settings.era === "legacy");
   const listeners = new Set<(list: ChangedList) => void>();
@@ -85,7 +85,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           settings,
           era,
           connectTimeoutMs: timerMs(hasConnected ? connectTimeoutMs : firstConnectTimeoutMs),
-          isPersonAsked,
+          isWaitingForUser,
           clock,
           signal,
           report,
@@ -99,21 +99,21 @@ export function createConnection(options: ConnectionOptions): Connection {
         return session;
       } catch (error) {
         if (signal.aborted) throw error;
-        if (!era.isWorthAnother) {
+        if (!era.shouldRetry) {
           if (options.changeTransport?.(error)) continue;
           throw error;
         }
-        const how = era.isSlow ? "with more patience" : "without it";
-        report(info, "info", `It failed at the question for the newer protocol, and is tried once more ${how}.`);
+        const how = era.isSlow ? "with a longer time limit" : "without it";
+        report(info, "info", `The probe for the newer protocol failed; retrying ${how}.`);
       }
     }
   };
 
-  const onDefect = (error: unknown): void => {
+  const onListenerError = (error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
     report(info, "error", `A listener of the connection's state failed: ${reason}`);
   };
-  const keeper = createSessionKeeper({ info, open, redact, onDefect, clock, isEager, backOff, random });
+  const keeper = createSessionKeeper({ info, open, redact, onListenerError, clock, isEager, backOff, random });
 
   /**
    * Makes a call over the current or the next session, and repeats it once if that is safe. Every kind of call is counted,
@@ -145,7 +145,7 @@ export function createConnection(options: ConnectionOptions): Connection {
           session.endCall(false);
           const error = toFailure(session, cause, { method, signal, timeoutMs });
           if (!mayRepeat || signal?.aborted || !isRepeatable(error, method)) throw error;
-          report(info, "warning", `${method} is sent once more: ${error.message}`);
+          report(info, "warning", `Retrying ${method}: ${error.message}`);
           phases?.retry(error.message);
         }
       }
@@ -170,7 +170,7 @@ export function createConnection(options: ConnectionOptions): Connection {
             signal,
             idleTimeoutMs: timeoutMs,
             transportFailure: transport.failure,
-            strays: transport.strays?.(),
+            strayOutput: transport.strayOutput?.(),
             redact,
           })
         : closedConnection(info.name);
@@ -199,8 +199,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       return await runCall(method, own, undefined, timeoutMs, (session) => {
         const wait = (): void => {
           stopIdle();
-          stopIdle = afterSilence({ timeoutMs, isPersonAsked, clock }, () =>
-            own.cancel(noResponse(info.name, method, timeoutMs, session.transport.strays?.())),
+          stopIdle = afterIdleTimeout({ timeoutMs, isWaitingForUser, clock }, () =>
+            own.cancel(noResponse(info.name, method, timeoutMs, session.transport.strayOutput?.())),
           );
         };
         wait();
@@ -226,7 +226,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     runCall(request.method, forwarded, forwarded.phases, idleTimeoutMs, (session) => session.send(forwarded, request));
 
   const { forwardTimeoutMs } = options;
-  /** With the limits of the entry. Most entries have none, and their calls pay nothing for it. */
+  /** Applies the limits of the entry. Most entries have none, so their calls skip this function. */
   const sendLimited = async (forwarded: Call, request: ForwardedRequest): Promise<RpcObject> => {
     const stop =
       forwardTimeoutMs === undefined || request.method !== "tools/call"

@@ -6,7 +6,7 @@ const minute = 60_000;
 
 test("does not count the time that a person takes as silence of the server, but what comes after", async () => {
   let isAsked = false;
-  const { server, clock, connection } = createMemoryConnection({ isPersonAsked: () => isAsked });
+  const { server, clock, connection } = createMemoryConnection({ isWaitingForUser: () => isAsked });
   const call = connection.callTool({ name: "wait", arguments: {} });
   const settled = call.catch((error: unknown) => error);
   await expect.poll(() => server.runs, waiting).toBe(1);
@@ -28,7 +28,7 @@ test("does not count the time that a person takes as silence of the server, but 
 
 test("continues a call after a user took their time, and cancels one whose caller gave up meanwhile", async () => {
   let isAsked = false;
-  const { server, clock, connection } = createMemoryConnection({ isPersonAsked: () => isAsked });
+  const { server, clock, connection } = createMemoryConnection({ isWaitingForUser: () => isAsked });
   const caller = new AbortController();
   const [first, second] = [undefined, caller.signal].map((signal) =>
     connection.callTool({ name: "wait", arguments: {} }, { signal }).catch((error: unknown) => error),

@@ -8,8 +8,8 @@ import type { ChangedList, Connection } from "./connection.js";
 type Lists = Pick<Connection, "listTools" | "listResources" | "listResourceTemplates" | "listPrompts">;
 
 /**
- * The lists of a server. Of what a server does not say that it has, the list is empty, and nothing is asked: the SDK would do the same,
- * but says so on standard output, which is not its own.
+ * The list methods. If the server does not declare a capability, its list is empty and no request is sent. The SDK would do the same,
+ * but log it to standard output.
  */
 export function listMethods(call: Connection["call"]): Lists {
   return {
@@ -59,9 +59,9 @@ export function listChangeHandlers(onChanged: (list: ChangedList) => void): NonN
 const resubscribe = { firstMs: 1000, maxMs: 60_000 };
 
 /**
- * In the newer era changes come over a subscription, which nobody opens again when it breaks. This does, with pauses that
- * grow, unless the server says that it has none. `onUnreachable` is called if the server is no longer reachable. Returns how
- * to stop.
+ * In the newer era changes arrive on a subscription, which the SDK does not reopen when it breaks. This does, with increasing
+ * delays, unless the server rejects it. `onUnreachable` is called if the server is no longer reachable. Returns a function that
+ * stops it.
  */
 export function watchSubscription(
   client: Client,

@@ -10,13 +10,13 @@ export interface EraMemory {
   failedAtProbe: boolean;
   /** Whether it was taken for the older era because it did not respond, and is not: it starts slowly. */
   isSlow: boolean;
-  /** Whether a new transport may succeed at once. */
-  isWorthAnother: boolean;
+  /** Whether a retry over a new transport may succeed. */
+  shouldRetry: boolean;
 }
 
 /** An empty memory. `isFixed`: the older era is used, without a probe. */
 export function createEraMemory(isFixed = false): EraMemory {
-  return { isLegacy: isFixed, isFixed, failedAtProbe: false, isSlow: false, isWorthAnother: false };
+  return { isLegacy: isFixed, isFixed, failedAtProbe: false, isSlow: false, shouldRetry: false };
 }
 
 /** The time limits of a handshake and of its probe, in milliseconds. */
@@ -30,15 +30,15 @@ export interface HandshakeTimes {
  * unknown methods, and time must be left for the older handshake. Otherwise it is a failure.
  */
 export function handshakeTimes(transport: ToolTransport, era: EraMemory, timeoutMs: number): HandshakeTimes {
-  if (!hasOneWire(transport)) return { timeoutMs, probeMs: timeoutMs };
+  if (!sharesOneSocket(transport)) return { timeoutMs, probeMs: timeoutMs };
   return {
     timeoutMs,
-    probeMs: era.isSlow ? timeoutMs * 0.9 : Math.min(timeoutMs / 2, silenceMs[transport.kind] ?? 3000),
+    probeMs: era.isSlow ? timeoutMs * 0.9 : Math.min(timeoutMs / 2, probeTimeoutsMs[transport.kind] ?? 3000),
   };
 }
 
 /** A process takes time to start, especially on a busy machine; a WebSocket is ready when it opens. */
-const silenceMs: Readonly<Partial<Record<ToolTransport["kind"], number>>> = { stdio: 8000, ws: 3000 };
+const probeTimeoutsMs: Readonly<Partial<Record<ToolTransport["kind"], number>>> = { stdio: 8000, ws: 3000 };
 
 /** Connects in the server's era: probes for the newer one first, unless the server is known to use the older. */
 export async function connectClient(
@@ -50,25 +50,25 @@ export async function connectClient(
   // The SSE transport is older than the newer era.
   const isLegacy = era.isLegacy || era.failedAtProbe || transport.kind === "sse";
   const start = Date.now();
-  era.isWorthAnother = false;
+  era.shouldRetry = false;
   try {
     await client.connect(transport, { timeout: timeoutMs, ...(isLegacy ? { prior: { kind: "legacy" } } : {}) });
     era.isLegacy = client.getProtocolEra() === "legacy";
     era.failedAtProbe = false;
   } catch (error) {
-    const mayBeEra = !isLegacy && hasOneWire(transport);
+    const mayBeEra = !isLegacy && sharesOneSocket(transport);
     const wasSilent = Date.now() - start >= probeMs;
     era.isLegacy = era.isFixed;
     era.failedAtProbe = mayBeEra && (transport.failure !== undefined || isTimeout(error));
     const wasSlow = mayBeEra && !era.isSlow && wasSilent && ProtocolError.isInstance(error);
     if (wasSlow) era.isSlow = true;
-    era.isWorthAnother = wasSlow || era.failedAtProbe;
+    era.shouldRetry = wasSlow || era.failedAtProbe;
     throw error;
   }
 }
 
 /** If all requests share one socket, the server may close it; otherwise a rejected probe is a response. */
-function hasOneWire(transport: ToolTransport): boolean {
+function sharesOneSocket(transport: ToolTransport): boolean {
   return transport.kind === "stdio" || transport.kind === "ws";
 }
 

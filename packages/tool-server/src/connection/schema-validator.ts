@@ -6,8 +6,8 @@ type SchemaValidator = NonNullable<ClientOptions["jsonSchemaValidator"]>;
 const load = createRequire(import.meta.url);
 
 /**
- * Validates results against the schemas of their tools. The library that can is large, each connection has one of its own, and few tools
- * have such a schema: it is loaded and made for the first that does.
+ * Validates results against the output schemas of their tools. The validation library is large, each connection has its own instance,
+ * and few tools have a schema: it is loaded for the first tool that has one.
  */
 export function createSchemaValidator(): SchemaValidator {
   let validator: SchemaValidator | undefined;

@@ -8,10 +8,10 @@ import type { ClientSession } from "./client-session.js";
 import type { StateListener } from "./connection.js";
 import {
   closedConnection,
+  delayedRetry,
   lostConnection,
-  needsPerson,
+  needsUserAction,
   redactFailure,
-  restingConnection,
 } from "./connection-failures.js";
 
 /** Manages the session of a connection: opens it, notices its end, and waits after failures. */
@@ -39,8 +39,8 @@ interface SessionKeeperOptions {
   /** Opens a session. Rejects with a ToolServerError, also if the signal aborts. */
   readonly open: (signal: AbortSignal) => Promise<ClientSession>;
   readonly redact: (text: string) => string;
-  /** Reports a listener that threw. */
-  readonly onDefect: (error: unknown) => void;
+  /** Reports an error that a listener threw. */
+  readonly onListenerError: (error: unknown) => void;
   readonly clock: Clock;
   /** Whether it reopens automatically after a failure or an end. */
   readonly isEager: boolean;
@@ -55,16 +55,16 @@ interface SessionKeeperOptions {
 const refusalFactor = 10;
 
 /** The maximum delay that a call waits for instead of failing at once. */
-const patienceMs = 2000;
+const maxWaitMs = 2000;
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const { info, open, redact, onDefect, clock, isEager, random } = options;
+  const { info, open, redact, onListenerError, clock, isEager, random } = options;
   let state: ConnectionState = { kind: "idle" };
   const backOff = createBackOff(options.backOff, clock, random);
   const { firstMs, maxMs } = options.backOff;
   const refusals = createBackOff({ firstMs: firstMs * refusalFactor, maxMs: maxMs * refusalFactor }, clock, random);
   /** Calls that wait for the end of the delay after a failure. */
-  const resting = new Set<() => void>();
+  const waiting = new Set<() => void>();
   const listeners = new Set<StateListener>();
 
   const setState = (next: ConnectionState, reason?: string): void => {
@@ -72,19 +72,19 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     if (before.kind === "failing") before.cancel();
     state = next;
     if (before.kind !== next.kind) {
-      const words = reason === undefined ? undefined : redact(reason);
+      const redacted = reason === undefined ? undefined : redact(reason);
       const failure = next.kind === "failing" ? redactFailure(next.error, redact) : undefined;
-      const change = { subject: info, state: connectivityOf(next), reason: words, failure };
+      const change = { subject: info, state: connectivityOf(next), reason: redacted, failure };
       for (const listener of [...listeners]) {
         try {
           listener(change);
         } catch (error) {
-          onDefect(error);
+          onListenerError(error);
         }
       }
       publish("connection:state", change);
     }
-    for (const wake of resting) wake();
+    for (const wake of waiting) wake();
   };
 
   const fail = (error: ToolServerError, pauseMs: number): void => {
@@ -108,7 +108,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       (error: ToolServerError) => {
         if (state.kind !== "connecting" || state.session !== session) throw closedConnection(info.name);
         const failure = ToolServerError.is(error) ? redactFailure(error, redact) : error;
-        fail(failure, (needsPerson(failure) ? refusals : backOff).ended());
+        fail(failure, (needsUserAction(failure) ? refusals : backOff).ended());
         throw failure;
       },
     );
@@ -119,18 +119,18 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   };
 
   /** Waits for a time, or until the state changes. */
-  const rest = async (restMs: number, signal: Cancellation | undefined): Promise<void> => {
+  const waitForRetry = async (delayMs: number, signal: Cancellation | undefined): Promise<void> => {
     let wake = (): void => {};
-    const cancel = clock.after(restMs, () => wake());
-    const rested = new Promise<void>((resolve) => {
+    const cancel = clock.after(delayMs, () => wake());
+    const waited = new Promise<void>((resolve) => {
       wake = resolve;
-      resting.add(wake);
+      waiting.add(wake);
     });
     try {
-      await abortable(rested, signal, info.name);
+      await abortable(waited, signal, info.name);
     } finally {
       cancel();
-      resting.delete(wake);
+      waiting.delete(wake);
     }
   };
 
@@ -138,10 +138,11 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     if (state.kind === "closed") throw closedConnection(info.name);
     if (state.kind === "ready") return state.session;
     if (state.kind === "failing" && !isForced) {
-      const restMs = state.retryAt - clock.now();
-      if (restMs > patienceMs || (restMs > 0 && needsPerson(state.error))) throw restingConnection(state.error, restMs);
-      if (restMs > 0) {
-        await rest(restMs, signal);
+      const delayMs = state.retryAt - clock.now();
+      if (delayMs > maxWaitMs || (delayMs > 0 && needsUserAction(state.error)))
+        throw delayedRetry(state.error, delayMs);
+      if (delayMs > 0) {
+        await waitForRetry(delayMs, signal);
         return ensure(signal, isForced);
       }
     }
@@ -155,7 +156,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     begin: () => void begin(),
     lose(session, failure) {
       if (state.kind !== "ready" || state.session !== session) return;
-      const pauseMs = (failure !== undefined && needsPerson(failure) ? refusals : backOff).ended();
+      const pauseMs = (failure !== undefined && needsUserAction(failure) ? refusals : backOff).ended();
       const reason = failure?.message ?? "The server ended the connection.";
       if (pauseMs === 0 && failure?.code !== "SERVER_UNREACHABLE") {
         setState({ kind: "idle" }, reason);
@@ -196,7 +197,7 @@ type ConnectionState =
     }
   | { readonly kind: "closed" };
 
-const words = {
+const connectivity = {
   idle: "IDLE",
   connecting: "CONNECTING",
   ready: "READY",
@@ -206,7 +207,7 @@ const words = {
 
 /** The connectivity state of Channelz. */
 function connectivityOf(state: ConnectionState): ConnectivityState {
-  return words[state.kind];
+  return connectivity[state.kind];
 }
 
 /** Waits for `promise` until the caller cancels; the shared work continues. */

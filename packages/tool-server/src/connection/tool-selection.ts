@@ -13,7 +13,7 @@ export interface OfferedTools {
 export interface Selection {
   /** Throws TOOL_EXCLUDED. */
   assertOffered(name: unknown): void;
-  /** The request, which throws TOOL_EXCLUDED if it calls another tool. */
+  /** Wraps a request so that it throws TOOL_EXCLUDED if it calls another tool. */
   checked(request: ForwardedRequest): ForwardedRequest;
   /** The result of a request, without the other tools. */
   applyTo<Result extends object>(method: string, result: Result): Result;

@@ -96,7 +96,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     request: HttpRequest,
     origin: string,
     signal: Cancellation | undefined,
-    place: { release(): void },
+    slot: { release(): void },
   ): Promise<HttpConnection> => {
     const { url } = request;
     const owner = transport();
@@ -109,7 +109,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       pool.add(connection);
       return connection;
     } catch (error) {
-      place.release();
+      slot.release();
       throw error;
     }
   };
@@ -123,10 +123,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       // Sign-in requests and responses to the server must not wait for calls that depend on them.
       const usesReserve = request.usesReserve === true || request.peer !== undefined;
       for (;;) {
-        const place = pool.claim(origin, usesReserve);
-        if (place !== undefined) return connect(request, origin, signal, place);
+        const slot = pool.claim(origin, usesReserve);
+        if (slot !== undefined) return connect(request, origin, signal, slot);
         request.phases?.begin("queued");
-        await pool.vacancy(origin, [signal, life.signal]);
+        await pool.waitForSlot(origin, [signal, life.signal]);
         request.phases?.end("queued");
         const idle = host.take(request, origin);
         if (idle !== undefined) return idle;

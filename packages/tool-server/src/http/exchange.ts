@@ -57,7 +57,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   readonly socketInfo: NetworkSocketInfo;
   /** Whether the request was written, so that it may have arrived. */
   wasWritten = false;
-  // Headers have a limit of their own, however they arrive.
+  // Not counted for headers, whose size undici limits.
   unproductiveReads: number = Number.NEGATIVE_INFINITY;
 
   readonly #owner: ExchangeOwner;
@@ -76,9 +76,8 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   #onChunk: ((chunk: Buffer) => unknown) | undefined;
   #resolveBody: (() => void) | undefined;
   #rejectBody: ((error: unknown) => void) | undefined;
-  /** Whether the reader is busy with a chunk. */
-  #isHeld = false;
-  #isAsked = false;
+  #isReaderBusy = false;
+  #isConsumed = false;
   readonly #onAbort = (): void => this.cancel(this.#owner.signal?.reason);
 
   constructor(owner: ExchangeOwner, connection: HttpConnection) {
@@ -132,7 +131,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     this.unproductiveReads = 0;
     if (this.#onChunk !== undefined) {
       this.#hand(piece);
-      if (this.#isHeld) controller.pause();
+      if (this.#isReaderBusy) controller.pause();
       return;
     }
     this.#unread.push(ownBytes(piece));
@@ -144,7 +143,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     streamSucceeded(this.socketInfo);
     this.#end();
     this.#owner.onComplete(this.#connection);
-    if (!this.#isHeld) this.#resolveBody?.();
+    if (!this.#isReaderBusy) this.#resolveBody?.();
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
@@ -154,9 +153,9 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   }
 
   textIfComplete(limitBytes: number): string | undefined {
-    if (!this.#isOver || this.#failure !== undefined || this.#isAsked) return undefined;
+    if (!this.#isOver || this.#failure !== undefined || this.#isConsumed) return undefined;
     if (this.#unreadBytes > limitBytes) return undefined;
-    this.#isAsked = true;
+    this.#isConsumed = true;
     return textOf(this.#unread);
   }
 
@@ -173,8 +172,8 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   }
 
   read(onChunk: (chunk: Buffer) => unknown): Promise<void> {
-    if (this.#isAsked) return Promise.reject(new TypeError("The body of the response was already consumed."));
-    this.#isAsked = true;
+    if (this.#isConsumed) return Promise.reject(new TypeError("The body of the response was already consumed."));
+    this.#isConsumed = true;
     return new Promise((resolve, reject) => {
       this.#resolveBody = resolve;
       this.#rejectBody = reject;
@@ -184,9 +183,9 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   }
 
   discard(): void {
-    if (this.#isAsked) return;
+    if (this.#isConsumed) return;
     if (this.#isOver) {
-      this.#isAsked = true;
+      this.#isConsumed = true;
       return;
     }
     const enough = (): void => this.cancel(new Error("The rest of the response is discarded."));
@@ -207,32 +206,32 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
 
   /** Passes on the buffered chunks, then resumes the socket. */
   #drain(): void {
-    while (!this.#isHeld && this.#rejectBody !== undefined) {
+    while (!this.#isReaderBusy && this.#rejectBody !== undefined) {
       const chunk = this.#unread.shift();
       if (chunk === undefined) break;
       this.#hand(chunk);
     }
-    if (this.#isHeld || this.#unread.length > 0) return;
+    if (this.#isReaderBusy || this.#unread.length > 0) return;
     if (this.#failure !== undefined) this.#rejectBody?.(this.#failure.error);
     else if (this.#isOver) this.#resolveBody?.();
     else this.#controller?.resume();
   }
 
   #hand(chunk: Buffer): void {
-    if (this.#isHeld) {
+    if (this.#isReaderBusy) {
       this.#unread.push(chunk);
       return;
     }
     try {
       const result = this.#onChunk?.(chunk);
       if (!isThenable(result)) return;
-      this.#isHeld = true;
-      const go = (): void => {
-        this.#isHeld = false;
+      this.#isReaderBusy = true;
+      const resume = (): void => {
+        this.#isReaderBusy = false;
         this.#drain();
       };
-      result.then(go, (error: unknown) => {
-        this.#isHeld = false;
+      result.then(resume, (error: unknown) => {
+        this.#isReaderBusy = false;
         this.#giveUp(error);
       });
     } catch (error) {
@@ -255,7 +254,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
     this.#failure = { error: isOurs || !hasHeaders ? error : this.failureOf(error) };
     this.#end();
     if (!hasHeaders) this.#owner.onHeadersFailure(this, error);
-    else if (!this.#isHeld && this.#unread.length === 0) this.#rejectBody?.(this.#failure.error);
+    else if (!this.#isReaderBusy && this.#unread.length === 0) this.#rejectBody?.(this.#failure.error);
   }
 
   #end(): void {
@@ -282,7 +281,7 @@ export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   }
 
   #refuse(limitBytes: number): Promise<never> {
-    this.#isAsked = true;
+    this.#isConsumed = true;
     const error = this.#tooLarge(limitBytes);
     this.cancel(error);
     return Promise.reject(error);

@@ -42,7 +42,7 @@ interface HttpConnectionOptions {
   readonly idleMs: number;
 }
 
-/** A request whose connection closed before it was written. */
+/** The error of a request whose connection closed before the request was written. */
 class ConnectionGone extends Error {
   override readonly name = "ConnectionGone";
 }
@@ -127,9 +127,9 @@ export function trackSocket(
   publish("socket:opened", info);
   let reason: string | undefined;
   let error: Error | undefined;
-  socket.on("error", (met) => {
-    error ??= met;
-    reason ??= reasonOf(met);
+  socket.on("error", (raised) => {
+    error ??= raised;
+    reason ??= reasonOf(raised);
   });
   const closed = new Promise<void>((resolve) => {
     socket.once("close", () => {

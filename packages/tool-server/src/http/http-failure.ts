@@ -148,7 +148,7 @@ function explainTls(code: string, host: string, error: unknown): FailureText {
     default:
       if (isClientCertificateAlert(code)) {
         return {
-          what: `${host} requires a client certificate, and did not accept the one it got (${code})`,
+          what: `${host} requires a client certificate, or rejected the one it was sent (${code})`,
           advice: "Use a bridge with --cert and --key.",
         };
       }

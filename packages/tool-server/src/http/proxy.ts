@@ -133,7 +133,7 @@ export function openTunnel(socket: Socket, target: string, proxy: ProxyServer, s
     };
     const onAbort = (): void => fail(signal.reason);
     publish("proxy:tunnel-requested", socket);
-    const asked = request({
+    const tunnelRequest = request({
       method: "CONNECT",
       path: target,
       createConnection: () => socket,
@@ -142,21 +142,21 @@ export function openTunnel(socket: Socket, target: string, proxy: ProxyServer, s
         ...(proxy.authorization === undefined ? {} : { "proxy-authorization": proxy.authorization }),
       },
     });
-    asked.once("connect", (response, joined: Socket, head) => {
+    tunnelRequest.once("connect", (response, joined: Socket, head) => {
       const obstacle = obstacleOf(response, proxy);
       if (obstacle !== undefined) return fail(obstacle);
       signal.removeEventListener("abort", onAbort);
       if (head.length > 0) joined.unshift(head);
       resolve(joined);
     });
-    asked.once("response", (response) => fail(obstacleOf(response, proxy) ?? notAProxy()));
-    asked.on("error", (error: Error & { code?: string }) => {
+    tunnelRequest.once("response", (response) => fail(obstacleOf(response, proxy) ?? notAProxy()));
+    tunnelRequest.on("error", (error: Error & { code?: string }) => {
       // The parser's code; the rest are errors of the socket.
       fail(error.code?.startsWith("HPE_") ? notAProxy() : error);
     });
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
-    asked.end();
+    tunnelRequest.end();
   });
 }
 
@@ -164,22 +164,22 @@ function obstacleOf({ statusCode = 0 }: IncomingMessage, proxy: ProxyServer): Co
   if (statusCode >= 200 && statusCode < 300) return undefined;
   const { variable, authorization } = proxy;
   // The standard reason phrase: the proxy's own may repeat a part of the password.
-  const words = `the proxy returned ${statusCode} ${STATUS_CODES[statusCode] ?? ""}`.trim();
+  const message = `the proxy returned ${statusCode} ${STATUS_CODES[statusCode] ?? ""}`.trim();
   if (statusCode === 407) {
     const advice =
       authorization === undefined
         ? `It requires a user and a password: add them to ${variable}, as in http://user:password@host:port.`
         : `It rejects the user or the password in ${variable}: correct them.`;
-    return new ConnectObstacle(words, advice, statusCode);
+    return new ConnectObstacle(message, advice, statusCode);
   }
   if (statusCode === 403)
     return new ConnectObstacle(
-      words,
+      message,
       "It denies access to this host: ask its administrator, or add the host to NO_PROXY.",
       statusCode,
     );
   return new ConnectObstacle(
-    words,
+    message,
     "It could not reach the server: check the host and port in the URL, or add the host to NO_PROXY.",
     statusCode,
   );

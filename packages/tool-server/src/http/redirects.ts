@@ -79,8 +79,8 @@ function isUpgrade(from: URL, target: URL): boolean {
 }
 
 function refused({ url, peer }: HttpRequest, status: number, where: string, advice?: string): ToolServerError {
-  const who = peer === undefined ? "The server" : `${peer.charAt(0).toUpperCase()}${peer.slice(1)}`;
+  const subject = peer === undefined ? "The server" : `${peer.charAt(0).toUpperCase()}${peer.slice(1)}`;
   const next = advice ?? "Put the target URL into the configuration.";
-  const problem = `${who} at ${url.origin} returned ${status}, which redirects the request ${where}.`;
+  const problem = `${subject} at ${url.origin} returned ${status}, which redirects the request ${where}.`;
   return new ToolServerError("REDIRECT_REFUSED", { problem, advice: next }, { details: { status, wasSent: true } });
 }

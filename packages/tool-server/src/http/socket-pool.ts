@@ -12,7 +12,7 @@ export interface SocketPool {
   /** Returns permission to open one more, or undefined at the limit. The caller calls `add` or `release`. */
   claim(origin: string, usesReserve: boolean): { release(): void } | undefined;
   /** Resolves when `take` or `claim` may succeed. Rejects with a signal's reason. */
-  vacancy(origin: string, signals: readonly (Cancellation | undefined)[]): Promise<void>;
+  waitForSlot(origin: string, signals: readonly (Cancellation | undefined)[]): Promise<void>;
   /** Adds a connection that was claimed. */
   add(connection: HttpConnection): void;
   giveBack(connection: HttpConnection): void;
@@ -65,7 +65,7 @@ export function createSocketPool(): SocketPool {
       sockets.count += 1;
       return { release: () => release(origin) };
     },
-    vacancy(origin, signals) {
+    waitForSlot(origin, signals) {
       const { waiting } = at(origin);
       return new Promise((resolve, reject) => {
         const settle = (): void => {

@@ -35,9 +35,9 @@ export function createTlsContexts(settings: TlsSettings, extra: string | undefin
     );
   }
   try {
-    const proxy = trusting(ca, extra);
+    const proxy = contextTrusting(ca, extra);
     if (certificate === undefined || key === undefined) return { server: proxy, proxy };
-    const trusted = ca === undefined ? {} : { ca: [...usualAuthorities(extra), ca] };
+    const trusted = ca === undefined ? {} : { ca: [...defaultAuthorities(extra), ca] };
     return { server: tls.createSecureContext({ ...trusted, cert: certificate, key }), proxy };
   } catch (cause) {
     // OpenSSL names the defect and quotes nothing of the key.
@@ -52,15 +52,15 @@ export function createTlsContexts(settings: TlsSettings, extra: string | undefin
 /** By their additional CAs: loading all CAs takes a while, and many servers share one context. */
 const contexts = new Map<string | undefined, tls.SecureContext>();
 
-function trusting(ca: string | undefined, extra: string | undefined): tls.SecureContext {
+function contextTrusting(ca: string | undefined, extra: string | undefined): tls.SecureContext {
   const known = contexts.get(ca);
   if (known !== undefined) return known;
-  const context = tls.createSecureContext(ca === undefined ? {} : { ca: [...usualAuthorities(extra), ca] });
+  const context = tls.createSecureContext(ca === undefined ? {} : { ca: [...defaultAuthorities(extra), ca] });
   contexts.set(ca, context);
   return context;
 }
 
-function usualAuthorities(extra: string | undefined): string[] {
+function defaultAuthorities(extra: string | undefined): string[] {
   // Newer than the oldest supported Node version.
   const { getCACertificates } = tls as { getCACertificates?: (type: "default") => string[] };
   if (getCACertificates !== undefined) return getCACertificates("default");

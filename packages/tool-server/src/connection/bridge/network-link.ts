@@ -25,21 +25,21 @@ export interface NetworkLinkOptions {
   readonly limits?: Partial<TransportLimits> | undefined;
 }
 
-/** What forwards to one url have in common: an HTTP client and a credential. */
+/** The HTTP client and the credential that all transports to one URL share. */
 export interface NetworkLink {
   /** A new transport to the server, not yet started. */
   openTransport(): ToolTransport;
-  /** Redacts the secrets of the process, and what the server made known. */
+  /** Redacts the secrets of the process, and those learned from the server. */
   redact(text: string): string;
-  /** Ends what is left, after its transports. */
+  /** Closes the HTTP client and disposes of the credential. Close the transports first. */
   close(): Promise<void>;
 }
 
-/** A link to a url. Nothing is connected to yet. Throws CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT. */
+/** Creates a link to a URL. It does not connect yet. Throws CREDENTIAL_UNUSABLE or CREDENTIAL_CONFLICT. */
 export function createNetworkLink(options: NetworkLinkOptions): NetworkLink {
   const { url, type, tls, headers = [], variables, secrets } = options;
   const server = url.host;
-  // What the server makes known is bounded: it may begin a session as often as it likes.
+  // Bounded, because a server may start any number of sessions.
   const learned = secrets.scope();
   const { redact } = learned;
   const limits = { ...defaultLimits, ...options.limits };
@@ -83,7 +83,7 @@ export function createNetworkLink(options: NetworkLinkOptions): NetworkLink {
   };
 }
 
-/** What may be secret in a url whose variables were substituted elsewhere. */
+/** Values that may be secret in a URL whose variables were substituted elsewhere. */
 function secretsOfUrl({ href, searchParams }: URL): string[] {
   return [...searchParams.values(), ...findSecretShapes(href).map(({ value }) => value)];
 }

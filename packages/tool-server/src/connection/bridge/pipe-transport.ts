@@ -42,7 +42,7 @@ export function createPipeTransport(server: string, input: Readable, output: Wri
     },
     async close() {
       end();
-      // Nobody reads it any more, and what is not read does not end.
+      // A stream that is not read never closes.
       input.resume();
       await inputEnded;
     },

@@ -19,7 +19,7 @@ export interface PumpOptions {
   /** A likely reason, as a sentence, for a connection that the server closes before it sent anything. */
   readonly hint: string;
   readonly onProblem: (text: string) => void;
-  /** Called after a request of the client got an error because it could not be forwarded. */
+  /** Called after a client request got an error response because it could not be forwarded. */
   readonly onRefused?: (() => void) | undefined;
   /** Whether the server may be replaced: then a new session starts at once, and the client is asked to refresh all lists. */
   readonly isReplaceable?: boolean | undefined;
@@ -34,14 +34,14 @@ const maxUnreadBytes = 8 * 1024 * 1024;
 const forwardingFailed = -32_000;
 const parseError = -32_700;
 
-/** A request of the client in flight. */
+/** A client request in flight. */
 interface BridgedRequest {
   readonly controller: AbortController;
   readonly isModern: boolean;
 }
 
 /**
- * Forwards messages between a client on pipes and a server behind a transport. Every request of the client gets a response: from
+ * Forwards messages between a client on pipes and a server behind a transport. Every client request gets a response: from
  * the server, or an error with the reason. Resolves when the client is gone, and destroys `input`. Rejects with
  * MESSAGE_TOO_LARGE if the client sends a message above the limit.
  */
@@ -49,7 +49,7 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
   const { openTransport, input, output, messageBytes, redact, hint, onProblem } = options;
   const open = new Map<RequestId, BridgedRequest>();
   let transport: ToolTransport | undefined;
-  let wasHeard = false;
+  let hasReceived = false;
 
   const write = (message: object): void => {
     output.write(`${JSON.stringify(message)}\n`);
@@ -60,8 +60,8 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
   };
   const refuse = (id: RequestId, error: unknown): void => {
     if (!open.delete(id)) return;
-    const isUnheard = !wasHeard && ToolServerError.is(error, "CONNECTION_LOST");
-    const message = redact(isUnheard ? `${messageOf(error)} ${hint}`.trim() : messageOf(error));
+    const isFirstContact = !hasReceived && ToolServerError.is(error, "CONNECTION_LOST");
+    const message = redact(isFirstContact ? `${messageOf(error)} ${hint}`.trim() : messageOf(error));
     onProblem(message);
     write({ jsonrpc: "2.0", id, error: { code: forwardingFailed, message } });
     options.onRefused?.();
@@ -72,7 +72,7 @@ export async function pumpMessages(options: PumpOptions): Promise<void> {
       return transport;
     },
     onMessage(message) {
-      wasHeard = true;
+      hasReceived = true;
       const id = responseIdOf(message);
       if (id !== undefined) open.delete(id);
       write(message);

@@ -24,7 +24,7 @@ export interface RemoteOptions {
 
 /** The remote server, over one transport after the other. */
 export interface Remote {
-  /** Forwards a message of the client, over a new transport if none is open. Rejects with a ToolServerError. */
+  /** Forwards a client message, over a new transport if none is open. Rejects with a ToolServerError. */
   send(message: RpcMessage, signal?: AbortSignal): Promise<void>;
   /** Opens another transport now. Requests in flight finish on the previous one. */
   reopen(): void;
@@ -124,10 +124,10 @@ export function createRemote(options: RemoteOptions): Remote {
     const link = createLink();
     try {
       await link.transport.start();
-      const isAgain = handshake?.done !== undefined;
+      const isReopened = handshake?.done !== undefined;
       if (handshake?.done !== undefined) await repeatHandshake(link, handshake.request, handshake.done);
       if (link.isRetired) throw await link.over;
-      if (isAgain) onReopened?.();
+      if (isReopened) onReopened?.();
     } catch (error) {
       current = undefined;
       await link.transport.close();

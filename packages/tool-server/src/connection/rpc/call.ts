@@ -75,7 +75,7 @@ export class Call extends Canceller {
     this.onSettled(outcome);
   }
 
-  /** Progress of the server, without its token. */
+  /** Receives the server's progress, without the token. */
   onProgress(_progress: RpcObject): void {}
 
   /**
@@ -91,4 +91,4 @@ export class Call extends Canceller {
 }
 
 /** The reason for cancelling everything about a call that has ended. */
-export const callEnded: Error = new Error("The call that this is about is over.");
+export const callEnded: Error = new Error("The call has ended.");

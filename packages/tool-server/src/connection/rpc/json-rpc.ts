@@ -90,7 +90,7 @@ export const rpcCodes = {
   versionUnsupported: -32_022,
 } as const;
 
-/** A request whose response is an error of JSON-RPC. The message is for the client to read, and holds no secret. */
+/** A JSON-RPC error response. Its message is sent to the client and contains no secret. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
@@ -106,7 +106,7 @@ export class RpcError extends Error {
   }
 }
 
-/** A failure as it is sent to a client. What a defect of ours says is not. */
+/** A failure as it is sent to a client, without the message of an internal error. */
 export function faultOf(error: unknown): RpcFault {
   if (error instanceof RpcError) {
     const { code, message, data } = error;
@@ -115,13 +115,13 @@ export function faultOf(error: unknown): RpcFault {
   if (ToolServerError.is(error)) {
     const { rpcCode, rpcData } = error.details;
     if (error.code === "CALL_REFUSED" && rpcCode !== undefined) {
-      // Earlier versions of the protocol had a code of their own for an unknown resource.
+      // Earlier protocol versions had a separate code for an unknown resource.
       const code = rpcCode === -32_002 ? rpcCodes.invalidParams : rpcCode;
       return rpcData === undefined ? { code, message: error.message } : { code, message: error.message, data: rpcData };
     }
     return { code: rpcCodes.failed, message: error.message, data: { reason: error.code } };
   }
-  return { code: rpcCodes.internalError, message: "Internal error of the gateway." };
+  return { code: rpcCodes.internalError, message: "Internal gateway error." };
 }
 
 /** The HTTP status that an error is sent with. */
@@ -134,7 +134,7 @@ export function statusOf(error: unknown): number {
 
 const maxQuotedLength = 200;
 
-/** A string of a client in quotes, for messages of ours; cut if it is long. */
+/** Quotes a client's string for our messages; truncates a long one. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > maxQuotedLength ? `${text.slice(0, maxQuotedLength)}…` : text);
 }

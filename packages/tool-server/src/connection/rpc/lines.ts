@@ -1,6 +1,6 @@
 import { type Excerpt, SkippedBytes } from "../../skipped-bytes.js";
 
-/** Cuts a stream of bytes into lines. */
+/** Splits a stream of bytes into lines. */
 export interface LineReader {
   push(chunk: Buffer): void;
   /** The input ended: what is left is the last line. */
@@ -13,8 +13,8 @@ const none: Buffer = Buffer.alloc(0);
 
 /**
  * Calls `onLine` for each line that is not blank, without its line feed. `onTooLong` is called for a line of more than `limitBytes`;
- * if it returns true, that line is skipped, else nothing follows. `onSkipped` is called at the end of a skipped
- * line, and with empty strings if that does not come.
+ * if it returns true, that line is skipped, else reading stops. `onSkipped` is called at the end of a skipped line, and with
+ * empty strings if the line is so long that it may never end.
  */
 export function createLineReader(
   limitBytes: number,

@@ -18,19 +18,19 @@ export type ReadMessage =
   | { readonly kind: "notification"; readonly message: RpcNotification }
   | { readonly kind: "response"; readonly message: RpcResponse };
 
-/** How deep a message of a client may be nested: code that walks through it, or writes it again, needs as much stack. */
+/** How deep a client message may be nested: code that traverses or serializes it needs as much stack. */
 const maxDepthRead = 1000;
 
-/** About as deep as the stack of most readers. Some versions of Node write deeper values without theirs. */
+/** About as deep as most parsers can read. Some Node versions serialize deeper values without a stack overflow. */
 const maxDepthWritten = 10_000;
 
 /** How many messages a batch may have. This side sends none, so that a server has no reason to send a large one. */
 const maxBatch = 1000;
 
-/** The message of a client in a string, or what is wrong with it. */
+/** Parses a client message; returns the error if it is invalid. */
 export function parseMessage(text: string): ReadMessage | RpcFault {
   if (isNestedDeeper(text, maxDepthRead)) {
-    const message = `The message is nested deeper than ${maxDepthRead} levels. Send it flatter.`;
+    const message = `The message is nested deeper than ${maxDepthRead} levels. Reduce the nesting.`;
     return { code: rpcCodes.invalidRequest, message };
   }
   let value: unknown;
@@ -49,12 +49,12 @@ export function parseMessage(text: string): ReadMessage | RpcFault {
     } else if ("id" in value && value.id !== undefined) return { kind: "request", message: value };
     else return { kind: "notification", message: value };
   }
-  return { code: rpcCodes.invalidRequest, message: "This is not a message of JSON-RPC." };
+  return { code: rpcCodes.invalidRequest, message: "This is not a JSON-RPC message." };
 }
 
 /**
- * The messages of a server in a string: one, or those of a batch. Undefined if it is not JSON, holds something else, or is a batch
- * of more than 1,000 messages. Looks at the form alone.
+ * Parses a server's message or batch. Undefined if it is not JSON, not JSON-RPC, or a batch of more than 1,000 messages. Checks only
+ * the shape.
  */
 export function parseMessages(text: string): readonly RpcMessage[] | undefined {
   let value: unknown;
@@ -80,8 +80,8 @@ function isMessage(value: unknown): value is RpcMessage {
 }
 
 /**
- * A response without what JSON-RPC does not have and some servers write, such as `"error": null`: the SDK ignores those, and the call
- * would wait forever. Other messages stay as they are.
+ * Removes from a response what some servers add although JSON-RPC does not allow it, such as `"error": null`: the SDK ignores such
+ * responses, and the call would wait forever. Other messages stay as they are.
  */
 export function fixResponse(message: RpcMessage): RpcMessage {
   if ("method" in message) return message;
@@ -100,8 +100,8 @@ export function fixResponse(message: RpcMessage): RpcMessage {
 const tooDeep = "It is nested too deeply to be forwarded.";
 
 /**
- * A message to a client as a string. Servers can send what cannot be written again, because that needs as much stack: such a
- * response becomes an error, and such a notification is undefined. Throws an RpcError for a request.
+ * Serializes a message to a client. A server can send a value that is nested too deeply for that: such a response becomes an error,
+ * and such a notification is undefined. Throws an RpcError for a request.
  */
 export function encodeMessage(message: RpcResponse): string;
 export function encodeMessage(message: RpcMessage): string | undefined;
@@ -109,7 +109,7 @@ export function encodeMessage(message: RpcMessage): string | undefined {
   const text = write(message);
   if (text !== undefined) return text;
   if (!("id" in message)) return undefined;
-  if ("method" in message) throw new RpcError(rpcCodes.invalidRequest, `The question cannot be asked. ${tooDeep}`);
+  if ("method" in message) throw new RpcError(rpcCodes.invalidRequest, `The request cannot be sent. ${tooDeep}`);
   const error = { code: rpcCodes.failed, message: `The response cannot be sent. ${tooDeep} Ask the server for less.` };
   return JSON.stringify({ jsonrpc: "2.0", id: message.id, error });
 }
@@ -132,7 +132,7 @@ function write(message: RpcMessage): string | undefined {
   }
 }
 
-/** Whether values in JSON are nested deeper than `max`. Looks at each character once, and skips strings. */
+/** Whether values in JSON are nested deeper than `max`. Reads each character once, and skips strings. */
 export function isNestedDeeper(text: string, max: number): boolean {
   // A level takes two characters.
   if (text.length <= max * 2) return false;

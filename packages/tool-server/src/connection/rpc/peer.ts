@@ -5,7 +5,7 @@ import type { Call } from "./call.js";
 import type { RequestId, RpcMessage, RpcNotification, RpcObject, RpcRequest, RpcResponse } from "./json-rpc.js";
 import { RpcError, rpcCodes } from "./json-rpc.js";
 
-/** What carries messages to a server and back. */
+/** Sends messages to a server and receives its messages. */
 export interface MessageTransport {
   send(message: RpcMessage, options?: SendOptions): Promise<void>;
   onmessage?: ((message: RpcMessage, extra?: MessageOriginId) => void) | undefined;
@@ -23,14 +23,14 @@ export interface SendOptions {
 }
 
 interface MessageOriginId {
-  /** The request of ours on whose stream a message arrived, if each has a stream of its own. */
+  /** Our request on whose stream a message arrived, if each request has its own stream. */
   readonly relatedRequestId?: RequestId | undefined;
 }
 
-/** How many tasks a server may report progress of. */
+/** How many tasks a server may report progress for. */
 const maxTasks = 1000;
 
-/** The call that a message of the server is about: undefined if that is not known, because all calls share one socket. */
+/** The call that a server message belongs to: undefined if that is not known, because all calls share one socket. */
 export type RelatedCall = Call | "ended" | undefined;
 
 /** A request that waits for its response. */
@@ -43,8 +43,8 @@ interface Pending {
 }
 
 /**
- * Requests and responses by id over one transport. There is one sequence of ids and one table of requests that wait; the client of
- * the SDK is one user of it, through `clientTransport`.
+ * Matches requests and responses by id over one transport. There is one sequence of ids and one table of pending requests, which the
+ * SDK's client shares through `clientTransport`.
  */
 export class Peer<Transport extends MessageTransport> {
   readonly #transport: Transport;
@@ -58,7 +58,7 @@ export class Peer<Transport extends MessageTransport> {
   /** The transport for the SDK's client: its requests get ids of this peer, and it receives what concerns it. */
   readonly clientTransport: Transport;
 
-  /** `onIncoming` is called with each request and notification of the server, before the SDK's client receives it. */
+  /** `onIncoming` is called with each server request and notification, before the SDK's client receives it. */
   constructor(transport: Transport, onIncoming: (message: RpcRequest | RpcNotification, call: RelatedCall) => void) {
     this.#transport = transport;
     this.#onIncoming = onIncoming;
@@ -74,8 +74,9 @@ export class Peer<Transport extends MessageTransport> {
   }
 
   /**
-   * Sends a request for a call, with `meta` and a progress token as its `_meta`. Resolves with the result as it arrived. Rejects with an RpcError if the server responds with an error,
-   * as the transport does, and with the call's reason if it is cancelled: then the server is notified.
+   * Sends a request for a call, with `meta` and a progress token as its `_meta`. Resolves with the result as received.
+   * Rejects with an RpcError if the server responds with an error, as the transport does, and with the call's reason if it is
+   * cancelled: then the server is notified.
    */
   request(
     call: Call,
@@ -92,7 +93,7 @@ export class Peer<Transport extends MessageTransport> {
       const params: Record<string, unknown> = { _meta: undefined, ...given };
       params._meta = meta === undefined ? { progressToken: id } : { ...meta, progressToken: id };
       const request = new PendingRequest(call, resolve, reject, () => {
-        // A server need not respond to what was cancelled, so nothing waits for that.
+        // A server need not respond to a cancelled request, so nothing waits for it.
         if (!this.#pending.delete(id)) return;
         const cancelled = { requestId: id, reason: "The caller gave up." };
         this.notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: cancelled }).catch(() => {});
@@ -113,7 +114,7 @@ export class Peer<Transport extends MessageTransport> {
     return this.#transport.send(notification);
   }
 
-  /** No more responses arrive: requests that wait reject with this error. */
+  /** No more responses arrive: pending requests reject with this error. */
   end(error: Error): void {
     const left = this.#pending.entries();
     this.#pending.clear();
@@ -187,7 +188,7 @@ export class Peer<Transport extends MessageTransport> {
       onProgress: (notification) => {
         this.#passToClient({ ...notification, params: { ...notification.params, progressToken: clientId } });
       },
-      // The client has its own table of what waits.
+      // The client has its own table of pending requests.
       onEnd: () => {},
     });
     this.#clientIds.set(clientId, id);
@@ -253,7 +254,7 @@ class PendingRequest implements Pending {
   }
 }
 
-/** What a notification says, without its token. */
+/** The parameters of a progress notification, without the token. */
 function progressOf({ params = {} }: RpcNotification): RpcObject {
   const { progressToken: _, ...progress } = params;
   return progress;

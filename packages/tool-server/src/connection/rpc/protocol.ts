@@ -1,6 +1,6 @@
 import { isObject, metaOf, RpcError, type RpcObject, rpcCodes } from "./json-rpc.js";
 
-/** The two ways in which the protocol is spoken: with a handshake and a session, or stateless with all in each request. */
+/** The two variants of the protocol: with a handshake and a session, or stateless with everything in each request. */
 export type Era = "legacy" | "modern";
 
 /** The revisions of the newer era that are served. */
@@ -14,7 +14,7 @@ export function isModernVersion(version: string): boolean {
   return version >= modernVersions[0];
 }
 
-/** The names in `_meta` that the protocol keeps for itself. */
+/** The names in `_meta` that the protocol reserves. */
 export const metaKeys = {
   protocolVersion: "io.modelcontextprotocol/protocolVersion",
   clientInfo: "io.modelcontextprotocol/clientInfo",
@@ -33,7 +33,7 @@ export function isLogLevel(value: unknown): value is LogLevel {
   return logLevels.includes(value as LogLevel);
 }
 
-/** Whether a message of a level is for someone who asked for those of `least` and above. */
+/** Whether a level is at least as severe as `least`. */
 export function isLevelAtLeast(level: LogLevel, least: LogLevel): boolean {
   return logLevels.indexOf(level) >= logLevels.indexOf(least);
 }
@@ -44,7 +44,7 @@ export interface Implementation {
   readonly version: string;
 }
 
-/** What a request of the newer era says of itself in its `_meta`. */
+/** The protocol fields in the `_meta` of a request of the newer era. */
 export interface Envelope {
   readonly version: string;
   readonly clientInfo: Implementation | undefined;
@@ -52,7 +52,7 @@ export interface Envelope {
   readonly logLevel: LogLevel | undefined;
 }
 
-/** Whether parameters claim to be of the newer era: by the version in their `_meta`, regardless of the rest. */
+/** Whether parameters claim to be of the newer era: their `_meta` contains a version, valid or not. */
 export function hasEnvelope(params: RpcObject | undefined): boolean {
   const meta = metaOf(params);
   return meta !== undefined && metaKeys.protocolVersion in meta;
@@ -71,7 +71,7 @@ export function readEnvelope(params: RpcObject | undefined): Envelope {
   if (clientInfo !== undefined && !isImplementation(clientInfo)) {
     throw invalid(metaKeys.clientInfo, "expected an object with name and version");
   }
-  if (logLevel !== undefined && !isLogLevel(logLevel)) throw invalid(metaKeys.logLevel, "expected a level of logging");
+  if (logLevel !== undefined && !isLogLevel(logLevel)) throw invalid(metaKeys.logLevel, "expected a log level");
   return { version, clientInfo, capabilities, logLevel };
 }
 
@@ -87,7 +87,7 @@ function isImplementation(value: unknown): value is Implementation {
 }
 
 function invalid(key: string, problem: string): RpcError {
-  return new RpcError(rpcCodes.invalidParams, `The _meta of the request cannot be used: ${key}: ${problem}.`, {
+  return new RpcError(rpcCodes.invalidParams, `The _meta of the request is invalid: ${key}: ${problem}.`, {
     data: { envelope: { key, problem } },
     status: 400,
   });

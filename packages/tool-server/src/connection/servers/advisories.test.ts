@@ -16,7 +16,7 @@ import { createToolServers, type ToolServers } from "./tool-servers.js";
  */
 
 interface Project extends TestFolder {
-  /** What a person would be shown. */
+  /** What a user would be shown. */
   readonly shown: string[];
   /** The servers of this configuration, which act as far as the approvals of the user let them. */
   open(entries: object): ToolServers;

@@ -7,7 +7,7 @@ import type { Connection } from "../connection.js";
 import type { ToolServerSettings } from "./open-tool-server.js";
 import { openEntry } from "./tool-servers.js";
 
-/** How one tool server is connected to. */
+/** Options for connecting to one tool server. */
 export interface ConnectToolServerOptions extends Omit<ToolServerSettings, "settings" | "isEager"> {
   /** The name of the server in messages and in Channelz. Default: its host, or its program. */
   readonly name?: string | undefined;
@@ -25,7 +25,7 @@ export interface ConnectToolServerOptions extends Omit<ToolServerSettings, "sett
  * Connects to one tool server by url or by command, and resolves once it has responded. Close the connection when it is no longer
  * needed, or declare it with `await using`.
  *
- * A url without a `type` is tried over Streamable HTTP first, and over HTTP with SSE if the server does not have that. A connection
+ * A url without a `type` is tried over Streamable HTTP first, and over HTTP with SSE if the server does not support that. A connection
  * that is lost is opened again at the next call. No approval is needed, because the program itself names the server; the servers of a
  * configuration file are opened with `openToolServers`, which requires approvals.
  *

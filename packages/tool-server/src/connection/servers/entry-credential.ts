@@ -21,7 +21,7 @@ import { createSingleFlight } from "../../single-flight.js";
 import type { OwnSecretCommand } from "./entry-oauth.js";
 import { prepareEntrySandbox, type SandboxSettings } from "./entry-sandbox.js";
 
-/** What the credential of an entry is made of. */
+/** The dependencies of an entry's credential. */
 export interface EntryCredentialOptions {
   /** The entry as written, which contains the variables. */
   readonly entry: Entry;
@@ -67,7 +67,7 @@ export function createEntryCredential(options: EntryCredentialOptions): Credenti
     });
   }
   if (entry.type === "stdio" || resolved.type === "stdio") {
-    throw new TypeError("The two entries are of different kinds of servers.");
+    throw new TypeError("The two entries have different types.");
   }
   const headers = sourcesOf(entry.headers, resolved.headers);
   const commands = resolved.secretCommands.filter(({ target }) => target === "header");
@@ -105,13 +105,13 @@ function helperSandbox(options: HelperSandboxOptions): (() => Promise<Sandbox | 
   const { entry, resolved, pluginRoot, sandbox: settings = {}, onNoSandbox } = options;
   if (!settings) return undefined;
   const reported = new Set<string>();
-  const onAbsent = (reason: string): void => {
+  const onUnsandboxed = (reason: string): void => {
     if (!reported.has(reason)) onNoSandbox?.(reason);
     reported.add(reason);
   };
-  const isWanted = resolved.sandbox;
+  const isEnabled = resolved.sandbox;
   return () =>
-    prepareEntrySandbox({ settings, server: entry.name, program: "helper", isWanted, cwd: pluginRoot, onAbsent });
+    prepareEntrySandbox({ settings, server: entry.name, program: "helper", isEnabled, cwd: pluginRoot, onUnsandboxed });
 }
 
 /** Runs the client-secret command of an entry, or the user's own; undefined if there is none. Concurrent callers share one run. */
@@ -127,7 +127,7 @@ export function createSecretReader(
   return () => flight.join();
 }
 
-/** Runs commands one after the other, after the trust was checked; resolves with the values by name. */
+/** Runs commands one after the other, after checking trust; resolves with the values by name. */
 function createCommandRunner(
   options: EntryCredentialOptions,
 ): (commands: readonly ResolvedCommand[], signal: AbortSignal) => Promise<Record<string, string>> {
@@ -160,7 +160,7 @@ function createCommandRunner(
   };
 }
 
-/** The variables of `env`, and those of a file, which the entry does not name. */
+/** The variables of `env`, and those of an env file, which the entry does not name. */
 function environmentOf(fields: readonly NamedField[], values: Readonly<Record<string, string>>): HeaderSource[] {
   const given = sourcesOf(
     fields.filter(({ name }) => Object.hasOwn(values, name)),

@@ -18,8 +18,8 @@ export function targetOf(entry: ResolvedEntry, redact: (text: string) => string)
 }
 
 /**
- * The values that select a tenant, by the names of their variables. Tokens are stored by them, so they are what is sent: the default if the
- * variable is unset or empty.
+ * The values that select a tenant, by variable name. They are part of the key of stored tokens, so they must be the values that are
+ * sent: the default if the variable is unset or empty.
  */
 export function tenantOf(entry: Entry, variables: Variables): Readonly<Record<string, string>> {
   if (entry.type === "stdio") return {};
@@ -37,7 +37,7 @@ export function tenantOf(entry: Entry, variables: Variables): Readonly<Record<st
 /** A shorter value, such as "test", is an ordinary word too often. */
 const minLength = 8;
 
-/** Creates a scope for text about one server: literal secrets of its entry, and those that the server makes known later. */
+/** Creates a scope for text about one server: literal secrets of its entry, and those learned from the server later. */
 export function createServerSecrets(entry: Entry, secrets: SecretRegistry): SecretRegistry {
   const scope = secrets.scope();
   for (const value of checkSecrets(entry, collectFindings().report)) if (value.length >= minLength) scope.add(value);

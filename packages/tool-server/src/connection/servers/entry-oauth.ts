@@ -31,7 +31,7 @@ export type OAuthOverrides = Pick<
   readonly secretCommand?: OwnSecretCommand | undefined;
 };
 
-/** The overrides that settings of an entry mean, without those that are not set. */
+/** Converts the settings of an entry to overrides; settings that are not set are omitted. */
 export function overridesOf(settings: OAuthSettingsOf<string>, readSecret?: () => Promise<string>): OAuthOverrides {
   const { clientId, clientSecret, callbackHost, callbackPort: port, authorizeParameters: parameters } = settings;
   const { clientMetadataUrl, scopes, resource, assumePkce, prompt } = settings;
@@ -55,13 +55,13 @@ export interface OAuthSettings {
   readonly vault: Vault;
   /** The user's profile, such as `development`: profiles share no tokens. Default `default`. */
   readonly profile?: string | undefined;
-  /** Asks the user to sign in, after an action of the user. Default: nobody is asked, and no browser opens. */
+  /** Asks the user to sign in, after an action of the user. Default: never, and no browser opens. */
   readonly signIn?: SignIn | undefined;
   /** The command to sign in to a server, for errors. Default: `wirescope login` and its name. */
   readonly loginCommand?: ((server: string) => string) | undefined;
   /** Whether http is accepted for a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
-  /** Sees each OAuth request of the servers and its response, redacted. Default: nobody does. */
+  /** Receives each OAuth request of the servers and its response, redacted. Default: none. */
   readonly observer?: OAuthObserver | undefined;
   /** The settings for a server with this name and URL; each takes precedence over that of the entry. */
   readonly overrides?: ((server: string, url: string) => OAuthOverrides) | undefined;

@@ -15,10 +15,10 @@ function settingsOf(rule: SandboxRule, more: SandboxSettings = { hidden: [] }): 
   return { rule: async () => rule, ...more };
 }
 
-async function prepare(settings: SandboxSettings, isWanted = true, program: SandboxedProgram = "server") {
+async function prepare(settings: SandboxSettings, isEnabled = true, program: SandboxedProgram = "server") {
   const reported: string[] = [];
-  const onAbsent = (reason: string): void => void reported.push(reason);
-  const sandbox = await prepareEntrySandbox({ settings, server: "s", program, isWanted, cwd: "/", onAbsent });
+  const onUnsandboxed = (reason: string): void => void reported.push(reason);
+  const sandbox = await prepareEntrySandbox({ settings, server: "s", program, isEnabled, cwd: "/", onUnsandboxed });
   return { sandbox, reported };
 }
 

@@ -22,10 +22,10 @@ export interface EntrySandboxOptions {
   readonly server: string;
   readonly program: SandboxedProgram;
   /** The setting of the entry. */
-  readonly isWanted: boolean;
+  readonly isEnabled: boolean;
   readonly cwd: string;
   /** Reports why the program runs without a sandbox. */
-  readonly onAbsent: (reason: string) => void;
+  readonly onUnsandboxed: (reason: string) => void;
 }
 
 /**
@@ -33,10 +33,10 @@ export interface EntrySandboxOptions {
  * HELPER_NOT_RUNNABLE if it must not. Helpers see other processes, because daemons that they start must survive.
  */
 export async function prepareEntrySandbox(options: EntrySandboxOptions): Promise<Sandbox | undefined> {
-  const { settings, server, program, isWanted, cwd, onAbsent } = options;
+  const { settings, server, program, isEnabled, cwd, onUnsandboxed } = options;
   const rule = (await settings.rule?.()) ?? "auto";
-  if (rule === "off" || (rule === "auto" && !isWanted)) {
-    onAbsent(rule === "off" ? "The policy turns the sandbox off." : "Its entry turns the sandbox off.");
+  if (rule === "off" || (rule === "auto" && !isEnabled)) {
+    onUnsandboxed(rule === "off" ? "The policy turns the sandbox off." : "Its entry turns the sandbox off.");
     return undefined;
   }
   const { hidden = ownFolders(), searchPath } = settings;
@@ -51,7 +51,7 @@ export async function prepareEntrySandbox(options: EntrySandboxOptions): Promise
     const problem = `${subject} ${JSON.stringify(server)} cannot be started: the policy requires the sandbox.`;
     throw new ToolServerError(code, { problem, advice: reason }, { details: { wasSent: false } });
   }
-  onAbsent(reason);
+  onUnsandboxed(reason);
   if (isFixable) settings.onMissing?.(reason, program);
   return undefined;
 }

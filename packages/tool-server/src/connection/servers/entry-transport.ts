@@ -36,16 +36,17 @@ export function createEntryTransport(options: EntryTransportOptions): {
     const info: TransportInfo = { connection, target: connection.target };
     const { command, args, cwd } = resolved;
     const context = { ...options.context, server, info, credential, command, args, cwd };
-    const onAbsent = (reason: string): void => context.report(info, "warning", `It runs without a sandbox. ${reason}`);
+    const onUnsandboxed = (reason: string): void =>
+      context.report(info, "warning", `It runs without a sandbox. ${reason}`);
     const prepareSandbox = sandbox
       ? () =>
           prepareEntrySandbox({
             settings: sandbox,
             server,
             program: "server",
-            isWanted: resolved.sandbox,
+            isEnabled: resolved.sandbox,
             cwd,
-            onAbsent,
+            onUnsandboxed,
           })
       : undefined;
     return { info, transport: createStdioTransport({ ...context, environment: variables, prepareSandbox }) };

@@ -22,7 +22,7 @@ export interface OAuthFileContext {
 }
 
 /** Settings that authenticate the client. They must not be sent to another server that takes the same name. */
-const provingSettings = ["clientSecret", "privateKeyFile", "grant"] as const;
+const authenticatingSettings = ["clientSecret", "privateKeyFile", "grant"] as const;
 
 /** The value of a setting, with its variables replaced. Throws CONFIGURATION_UNREADABLE if one is not set, or the value is invalid. */
 export function oauthFileText(context: OAuthFileContext, text: OAuthText): string {
@@ -46,9 +46,9 @@ export function overridesOfFile(
   command: SecretCommand | undefined,
 ): OAuthOverrides {
   const settings = mapOAuthSettings(parsed, (text) => oauthFileText(context, text));
-  const proving = command?.name ?? provingSettings.find((name) => settings[name] !== undefined);
-  if (proving !== undefined && settings.url === undefined) {
-    const problem = `${proving} requires url, the URL of the server. Without it, any project could use it for a server of the same name.`;
+  const authenticating = command?.name ?? authenticatingSettings.find((name) => settings[name] !== undefined);
+  if (authenticating !== undefined && settings.url === undefined) {
+    const problem = `${authenticating} requires url, the URL of the server. Without it, any project could use it for a server of the same name.`;
     throw unusable(context, problem, "Add url.");
   }
   const { client, ...rest } = overridesOf(settings);
@@ -119,7 +119,7 @@ function readKey(context: OAuthFileContext, path: string): string {
     return pem;
   } catch {
     const problem = `the file ${path} must contain a private key in PEM (PKCS #8) without a passphrase.`;
-    throw unusable(context, problem, "Write another file.");
+    throw unusable(context, problem, "Convert the key, or correct the path.");
   }
 }
 

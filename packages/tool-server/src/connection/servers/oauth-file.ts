@@ -51,8 +51,9 @@ export function readOAuthFile(
     if (parsed === undefined) return {};
     const { settings, command } = parsed;
     const context = { path, folder: dirname(path), server, variables };
-    const meant = settings.url === undefined ? undefined : oauthFileText(context, settings.url);
-    if (meant === undefined || isSameUrl(meant, url)) return overridesOfFile(context, settings, command);
+    const configuredUrl = settings.url === undefined ? undefined : oauthFileText(context, settings.url);
+    if (configuredUrl === undefined || isSameUrl(configuredUrl, url))
+      return overridesOfFile(context, settings, command);
     // Any project can give its server that name.
     if (!reported.has(server))
       onNote(`${path} has an entry for ${server} with a different url, so it is not used here.`);
@@ -72,7 +73,7 @@ function readFile(path: string, isNamed: boolean): string | undefined {
     return readFileSync(path, "utf8");
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    // Some users have a home that is no folder.
+    // Some users have a home that is not a folder.
     if ((code === "ENOENT" || code === "ENOTDIR") && !isNamed) return undefined;
     throw unreadable(
       `${path} cannot be read: ${systemReason(error)}.`,
@@ -123,8 +124,8 @@ function assertPrivate(path: string, servers: readonly ServerSettings[]): void {
   throw unreadable(`${path} contains a secret, but other users can read it.`, advice);
 }
 
-function isSameUrl(meant: string, url: string): boolean {
-  const href = parseUrl(meant)?.href;
+function isSameUrl(configuredUrl: string, url: string): boolean {
+  const href = parseUrl(configuredUrl)?.href;
   return href !== undefined && href === parseUrl(url)?.href;
 }
 

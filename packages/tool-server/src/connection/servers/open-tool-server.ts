@@ -46,7 +46,7 @@ export interface OpenedToolServer {
   readonly oauth: OAuthSession | undefined;
 }
 
-/** What a connection to one entry is made of. */
+/** The dependencies of a connection to one entry. */
 export interface OpenToolServerOptions extends ToolServerSettings {
   readonly entry: Entry;
   /** The same entry with its variables substituted. */
@@ -58,7 +58,7 @@ export interface OpenToolServerOptions extends ToolServerSettings {
   /** The user's variables, for one tenant; also the proxy settings. */
   readonly variables: Variables;
   readonly pluginRoot: string;
-  /** Receives the user's values. What the server makes known is redacted in text about this server only. */
+  /** Receives the user's values. Secrets learned from the server are redacted only in text about this server. */
   readonly secrets: SecretRegistry;
 }
 
@@ -152,7 +152,7 @@ export function openToolServer(options: OpenToolServerOptions): OpenedToolServer
       isLauncher(resolved.command)
         ? launcherConnectMs
         : undefined,
-    isPersonAsked: oauth && options.oauth?.signIn ? () => oauth.isSigningIn : undefined,
+    isWaitingForUser: oauth && options.oauth?.signIn ? () => oauth.isSigningIn : undefined,
     beforeOpen: () => options.assertTrusted(entry, variables),
     changeTransport: fallback?.afterFailure,
     openTransport() {

@@ -1,6 +1,6 @@
 import { ToolServerError } from "../../errors.js";
 
-/** Chooses between Streamable HTTP and its predecessor for a url whose entry does not say which of them the server has. */
+/** Chooses between Streamable HTTP and its predecessor for a URL whose entry does not name the transport. */
 export interface SseFallback {
   /** The transport to try next, or the one that works. */
   readonly type: "http" | "sse";
@@ -8,7 +8,7 @@ export interface SseFallback {
   afterFailure(failure: unknown): boolean;
 }
 
-/** Starts with Streamable HTTP. What has worked is kept until it fails. `report` receives a sentence when SSE is tried. */
+/** Starts with Streamable HTTP. A transport that worked is used until it fails. `report` receives a sentence when SSE is tried. */
 export function createSseFallback(report: (text: string) => void): SseFallback {
   let first: unknown;
   return {
@@ -30,7 +30,7 @@ export function createSseFallback(report: (text: string) => void): SseFallback {
   };
 }
 
-/** Whether a server refuses the request of Streamable HTTP as servers do that only have the older transport. */
+/** Whether a server rejects Streamable HTTP like servers that only support the older transport. */
 function isOlderServer(failure: unknown): boolean {
   return ToolServerError.is(failure) && [400, 404, 405].includes(failure.details.status ?? 0);
 }

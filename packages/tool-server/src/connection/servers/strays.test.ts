@@ -56,6 +56,6 @@ test("[TS-D-CONN-2] says that a call got text in place of a response", async () 
     message:
       'The server "notes" neither responded to tools/call nor reported progress for 2 s. The call was cancelled. ' +
       'Since its last message it wrote text that is not a protocol message to its standard output, starting with "{ rows: [ 1, 2 ] }". ' +
-      `${advice} Allow more time, or look at what the server does.`,
+      `${advice} Increase the time limit, or check what the server is doing.`,
   });
 });

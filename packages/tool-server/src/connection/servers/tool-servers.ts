@@ -36,7 +36,7 @@ export interface ToolServers {
   close(): Promise<void>;
 }
 
-/** A configuration, and what its servers are opened with. */
+/** A configuration, and the dependencies of its servers. */
 export interface ToolServersOptions extends ToolServerSettings {
   readonly configuration: Configuration;
   readonly variables: Variables;
@@ -46,7 +46,7 @@ export interface ToolServersOptions extends ToolServerSettings {
   readonly assertTrusted: AssertTrusted;
 }
 
-/** The tool servers of a configuration. Nothing is opened yet. */
+/** Creates the tool servers of a configuration. None is opened yet. */
 export function createToolServers(options: ToolServersOptions): ToolServers {
   const { configuration, variables } = options;
   const { entries } = configuration;
@@ -132,7 +132,7 @@ function assertValid(name: string, { findings }: Configuration): void {
   const errors = findings.filter(({ server, severity }) => severity === "error" && server === name);
   if (errors.length === 0) return;
   const placed = errors.map(({ line, column, message, fix }) => ({
-    // A configuration that code made has no lines.
+    // A configuration created by code has no lines.
     message: line === 0 ? message : `${line}:${column}: ${message}`,
     fix,
   }));

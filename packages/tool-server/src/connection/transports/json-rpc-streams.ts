@@ -4,11 +4,11 @@ import { InFlightSet } from "../../in-flight.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf, responseIdOf } from "../rpc/json-rpc.js";
 
 /**
- * Publishes the traffic of a socket that all requests share. Each request of ours starts a stream, which succeeds with its
+ * Publishes the traffic of a socket that all requests share. Each of our requests starts a stream, which succeeds with its
  * response and fails if it is cancelled or the socket closes.
  */
 export interface JsonRpcStreams {
-  /** The requests of ours that have no response yet. */
+  /** Our requests that have no response yet. */
   readonly open: Pick<ReadonlySet<RequestId>, "size">;
   /** A message is about to be written. */
   sending(message: RpcMessage): void;

@@ -83,7 +83,7 @@ export async function awaitHeaders(
   return headers;
 }
 
-/** The head of a response. */
+/** The status and headers of a response. */
 export interface ResponseHead {
   readonly status: number;
   readonly headers: ResponseHeaders;
@@ -92,23 +92,23 @@ export interface ResponseHead {
 }
 
 /**
- * Asks with the headers that the credential gives, and once more where it has others after a refusal. Resolves with an
- * response that is no refusal. Rejects as `ask`, the credential and `handleRefusal` do.
+ * Sends a request with the credential's headers, and again if the credential has others after a 401 or 403. Resolves with a
+ * response of any other status. Rejects as `send`, the credential and `handleRefusal` do.
  */
 export async function sendWithCredential<Response extends ResponseHead>(
   context: NetworkContext,
-  ask: (headers: HeaderFields) => Promise<Response>,
+  send: (headers: HeaderFields) => Promise<Response>,
   request: ObservedCredentialRequest,
 ): Promise<Response> {
   const sent = await awaitHeaders(context, request);
-  const response = await ask(sent);
-  return isRefusal(response.status) ? retryRefused(context, ask, request, { sent, response }) : response;
+  const response = await send(sent);
+  return isRefusal(response.status) ? retryRefused(context, send, request, { sent, response }) : response;
 }
 
-/** Asks again after a refusal, as `sendWithCredential` does. */
+/** Retries after a 401 or 403, as `sendWithCredential` does. */
 export async function retryRefused<Response extends ResponseHead>(
   context: NetworkContext,
-  ask: (headers: HeaderFields) => Promise<Response>,
+  send: (headers: HeaderFields) => Promise<Response>,
   request: ObservedCredentialRequest,
   first: { readonly sent: HeaderFields; readonly response: Response },
 ): Promise<Response> {
@@ -121,7 +121,7 @@ export async function retryRefused<Response extends ResponseHead>(
     await handleRefusal(context, { status: response.status, sent, attempt, received: response.headers, signal });
     sent = await context.credential.headers(request);
     phases?.end("credential");
-    response = await ask(sent);
+    response = await send(sent);
   }
   return response;
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 
 /**
- * Bounds what a server can make this side hold by sending requests without taking the responses to them. While the queue is
+ * Bounds the memory that a server can use here by sending requests without reading the responses. While the queue is
  * full, the transport reads nothing from that server. Requests of one read still get their responses, so the queue can exceed its
  * limit by the requests that fit into one read.
  */
@@ -17,11 +17,11 @@ export interface ReplyQueue {
 
 export interface ReplyQueueOptions {
   readonly clock: Clock;
-  /** How long a full queue may wait for the server to take a response, in milliseconds. */
+  /** How long a full queue may wait for the server to accept a response, in milliseconds. */
   readonly stallMs: number;
   /** How many responses are written at the same time. Default: unlimited. */
   readonly maxConcurrent?: number;
-  /** The queue was full for `stallMs`, and the server took no response. */
+  /** The queue was full for `stallMs`, and the server accepted no response. */
   readonly onStalled: () => void;
 }
 
@@ -61,11 +61,11 @@ export function createReplyQueue(options: ReplyQueueOptions): ReplyQueue {
     full?.open();
     full = undefined;
   };
-  const settle = (reply: WaitingReply, wasTaken: boolean): void => {
+  const settle = (reply: WaitingReply, wasAccepted: boolean): void => {
     replies -= 1;
     bytes -= reply.bytes;
     writing -= 1;
-    if (full !== undefined && wasTaken) {
+    if (full !== undefined && wasAccepted) {
       full.cancelTimeout();
       full.cancelTimeout = clock.after(stallMs, onStalled);
     }
@@ -109,8 +109,8 @@ export function createReplyQueue(options: ReplyQueueOptions): ReplyQueue {
   };
 }
 
-/** Says that a server does not take the responses to its requests. */
-export function repliesNotTaken(server: string, stallMs: number): ToolServerError {
+/** Creates CONNECTION_LOST for a server that does not accept the responses to its requests. */
+export function repliesNotAccepted(server: string, stallMs: number): ToolServerError {
   const problem = `The server ${JSON.stringify(server)} sends requests, but has not accepted a response to any of them for ${stallMs / 1000} s. The connection was closed.`;
   const advice = "Check that the server reads what it is sent, and connect again.";
   return new ToolServerError("CONNECTION_LOST", { problem, advice });

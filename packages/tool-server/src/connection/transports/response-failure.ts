@@ -9,7 +9,7 @@ export interface FailedResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
   /** The request, as an object in a sentence: `the upgrade to WebSocket`. */
-  readonly asked: string;
+  readonly request: string;
   /** The advice for a status that means that the endpoint does not exist. */
   readonly advice: string;
 }
@@ -19,27 +19,29 @@ export interface FailedResponse {
  * failing server, and NOT_A_TOOL_SERVER for the rest.
  */
 export function responseFailure({ server, url, secrets }: NetworkContext, response: FailedResponse): ToolServerError {
-  const { status, headers, asked, advice } = response;
+  const { status, headers, request, advice } = response;
   const details = { status };
   const subject = `The server ${JSON.stringify(server)} (${printableText(secrets.redact(url.origin), 200)})`;
   if (status >= 300 && status < 400) {
     const target = originOf(headers.location, url);
     const where = target === undefined ? "elsewhere" : `to ${printableText(secrets.redact(target), 200)}`;
-    const problem = `${subject} responded to ${asked} with ${status}, which redirects it ${where}. Headers are never sent to another origin.`;
+    const problem = `${subject} responded to ${request} with ${status}, which redirects it ${where}. Headers are never sent to another origin.`;
     const advice = "Put the URL of the server itself into the configuration.";
     return new ToolServerError("REDIRECT_REFUSED", { problem, advice }, { details });
   }
   if (status === 429 || status >= 500) {
     const wait = headers["retry-after"];
     const when =
-      wait === undefined ? "Try again later" : `It requests a delay: ${printableText(secrets.redact(wait), 50)}`;
-    const problem = `${subject} responded to ${asked} with ${status}.`;
+      wait === undefined
+        ? "Try again later"
+        : `Try again later (Retry-After: ${printableText(secrets.redact(wait), 50)})`;
+    const problem = `${subject} responded to ${request} with ${status}.`;
     const advice = `${when}, or check the log of the server.`;
     return new ToolServerError("SERVER_FAILED", { problem, advice }, { details });
   }
   return new ToolServerError(
     "NOT_A_TOOL_SERVER",
-    { problem: `${subject} responded to ${asked} with ${status}.`, advice },
+    { problem: `${subject} responded to ${request} with ${status}.`, advice },
     {
       details,
     },

@@ -95,10 +95,10 @@ export function parseMessageEndpoint({ server, url, secrets }: NetworkContext, t
   }
   if (endpoint.origin !== url.origin || endpoint.username !== "" || endpoint.password !== "") {
     const origin = endpoint.origin === "null" ? endpoint.protocol : endpoint.origin;
-    const where = origin === url.origin ? "a url with a user in it" : printableText(secrets.redact(origin), 200);
+    const where = origin === url.origin ? "a URL that contains a user" : printableText(secrets.redact(origin), 200);
     const problem = `${subject} sent an endpoint for messages at ${where}, which must not get its headers.`;
     const advice =
-      "Write the url of the server itself into the configuration, or correct the address that the server gives.";
+      "Put the URL of the server itself into the configuration, or correct the endpoint that the server sends.";
     throw new ToolServerError("REDIRECT_REFUSED", { problem, advice });
   }
   return endpoint;

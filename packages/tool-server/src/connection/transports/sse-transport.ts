@@ -8,12 +8,12 @@ import { InFlightSet } from "../../in-flight.js";
 import { printableText } from "../../printable-text.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
-import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { failOversized } from "./oversized-response.js";
 import { sendWithCredential } from "./refusal.js";
-import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
+import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
 import { parseMessageEndpoint, postMessage } from "./sse-post.js";
+import { createStrayOutput } from "./stray-output.js";
 import type { NetworkContext, ToolSendOptions, ToolTransport } from "./transport.js";
 import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 
@@ -21,7 +21,7 @@ const eventStream = "text/event-stream";
 /** How many responses to the server's requests are posted concurrently, each on its own socket. */
 const maxConcurrentReplies = 4;
 const advice = "Check that the URL is an SSE endpoint, such as /sse; for a Streamable HTTP server, use the type http.";
-const again = "Connect again.";
+const connectAgain = "Connect connectAgain.";
 
 /** How long pending notifications may delay the close, in milliseconds. */
 const closeDelayMs = 1000;
@@ -31,7 +31,7 @@ interface SentMessage {
   readonly id: RequestId | undefined;
   readonly controller: AbortController;
   /** Resolves when the server accepted it. */
-  readonly taken: Promise<void>;
+  readonly accepted: Promise<void>;
 }
 
 /**
@@ -48,12 +48,12 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const cancelled = new AbortController();
   /** The messages that are being posted. */
   const posts = new InFlightSet<SentMessage>();
-  const strays = createJsonRpcStrays(context, "its event stream", "A tool server sends JSON-RPC there.");
+  const strayOutput = createStrayOutput(context, "its event stream", "A tool server sends JSON-RPC there.");
   const replies = createReplyQueue({
     clock,
     stallMs: limits.stallMs,
     maxConcurrent: maxConcurrentReplies,
-    onStalled: () => end(repliesNotTaken(server, limits.stallMs)),
+    onStalled: () => end(repliesNotAccepted(server, limits.stallMs)),
   });
   let endpoint: URL | undefined;
   let protocolHeaders: Readonly<Record<string, string>> = {};
@@ -70,11 +70,11 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
   const onMessage = ({ data }: StreamEvent, { socketInfo }: HttpResponse): void => {
     const messages = parseMessages(data);
     if (messages === undefined) {
-      if (strays.add(data)) return;
-      const problem = `${subject} sends events that are not messages.`;
+      if (strayOutput.add(data)) return;
+      const problem = `${subject} sends events that are not JSON-RPC messages.`;
       throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
     }
-    strays.interrupt();
+    strayOutput.interrupt();
     for (const message of messages) {
       if (socketInfo !== undefined) publish("socket:message-received", socketInfo);
       deliver(fixResponse(message));
@@ -85,7 +85,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     new Promise((resolve) => {
       const cancel = clock.after(limits.connectMs, () => {
         const problem = `${subject} opened an event stream, but did not send the endpoint for messages within ${limits.connectMs} ms.`;
-        end(new ToolServerError("NOT_A_TOOL_SERVER", { problem, evidence: strays.describe(), advice }));
+        end(new ToolServerError("NOT_A_TOOL_SERVER", { problem, evidence: strayOutput.describe(), advice }));
       });
       const settle = (): void => {
         cancel();
@@ -115,7 +115,10 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         .then(
           () =>
             end(
-              new ToolServerError("CONNECTION_LOST", { problem: `${subject} ended its event stream.`, advice: again }),
+              new ToolServerError("CONNECTION_LOST", {
+                problem: `${subject} ended its event stream.`,
+                advice: connectAgain,
+              }),
             ),
           (error: unknown) => end(failureOf(error)),
         )
@@ -127,18 +130,24 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     for (const { id, controller } of posts) {
       if (id === cancelled)
         controller.abort(
-          new ToolServerError("CALL_CANCELLED", { problem: `The request to ${subject} was cancelled.`, advice: "" }),
+          new ToolServerError("CALL_CANCELLED", {
+            problem: `The request to the server ${JSON.stringify(server)} was cancelled.`,
+            advice: "",
+          }),
         );
     }
   };
   const failureOf = (error: unknown): ToolServerError => {
     if (ToolServerError.is(error)) return error;
     const why = printableText(secrets.redact(error instanceof Error ? error.message : String(error)), 200);
-    const parts = { problem: `${subject} is lost: ${why}.`, advice: again };
+    const parts = {
+      problem: `The connection to the server ${JSON.stringify(server)} is lost: ${why}.`,
+      advice: connectAgain,
+    };
     return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
   };
   const connect = async (): Promise<void> => {
-    const ask = (headers: Readonly<Record<string, string>>): Promise<HttpResponse> =>
+    const sendRequest = (headers: Readonly<Record<string, string>>): Promise<HttpResponse> =>
       sendWithinOrigin(
         http,
         {
@@ -151,13 +160,13 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
         },
         (text) => secrets.redact(text),
       );
-    const response = await sendWithCredential(context, ask, { method: "GET", url, signal: cancelled.signal });
+    const response = await sendWithCredential(context, sendRequest, { method: "GET", url, signal: cancelled.signal });
     const { status, headers } = response;
     const [type = ""] = (headers["content-type"] ?? "").split(";");
     if (status === 200 && type.trim().toLowerCase() === eventStream) return readEvents(response);
     response.discard();
     if (status !== 200)
-      throw responseFailure(context, { status, headers, asked: "the request for its event stream", advice });
+      throw responseFailure(context, { status, headers, request: "the request for its event stream", advice });
     const what = type === "" ? "without a content type" : `of type ${printableText(secrets.redact(type), 100)}`;
     const problem = `${subject} responded with a body ${what}, not with an event stream.`;
     throw new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice });
@@ -168,7 +177,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     cancel(cancelledIdOf(message));
     const id = requestIdOf(message);
     const controller = new AbortController();
-    const taken = postMessage(context, {
+    const accepted = postMessage(context, {
       endpoint,
       body: JSON.stringify(message),
       headers: protocolHeaders,
@@ -177,10 +186,10 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
       headersTimeoutMs: id === undefined ? limits.connectMs : undefined,
       phases: options?.phases,
     });
-    const sent: SentMessage = { id, controller, taken };
+    const sent: SentMessage = { id, controller, accepted };
     posts.add(sent);
     try {
-      await taken;
+      await accepted;
     } catch (error) {
       // A lost session does not come back, and responses would arrive on its stream. The caller gets this error first: its
       // call was not accepted, while others may have been.
@@ -193,7 +202,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
 
   const transport: ToolTransport = {
     kind: "sse",
-    strays: () => strays.describe(),
+    strayOutput: () => strayOutput.describe(),
     get failure() {
       return life.failure;
     },
@@ -213,7 +222,7 @@ export function createSseTransport(context: NetworkContext): ToolTransport {
     },
     async close() {
       // Lets pending notifications arrive, such as the cancellation of a call.
-      const notices = [...posts].filter(({ id }) => id === undefined).map(({ taken }) => taken);
+      const notices = [...posts].filter(({ id }) => id === undefined).map(({ accepted }) => accepted);
       if (!life.isOver && notices.length > 0) await waitAtMost(clock, closeDelayMs, Promise.allSettled(notices));
       end();
       await reading;

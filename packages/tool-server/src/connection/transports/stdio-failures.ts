@@ -45,9 +45,9 @@ export interface ChildEnd {
   /** The last lines of its standard error. */
   readonly stderr: readonly string[];
   /** Whether it sent a protocol message. */
-  readonly hasSpoken: boolean;
+  readonly hasSentMessage: boolean;
   /** Its stray output, as a sentence; empty if there was none. */
-  readonly strays: string;
+  readonly strayOutput: string;
   readonly isSandboxed: boolean;
 }
 
@@ -57,38 +57,38 @@ export function childExited({
   child,
   exit,
   stderr,
-  hasSpoken,
-  strays,
+  hasSentMessage,
+  strayOutput,
   isSandboxed,
 }: ChildEnd): ToolServerError {
-  const when = hasSpoken ? "" : " before it responded";
+  const when = hasSentMessage ? "" : " before it responded";
   const parts = {
     problem: joined([
       `The server ${JSON.stringify(server)} (${child}) ${describeOutcome(exit)}${when}.`,
-      lastWords(stderr),
-      strays,
+      describeStderr(stderr),
+      strayOutput,
     ]),
     advice:
-      hasSpoken || exit.kind !== "exited" || exit.code !== 0
-        ? `Run the command in a terminal to see why.${isSandboxed && !hasSpoken ? ` ${sandboxAdvice.failed}` : ""}`
+      hasSentMessage || exit.kind !== "exited" || exit.code !== 0
+        ? `Run the command in a terminal to see why.${isSandboxed && !hasSentMessage ? ` ${sandboxAdvice.failed}` : ""}`
         : "A server runs until its standard input ends: check that command and args start one.",
   };
   const repeatKey = repeatKeyOf([describeOutcome(exit), when], stderr);
   return new ToolServerError("CHILD_EXITED", parts, { details: { exit, stderr, repeatKey } });
 }
 
-/** The defects of a child process that is still running. */
+/** The error codes for a child process that is still running. */
 export type ChildDefect = "CONNECTION_LOST" | "MESSAGE_TOO_LARGE" | "NOT_A_TOOL_SERVER";
 
 /** Creates an error for a child process that runs but cannot be used, and is therefore terminated. */
 export function childUnusable(
   code: ChildDefect,
-  { server, child, stderr, strays }: Omit<ChildEnd, "exit" | "hasSpoken" | "isSandboxed">,
+  { server, child, stderr, strayOutput }: Omit<ChildEnd, "exit" | "hasSentMessage" | "isSandboxed">,
   what: string,
   advice: string,
 ): ToolServerError {
   const subject = `The server ${JSON.stringify(server)} (${child})`;
-  const problem = joined([`${subject} ${what}, and was terminated.`, lastWords(stderr), strays]);
+  const problem = joined([`${subject} ${what}, and was terminated.`, describeStderr(stderr), strayOutput]);
   return new ToolServerError(
     code,
     { problem, advice },
@@ -101,7 +101,7 @@ function repeatKeyOf(what: readonly string[], stderr: readonly string[]): string
   return JSON.stringify([what, significantLines(stderr, maxLines).map((line) => line.replace(/\w*\d\w*/g, "#"))]);
 }
 
-function lastWords(stderr: readonly string[]): string {
+function describeStderr(stderr: readonly string[]): string {
   if (stderr.length === 0) return "It wrote nothing to standard error.";
   const lines = significantLines(stderr, maxLines).map((line) => printableText(line.trim(), maxLineLength));
   return `Last lines of its standard error: "${lines.join(" | ")}".`;

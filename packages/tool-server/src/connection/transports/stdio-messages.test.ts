@@ -49,15 +49,15 @@ describe("the output of a child", () => {
       'The server wrote text to its standard output that is not a protocol message: "Listening \\x1b[1mnow". A server writes its log to standard error.',
     ]);
     expect(transport.failure).toBeUndefined();
-    expect(transport.strays()).toBe("");
+    expect(transport.strayOutput()).toBe("");
   });
 
   test("quotes output that came in place of a response in the failure", async () => {
     const { transport, failure } = await startShell(
       'echo "usage: server [--port n]"; echo "  --port"; read line; exit 2',
     );
-    await vi.waitFor(() => expect(transport.strays()).toContain("2 texts"), waiting);
-    expect(transport.strays()).toContain('starting with "usage: server [--port n]". A server');
+    await vi.waitFor(() => expect(transport.strayOutput()).toContain("2 texts"), waiting);
+    expect(transport.strayOutput()).toContain('starting with "usage: server [--port n]". A server');
     await transport.send(requestOf(1));
     expect((await failure()).message).toContain("It never responded, but wrote 2 texts that are not protocol messages");
   });
@@ -66,13 +66,13 @@ describe("the output of a child", () => {
     const { transport, messages } = await startShell(
       `echo "hello"; read line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read line; echo "TypeError: x"; read line`,
     );
-    await vi.waitFor(() => expect(transport.strays()).toContain('"hello"'), waiting);
+    await vi.waitFor(() => expect(transport.strayOutput()).toContain('"hello"'), waiting);
     await transport.send(requestOf(1));
     await vi.waitFor(() => expect(messages).toHaveLength(1), waiting);
-    expect(transport.strays()).toBe("");
+    expect(transport.strayOutput()).toBe("");
     await transport.send(requestOf(2));
-    await vi.waitFor(() => expect(transport.strays()).not.toBe(""), waiting);
-    expect(transport.strays()).toBe(
+    await vi.waitFor(() => expect(transport.strayOutput()).not.toBe(""), waiting);
+    expect(transport.strayOutput()).toBe(
       'Since its last message it wrote text that is not a protocol message to its standard output, starting with "TypeError: x". A server writes its log to standard error.',
     );
   });

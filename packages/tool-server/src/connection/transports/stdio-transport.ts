@@ -10,12 +10,12 @@ import { type RunningProcess, startProcess } from "../../process/start-process.j
 import type { Excerpt } from "../../skipped-bytes.js";
 import { createLineReader } from "../rpc/lines.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
-import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { failOversized } from "./oversized-response.js";
 import { createReplyQueue } from "./reply-queue.js";
 import { type ChildDefect, childExited, childNotRunnable, childUnusable } from "./stdio-failures.js";
 import { createLineWriter, type LineWriter } from "./stdio-writer.js";
+import { createStrayOutput } from "./stray-output.js";
 import type { ToolTransport, TransportContext } from "./transport.js";
 import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 
@@ -26,13 +26,13 @@ export interface StdioContext extends TransportContext {
   readonly args: readonly string[];
   /** The working directory. Default: that of this process. */
   readonly cwd?: string | undefined;
-  /** The user's environment. The child gets what every child gets of it, and what the credential gives. */
+  /** The user's environment. The child gets the variables of it that every child gets, and those of the credential. */
   readonly environment: Environment;
-  /** Prepares what hides files and processes from the child; rejects if it must not run without. Default: nothing is hidden. */
+  /** Prepares the sandbox that hides files and processes from the child; rejects if it must not run without. Default: none. */
   readonly prepareSandbox?: (() => Promise<Sandbox | undefined>) | undefined;
 }
 
-/** A transport to a child. The SDK knows it by `pid` and `stderr`, and asks it for the protocol's version in place. */
+/** A transport to a child process. The SDK recognizes it by `pid` and `stderr`, and probes the protocol version on it. */
 export interface StdioTransport extends ToolTransport {
   readonly kind: "stdio";
   /** Undefined before the start. */
@@ -40,20 +40,21 @@ export interface StdioTransport extends ToolTransport {
   /** The last lines of its standard error: redacted, escaped and bounded. */
   stderr(): readonly string[];
   /** Its stray output on standard output. */
-  strays(): string;
+  strayOutput(): string;
   /** The first text on its standard output that is not a message, quoted; undefined if there was none. */
-  earliestStray(): string | undefined;
+  firstStrayOutput(): string | undefined;
 }
 
 /** How long a child whose pipe broke may take to exit before it is considered still running. */
 const exitMs = 1000;
 /** How long to wait for the remaining output of an exited child: its own children may keep the pipes open. */
-const lastWordsMs = 500;
+const drainMs = 500;
 const strayAdvice = "A server writes its log to standard error.";
 
 /**
- * A transport over the pipes of a child, one message a line. `start` rejects with CHILD_NOT_RUNNABLE. `send` resolves when
- * the message is written. `close` ends the child and all that it started: closed stdin, then TERM, then KILL.
+ * Creates a transport over the pipes of a child process, one message per line. `start` rejects with CHILD_NOT_RUNNABLE. `send`
+ * resolves when the message is written. `close` ends the child and all processes that it started: it closes stdin, then sends TERM,
+ * then KILL.
  *
  * It fails with CHILD_EXITED; with CONNECTION_LOST if the child closed a pipe and still runs; with MESSAGE_TOO_LARGE, unless the line is
  * the response to a request, which then fails alone; and with NOT_A_TOOL_SERVER for too much output that is not a message.
@@ -62,13 +63,13 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   const { server, info, secrets, report, clock, limits, command } = context;
   const life = createTransportLife(server);
   const cancelled = new AbortController();
-  const strays = createJsonRpcStrays(context, "its standard output", strayAdvice);
+  const strayOutput = createStrayOutput(context, "its standard output", strayAdvice);
   const replies = createReplyQueue({
     clock,
     stallMs: limits.stallMs,
     onStalled() {
       if (child === undefined) return;
-      const what = `sent requests, and did not read the responses to them for ${limits.stallMs / 1000} s`;
+      const what = `sent requests, but did not read the responses for ${limits.stallMs / 1000} s`;
       giveUp(child, "CONNECTION_LOST", what, "A stdio server has to read its standard input while it writes.");
     },
   });
@@ -77,9 +78,9 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
   let streams: JsonRpcStreams | undefined;
   let writer: LineWriter | undefined;
   let starting: Promise<void> | undefined;
-  let farewell: Promise<void> | undefined;
+  let exitHandled: Promise<void> | undefined;
   let hasExited = false;
-  let hasSpoken = false;
+  let hasSentMessage = false;
   let isSandboxed = false;
 
   /** Ends the transport, but not yet the child. */
@@ -93,27 +94,27 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     }
     transport.onclose?.();
   };
-  const known = (running: RunningProcess) => ({
+  const childInfo = (running: RunningProcess) => ({
     server,
     child: `process ${running.pid}`,
     stderr: running.stderr(),
-    strays: strays.describe(),
+    strayOutput: strayOutput.describe(),
   });
   const giveUp = (running: RunningProcess, code: ChildDefect, what: string, advice = ""): void => {
     if (life.isOver) return;
-    end(childUnusable(code, known(running), what, advice));
+    end(childUnusable(code, childInfo(running), what, advice));
     void running.end();
   };
   const onLine = (running: RunningProcess, line: string): void => {
     if (life.isOver) return;
     const messages = parseMessages(line);
     if (messages === undefined) {
-      if (strays.add(line)) return;
-      giveUp(running, "NOT_A_TOOL_SERVER", "writes other things than messages to its standard output");
+      if (strayOutput.add(line)) return;
+      giveUp(running, "NOT_A_TOOL_SERVER", "wrote too much to its standard output that is not a message");
       return;
     }
-    strays.interrupt();
-    hasSpoken = true;
+    strayOutput.interrupt();
+    hasSentMessage = true;
     for (const message of messages) {
       streams?.received(message);
       deliver(fixResponse(message));
@@ -128,22 +129,22 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       giveUp(running, "MESSAGE_TOO_LARGE", what, "Ask the server for less, or raise the limit.");
       return;
     }
-    hasSpoken = true;
+    hasSentMessage = true;
     streams?.received({ jsonrpc: "2.0", id, result: {} });
   };
   const onBrokenPipe = async (running: RunningProcess, pipe: "input" | "output"): Promise<void> => {
     await waitAtMost(clock, exitMs, running.exited);
-    // The exit of a child that has ended says more.
+    // The exit of the child says more.
     if (hasExited) return;
-    const advice = "Look into the server: a stdio server needs both of its pipes.";
+    const advice = "Check the server: a stdio server must keep both of its pipes open.";
     giveUp(running, "CONNECTION_LOST", `closed its standard ${pipe}, kept running`, advice);
   };
   const onExit = async (running: RunningProcess, exit: ProcessExit, outputEnded: Promise<unknown>): Promise<void> => {
     hasExited = true;
     // Responses that it wrote before it ended are still delivered.
-    await waitAtMost(clock, lastWordsMs, Promise.all([running.ended, outputEnded]));
+    await waitAtMost(clock, drainMs, Promise.all([running.ended, outputEnded]));
     const isOurs = life.isOver;
-    if (!isOurs) end(childExited({ ...known(running), exit, hasSpoken, isSandboxed }));
+    if (!isOurs) end(childExited({ ...childInfo(running), exit, hasSentMessage, isSandboxed }));
     const lastLine = running.stderr().at(-1);
     const words = lastLine === undefined ? "" : ` Its last line: "${lastLine}".`;
     report(info, isOurs ? "info" : "error", `Process ${running.pid} ${describeOutcome(exit)}.${words}`);
@@ -181,7 +182,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
         void onBrokenPipe(running, "output");
       });
     });
-    farewell = running.exited.then((exit) => onExit(running, exit, outputEnded));
+    exitHandled = running.exited.then((exit) => onExit(running, exit, outputEnded));
   };
 
   const open = async (): Promise<void> => {
@@ -230,8 +231,8 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
     failure: undefined,
     pid: undefined,
     stderr: () => child?.stderr() ?? [],
-    strays: () => strays.describe(),
-    earliestStray: () => strays.earliest,
+    strayOutput: () => strayOutput.describe(),
+    firstStrayOutput: () => strayOutput.first,
     start() {
       const opening = open();
       starting ??= opening;
@@ -246,7 +247,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
         streams?.sending(message);
         options?.phases?.begin("server", socketInfo);
         if (!("method" in message)) return replies.send(line.length, () => write(line));
-        // There are no others that could be written together with a single call.
+        // A single call has no other messages to be written with.
         return write(line, streams?.open.size === 1);
       } catch (error) {
         return Promise.reject(error);
@@ -259,7 +260,7 @@ export function createStdioTransport(context: StdioContext): StdioTransport {
       // Ends the child, whether it runs or is being started.
       cancelled.abort();
       await starting?.catch(() => {});
-      await farewell;
+      await exitHandled;
     },
   };
   const deliver = createDelivery(transport);

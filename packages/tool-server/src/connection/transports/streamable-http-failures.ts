@@ -18,7 +18,7 @@ const readMs = 2000;
 /** The maximum length of a quote from the server, in characters. */
 const maxQuoted = 300;
 
-/** A response that is not one of the protocol. */
+/** A response that the protocol does not define. */
 export interface UnexpectedResponse {
   readonly status: number;
   readonly mediaType: string;
@@ -103,7 +103,7 @@ function waitOf(retryAfter: string): string {
   return /^\d{1,9}$/.test(retryAfter) ? `${Number(retryAfter)} s` : printableText(retryAfter, 50);
 }
 
-/** Creates NOT_A_TOOL_SERVER for a successful response that is not one of the protocol, and describes it. */
+/** Creates NOT_A_TOOL_SERVER for a successful response that the protocol does not define, and describes it. */
 export function notAToolServer(context: NetworkContext, response: UnexpectedResponse): ToolServerError {
   const { status, mediaType, text } = response;
   const subject = subjectOf(context);

@@ -5,7 +5,7 @@ import type { HttpResponse } from "../../http/http-client.js";
 import { parseMessages } from "../rpc/message.js";
 import { readUnexpected, statusFailure, subjectOf } from "./streamable-http-failures.js";
 import { isTemporary, pause, retryDelayMs, streamBackOff } from "./streamable-http-resumption.js";
-import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
+import { eventStream, type HttpSession, mediaTypeOf, requestEvents } from "./streamable-http-session.js";
 
 /** The number of consecutive failures to open the stream after which the server is considered lost. */
 const maxFailures = 5;
@@ -69,7 +69,7 @@ async function readStream(
   const { context } = session;
   let response: HttpResponse;
   try {
-    response = await askForEvents(session, state.lastEventId, signal);
+    response = await requestEvents(session, state.lastEventId, signal);
   } catch (error) {
     if (ToolServerError.is(error)) return error;
     throw error;

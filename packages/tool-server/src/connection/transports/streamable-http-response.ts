@@ -60,7 +60,7 @@ export async function readEventResponse(
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
   let backOff: BackOff | undefined;
-  let strays = 0;
+  let invalidEvents = 0;
   let response = first;
   const parser = () =>
     createEventStreamParser({
@@ -77,7 +77,7 @@ export async function readEventResponse(
         if (data === "" || type !== "message") return;
         const messages = parseMessages(data);
         if (messages === undefined) {
-          strays += 1;
+          invalidEvents += 1;
           return;
         }
         for (const message of messages) {
@@ -104,8 +104,8 @@ export async function readEventResponse(
       // A response that cannot be parsed would not improve by resuming.
       if (broken !== undefined && !ToolServerError.is(broken, "CONNECTION_LOST")) throw broken;
       const why = broken === undefined ? "ended the event stream before the response" : "cut off its response";
-      const odd = strays === 0 ? "" : `, and sent ${strays} events that are not JSON-RPC messages`;
-      if (lastEventId === undefined) throw responseLost(context, `${why}${odd}`, broken);
+      const extra = invalidEvents === 0 ? "" : `, and sent ${invalidEvents} events that are not JSON-RPC messages`;
+      if (lastEventId === undefined) throw responseLost(context, `${why}${extra}`, broken);
       backOff ??= createBackOff(streamBackOff, clock);
       response = await resumeEvents(session, { lastEventId, retryMs, backOff, signal: request.post.signal, why });
     }

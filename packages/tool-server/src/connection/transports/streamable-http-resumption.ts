@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.js";
 import { ToolServerError } from "../../errors.js";
 import type { HttpResponse } from "../../http/http-client.js";
 import { readUnexpected, responseLost, statusFailure } from "./streamable-http-failures.js";
-import { askForEvents, eventStream, type HttpSession, mediaTypeOf } from "./streamable-http-session.js";
+import { eventStream, type HttpSession, mediaTypeOf, requestEvents } from "./streamable-http-session.js";
 
 /** An event stream that ended too early. */
 export interface BrokenStream {
@@ -34,7 +34,7 @@ export async function resumeEvents(session: HttpSession, broken: BrokenStream): 
   for (let failures = 0; ; ) {
     const delayMs = isImmediate && failures === 0 ? 0 : retryDelayMs(retryMs, backOff.ended());
     await pause(context.clock, delayMs, signal);
-    const { response, failure } = await ask(session, lastEventId, signal);
+    const { response, failure } = await tryToResume(session, lastEventId, signal);
     if (response !== undefined) {
       backOff.opened();
       return response;
@@ -77,13 +77,13 @@ export function isTemporary({ code, details: { status = 0 } }: ToolServerError):
   return code === "CONNECTION_LOST" || code === "SERVER_UNREACHABLE" || code === "CALL_TIMEOUT";
 }
 
-type Asked =
+type EventsResult =
   | { readonly response: HttpResponse; readonly failure?: undefined }
   | { readonly response?: undefined; readonly failure: ToolServerError };
 
-async function ask(session: HttpSession, lastEventId: string, signal: AbortSignal): Promise<Asked> {
+async function tryToResume(session: HttpSession, lastEventId: string, signal: AbortSignal): Promise<EventsResult> {
   try {
-    const response = await askForEvents(session, lastEventId, signal);
+    const response = await requestEvents(session, lastEventId, signal);
     if (response.status === 200 && mediaTypeOf(response) === eventStream) return { response };
     return { failure: statusFailure(session, await readUnexpected(response, session.context.clock), "GET") };
   } catch (error) {

@@ -19,14 +19,14 @@ export interface HttpSession {
   /** The negotiated protocol version. */
   protocolVersion: string | undefined;
   /** The headers of the previous message, which the next one can often reuse. */
-  lastHeaders?: KeptHeaders | undefined;
-  /** Delivers a message of the server, with the request on whose stream it arrived, if any. */
+  lastHeaders?: CachedHeaders | undefined;
+  /** Delivers a server message, with the request on whose stream it arrived, if any. */
   receive(message: RpcMessage, socketInfo: SocketInfo | undefined, relatedRequestId?: RequestId): void;
   /** Undefined while reading may continue; else resolves when it may: see ReplyQueue. */
   room(): Promise<void> | undefined;
 }
 
-interface KeptHeaders extends Pick<HttpSession, "id" | "protocolVersion"> {
+interface CachedHeaders extends Pick<HttpSession, "id" | "protocolVersion"> {
   readonly fields: HeaderFields;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -48,19 +48,19 @@ export function send({ http, secrets }: NetworkContext, request: HttpRequest): P
 }
 
 /** Requests events with GET: those after `lastEventId`, or all that belong to no request. Rejects as `sendWithCredential` does. */
-export function askForEvents(
+export function requestEvents(
   session: HttpSession,
   lastEventId: string | undefined,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
   const { context } = session;
-  const ask = (fields: HeaderFields): Promise<HttpResponse> => {
+  const sendRequest = (fields: HeaderFields): Promise<HttpResponse> => {
     const headers = sessionHeaders(session, fields);
     headers.accept = eventStream;
     if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
     return send(context, { method: "GET", url: context.url, headers, signal, isSafe: true, phases: ignoredPhases });
   };
-  return sendWithCredential(context, ask, { method: "GET", url: context.url, signal });
+  return sendWithCredential(context, sendRequest, { method: "GET", url: context.url, signal });
 }
 
 /** No call waits for an event stream. */

@@ -11,7 +11,7 @@ import type { Mutable } from "../../mutable.js";
 import { cancelledIdOf, type RequestId, type RpcMessage, requestIdOf } from "../rpc/json-rpc.js";
 import { parseMessages } from "../rpc/message.js";
 import { awaitHeaders, retryRefused } from "./refusal.js";
-import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
+import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
 import { notAToolServer, readUnexpected, statusFailure } from "./streamable-http-failures.js";
 import { listenToServer } from "./streamable-http-listener.js";
 import { createPosts, type Post } from "./streamable-http-posts.js";
@@ -54,7 +54,7 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
     clock,
     stallMs: limits.stallMs,
     maxConcurrent: maxConcurrentReplies,
-    onStalled: () => void end(repliesNotTaken(server, limits.stallMs)),
+    onStalled: () => void end(repliesNotAccepted(server, limits.stallMs)),
   });
   let closing: Promise<void> | undefined;
   let listening: Post | undefined;
@@ -107,16 +107,21 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       ? await followWithinOrigin(http, request, first, (text) => secrets.redact(text))
       : first;
     if (!isRefusal(response.status)) return response;
-    const ask = (fields: HeaderFields): Promise<HttpResponse> => send(context, again(fields));
-    return retryRefused(context, ask, { method: "POST", url, signal: post.signal, phases }, { sent, response });
+    const sendAgain = (fields: HeaderFields): Promise<HttpResponse> => send(context, again(fields));
+    return retryRefused(context, sendAgain, { method: "POST", url, signal: post.signal, phases }, { sent, response });
   };
 
   /** Handles a response with a status other than 2xx. An error response of the protocol is delivered. */
   const refuse = async (message: RpcMessage, response: HttpResponse): Promise<void> => {
     const unexpected = await readUnexpected(response, clock);
-    const [said] = isModernRequest(message) ? (parseMessages(unexpected.text) ?? []) : [];
-    if (said !== undefined && "error" in said && said.id !== undefined && said.id === requestIdOf(message)) {
-      session.receive(said, response.socketInfo);
+    const [received] = isModernRequest(message) ? (parseMessages(unexpected.text) ?? []) : [];
+    if (
+      received !== undefined &&
+      "error" in received &&
+      received.id !== undefined &&
+      received.id === requestIdOf(message)
+    ) {
+      session.receive(received, response.socketInfo);
       return;
     }
     const failure = statusFailure(session, unexpected, "POST");
@@ -249,10 +254,10 @@ export function createStreamableHttpTransport(context: NetworkContext): ToolTran
       const sent =
         credential.headersNow?.() ??
         (await awaitHeaders(context, { method: "POST", url, signal: post.signal, phases: options?.phases }));
-      const asked = requestOf(message, id, options, post, sent);
-      let response = await http.send(asked);
+      const httpRequest = requestOf(message, id, options, post, sent);
+      let response = await http.send(httpRequest);
       if (isRedirect(response.status) || isRefusal(response.status)) {
-        response = await followRedirectOrRetry(response, asked, post, sent, (fields) =>
+        response = await followRedirectOrRetry(response, httpRequest, post, sent, (fields) =>
           requestOf(message, id, options, post, fields),
         );
       }

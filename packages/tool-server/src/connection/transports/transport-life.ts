@@ -110,7 +110,7 @@ export function createDelivery(
 ): (message: RpcMessage, extra?: ToolMessageExtra | undefined) => void {
   const waiting: [message: RpcMessage, extra: ToolMessageExtra | undefined][] = [];
   let isSettling = false;
-  const hand = (message: RpcMessage, extra: ToolMessageExtra | undefined): void => {
+  const deliverNext = (message: RpcMessage, extra: ToolMessageExtra | undefined): void => {
     deliver(transport, message, extra);
     if (!("method" in message) || "id" in message) return;
     isSettling = true;
@@ -122,11 +122,11 @@ export function createDelivery(
     while (!isSettling) {
       const next = waiting.shift();
       if (next === undefined) return;
-      hand(...next);
+      deliverNext(...next);
     }
   };
   return (message, extra) => {
     if (isSettling) waiting.push([message, extra]);
-    else hand(message, extra);
+    else deliverNext(message, extra);
   };
 }

@@ -11,7 +11,7 @@ import type { SendOptions } from "../rpc/peer.js";
 
 /** Additional information about a received message. */
 export interface ToolMessageExtra extends MessageExtraInfo {
-  /** The request of ours on whose stream it arrived, if each request has its own stream. */
+  /** Our request on whose stream it arrived, if each request has its own stream. */
   readonly relatedRequestId?: RequestId | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface ToolTransport extends Omit<Transport, "send" | "onmessage"> {
   /** Why it closed, if it was not closed by this side. */
   readonly failure: ToolServerError | undefined;
   /** Text that was received instead of responses, as a sentence for a time-out; empty if there was none. Over HTTP it is part of the failure. */
-  strays?(): string;
+  strayOutput?(): string;
   send(message: RpcMessage, options?: ToolSendOptions): Promise<void>;
   onmessage?: ((message: RpcMessage, extra?: ToolMessageExtra) => void) | undefined;
   /** A request failed, and the transport continues: its response cannot be used. Only if `send` does not wait for responses. */

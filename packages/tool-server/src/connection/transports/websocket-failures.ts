@@ -57,7 +57,10 @@ export function brokenWebSocket(context: TransportContext, error: Error): ToolSe
     };
     return new ToolServerError("NOT_A_TOOL_SERVER", parts, { cause: error });
   }
-  const parts = { problem: `${subject} is lost: ${why}.`, advice: "Connect again." };
+  const parts = {
+    problem: `The connection to the server ${JSON.stringify(context.server)} is lost: ${why}.`,
+    advice: "Connect again.",
+  };
   return new ToolServerError("CONNECTION_LOST", parts, { cause: error });
 }
 
@@ -74,7 +77,7 @@ export function silentServer(context: TransportContext, timeoutMs: number): Tool
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "Check the network, and connect again." });
 }
 
-/** Creates NOT_A_TOOL_SERVER for data that is not of the protocol. */
+/** Creates NOT_A_TOOL_SERVER for data that is not JSON-RPC. */
 export function notTheProtocol(context: TransportContext, what: string): ToolServerError {
   const problem = `${subjectOf(context)} sent ${what} instead of JSON-RPC as text.`;
   return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the URL." });

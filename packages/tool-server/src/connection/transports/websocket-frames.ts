@@ -4,8 +4,8 @@ import { type Excerpt, maxSkippedBytes, SkippedBytes } from "../../skipped-bytes
 
 /**
  * Removes messages above the limit from what a socket receives after the upgrade to WebSocket: `ws` ends the connection at such a
- * message. `onSkipped` is called with each, and with empty strings if one is so large that it may never end. What violates the protocol passes,
- * and `ws` reports it.
+ * message. `onSkipped` is called with each, and with empty strings if one is so large that it may never end. Protocol
+ * violations pass, and `ws` reports them.
  */
 export function skipLargeMessages(socket: Duplex, limitBytes: number, onSkipped: (message: Excerpt) => void): void {
   const filter = new FrameFilter(limitBytes, onSkipped);
@@ -56,7 +56,7 @@ class FrameFilter {
     this.#onSkipped = onSkipped;
   }
 
-  /** Returns what passes of a received chunk, and of what was held. */
+  /** Returns the bytes of a received chunk that pass, and the held bytes that pass with them. */
   push(chunk: Buffer): Buffer {
     let rest = this.#phase === "response" ? this.#readResponse(chunk) : chunk;
     while (rest.length > 0 && this.#phase === "frames") {

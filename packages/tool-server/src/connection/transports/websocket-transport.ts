@@ -7,12 +7,12 @@ import { ToolServerError } from "../../errors.js";
 import { socketInfoOf } from "../../http/http-connection.js";
 import type { Excerpt } from "../../skipped-bytes.js";
 import { fixResponse, parseMessages } from "../rpc/message.js";
-import { createJsonRpcStrays } from "./json-rpc-strays.js";
 import { createJsonRpcStreams, type JsonRpcStreams } from "./json-rpc-streams.js";
 import { failOversized } from "./oversized-response.js";
 import { sendWithCredential } from "./refusal.js";
-import { createReplyQueue, repliesNotTaken } from "./reply-queue.js";
+import { createReplyQueue, repliesNotAccepted } from "./reply-queue.js";
 import { responseFailure } from "./response-failure.js";
+import { createStrayOutput } from "./stray-output.js";
 import type { NetworkContext, ToolTransport } from "./transport.js";
 import { connectionOver, createDelivery, createTransportLife } from "./transport-life.js";
 import {
@@ -29,28 +29,28 @@ export interface WebSocketOptions {
   readonly keepAlive?: KeepAliveTimes;
 }
 
-/** Pings of a peer get no pong while more than this is waiting to be written, in bytes. */
+/** A ping gets no pong while more than this is waiting to be written, in bytes. */
 const maxUnsentBytes = 64 * 1024;
 
-const upgradeAdvice = "Check that the url is one of a WebSocket; a server of HTTP has the type http or sse.";
+const upgradeAdvice = "Check that the URL is a WebSocket endpoint; for an HTTP server, use the type http or sse.";
 
 /**
- * A transport over a WebSocket of the subprotocol `mcp`, one message per text frame. The headers of the credential are sent with the
- * request for the upgrade. `start` rejects with SERVER_UNREACHABLE, UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED
+ * Creates a transport over a WebSocket with the subprotocol `mcp`, one message per text frame. The headers of the credential are sent
+ * with the upgrade request. `start` rejects with SERVER_UNREACHABLE, UNAUTHORIZED, FORBIDDEN, REDIRECT_REFUSED, SERVER_FAILED
  * or NOT_A_TOOL_SERVER. `send` resolves when the message is written.
  *
- * It fails as the server's code of closing says, mostly with CONNECTION_LOST; also if the server does not respond to a ping.
+ * It fails with the error for the server's close code, usually CONNECTION_LOST, and if the server does not respond to a ping.
  */
 export function createWebSocketTransport(context: NetworkContext, options: WebSocketOptions = {}): ToolTransport {
   const { server, info, report, clock, limits } = context;
   const { keepAlive: times = defaultKeepAlive } = options;
   const life = createTransportLife(server);
   const cancelled = new AbortController();
-  const strays = createJsonRpcStrays(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
+  const strayOutput = createStrayOutput(context, "the WebSocket", "A tool server sends JSON-RPC and nothing else.");
   const replies = createReplyQueue({
     clock,
     stallMs: limits.stallMs,
-    onStalled: () => giveUp(repliesNotTaken(server, limits.stallMs)),
+    onStalled: () => giveUp(repliesNotAccepted(server, limits.stallMs)),
   });
   let webSocket: WebSocket | undefined;
   let socket: Socket | undefined;
@@ -76,10 +76,10 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
   const onText = (text: string): void => {
     const messages = parseMessages(text);
     if (messages === undefined) {
-      if (!strays.add(text)) giveUp(notTheProtocol(context, "too much that is no message"), 1008);
+      if (!strayOutput.add(text)) giveUp(notTheProtocol(context, "too much text that is not a message"), 1008);
       return;
     }
-    strays.interrupt();
+    strayOutput.interrupt();
     for (const message of messages) {
       streams?.received(message);
       deliver(fixResponse(message));
@@ -88,7 +88,7 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
   /** Fails the request whose response is too large. If that is not known, the transport fails. */
   const onSkipped = (message: Excerpt): void => {
     if (life.isOver) return;
-    keepAlive?.heard();
+    keepAlive?.onReceived();
     const id = failOversized(context, transport, message);
     if (id === undefined) giveUp(oversizedMessage(context), 1009);
     else streams?.received({ jsonrpc: "2.0", id, result: {} });
@@ -112,14 +112,14 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       () => giveUp(silentServer(context, times.timeoutMs)),
     );
     keepAlive = watching;
-    opened.on("pong", watching.heard);
+    opened.on("pong", watching.onReceived);
     opened.on("ping", (data) => {
-      watching.heard();
+      watching.onReceived();
       // RFC 6455, section 5.5.3, allows a pong for the latest ping only: a peer that does not read must not make pongs pile up.
       if (opened.bufferedAmount <= maxUnsentBytes) opened.pong(data);
     });
     opened.on("message", (data, isBinary) => {
-      watching.heard();
+      watching.onReceived();
       if (life.isOver) return;
       if (isBinary) giveUp(notTheProtocol(context, "binary data"), 1003);
       else onText(String(data));
@@ -145,10 +145,10 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
       { method: "GET", url: context.url, signal },
     );
     if (response.status !== 101) {
-      throw responseFailure(context, { ...response, asked: "the upgrade to WebSocket", advice: upgradeAdvice });
+      throw responseFailure(context, { ...response, request: "the upgrade to WebSocket", advice: upgradeAdvice });
     }
     if (response.headers["sec-websocket-protocol"] === undefined) {
-      report(info, "warning", `The server does not say that it speaks the subprotocol ${subprotocol}; continuing.`);
+      report(info, "warning", `The server did not select the subprotocol ${subprotocol}; continuing.`);
     }
   };
   const open = async (): Promise<void> => {
@@ -158,13 +158,13 @@ export function createWebSocketTransport(context: NetworkContext, options: WebSo
     } catch (error) {
       end(ToolServerError.is(error) ? error : brokenWebSocket(context, asError(error)));
     }
-    // Also where it ended as soon as it was open.
+    // It may also have ended as soon as it was open.
     if (life.isOver) throw life.failure ?? connectionOver(server, undefined, false);
   };
 
   const transport: ToolTransport = {
     kind: "ws",
-    strays: () => strays.describe(),
+    strayOutput: () => strayOutput.describe(),
     get failure() {
       return life.failure;
     },
@@ -224,28 +224,28 @@ const defaultKeepAlive: KeepAliveTimes = { intervalMs: 30_000, timeoutMs: 10_000
 /** Detects a dead peer. */
 interface KeepAlive {
   /** Data was received from the peer. */
-  heard(): void;
+  onReceived(): void;
   stop(): void;
 }
 
 /** Calls `ping` if nothing was received for the interval, and `onDead` if nothing follows in time. */
 function startKeepAlive(clock: Clock, times: KeepAliveTimes, ping: () => void, onDead: () => void): KeepAlive {
-  let isHeard = false;
+  let hasReceived = false;
   let isStopped = false;
   let cancel = (): void => {};
   const watch = (): void => {
-    isHeard = false;
+    hasReceived = false;
     cancel = clock.after(times.intervalMs, () => {
-      if (isHeard) return watch();
+      if (hasReceived) return watch();
       ping();
       if (isStopped) return;
-      cancel = clock.after(times.timeoutMs, () => (isHeard ? watch() : onDead()));
+      cancel = clock.after(times.timeoutMs, () => (hasReceived ? watch() : onDead()));
     });
   };
   watch();
   return {
-    heard() {
-      isHeard = true;
+    onReceived() {
+      hasReceived = true;
     },
     stop() {
       isStopped = true;

@@ -31,7 +31,7 @@ export interface UpgradeOptions {
 }
 
 /**
- * Opens a socket and asks for the upgrade. Resolves with the response of any status. Rejects with SERVER_UNREACHABLE,
+ * Opens a socket and requests the upgrade. Resolves with the response of any status. Rejects with SERVER_UNREACHABLE,
  * with NOT_A_TOOL_SERVER if the response violates the protocol, and with the signal's reason.
  */
 export async function upgrade(context: NetworkContext, options: UpgradeOptions): Promise<UpgradeResponse> {
@@ -95,7 +95,7 @@ export async function upgrade(context: NetworkContext, options: UpgradeOptions):
 
 function tooSlow(server: string, limitMs: number): ToolServerError {
   const problem = `The server ${JSON.stringify(server)} did not respond to the upgrade to WebSocket within ${limitMs} ms.`;
-  const advice = "Check that the url is one of a WebSocket, and that no proxy on the way holds it up.";
+  const advice = "Check that the URL is a WebSocket endpoint, and that no proxy in between delays it.";
   return new ToolServerError("SERVER_UNREACHABLE", { problem, advice }, { details: { wasSent: false } });
 }
 
@@ -105,12 +105,12 @@ function upgradeFailure({ server, secrets }: NetworkContext, error: Error): Tool
   const details = { wasSent: false };
   if (/^E[A-Z]+$/.test(code)) {
     const problem = `${subject} ended the connection before it responded to the upgrade to WebSocket (${code}).`;
-    const advice = "Check that the url is one of a WebSocket.";
+    const advice = "Check that the URL is a WebSocket endpoint.";
     return new ToolServerError("SERVER_UNREACHABLE", { problem, advice }, { cause: error, details });
   }
   const why = printableText(secrets.redact(error.message), 200);
-  const problem = `${subject} responded to the upgrade with what is not WebSocket: ${why}.`;
-  return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the url." }, { cause: error, details });
+  const problem = `${subject} sent an invalid response to the upgrade to WebSocket: ${why}.`;
+  return new ToolServerError("NOT_A_TOOL_SERVER", { problem, advice: "Check the URL." }, { cause: error, details });
 }
 
 function headersOf({ headers }: IncomingMessage): ResponseHeaders {

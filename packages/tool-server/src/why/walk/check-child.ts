@@ -55,7 +55,7 @@ export async function checkChild(
   });
   await credential.dispose();
   const stderr = transports.at(-1)?.stderr() ?? [];
-  const stray = transports.map((transport) => transport.earliestStray()).find((found) => found !== undefined);
+  const stray = transports.map((transport) => transport.firstStrayOutput()).find((found) => found !== undefined);
   const isNotStarted = ToolServerError.is(failure, "CHILD_NOT_RUNNABLE");
   return {
     child: {
