@@ -4,7 +4,7 @@ import { ToolServerError, type ToolServerErrorCode } from "../../errors.js";
 import type { HeaderFields } from "./header-fields.js";
 
 /**
- * What a request carries, and what to do when it is refused. An implementation adds every secret that it resolves to its
+ * Authenticates requests, and decides what to do when one is refused. An implementation adds every secret that it resolves to its
  * registry; nothing that it returns for people, or throws, contains one.
  */
 export interface Credential {
@@ -15,7 +15,7 @@ export interface Credential {
    */
   headers(request?: CredentialRequest): Promise<HeaderFields>;
   /**
-   * What `headers` would give, if it is available without waiting; otherwise undefined. Throws the errors of `headers`. Absent
+   * The result of `headers` if it is available without waiting; otherwise undefined. Throws the errors of `headers`. Absent
    * if the credential always has to wait.
    */
   headersNow?(): HeaderFields | undefined;
@@ -28,7 +28,7 @@ export interface Credential {
   prepareEnvironment?(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /**
    * Decides about a refused request. Only the first refusal of a request may be retried, with two exceptions: a demand for
-   * a DPoP nonce, which does not refuse the credential, and a person who has just signed in.
+   * a DPoP nonce, which does not reject the credential, and a user who has just signed in.
    */
   refused(refusal: Refusal): Promise<RefusalDecision>;
   /** How it authenticates, for people and for diagnosis. */
@@ -49,7 +49,7 @@ export interface CredentialRequest {
 export interface Refusal {
   /** The HTTP status. */
   readonly status: number;
-  /** The headers that the request carried: the same object that `headers` gave. */
+  /** The headers that the request was sent with: the same object that `headers` returned. */
   readonly sent: HeaderFields;
   /** How often this request has been sent, from 1. */
   readonly attempt: number;
@@ -59,11 +59,11 @@ export interface Refusal {
   readonly date?: string | undefined;
   /** The DPoP-Nonce header of the response. */
   readonly dpopNonce?: string | undefined;
-  /** Aborts when the caller gives up: then nobody is asked to sign in. */
+  /** Aborts when the caller gives up: then the user is not asked to sign in. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Send the request again with the headers that `headers` gives now, or fail for this reason. */
+/** Send the request again with the headers that `headers` returns now, or fail for this reason. */
 export type RefusalDecision =
   | { readonly action: "retry" }
   | {

@@ -20,7 +20,7 @@ export interface CredentialOwner {
   readonly secrets: Pick<SecretRegistry, "add" | "redact">;
 }
 
-/** Authenticates with nothing. */
+/** Sends no credential. */
 export function createNoCredential({ server }: Pick<CredentialOwner, "server">): Credential {
   return createFixedCredential(
     server,
@@ -69,7 +69,7 @@ function summaryOf(kind: string, fields: readonly { readonly name: string }[]): 
 /** An environment variable of a child process, and the user's variables in its value. */
 export type VariableSource = HeaderSource;
 
-/** The variables that a stdio server signs in with. */
+/** The environment variables that a stdio server authenticates with. */
 export interface EnvironmentCredentialOptions extends CredentialOwner {
   /** The variables of the entry, with the user's variables substituted. */
   readonly env: readonly VariableSource[];

@@ -83,8 +83,8 @@ export function describeHeader(
 }
 
 /**
- * The secrets in a header. A header is secret unless its name or its value says otherwise: redacting too much costs a line of a
- * log, redacting too little costs a key.
+ * The secrets in a header. A header is secret unless its name or its value says otherwise: redacting too much makes a log line
+ * less useful, redacting too little leaks a key.
  */
 export function secretsOfHeader(name: string, value: string): string[] {
   if (isAuthorizationName(name)) {

@@ -99,7 +99,7 @@ interface Generation {
 
 /** Headers expire this long before their token does, because requests take time and clocks differ. */
 const expiryMarginMs = 5000;
-/** Even expired headers are used this long; otherwise each request would run the helper. */
+/** Headers are used at least this long, even if they have expired; otherwise each request would run the helper. */
 const minKeptMs = 5000;
 const maxRenewalMs = 60_000;
 const firstPauseMs = 1000;
@@ -108,9 +108,9 @@ const firstRefusalPauseMs = 5000;
 const maxRefusalPauseMs = 300_000;
 
 /**
- * Authenticates with headers from a script, or from commands. It runs when headers are first needed. Its output is used until its `expiresAt` or the
- * earliest expiry of a JSON Web Token in it, otherwise for `ttlMs`. In the last fifth of that time, at most one minute, it runs in the background while
- * the old headers are used. Concurrent callers share one run. A refusal runs it again, once; if the new headers are
+ * Authenticates with headers from a script, or from commands. It runs when headers are first needed. Its output is used until its
+ * `expiresAt` or the earliest expiry of a JSON Web Token in it, otherwise for `ttlMs`. In the last fifth of that time, at most one
+ * minute, it runs in the background while the old headers are used. Concurrent callers share one run. A refusal runs it again, once; if the new headers are
  * refused too, it pauses with exponential back-off, as it does after a failure.
  *
  * Throws as `createHeaderFields` does. Its headers reject with HELPER_NOT_RUNNABLE, HELPER_FAILED, HELPER_TIMEOUT or
@@ -132,7 +132,7 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
     pluginRoot,
     environment,
     secrets,
-    // A run may give several headers, each with a few secrets.
+    // A run may produce several headers, each with a few secrets.
     tokens: secrets.rotating(64),
     clock,
     scrubbed: [...(options.scrubbed ?? [])],
@@ -293,7 +293,7 @@ function commandSummary(commands: readonly ResolvedCommand[]): string {
 
 function createGeneration(
   configured: HeaderFields,
-  { headers: fromHelper, expiresAt: stated }: HelperOutput,
+  { headers: fromHelper, expiresAt: statedExpiry }: HelperOutput,
   now: number,
   ttlMs: number,
 ): Generation {
@@ -301,7 +301,9 @@ function createGeneration(
     const expiry = tokenTimesOfHeader(name, value)?.expiresAt;
     return expiry === undefined ? [] : [expiry];
   });
-  const expiries = [...tokenExpiries, ...(stated === undefined ? [] : [stated])].map((time) => time - expiryMarginMs);
+  const expiries = [...tokenExpiries, ...(statedExpiry === undefined ? [] : [statedExpiry])].map(
+    (time) => time - expiryMarginMs,
+  );
   const expiresAt = Math.max(expiries.length === 0 ? now + ttlMs : Math.min(...expiries), now + minKeptMs);
   return {
     fromHelper,
@@ -314,8 +316,8 @@ function createGeneration(
   };
 }
 
-function pausedError(error: ToolServerError, restMs: number): ToolServerError {
-  const seconds = Math.ceil(restMs / 1000);
+function pausedError(error: ToolServerError, delayMs: number): ToolServerError {
+  const seconds = Math.ceil(delayMs / 1000);
   return new ToolServerError(error.code, withAdvice(error, `It runs again in ${seconds} s.`), {
     cause: error,
   });

@@ -13,7 +13,7 @@ import { parseUrl } from "../../url.js";
 import { parseChallenges } from "./challenge.js";
 import type { Refusal } from "./credential.js";
 
-/** What is known when a request was refused. */
+/** A refused request and its circumstances. */
 interface RefusedRequest {
   readonly refusal: Pick<Refusal, "status" | "sent" | "challenge" | "date">;
   readonly credential: CredentialDescription;
@@ -21,18 +21,18 @@ interface RefusedRequest {
   readonly url: URL;
   /** The local time, in milliseconds since the epoch. */
   readonly now: number;
-  /** Removes secrets from text of the server. */
+  /** Removes secrets from the server's text. */
   readonly redact: (text: string) => string;
 }
 
 /** Collects what a refusal shows, without secrets: headers, the challenge, the claims of tokens, the clocks. */
 export function collectRefusalEvidence({ refusal, credential, url, now, redact }: RefusedRequest): RefusalEvidence {
-  // Cut after redaction, so that no part of a secret remains.
-  const say = (text: string, maxLength = 300): string =>
+  // Truncated after redaction, so that no part of a secret remains.
+  const sanitize = (text: string, maxLength = 300): string =>
     printableText(redact(text).replace(/\s+/g, " ").trim(), maxLength);
   const sent = credentialHeaders(refusal.sent, credential);
   const serverNow = Date.parse(refusal.date ?? "");
-  const challenge = collectChallenge(refusal.challenge, say);
+  const challenge = collectChallenge(refusal.challenge, sanitize);
   const tenants = sent.filter(({ header }) => isTenantHeader(header.name));
   const { helper, oauth } = credential;
   const isOAuth = credential.kind === "oauth" && (asksForToken(challenge) || challenge?.resourceMetadata.length);
@@ -42,13 +42,13 @@ export function collectRefusalEvidence({ refusal, credential, url, now, redact }
     skewMs: Number.isNaN(serverNow) ? undefined : serverNow - now,
     headers: sent.map(({ header, value }) => describeHeader(header, value)),
     challenge,
-    tokens: sent.flatMap(({ header, value }) => readTokenEvidence(header, value, url, say) ?? []),
-    tenants: tenants.map(({ header, value }) => ({ header: header.name, value: say(value, 100) })),
+    tokens: sent.flatMap(({ header, value }) => readTokenEvidence(header, value, url, sanitize) ?? []),
+    tenants: tenants.map(({ header, value }) => ({ header: header.name, value: sanitize(value, 100) })),
     tenantVariables: tenants.flatMap(({ header }) => header.variables),
-    helper: helper && { path: say(helper.path, 500), obtainedAt: helper.obtainedAt },
+    helper: helper && { path: sanitize(helper.path, 500), obtainedAt: helper.obtainedAt },
     oauth: isOAuth ? "supported" : undefined,
     signIn: oauth && { isSignedIn: oauth.isSignedIn, scopes: oauth.scopes },
-    host: say(url.host),
+    host: sanitize(url.host),
   };
 }
 
@@ -82,7 +82,7 @@ function describeHeader(header: HeaderDescription, value: string): HeaderEvidenc
   return { name, from, variables, isCredential: carriesCredential(header), scheme, defect };
 }
 
-/** What the form of a value shows. */
+/** Detects the scheme and formal defects of a value. */
 function inspectValue(name: string, value: string): { scheme?: string | undefined; defect?: HeaderDefect | undefined } {
   if (!isAuthorizationName(name)) return { defect: isPlaceholder(value) ? "placeholder" : undefined };
   const { scheme, credentials } = parseAuthorization(value);
@@ -95,19 +95,19 @@ function inspectValue(name: string, value: string): { scheme?: string | undefine
   return { scheme };
 }
 
-function collectChallenge(header: string | undefined, say: (text: string, maxLength?: number) => string) {
+function collectChallenge(header: string | undefined, sanitize: (text: string, maxLength?: number) => string) {
   if (header === undefined) return undefined;
   const challenges = parseChallenges(header);
   const parameter = (name: string): string | undefined => {
     const found = challenges.map(({ parameters }) => parameters.get(name)).find((value) => value !== undefined);
-    return found === undefined ? undefined : say(found);
+    return found === undefined ? undefined : sanitize(found);
   };
   return {
-    schemes: challenges.map(({ scheme }) => say(scheme, 40)),
+    schemes: challenges.map(({ scheme }) => sanitize(scheme, 40)),
     error: parameter("error"),
     description: parameter("error_description"),
     scopes: (parameter("scope") ?? "").split(" ").filter(Boolean),
-    resourceMetadata: challenges.flatMap(({ resourceMetadata }) => resourceMetadata.map((url) => say(url))),
+    resourceMetadata: challenges.flatMap(({ resourceMetadata }) => resourceMetadata.map((url) => sanitize(url))),
   };
 }
 
@@ -122,7 +122,7 @@ export function readTokenEvidence(
   header: Pick<HeaderDescription, "name" | "from" | "variables">,
   value: string,
   server: URL,
-  say: (text: string) => string,
+  sanitize: (text: string) => string,
 ): TokenEvidence | undefined {
   const token = isAuthorizationName(header.name) ? parseAuthorization(value).credentials : value;
   const claims = readClaims(token);
@@ -134,7 +134,7 @@ export function readTokenEvidence(
     from: header.from,
     variables: header.variables,
     ...timesOf(claims),
-    audience: audience.map((text) => say(text)),
+    audience: audience.map((text) => sanitize(text)),
     isForServer: isMeantFor(audience, server),
     scopes:
       scopes === undefined
@@ -143,11 +143,11 @@ export function readTokenEvidence(
             text
               .split(/\s+/)
               .filter(Boolean)
-              .map((scope) => say(scope)),
+              .map((scope) => sanitize(scope)),
           ),
     tenants: tenantClaims.flatMap((claim) => {
       const value = claims[claim];
-      return typeof value === "string" || typeof value === "number" ? [{ claim, value: say(String(value)) }] : [];
+      return typeof value === "string" || typeof value === "number" ? [{ claim, value: sanitize(String(value)) }] : [];
     }),
   };
 }

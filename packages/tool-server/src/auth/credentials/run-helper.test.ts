@@ -127,7 +127,7 @@ describe("the output of a helper", () => {
     ["[]", 'wrote an array, not an object. It must write {"Header-Name": "value"}.'],
     ["null", "wrote null, not an object."],
     ['"s3cret"', "wrote a string, not an object."],
-    ["{}", 'wrote an empty object. Let it write {"Header-Name": "value"}, or end with another code than 0'],
+    ["{}", 'wrote an empty object. It must write {"Header-Name": "value"}, or exit with a nonzero code'],
     ['{"headers": {}}', "wrote an empty object."],
     [headersOf(65), "wrote 65 headers. The maximum is 64."],
     ['{"s3cret value": "A"}', "wrote an invalid header name: at line 1, column 2, it contains a character"],

@@ -95,7 +95,7 @@ export function parseHelperOutput(output: Uint8Array, helper: string): HelperOut
   if (members.length === 0) {
     throw invalid(
       "wrote an empty object",
-      'Let it write {"Header-Name": "value"}, or end with another code than 0 if it has no credential.',
+      'It must write {"Header-Name": "value"}, or exit with a nonzero code if it has no credential.',
     );
   }
   if (members.length > maxHeaders) {

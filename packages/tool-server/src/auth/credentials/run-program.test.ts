@@ -45,8 +45,8 @@ describe("a secret command", () => {
     ["printf 'the-secret\\nthe-other'", "env", "wrote more than one line."],
     ["printf 'the-secret\\n\\n'", "env", "wrote more than one line."],
     ["printf 'the-secret\\rthe-other'", "env", "wrote more than one line."],
-    ["printf 'the-secret\\t'", "env", "wrote control characters or no UTF-8."],
-    ["printf 'the-secret\\351'", "env", "wrote control characters or no UTF-8."],
+    ["printf 'the-secret\\t'", "env", "wrote control characters or invalid UTF-8."],
+    ["printf 'the-secret\\351'", "env", "wrote control characters or invalid UTF-8."],
     [
       "printf 'the-secret '",
       "header",

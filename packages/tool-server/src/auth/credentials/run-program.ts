@@ -35,7 +35,7 @@ export interface ProgramTask {
   readonly clock: Clock;
 }
 
-/** What to run, and how its output is read. */
+/** A program to run, and how to read its output. */
 interface Program<T> {
   /** A path, or a name that is searched in PATH. */
   readonly command: string;
@@ -104,13 +104,13 @@ function resultOf<T>(
       stderr.length === 0 ? "." : `; last lines of standard error: "${secrets.redact(stderr.join(" | "))}".`;
     return new ToolServerError(code, { problem: `${subject} ${describeOutcome(outcome)}${lastLines}`, advice });
   };
-  const byHand = `Run it in a terminal to see why.${sandbox === undefined ? "" : ` ${sandboxAdvice.failed}`}`;
+  const runManually = `Run it in a terminal to see why.${sandbox === undefined ? "" : ` ${sandboxAdvice.failed}`}`;
   if (isFromWindows) return fail("HELPER_NOT_RUNNABLE", carriageReturnAdvice(printableText(command, 500)));
   switch (outcome.kind) {
     case "exited":
-      return outcome.code === 0 && output !== undefined ? output : fail("HELPER_FAILED", byHand);
+      return outcome.code === 0 && output !== undefined ? output : fail("HELPER_FAILED", runManually);
     case "timed-out":
-      return fail("HELPER_TIMEOUT", "Find out what it waits for; it must not prompt the user.");
+      return fail("HELPER_TIMEOUT", "Check what it waits for; it must not prompt the user.");
     case "too-much-output":
       return fail("HELPER_OUTPUT_INVALID", outputAdvice);
     case "not-found":
@@ -122,7 +122,7 @@ function resultOf<T>(
     case "not-started":
       return fail("HELPER_NOT_RUNNABLE", "Check the limits of this machine and of this user.");
     default:
-      return fail("HELPER_FAILED", byHand);
+      return fail("HELPER_FAILED", runManually);
   }
 }
 
@@ -133,11 +133,11 @@ function hideTokens(text: string): string {
     .replace(/\b(bearer|basic)(\s+|%20)[^\s"',;]+/gi, "$1 [redacted]");
 }
 
-/** A shorter line of an unusable output is an ordinary word too often. */
+/** A shorter line of invalid output is too often an ordinary word. */
 const minLineLength = 8;
 
 /**
- * Runs a secret command once, and gives its prefix and its output without the line break at the end. The output is registered as a
+ * Runs a secret command once, and returns its prefix and its output without the trailing line break. The output is registered as a
  * secret first. Never rejects; see `runProgram` for the errors.
  */
 export function runSecretCommand(
@@ -159,7 +159,7 @@ export function runSecretCommand(
       new ToolServerError("HELPER_OUTPUT_INVALID", { problem: `${subject} ${defect}.`, advice: outputAdvice });
     if (value.trim() === "") return invalid("wrote nothing to standard output");
     if (/[\r\n]/.test(value)) return invalid("wrote more than one line");
-    if (/\p{Cc}/u.test(value) || text.includes("\u{fffd}")) return invalid("wrote control characters or no UTF-8");
+    if (/\p{Cc}/u.test(value) || text.includes("\u{fffd}")) return invalid("wrote control characters or invalid UTF-8");
     if (target !== "header") return `${prefix}${value}`;
     const defect = headerValueDefect(`${prefix}${value}`);
     if (defect !== undefined) return invalid(`wrote a value that cannot be sent, because it ${defect}`);

@@ -4,12 +4,12 @@ import type { ToolServerErrorCode } from "../../errors.js";
 import { createQuirkyClient, type Outcome } from "./quirky-client.test.helper.js";
 
 interface Expected {
-  /** Of the first call, for which a person has to sign in. */
+  /** Of the first call, for which a user has to sign in. */
   readonly first: Outcome;
   /** Of the second, before which the access token was ended; and of the third. */
   readonly second: Outcome;
   readonly third: Outcome;
-  /** How often a person is asked, in all. */
+  /** How often a user is asked, in all. */
   readonly asked: number;
 }
 
@@ -24,10 +24,10 @@ const fails = (first: ToolServerErrorCode, asked: number): Expected => ({
 });
 /** No one is asked where the server is of no use. */
 const unusable = (code: ToolServerErrorCode): Expected => fails(code, 0);
-/** A person was asked, and the response was of no use. */
+/** A user was asked, and the response was of no use. */
 const refused: Expected = fails("SIGN_IN_FAILED", 1);
 
-/** What comes of each switch. Two only end with the patience of a person or a clock, and have tests of their own. */
+/** What comes of each switch. Two only end with the patience of a user or a clock, and have tests of their own. */
 const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "redirect-wrong-state">, Expected>> = {
   "resource-without-metadata": unusable("REGISTRATION_REFUSED"),
   "resource-metadata-html": unusable("REGISTRATION_REFUSED"),

@@ -26,7 +26,7 @@ async function createMixUp(): Promise<OAuthWorld> {
   return world;
 }
 
-/** A person who is asked about another origin, and gives this response. */
+/** A user who is asked about another origin, and gives this response. */
 function createDecider(person: SignIn, response: boolean): { signIn: SignIn; asked: ForeignOrigin[] } {
   const asked: ForeignOrigin[] = [];
   const signIn: SignIn = {

@@ -6,7 +6,7 @@ import type { SecretRegistry } from "../../secrets/redactor.js";
 import type { OAuthObserver } from "./oauth-step.js";
 import type { AddressGuard } from "./requests/address-guard.js";
 
-/** What every OAuth step needs for one tool server. */
+/** The dependencies of the OAuth steps for one tool server. */
 export interface OAuthContext {
   /** The name of the tool server, for messages. */
   readonly server: string;
@@ -24,7 +24,7 @@ export interface OAuthContext {
   readonly allowInsecureLoopback: boolean;
   /** Called for each step. Must not throw. */
   readonly onEvent: (event: OAuthEvent) => void;
-  /** Sees each request and its response, redacted. Default: nobody does. */
+  /** Receives each request and its response, redacted. Default: none. */
   readonly observer?: OAuthObserver | undefined;
   /** Publishes operations that take time. Default: nothing is published. */
   readonly track?: TrackOperation | undefined;
@@ -40,7 +40,7 @@ export interface OAuthLimits {
   readonly discoveryRequests: number;
   /** The maximum size of a response body, in bytes. Default 256 KiB. */
   readonly responseBytes: number;
-  /** The time limit for a person to sign in, in milliseconds. Default 300,000. */
+  /** The time limit for a user to sign in, in milliseconds. Default 300,000. */
   readonly signInMs: number;
 }
 

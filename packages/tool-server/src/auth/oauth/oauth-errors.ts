@@ -26,7 +26,7 @@ export function urlText(context: Pick<OAuthContext, "secrets">, url: URL): strin
   return peerText(context, `${url.origin === "null" ? url.protocol : url.origin}${url.pathname}`, 300);
 }
 
-const passingCodes: readonly ToolServerErrorCode[] = [
+const transientCodes: readonly ToolServerErrorCode[] = [
   "SERVER_UNREACHABLE",
   "SERVER_FAILED",
   "CONNECTION_LOST",
@@ -35,5 +35,5 @@ const passingCodes: readonly ToolServerErrorCode[] = [
 
 /** Whether a failure is transient: the network, a time limit, an overloaded or failing server. */
 export function isTransientFailure(error: unknown): error is ToolServerError {
-  return ToolServerError.is(error) && passingCodes.includes(error.code);
+  return ToolServerError.is(error) && transientCodes.includes(error.code);
 }

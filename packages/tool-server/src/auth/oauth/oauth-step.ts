@@ -4,12 +4,12 @@ import { printableText } from "../../printable-text.js";
 import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
 import { parseUrl } from "../../url.js";
 
-/** Sees each step of an OAuth flow while it happens. */
+/** Receives each step of an OAuth flow while it happens. */
 export interface OAuthObserver {
   /** Must not throw. */
   onStep(step: OAuthStep): void;
   /**
-   * Whether a sign-in stops before it registers a client or asks a person, with SIGN_IN_NEEDED. The requests that would follow are
+   * Whether a sign-in stops before it registers a client or asks a user, with SIGN_IN_NEEDED. The requests that would follow are
    * reported as planned. Default false.
    */
   readonly stopsBeforeSignIn?: boolean | undefined;
@@ -80,12 +80,12 @@ export function requestStep(secrets: Pick<SecretRegistry, "redact">, message: St
   };
 }
 
-/** Fields of any origin as a step shows them: a field with the name of a secret keeps only its name. */
+/** Redacts fields for a step: a field with the name of a secret keeps only its name. */
 export function stepFields(
   secrets: Pick<SecretRegistry, "redact">,
   fields: Readonly<Record<string, unknown>>,
 ): OAuthStepFields {
-  // A value that one field has as a secret is replaced in the others too, before anything has registered it.
+  // The value of a secret field is also replaced in the other fields, because nothing has registered it yet.
   const local = createSecretRegistry();
   collectSecrets(fields, local, 0);
   const all = Object.entries(fields);

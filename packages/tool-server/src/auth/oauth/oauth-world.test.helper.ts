@@ -30,7 +30,7 @@ export interface OAuthWorld {
   readonly http: HttpClient;
   /** What an obedient person was asked for. */
   readonly asked: SignInRequest[];
-  /** A person who opens the url and follows it. */
+  /** A user who opens the url and follows it. */
   readonly person: SignIn;
   session(options?: Partial<OAuthSessionOptions>): OAuthSession;
   /** A credential over a session; `signIn` is nobody unless it is given. */
@@ -112,9 +112,9 @@ export function createTestHttpClient(secrets: SecretRegistry): HttpClient {
 
 export interface Person {
   readonly person: SignIn;
-  /** What the person was asked for. */
+  /** What the user was asked for. */
   readonly asked: SignInRequest[];
-  /** The pages that the person was shown in the end. */
+  /** The pages that the user was shown in the end. */
   readonly pages: string[];
 }
 

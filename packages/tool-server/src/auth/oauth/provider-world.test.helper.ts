@@ -12,14 +12,14 @@ import { createOAuthSession, type OAuthSession } from "./session/oauth-session.j
 import type { OAuthSessionOptions } from "./session/session-options.js";
 import type { SignIn } from "./sign-in/sign-in.js";
 
-/** An imitated provider at its real host names, behind a proxy, and a person who signs in there. All ends with the test. */
+/** An imitated provider at its real host names, behind a proxy, and a user who signs in there. All ends with the test. */
 export interface ProviderWorld {
   readonly provider: ProviderServer;
   /** The variables and certificates that every request to it needs. */
   readonly variables: { readonly HTTPS_PROXY: string };
   readonly ca: string;
   readonly person: SignIn;
-  /** What the person was sent to. */
+  /** What the user was sent to. */
   readonly pages: URL[];
   session(options?: Partial<OAuthSessionOptions>): OAuthSession;
   /** The status of a request to the tool server with the token of a session, after a sign-in if one is needed. */

@@ -17,9 +17,9 @@ export interface QuirkyClient extends Quirks {
   readonly servers: ToolServers;
   /** Where requests came to, in order. */
   readonly places: readonly QuirksServer[];
-  /** What the person was asked. */
+  /** What the user was asked. */
   readonly asked: readonly SignInRequest[];
-  /** The pages that the person's browser ended at. */
+  /** The pages that the user's browser ended at. */
   readonly pages: readonly string[];
   /** The messages of the calls that failed. */
   readonly messages: readonly string[];

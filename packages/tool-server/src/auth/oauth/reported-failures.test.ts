@@ -14,7 +14,7 @@ interface SignedIn extends OAuthWorld {
   readonly options: Partial<OAuthSessionOptions>;
 }
 
-/** A world in which a person has signed in, and a clock that does not advance. */
+/** A world in which a user has signed in, and a clock that does not advance. */
 async function signedIn(quirks: readonly Quirk[] = [], vault?: (vault: Vault) => Vault): Promise<SignedIn> {
   const world = await createOAuthWorld(quirks);
   const clock = createFakeClock(Date.now());

@@ -44,7 +44,7 @@ function watch(): Watched {
   return watched;
 }
 
-/** A person has signed in, and the clock does not advance. */
+/** A user has signed in, and the clock does not advance. */
 async function createWorld() {
   const world = await createOAuthWorld();
   const clock = createFakeClock(Date.now());

@@ -18,7 +18,7 @@ import { createMemoryVault } from "./memory-vault.js";
 import type { Vault, VaultKind } from "./vault.js";
 import { headerPath, keyMissing } from "./vault-header.js";
 
-/** Which vault is opened, and with which key. */
+/** Options for opening a vault. */
 export interface ChooseVaultOptions {
   /** The kind of vault; rejects if it is unavailable. Default "auto": the best that is available. */
   readonly kind?: VaultKind | "auto";

@@ -28,7 +28,7 @@ export interface EntryFolder {
 /** Several times the largest set of tokens seen so far, encrypted. */
 const reservedBytes = 64 * 1024;
 
-/** Opens the entries; `warn` is called for files that others could read. */
+/** Opens the entries; `warn` is called for files that other users could read. */
 export function openEntryFolder(folder: string, header: UnlockedHeader, warn: Warn): EntryFolder {
   const pathOf = (id: string): string => join(folder, `${id}${entryEnding}`);
   // The id is derived from every part of the key, so a file can only be decrypted under its own name, in its own vault.

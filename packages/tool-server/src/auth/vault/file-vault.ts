@@ -54,7 +54,7 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
   const kind = source.from === "keychain" ? "keychain" : "file";
   const activity = createVaultActivity();
   const listeners = createVaultListeners((notify) =>
-    watchFolder(path, { isMeant: (name) => name.endsWith(entryEnding), usesEvents: options.usesEvents }, notify),
+    watchFolder(path, { isRelevant: (name) => name.endsWith(entryEnding), usesEvents: options.usesEvents }, notify),
   );
   const use = <T>(operation: (folder: EntryFolder) => Promise<T>): Promise<T> =>
     activity.run(() =>
@@ -106,7 +106,7 @@ export async function openFileVault(options: FileVaultOptions): Promise<Vault> {
   };
 }
 
-/** How a vault reports that the lock at `path`, which protects `subject`, cannot be taken or was lost. */
+/** The lock options with a vault's errors; `subject` is what the lock at `path` protects. */
 function lockOptions(path: string, subject: string, clock: Clock): FileLockOptions {
   const locked = (problem: string, advice: string): ToolServerError =>
     new ToolServerError("VAULT_LOCKED", { problem, advice });
@@ -129,7 +129,7 @@ const pollMs = 500;
 
 interface FolderWatchOptions {
   /** Whether to report changes of this name. */
-  isMeant(name: string): boolean;
+  isRelevant(name: string): boolean;
   /** Whether to use the change events of the system. Default true. */
   readonly usesEvents?: boolean | undefined;
 }
@@ -151,7 +151,7 @@ function watchFolder(folder: string, options: FolderWatchOptions, onChange: () =
   try {
     if (options.usesEvents !== false) {
       watcher = watch(folder, { persistent: false }, (_, name) => {
-        if (name === null || options.isMeant(name)) changed();
+        if (name === null || options.isRelevant(name)) changed();
       });
       watcher.on("error", () => watcher?.close());
     }
@@ -159,14 +159,14 @@ function watchFolder(folder: string, options: FolderWatchOptions, onChange: () =
     // The number of watches is limited by the system. Polling is enough.
   }
 
-  let last = markOf(statSync(folder, { throwIfNoEntry: false }));
+  let last = versionOf(statSync(folder, { throwIfNoEntry: false }));
   let isStopped = false;
   let polling: NodeJS.Timeout;
   const poll = async (): Promise<void> => {
-    const mark = markOf(await stat(folder).catch(() => undefined));
+    const version = versionOf(await stat(folder).catch(() => undefined));
     if (isStopped) return;
-    if (mark !== last) changed();
-    last = mark;
+    if (version !== last) changed();
+    last = version;
     polling = setTimeout(poll, pollMs).unref();
   };
   polling = setTimeout(poll, pollMs).unref();
@@ -180,6 +180,6 @@ function watchFolder(folder: string, options: FolderWatchOptions, onChange: () =
 }
 
 /** Changes whenever a name in the folder is created, replaced or removed, or the folder itself is replaced. */
-function markOf(facts: { readonly mtimeMs: number; readonly ino: number } | undefined): string {
-  return facts === undefined ? "" : `${facts.ino} ${facts.mtimeMs}`;
+function versionOf(stats: { readonly mtimeMs: number; readonly ino: number } | undefined): string {
+  return stats === undefined ? "" : `${stats.ino} ${stats.mtimeMs}`;
 }

@@ -132,7 +132,7 @@ export interface KeyBytesOptions {
   readonly secrets?: SecretRegistry;
 }
 
-const makeOne = "Generate one with: openssl rand -base64 32";
+const generateKey = "Generate one with: openssl rand -base64 32";
 
 /** A key of 32 bytes in an environment variable, as base64. It is read when the vault is opened. */
 export function keyFromVariable(
@@ -142,10 +142,11 @@ export function keyFromVariable(
 ): KeySource {
   return keyFromBytes("variable", `is read from the variable ${name}`, async () => {
     const value = environment[name]?.trim() ?? "";
-    if (value === "") throw keyWrong(`The variable ${name} is not set.`, `It holds the key of the vault. ${makeOne}`);
+    if (value === "")
+      throw keyWrong(`The variable ${name} is not set.`, `It must contain the key of the vault. ${generateKey}`);
     options.secrets?.add(value);
     const key = decodeKey(value);
-    if (key === undefined) throw keyWrong(`The variable ${name} does not hold 32 bytes in base64.`, makeOne);
+    if (key === undefined) throw keyWrong(`The variable ${name} does not contain 32 bytes in base64.`, generateKey);
     return key;
   });
 }
@@ -155,11 +156,12 @@ export function keyFromVariable(
  * inaccessible to others; its mode is not corrected, because the file is not ours.
  */
 export function keyFromFile(path: string, options: KeyBytesOptions = {}): KeySource {
-  const place = resolve(path);
-  return keyFromBytes("file", `is read from the file ${place}`, async () => {
-    const bytes = await readKeyFile(place);
+  const absolutePath = resolve(path);
+  return keyFromBytes("file", `is read from the file ${absolutePath}`, async () => {
+    const bytes = await readKeyFile(absolutePath);
     const key = bytes.length === keyBytes ? bytes : decodeKey(bytes.toString("latin1"));
-    if (key === undefined) throw keyWrong(`The file ${place} holds neither 32 bytes nor their base64.`, makeOne);
+    if (key === undefined)
+      throw keyWrong(`The file ${absolutePath} contains neither 32 bytes nor their base64.`, generateKey);
     options.secrets?.add(key.toString("base64"));
     return key;
   });
@@ -176,7 +178,7 @@ export function keyFromDescriptor(number: string, options: KeyBytesOptions = {})
   return keyFromBytes("descriptor", `is read from ${name}`, async () => {
     const bytes = readDescriptor(number, name);
     const key = bytes.length === keyBytes ? bytes : decodeKey(bytes.toString("latin1"));
-    if (key === undefined) throw keyWrong(`The data from ${name} is neither 32 bytes nor their base64.`, makeOne);
+    if (key === undefined) throw keyWrong(`The data from ${name} is neither 32 bytes nor their base64.`, generateKey);
     options.secrets?.add(key.toString("base64"));
     // The vault wipes its key when it is closed.
     return Buffer.from(key);
@@ -244,18 +246,18 @@ async function readKeyFile(path: string): Promise<Buffer> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const facts = await file.stat();
-      if (!facts.isFile() || facts.size > 1024) throw keyWrong(`${path} is not a key file.`, makeOne);
-      const us = process.geteuid?.();
-      if (us !== undefined && facts.uid !== us) {
+      const stats = await file.stat();
+      if (!stats.isFile() || stats.size > 1024) throw keyWrong(`${path} is not a key file.`, generateKey);
+      const userId = process.geteuid?.();
+      if (userId !== undefined && stats.uid !== userId) {
         throw keyWrong(
-          `The key file ${path} belongs to user ${facts.uid}, and this process runs as user ${us}.`,
+          `The key file ${path} belongs to user ${stats.uid}, and this process runs as user ${userId}.`,
           "Change its owner, or run as that user.",
         );
       }
-      if (us !== undefined && (facts.mode & 0o077) !== 0) {
-        const advice = `Others may know the key. Generate a new one, or restrict its access: chmod 600 ${path}`;
-        throw keyWrong(`The key file ${path} can be read by others.`, advice);
+      if (userId !== undefined && (stats.mode & 0o077) !== 0) {
+        const advice = `Other users may know the key. Generate a new one, or restrict access to it: chmod 600 ${path}`;
+        throw keyWrong(`The key file ${path} can be read by other users.`, advice);
       }
       return await file.readFile();
     } finally {
@@ -263,6 +265,6 @@ async function readKeyFile(path: string): Promise<Buffer> {
     }
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
-    throw keyWrong(`The key file ${path} cannot be read: ${systemReason(error)}.`, makeOne, error);
+    throw keyWrong(`The key file ${path} cannot be read: ${systemReason(error)}.`, generateKey, error);
   }
 }

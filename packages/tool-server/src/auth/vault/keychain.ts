@@ -16,20 +16,20 @@ export interface Keychain {
 export interface SystemKeychainOptions {
   /** The service name of the items. Default "wirescope". */
   readonly service?: string;
-  /** How long to wait for the keychain; a person may have to type a password. Default 60,000 ms. */
+  /** How long to wait for the keychain; a user may have to type a password. Default 60,000 ms. */
   readonly timeoutMs?: number;
 }
 
 /** The macOS Keychain, the Windows Credential Manager, or the Secret Service of a Linux desktop (GNOME Keyring, KWallet). */
 export function systemKeychain(options: SystemKeychainOptions = {}): Keychain {
   const { service = "wirescope", timeoutMs = 60_000 } = options;
-  const ask = async <T>(question: (entry: KeychainEntry, signal: AbortSignal) => Promise<T>, account: string) => {
+  const access = async <T>(operation: (entry: KeychainEntry, signal: AbortSignal) => Promise<T>, account: string) => {
     const { AsyncEntry } = await loadKeyring();
     const signal = AbortSignal.timeout(timeoutMs);
     try {
       // Without a named store, the library falls back to the kernel keyring, which a restart clears.
       const entry = new AsyncEntry(service, account, { linux: { store: "secret-service" } });
-      return await Promise.race([question(entry, signal), rejectionOf(signal)]);
+      return await Promise.race([operation(entry, signal), rejectionOf(signal)]);
     } catch (error) {
       const reason = signal.aborted
         ? `no response within ${timeoutMs / 1000} s; it may be waiting for a password`
@@ -38,8 +38,8 @@ export function systemKeychain(options: SystemKeychainOptions = {}): Keychain {
     }
   };
   return {
-    read: async (account) => (await ask((entry, signal) => entry.getPassword(signal), account)) ?? undefined,
-    write: (account, secret) => ask((entry, signal) => entry.setPassword(secret, signal), account),
+    read: async (account) => (await access((entry, signal) => entry.getPassword(signal), account)) ?? undefined,
+    write: (account, secret) => access((entry, signal) => entry.setPassword(secret, signal), account),
   };
 }
 

@@ -6,7 +6,7 @@ import { syncFolder } from "../../files/durable-file.js";
 import { systemReason } from "../../files/system-reason.js";
 import { maxEntryBytes } from "./vault-entry.js";
 
-/** Called with a warning about files that others could have accessed, whose mode was corrected. */
+/** Called with a warning about files that other users could have accessed, whose mode was corrected. */
 export type Warn = (warning: string) => void;
 
 const othersBits = 0o077;
@@ -25,14 +25,14 @@ export async function openPrivateFolder(
     const made = await makeFolder(path);
     if (made !== undefined) await syncFolder(dirname(made));
     const real = await realpath(path);
-    const facts = await stat(real);
-    if (!facts.isDirectory()) throw notAFolder(real);
-    checkOwner(real, facts);
-    if (hasModes && (facts.mode & othersBits) !== 0) {
+    const stats = await stat(real);
+    if (!stats.isDirectory()) throw notAFolder(real);
+    checkOwner(real, stats);
+    if (hasModes && (stats.mode & othersBits) !== 0) {
       if (!isOurs(await readdir(real))) {
         throw vaultUnreadable(
           real,
-          "is accessible to others, and holds other files",
+          "is accessible to other users, and contains other files",
           `Move the other files away, or ${otherFolder}`,
         );
       }
@@ -79,13 +79,13 @@ export async function readPrivateFile(path: string, warn: Warn): Promise<string 
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
-      const facts = await file.stat();
-      const problem = facts.isFile() ? (facts.size > maxEntryBytes ? "is too large" : undefined) : "is not a file";
+      const stats = await file.stat();
+      const problem = stats.isFile() ? (stats.size > maxEntryBytes ? "is too large" : undefined) : "is not a file";
       if (problem !== undefined) {
         throw vaultUnreadable(path, `${problem}: it was not written by Wirescope`, "Move it away.");
       }
-      checkOwner(path, facts);
-      if (hasModes && (facts.mode & othersBits) !== 0) {
+      checkOwner(path, stats);
+      if (hasModes && (stats.mode & othersBits) !== 0) {
         await file.chmod(0o600);
         warn(`Other users could read ${path}; its mode was corrected. Its content is encrypted.`);
       }
@@ -100,9 +100,9 @@ export async function readPrivateFile(path: string, warn: Warn): Promise<string 
 }
 
 function checkOwner(path: string, { uid }: Stats): void {
-  const us = process.geteuid?.();
-  if (us === undefined || us === uid) return;
-  const problem = `belongs to user ${uid}, and this process runs as user ${us}`;
+  const userId = process.geteuid?.();
+  if (userId === undefined || userId === uid) return;
+  const problem = `belongs to user ${uid}, and this process runs as user ${userId}`;
   throw vaultUnreadable(path, problem, `Run as the owner, or ${otherFolder}`);
 }
 
@@ -129,7 +129,7 @@ const remedies: Readonly<Record<string, string>> = {
   ELOOP: "Remove the link, and sign in again.",
 };
 
-/** Turns a system error into one of the vault; other errors stay as they are. */
+/** Converts a system error to VAULT_UNREADABLE; other errors stay as they are. */
 export function asVaultFailure(path: string, verb: "read" | "written" | "locked" | "created", error: unknown): unknown {
   if (!(error instanceof Error && "syscall" in error)) return error;
   const { code = "" } = error as NodeJS.ErrnoException;

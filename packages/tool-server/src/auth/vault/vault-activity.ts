@@ -57,7 +57,7 @@ export interface VaultListeners {
   clear(): void;
 }
 
-/** `start` begins to watch and returns how to stop. Default: only calls of `notify` report changes. */
+/** `start` begins to watch and returns a function that stops it. Default: only calls of `notify` report changes. */
 export function createVaultListeners(start: (notify: () => void) => () => void = () => () => {}): VaultListeners {
   const listeners = new Set<() => void>();
   let stop: (() => void) | undefined;

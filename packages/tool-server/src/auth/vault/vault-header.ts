@@ -108,9 +108,9 @@ function deriveKeys(master: Buffer, vaultId: string): { verifierKey: KeyObject; 
 
 /** Authenticates the key and every field of the header. */
 function verifierOf(key: KeyObject, { vaultId, recipe }: Omit<Header, "verifier">): Buffer {
-  const words = Object.entries(recipe).sort(([a], [b]) => (a < b ? -1 : 1));
+  const fields = Object.entries(recipe).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHmac("sha256", key)
-    .update(JSON.stringify([format, version, vaultId, words]))
+    .update(JSON.stringify([format, version, vaultId, fields]))
     .digest();
 }
 

@@ -47,9 +47,9 @@ export interface VaultListing {
   readonly unreadable: readonly string[];
 }
 
-/** How long a lock is waited for. */
+/** Options for waiting for a lock. */
 export interface LockOptions {
-  /** Gives up waiting; the signal of a task that runs aborts too. */
+  /** Cancels waiting; also aborts the signal of a running task. */
   readonly signal?: AbortSignal | undefined;
   /** How long to wait for the lock. Default 30,000 ms; then rejects with VAULT_LOCKED. */
   readonly waitMs?: number | undefined;
@@ -74,7 +74,7 @@ export interface Vault {
   put(key: VaultKey, value: JsonObject): Promise<VaultEntry>;
   /**
    * Makes sure that there is space for one `put` of up to 64 KiB, then runs `task` with that `put`. Rejects before the task if there is
-   * no space. Nobody else puts or deletes this entry meanwhile.
+   * no space. No other caller puts or deletes this entry meanwhile.
    */
   reserve<T>(key: VaultKey, task: (put: (value: JsonObject) => Promise<VaultEntry>) => Promise<T>): Promise<T>;
   /** Moves an entry away, readable or not, and keeps it under another name; `describe` then warns about it. */
@@ -84,7 +84,7 @@ export interface Vault {
   /** The entries of all profiles. */
   list(): Promise<VaultListing>;
   /**
-   * Runs `task` while nobody else, in this process or another, runs one under the same key. The lock of a dead process is taken over.
+   * Runs `task` while no other task, in this process or another, runs under the same key. The lock of a dead process is taken over.
    * The lock is released once the task settles. It is not reentrant.
    *
    * The task's signal aborts when the caller's does, or when the lock was lost to another process.
@@ -95,6 +95,6 @@ export interface Vault {
    * It must not throw. Returns a function that stops; `dispose` stops all. Keeps no process alive.
    */
   watch(listener: () => void): () => void;
-  /** Grants no further lock, waits for tasks that run and their writes, then wipes the key. A task must not call it. */
+  /** Grants no further lock, waits for running tasks and their writes, then wipes the key. A task must not call it. */
   dispose(): Promise<void>;
 }

@@ -58,7 +58,7 @@ function valueCauses(seen: WalkEvidence): Cause[] {
 function fixValue({ file }: WalkEvidence, { variable, fix, line, column }: Finding): Fix {
   const position = { file, line, column };
   if (variable === undefined) return { advice: fix, position };
-  // A value that a person enters is not a variable of the shell.
+  // A value that a user enters is not a variable of the shell.
   if (variable.startsWith(inputPrefix)) {
     return { advice: fix, command: commandLine("inputs", variable.slice(inputPrefix.length)), position };
   }

@@ -154,7 +154,7 @@ const failureCodes: Partial<Record<ToolServerErrorCode, CauseCode>> = {
 
 /**
  * What the failure of a sign-in shows: an earlier one, which a walk does not repeat because it would change something or need a
- * person; or that of a grant without a person.
+ * person; or that of a grant without a user.
  */
 export function signInFailureCauses(seen: WalkEvidence): Cause[] {
   const { earlier, attempt } = seen;

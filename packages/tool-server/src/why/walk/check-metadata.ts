@@ -5,7 +5,11 @@ import {
   parseAuthorizationServer,
   serverMetadataUrls,
 } from "../../auth/oauth/discovery/authorization-server.js";
-import { createDiscoveryBudget, type DiscoveryBudget, type Look } from "../../auth/oauth/discovery/discovery-budget.js";
+import {
+  createDiscoveryBudget,
+  type DiscoveryBudget,
+  type FetchResult,
+} from "../../auth/oauth/discovery/discovery-budget.js";
 import { parseResourceMetadata, resourceMetadataUrls } from "../../auth/oauth/discovery/resource-metadata.js";
 import type { OAuthContext } from "../../auth/oauth/oauth-context.js";
 import { peerText, urlText } from "../../auth/oauth/oauth-errors.js";
@@ -178,9 +182,9 @@ async function checkResource(
 }
 
 /** A request within the discovery budget, which failed if the budget is spent or the walk timed out. */
-async function requestWithin(budget: DiscoveryBudget, url: URL): Promise<Look> {
+async function requestWithin(budget: DiscoveryBudget, url: URL): Promise<FetchResult> {
   try {
-    return await budget.look(url, "metadata");
+    return await budget.fetchJson(url, "metadata");
   } catch (error) {
     if (!isEvidence(error)) throw error;
     return { kind: "failed", error };

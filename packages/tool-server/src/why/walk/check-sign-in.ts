@@ -161,7 +161,7 @@ async function requestPage(
 ): Promise<OAuthResponse> {
   const { url } = createAuthorizationAttempt(context, server, client, parameters);
   const headers = { accept: "text/html, application/json" };
-  return sendOAuthRequest(context, { method: "GET", url, headers, asked: "the check of the client" }, signal);
+  return sendOAuthRequest(context, { method: "GET", url, headers, requested: "the check of the client" }, signal);
 }
 
 const unknownClient =

@@ -137,7 +137,7 @@ async function openSignIn(
       () => {},
     );
   try {
-    // A keychain may wait for a person.
+    // A keychain may wait for a user.
     const vault = await within(walk, () => opening, vaultMs);
     const settings = { vault, profile, overrides, allowInsecureLoopback: options.allowInsecureLoopback };
     const sessionOptions: OAuthSessionOptions = {

@@ -20,7 +20,7 @@ import { processRegistration, registrationRequest } from "./register-client.js";
 export interface KnownClient {
   readonly client: OAuthClient;
   readonly redirectUri: string | undefined;
-  /** Whether it was registered just now, and so certainly is valid. */
+  /** Whether it was just registered, so that it is certainly valid. */
   readonly isNew: boolean;
 }
 
@@ -62,8 +62,8 @@ export interface ClientStoreOptions {
 /** Throws a TypeError if the configured client is invalid. */
 export function createClientStore(context: OAuthContext, options: ClientStoreOptions): ClientStore {
   const { vault, keyOf, configured, metadataUrl = builtInClientMetadataUrl } = options;
-  /** Issuers that could not use the document. */
-  const refusedDocument = new Set<string>();
+  /** Issuers that rejected the document. */
+  const rejectedDocument = new Set<string>();
   const { track = untracked } = context;
   const key = configured === undefined ? undefined : readClientKey(configured);
   for (const secret of [configured?.clientSecret, configured?.privateKey]) {
@@ -73,7 +73,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     throw new TypeError("The url of a client-id metadata document must be https and have a path.");
   }
 
-  const given = async (server: AuthorizationServer): Promise<OAuthClient | undefined> => {
+  const preset = async (server: AuthorizationServer): Promise<OAuthClient | undefined> => {
     if (configured !== undefined) {
       const { clientId } = configured;
       const clientSecret = configured.readSecret ? await configured.readSecret() : configured.clientSecret;
@@ -81,7 +81,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
         configured.authentication ?? chooseAuthentication({ clientSecret, key }, server.authenticationMethods);
       return { kind: "configured", clientId, clientSecret, key, authentication };
     }
-    if (metadataUrl === undefined || !server.takesMetadataDocuments || refusedDocument.has(server.issuer))
+    if (metadataUrl === undefined || !server.takesMetadataDocuments || rejectedDocument.has(server.issuer))
       return undefined;
     return { kind: "metadata-document", clientId: metadataUrl, authentication: "none" };
   };
@@ -122,7 +122,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
   return {
     async find(server) {
       const record = (await read(server.issuer))?.record;
-      const client = (await given(server)) ?? (record === undefined ? undefined : registered(record));
+      const client = (await preset(server)) ?? (record === undefined ? undefined : registered(record));
       if (client === undefined) return undefined;
       return {
         client,
@@ -131,7 +131,7 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
       };
     },
     async byId(server, clientId) {
-      const own = configured !== undefined && configured.clientId !== clientId ? undefined : await given(server);
+      const own = configured !== undefined && configured.clientId !== clientId ? undefined : await preset(server);
       if (own?.clientId === clientId) return own;
       const record = (await read(server.issuer))?.record;
       return record?.clientId === clientId ? registered(record) : undefined;
@@ -156,8 +156,8 @@ export function createClientStore(context: OAuthContext, options: ClientStoreOpt
     },
     async drop(server, client) {
       if (client.kind === "metadata-document") {
-        if (server.registrationEndpoint === undefined || refusedDocument.has(server.issuer)) return false;
-        refusedDocument.add(server.issuer);
+        if (server.registrationEndpoint === undefined || rejectedDocument.has(server.issuer)) return false;
+        rejectedDocument.add(server.issuer);
         const text = `${server.issuer} does not accept the client-id metadata document ${client.clientId}; it may be unable to read it. A client is registered instead.`;
         reportEvent(context, "client-dropped", text, "warning");
         return true;

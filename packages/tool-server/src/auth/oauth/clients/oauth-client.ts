@@ -5,7 +5,7 @@ import type { OAuthContext } from "../oauth-context.js";
 /** How a client authenticates at the token endpoint. */
 export type ClientAuthentication = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
 
-/** A client as an authorization server knows it. */
+/** A client of an authorization server. */
 export interface OAuthClient {
   /** Its origin: the configuration, a document whose url is its id, or our own registration. */
   readonly kind: "configured" | "metadata-document" | "registered";
@@ -101,7 +101,7 @@ export async function authenticateClient(
       form.set("client_secret", clientSecret);
       return {};
     case "private_key_jwt": {
-      if (key === undefined) throw new TypeError("private_key_jwt needs a private key.");
+      if (key === undefined) throw new TypeError("private_key_jwt requires a private key.");
       const now = Math.floor(clock.now() / 1000);
       // Loaded on demand: few clients sign, and loading it would slow down every start.
       const { SignJWT } = await import("jose");
@@ -132,8 +132,8 @@ function formEncoded(text: string): string {
 }
 
 /**
- * The https address at which the maker of this build publishes the client-id metadata document; undefined: none is offered to servers
- * unless a user sets `clientMetadataUrl`. The owner of the address decides where authorization codes for the client may be sent, so it
- * must be one that the maker of the build controls. `deploy/client-metadata` has the document and serves it.
+ * The https URL at which the publisher of this build hosts the client-id metadata document; undefined: none is offered to servers unless
+ * a user sets `clientMetadataUrl`. The owner of the URL decides where authorization codes for the client may be sent, so it must be one
+ * that the publisher controls. `deploy/client-metadata` contains the document and serves it.
  */
 export const builtInClientMetadataUrl: string | undefined = undefined;

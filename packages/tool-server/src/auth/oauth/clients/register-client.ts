@@ -29,13 +29,13 @@ export function registrationRequest(server: AuthorizationServer, redirectUri: st
     redirect_uris: [redirectUri],
     grant_types: ["authorization_code", "refresh_token", ...(server.deviceEndpoint === undefined ? [] : [deviceGrant])],
     response_types: ["code"],
-    token_endpoint_auth_method: authenticationToAskFor(server.authenticationMethods),
+    token_endpoint_auth_method: requestedAuthentication(server.authenticationMethods),
     application_type: "native",
   };
   return {
     method: "POST",
     url: server.registrationEndpoint,
-    asked: "a registration",
+    requested: "a registration",
     headers: { "content-type": "application/json", accept: "application/json" },
     body: JSON.stringify(metadata),
   };
@@ -58,7 +58,7 @@ export function processRegistration(
       kind: "registered",
       clientId,
       clientSecret,
-      authentication: authenticationGiven(stringOf(json.token_endpoint_auth_method), clientSecret),
+      authentication: issuedAuthentication(stringOf(json.token_endpoint_auth_method), clientSecret),
       secretExpiresAt:
         clientSecret !== undefined && typeof expiry === "number" && expiry > 0 ? expiry * 1000 : undefined,
     };
@@ -91,24 +91,24 @@ export function processRegistration(
   );
 }
 
-function authenticationToAskFor(offered: readonly string[] | undefined): ClientAuthentication {
-  const wanted: readonly ClientAuthentication[] = ["none", "client_secret_basic", "client_secret_post"];
-  return (offered === undefined ? undefined : wanted.find((method) => offered.includes(method))) ?? "none";
+function requestedAuthentication(offered: readonly string[] | undefined): ClientAuthentication {
+  const preferred: readonly ClientAuthentication[] = ["none", "client_secret_basic", "client_secret_post"];
+  return (offered === undefined ? undefined : preferred.find((method) => offered.includes(method))) ?? "none";
 }
 
 /** How to authenticate after a registration; RFC 7591 says Basic for a client with a secret and no stated method. */
-function authenticationGiven(method: string | undefined, clientSecret: string | undefined): ClientAuthentication {
+function issuedAuthentication(method: string | undefined, clientSecret: string | undefined): ClientAuthentication {
   if (clientSecret === undefined || method === "none") return "none";
   return method === "client_secret_post" ? "client_secret_post" : "client_secret_basic";
 }
 
-const complaint =
+const clientError =
   /client[^.<]{0,20}metadata|invalid[_ ]client|unauthorized[_ ]client|unknown[_ ]client|client[^.<]{0,40}(?:not found|does not exist|not registered|unknown|invalid)|redirect[_ ]uri/i;
 
 /**
- * Whether the authorization server does not know a client: a registration that it deleted, or a document that it cannot read. A browser would show that to a person and send no
- * response, so we check first. Only an error that names the client or its redirect counts; the browser shows all
- * others.
+ * Whether the authorization server does not know a client: a registration that it deleted, or a document that it cannot read. A browser
+ * would show that to the user and send no response, so we check first. Only an error that names the client or its redirect counts; the
+ * browser shows all others.
  */
 export async function isClientDead(
   context: OAuthContext,
@@ -123,12 +123,12 @@ export async function isClientDead(
     } as const;
     const { status, body, headers } = await sendOAuthRequest(
       context,
-      { ...request, asked: "a check of the registration" },
+      { ...request, requested: "a check of the registration" },
       signal,
     );
     const error = parseUrl(headers.location ?? "")?.searchParams.get("error");
     if (error === "invalid_client" || error === "unauthorized_client") return true;
-    return [400, 401, 403, 404].includes(status) && complaint.test(body);
+    return [400, 401, 403, 404].includes(status) && clientError.test(body);
   } catch {
     signal?.throwIfAborted();
     return false;

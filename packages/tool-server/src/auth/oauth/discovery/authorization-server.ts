@@ -114,13 +114,14 @@ export async function searchAuthorizationServer(
   let refused: string | undefined;
   let failure: Error | undefined;
   for (const url of serverMetadataUrls(issuer)) {
-    const look = await budget.look(url, "authorization server metadata");
-    const parsed = look.kind === "found" ? parseAuthorizationServer(look.json, issuers, context) : undefined;
+    const fetched = await budget.fetchJson(url, "authorization server metadata");
+    const parsed = fetched.kind === "found" ? parseAuthorizationServer(fetched.json, issuers, context) : undefined;
     if (parsed !== undefined && typeof parsed !== "string") return { server: parsed, isAbsent: false };
     if (parsed !== undefined)
       refused ??= `the metadata at ${urlText(context, url)} is invalid: ${peerText(context, parsed, 400)}`;
-    if (look.kind === "failed") failure ??= look.error;
-    const reason = look.kind === "found" ? parsed : look.kind === "failed" ? look.error.message : look.reason;
+    if (fetched.kind === "failed") failure ??= fetched.error;
+    const reason =
+      fetched.kind === "found" ? parsed : fetched.kind === "failed" ? fetched.error.message : fetched.reason;
     reportEvent(
       context,
       "discovery-skipped",

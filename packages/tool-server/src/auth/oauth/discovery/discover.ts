@@ -11,7 +11,7 @@ import {
 import { createDiscoveryBudget, type DiscoveryBudget } from "./discovery-budget.js";
 import { searchResourceMetadata } from "./resource-metadata.js";
 
-/** How the authorization server of a tool server is looked for. */
+/** Options of a discovery. */
 export interface DiscoveryRequest {
   /** Each `resource_metadata` of the challenge; they are tried in order. */
   readonly resourceMetadata?: readonly string[] | undefined;
@@ -62,8 +62,8 @@ async function search(context: OAuthContext, request: DiscoveryRequest): Promise
       // A tool server that publishes nothing is its own authorization server; a failure to read does not count as nothing.
       mayBeDefault: metadata === undefined && isCertain && isSignInRequired,
     }).catch((error: unknown) => {
-      const isOpen = !isSignInRequired && metadata === undefined && pinnedIssuer === undefined && !isKnown;
-      throw isOpen && ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") ? nothingToSignInTo(context) : error;
+      const isPublic = !isSignInRequired && metadata === undefined && pinnedIssuer === undefined && !isKnown;
+      throw isPublic && ToolServerError.is(error, "AUTHORIZATION_SERVER_INVALID") ? signInNotRequired(context) : error;
     });
     reportEvent(context, "discovered", `The authorization server is ${server.issuer}.`);
     return {
@@ -78,7 +78,7 @@ async function search(context: OAuthContext, request: DiscoveryRequest): Promise
   }
 }
 
-/** The metadata of a known issuer, without asking the tool server for its issuer again. */
+/** Discovers the metadata of a known issuer, without requesting the tool server's metadata again. */
 export function discoverIssuer(
   context: OAuthContext,
   issuer: string,
@@ -135,7 +135,7 @@ async function serverOf(
   throw failure;
 }
 
-function nothingToSignInTo(context: OAuthContext): ToolServerError {
+function signInNotRequired(context: OAuthContext): ToolServerError {
   return oauthFailure(context, "SIGN_IN_FAILED", {
     problem: "it requires no sign-in, and names no authorization server.",
     advice: "Use it without signing in.",

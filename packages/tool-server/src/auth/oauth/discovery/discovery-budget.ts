@@ -7,17 +7,17 @@ import { endpointDefect } from "../requests/endpoint-rules.js";
 import { isTransientStatus, type OAuthResponse, sendOAuthRequest } from "../requests/oauth-request.js";
 
 /** The result of requesting one url of a discovery. */
-export type Look =
+export type FetchResult =
   | { readonly kind: "found"; readonly json: JsonObject }
-  /** There is no metadata, for this reason. */
+  /** The metadata does not exist, for this reason. */
   | { readonly kind: "absent"; readonly reason: string }
-  /** There may be metadata, but the network or the server failed. */
+  /** The metadata may exist, but the network or the server failed. */
   | { readonly kind: "failed"; readonly error: ToolServerError };
 
 /** The requests of one discovery, with a limit of time and number. */
 export interface DiscoveryBudget {
-  /** Requests a JSON object; `asked` says which. Rejects if the budget is exhausted, or the caller gave up. */
-  look(url: URL, asked: string): Promise<Look>;
+  /** Requests a JSON object; `requested` names it in messages. Rejects if the budget is exhausted, or the caller gave up. */
+  fetchJson(url: URL, requested: string): Promise<FetchResult>;
   /** Stops its timer. */
   close(): void;
 }
@@ -36,22 +36,22 @@ export function createDiscoveryBudget(context: OAuthContext, signal?: AbortSigna
   const both = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);
   let requests = 0;
 
-  const get = (url: URL, asked: string): Promise<OAuthResponse> => {
+  const get = (url: URL, requested: string): Promise<OAuthResponse> => {
     requests += 1;
     if (requests > limits.discoveryRequests) throw spent(`${limits.discoveryRequests} requests`);
-    return sendOAuthRequest(context, { method: "GET", url, headers: { accept: "application/json" }, asked }, both);
+    return sendOAuthRequest(context, { method: "GET", url, headers: { accept: "application/json" }, requested }, both);
   };
 
-  const look = async (url: URL, asked: string, redirects = 0): Promise<Look> => {
+  const fetchJson = async (url: URL, requested: string, redirects = 0): Promise<FetchResult> => {
     const defect = endpointDefect(url, context);
     if (defect !== undefined) return { kind: "absent", reason: defect };
-    const { status, headers, json } = await get(url, asked);
+    const { status, headers, json } = await get(url, requested);
     if (status >= 300 && status < 400) {
       const target = parseUrl(headers.location ?? "", url);
       if (target?.origin !== url.origin)
         return { kind: "absent", reason: `status ${status}, a redirect to another origin` };
       if (redirects === maxRedirects) return { kind: "absent", reason: `more than ${maxRedirects} redirects` };
-      return look(target, asked, redirects + 1);
+      return fetchJson(target, requested, redirects + 1);
     }
     if (isTransientStatus(status)) {
       const problem = `the metadata request to ${urlText(context, url)} failed with status ${status}.`;
@@ -65,9 +65,9 @@ export function createDiscoveryBudget(context: OAuthContext, signal?: AbortSigna
   };
 
   return {
-    async look(url, asked) {
+    async fetchJson(url, requested) {
       try {
-        return await look(url, asked);
+        return await fetchJson(url, requested);
       } catch (error) {
         both.throwIfAborted();
         if (isTransientFailure(error)) return { kind: "failed", error };

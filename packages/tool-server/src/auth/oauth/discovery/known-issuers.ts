@@ -1,6 +1,6 @@
 import { parseUrl } from "../../../url.js";
 
-/** What differs at an authorization server from the specification, as its operator documents it. */
+/** How an authorization server differs from the specification, as its operator documents it. */
 interface KnownIssuer {
   readonly name: string;
   /** PKCE with S256 works, although the metadata may not list it. */
@@ -34,7 +34,7 @@ const rows: readonly KnownIssuerRow[] = [
     hasPkce: true,
     rejectsResource: true,
     callbackHost: "localhost",
-    // The documents of `common`, `organizations` and domain names have the id of the tenant, or a placeholder for it.
+    // The metadata of `common`, `organizations` and domain names contains the tenant's id, or a placeholder for it.
     publishes: /^https:\/\/login\.[a-z.]+\/(?:[0-9a-f-]{36}|\{tenantid\})\/v2\.0$/,
   },
   { name: "Google", hosts: /^accounts\.google\.com$/, parameters: { access_type: "offline" } },
@@ -63,7 +63,7 @@ const rows: readonly KnownIssuerRow[] = [
 ];
 
 /**
- * What is known about an issuer, by its own host. The metadata is read from that host over TLS, so no other server can claim to be it.
+ * Returns what is known about an issuer, by its host. The metadata is read from that host over TLS, so no other server can claim to be it.
  * Undefined for any other issuer.
  */
 export function knownIssuer(issuer: string): KnownIssuer | undefined {
@@ -74,7 +74,7 @@ export function knownIssuer(issuer: string): KnownIssuer | undefined {
 
 /** What a user may set for the requests to the authorization server of a tool server. */
 export interface RequestSettings {
-  /** Parameters to add to authorization requests, such as `audience`. They replace none of those that every request has. */
+  /** Parameters to add to authorization requests, such as `audience`. They do not override the standard parameters. */
   readonly authorizeParameters?: Readonly<Record<string, string>> | undefined;
   /** The resource to request tokens for (RFC 8707), or false to name none. Default: as the tool server publishes it. */
   readonly resource?: string | false | undefined;
@@ -93,7 +93,7 @@ export interface RequestRules {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** The rules for requests to a server, for the resource that the tool server publishes. Settings take precedence over what is known. */
+/** The rules for requests to a server, for the resource that the tool server publishes. Settings take precedence over the table of known issuers. */
 export function requestRules(
   { issuer, offersPkce }: { readonly issuer: string; readonly offersPkce: boolean },
   resource: string,

@@ -6,7 +6,7 @@ import type { OAuthContext } from "../oauth-context.js";
 import { requestStep } from "../oauth-step.js";
 import { parseScopes } from "./scopes.js";
 
-/** What a tool server asks for when it refuses a request. */
+/** What a tool server requires, according to its challenge. */
 export interface ResourceChallenge {
   /** Whether it asks for a token, with a Bearer or DPoP challenge. */
   readonly isOAuth: boolean;
@@ -43,7 +43,7 @@ export interface ProbedChallenge extends ResourceChallenge {
 }
 
 /**
- * Sends a request without a token, to find out what the tool server asks for, for a sign-in before any request was refused.
+ * Sends a request without a token to find out what the tool server requires, for a sign-in before any request was refused.
  * Rejects only with the signal's reason.
  */
 export async function probeChallenge(context: OAuthContext, signal?: AbortSignal): Promise<ProbedChallenge> {
@@ -55,7 +55,7 @@ export async function probeChallenge(context: OAuthContext, signal?: AbortSignal
       headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
       body: ping,
     },
-    // A server of the legacy SSE transport accepts no messages at its url.
+    // A server with the legacy SSE transport accepts no messages at its url.
     { method: "GET", headers: { accept: "text/event-stream" } },
   ];
   try {

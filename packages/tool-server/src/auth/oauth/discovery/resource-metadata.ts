@@ -72,20 +72,20 @@ export async function searchResourceMetadata(
   let foreign: string | undefined;
   let isCertain = true;
   for (const url of resourceMetadataUrls(context.url, challenged)) {
-    const look = await budget.look(url, "resource metadata");
-    if (look.kind === "found") {
-      const metadata = parseResourceMetadata(look.json, context.url);
+    const fetched = await budget.fetchJson(url, "resource metadata");
+    if (fetched.kind === "found") {
+      const metadata = parseResourceMetadata(fetched.json, context.url);
       if (typeof metadata !== "string") return { metadata, isCertain: true };
-      if (typeof look.json.resource === "string")
+      if (typeof fetched.json.resource === "string")
         foreign ??= `${urlText(context, url)}: ${peerText(context, metadata)}`;
     }
-    if (look.kind === "failed") isCertain = false;
+    if (fetched.kind === "failed") isCertain = false;
     const reason =
-      look.kind === "found"
+      fetched.kind === "found"
         ? "it describes another resource"
-        : look.kind === "failed"
-          ? look.error.message
-          : look.reason;
+        : fetched.kind === "failed"
+          ? fetched.error.message
+          : fetched.reason;
     reportEvent(context, "discovery-skipped", `No resource metadata at ${urlText(context, url)}: ${reason}.`);
   }
   if (foreign !== undefined) {

@@ -19,14 +19,14 @@ export const maxScopes = 64;
 const maxScopeLength = 256;
 
 /**
- * The scopes to request: the configured ones; otherwise those of the challenge; otherwise those for basic use of the tool server; plus those
- * requested before, and those of the challenge if the server asked for more. Never all scopes that the authorization server supports. Plus `offline_access`, if it is supported, to get
- * a refresh token. Empty if there are none.
+ * The scopes to request: the configured ones; otherwise those of the challenge; otherwise those for basic use of the tool server; plus
+ * those requested before, and those of the challenge if the server demanded more. Never all scopes that the authorization server
+ * supports. Plus `offline_access`, if it is supported, to get a refresh token. Empty if there are none.
  */
 export function selectScopes(choice: ScopeChoice): string[] {
   const { challenged, configured, resourceScopes = [], previous, server, isStepUp = false } = choice;
-  const wanted = [configured, challenged, resourceScopes].find((scopes) => scopes.length > 0) ?? [];
-  const union = unionOf(unionOf(previous, wanted), isStepUp ? challenged : []);
+  const requested = [configured, challenged, resourceScopes].find((scopes) => scopes.length > 0) ?? [];
+  const union = unionOf(unionOf(previous, requested), isStepUp ? challenged : []);
   if (union.length === 0) return [];
   return server.scopes?.includes("offline_access") ? unionOf(union, ["offline_access"]) : union;
 }
@@ -36,9 +36,9 @@ export function unionOf(first: readonly string[], second: readonly string[]): st
   return [...new Set([...first, ...second])];
 }
 
-/** The scopes in `wanted` that are not in `had`. */
-export function scopesBeyond(had: readonly string[], wanted: readonly string[]): string[] {
-  return wanted.filter((scope) => !had.includes(scope));
+/** The scopes in `requested` that are not in `granted`. */
+export function scopesBeyond(granted: readonly string[], requested: readonly string[]): string[] {
+  return requested.filter((scope) => !granted.includes(scope));
 }
 
 /** Parses a scope string (RFC 6749, section 3.3); skips invalid scopes, and those beyond the limit. */

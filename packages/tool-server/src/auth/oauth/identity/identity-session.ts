@@ -14,7 +14,7 @@ import { openCallbackReceiver, type RedirectOptions } from "../sign-in/callback-
 import type { SignIn, SignInRequest } from "../sign-in/sign-in.js";
 import type { Identity } from "../tokens/machine-grant.js";
 
-/** The identity provider of an organization, and where a person's sign-in with it is stored. */
+/** The identity provider of an organization, and where a user's sign-in with it is stored. */
 export interface IdentitySessionOptions
   extends Pick<
     OAuthSessionOptions,
@@ -28,26 +28,26 @@ export interface IdentitySessionOptions
   readonly redirect?: RedirectOptions | undefined;
 }
 
-/** A person's sign-in with an identity provider, without a token. */
+/** A user's sign-in with an identity provider, without a token. */
 export interface IdentityStatus {
   readonly issuer: string;
   readonly clientId: string;
-  /** The e-mail address or name of the person, if the provider says it. */
+  /** The e-mail address or name of the user, if the provider says it. */
   readonly account: string | undefined;
   /** When the identity token expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Whether the token is renewed without the person. */
+  /** Whether the token is renewed without the user. */
   readonly isRenewable: boolean;
 }
 
-/** A person's sign-in with the identity provider of an organization (OpenID Connect). All processes of the user share it. */
+/** A user's sign-in with the identity provider of an organization (OpenID Connect). All processes of the user share it. */
 export interface IdentitySession {
   /**
-   * Lets a person sign in, and stores the identity token. Rejects with SIGN_IN_FAILED, AUTHORIZATION_SERVER_INVALID, SERVER_UNREACHABLE
+   * Lets a user sign in, and stores the identity token. Rejects with SIGN_IN_FAILED, AUTHORIZATION_SERVER_INVALID, SERVER_UNREACHABLE
    * and vault errors.
    */
   signIn(person: SignIn, signal: AbortSignal): Promise<IdentityStatus>;
-  /** A valid identity token, renewed if required. Rejects with SIGN_IN_NEEDED if a person has to sign in. */
+  /** A valid identity token, renewed if required. Rejects with SIGN_IN_NEEDED if a user has to sign in. */
   identity(): Promise<Identity>;
   /** What is stored; undefined if nobody signed in. */
   status(): Promise<IdentityStatus | undefined>;
@@ -65,10 +65,10 @@ interface IdentityRecord extends IdentityStatus {
 
 /** Tokens are renewed this long before they expire, because requests take time and clocks differ. */
 const renewBeforeMs = 60_000;
-/** `offline_access` requests a refresh token: without one, a person has to sign in again when the identity token expires. */
+/** `offline_access` requests a refresh token: without one, a user has to sign in again when the identity token expires. */
 const scopes = ["openid", "email", "offline_access"];
 
-/** Opens the sign-in of a person with an identity provider. Sends nothing yet. Throws a TypeError if the issuer is invalid. */
+/** Opens the sign-in of a user with an identity provider. Sends nothing yet. Throws a TypeError if the issuer is invalid. */
 export function createIdentitySession(options: IdentitySessionOptions): IdentitySession {
   const { issuer, vault, clientSecret, profile } = options;
   const context = contextOf({ ...options, server: issuer, url: issuer, issuer });
@@ -98,12 +98,12 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
     if (record.refreshToken === undefined) throw signInNeeded("the identity token expired.");
     const refreshToken = record.refreshToken;
     const { client, config } = await configure(context, url, record.clientId, clientSecret);
-    const tokens = await explained(context, () => client.refreshTokenGrant(config, refreshToken));
+    const tokens = await convertErrors(context, () => client.refreshTokenGrant(config, refreshToken));
     const renewed = recordFrom(tokens, { ...record, refreshToken: tokens.refresh_token ?? refreshToken });
     if (renewed === undefined) throw signInNeeded("the identity provider renewed no identity token.");
     // OpenID Connect Core, section 12.2: a renewed token must have the same subject.
     if (renewed.subject !== record.subject)
-      throw signInNeeded("the identity provider renewed the token of another person.");
+      throw signInNeeded("the identity provider renewed the token of another user.");
     return write(renewed);
   };
 
@@ -128,7 +128,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
           state,
           nonce,
         });
-        // A browser is started with it, as with the page of any authorization server.
+        // A browser opens it, like the page of any authorization server.
         const defect = endpointDefect(page, context);
         if (defect !== undefined) {
           throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
@@ -146,7 +146,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
           vault: vault.describe(),
         };
         const limited = AbortSignal.any([signal, AbortSignal.timeout(context.limits.signInMs)]);
-        const response = await cancelled(
+        const response = await waitForUser(
           context,
           () => waitForRedirect(person, request, receiver, state, limited),
           signal,
@@ -157,7 +157,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         redirected.search = parameters.toString();
         const code = parameters.get("code");
         if (code !== null) secrets.add(code);
-        const tokens = await explained(context, () =>
+        const tokens = await convertErrors(context, () =>
           client.authorizationCodeGrant(config, redirected, {
             pkceCodeVerifier: verifier,
             expectedState: state,
@@ -209,7 +209,7 @@ interface Configured {
   readonly config: Configuration;
 }
 
-/** Reads the provider's metadata. openid-client is loaded only for people who use it. */
+/** Reads the provider's metadata. openid-client is loaded only if it is used. */
 async function configure(
   context: OAuthContext,
   issuer: URL,
@@ -218,7 +218,7 @@ async function configure(
 ): Promise<Configured> {
   const client = await import("openid-client");
   const authentication = clientSecret === undefined ? client.None() : client.ClientSecretPost(clientSecret);
-  const config = await explained(context, () =>
+  const config = await convertErrors(context, () =>
     client.discovery(issuer, clientId, undefined, authentication, {
       [client.customFetch]: fetchThrough(context),
       execute: context.allowInsecureLoopback ? [client.allowInsecureRequests] : [],
@@ -239,15 +239,15 @@ function fetchThrough(context: OAuthContext): CustomFetch {
       url: new URL(url),
       headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined)),
       body: body === undefined || body === null ? undefined : String(body),
-      asked: "a sign-in with the identity provider",
+      requested: "a sign-in with the identity provider",
     });
     const hasBody = status !== 204 && status !== 304;
     return new Response(hasBody ? text : null, { status, headers: received });
   };
 }
 
-/** Runs a step of openid-client, and turns its errors into ours. */
-async function explained<T>(context: OAuthContext, step: () => Promise<T>): Promise<T> {
+/** Runs a step of openid-client, and converts its errors to ours. */
+async function convertErrors<T>(context: OAuthContext, step: () => Promise<T>): Promise<T> {
   try {
     return await step();
   } catch (error) {
@@ -257,13 +257,13 @@ async function explained<T>(context: OAuthContext, step: () => Promise<T>): Prom
       if (ToolServerError.is(cause)) throw cause;
     const { error: code, error_description: description } = error as { error?: unknown; error_description?: unknown };
     const said = [code, description].filter((part) => typeof part === "string").join(": ");
-    const isDead = code === "invalid_grant" || code === "interaction_required" || code === "login_required";
+    const needsSignIn = code === "invalid_grant" || code === "interaction_required" || code === "login_required";
     throw oauthFailure(
       context,
-      isDead ? "SIGN_IN_NEEDED" : "SIGN_IN_FAILED",
+      needsSignIn ? "SIGN_IN_NEEDED" : "SIGN_IN_FAILED",
       {
         problem: `the identity provider refused: ${peerText(context, said || error.message)}.`,
-        advice: isDead
+        advice: needsSignIn
           ? `Run wirescope login --idp ${context.server}.`
           : "Check the issuer and the client id, and that the redirect http://127.0.0.1/callback is registered for it.",
       },
@@ -272,15 +272,15 @@ async function explained<T>(context: OAuthContext, step: () => Promise<T>): Prom
   }
 }
 
-/** Waits for a person; errors of a person or a program in between become SIGN_IN_FAILED. */
-async function cancelled<T>(context: OAuthContext, wait: () => Promise<T>, signal: AbortSignal): Promise<T> {
+/** Waits for the user; errors that are not ours become SIGN_IN_FAILED. */
+async function waitForUser<T>(context: OAuthContext, wait: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await wait();
   } catch (error) {
     signal.throwIfAborted();
     if (ToolServerError.is(error)) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    const parts = { problem: `the sign-in was cancelled: ${why}`, advice: "Sign in again." };
+    const parts = { problem: `the sign-in was waitForUser: ${why}`, advice: "Sign in again." };
     throw oauthFailure(context, "SIGN_IN_FAILED", parts, { cause: error });
   }
 }

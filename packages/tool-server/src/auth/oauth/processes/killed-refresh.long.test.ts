@@ -55,7 +55,7 @@ function openVault({ folder }: Pick<Lane, "folder">): Promise<Vault> {
   return openFileVault({ directory: folder, key: keyFromVariable("WORKER_KEY", { WORKER_KEY }) });
 }
 
-/** One start of a program that uses the tokens of the vault, with a person to ask; gives how often that one was asked. */
+/** One start of a program that uses the tokens of the vault, with a user to ask; gives how often that one was asked. */
 async function startOnce(lane: Lane): Promise<number> {
   const { person, asked } = createPerson();
   const vault = await openVault(lane);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => program.remove());
 
-/** A world in which a person has signed in, with a vault that processes share. */
+/** A world in which a user has signed in, with a vault that processes share. */
 async function signedIn(): Promise<{ world: OAuthWorld; start(task: Partial<WorkerTask>): Worker }> {
   const world = await createOAuthWorld();
   const directory = join(await temporaryFolder(), "vault");

@@ -10,7 +10,7 @@ import { hostOf, isLoopbackHost } from "../../../url.js";
 export interface AddressGuard {
   /** Why the host of a url is a forbidden address; undefined if it is allowed, or a name. */
   hostDefect(url: URL): string | undefined;
-  /** Whether an address is allowed, as far as is known. */
+  /** Whether an address is allowed, as far as the address of the tool server is known. */
   isAllowed(address: string, host: string): boolean;
   /**
    * Finds out the address of the tool server, if it is unknown, and checks again. Only an established connection with a valid
@@ -81,7 +81,7 @@ function rangeOfHost(hostname: string): AddressRange | undefined {
   return isLoopbackHost(hostname) ? "loopback" : addressRangeOf(hostname);
 }
 
-/** The part of the address space of an address, as far as it matters for redirection attacks. */
+/** The range of an address, as far as it matters for SSRF. */
 type AddressRange =
   | "public"
   /** This machine. */
@@ -149,10 +149,10 @@ function rangeIn(address: string, family: "ipv4" | "ipv6"): AddressRange {
 }
 
 /** Prefixes of 96 bits, in decimal groups, that an IPv4 address follows: mapped, translated (two of them). */
-const carriers: ReadonlySet<string> = new Set(["0:0:0:0:0:65535", "0:0:0:0:65535:0", "100:65435:0:0:0:0"]);
+const embeddingPrefixes: ReadonlySet<string> = new Set(["0:0:0:0:0:65535", "0:0:0:0:65535:0", "100:65435:0:0:0:0"]);
 
 /**
- * The IPv4 address within one of IPv6: mapped (::ffff:0:0/96), compatible (::/96), translated (::ffff:0:0:0/96, 64:ff9b::/96,
+ * The IPv4 address embedded in an IPv6 address: mapped (::ffff:0:0/96), compatible (::/96), translated (::ffff:0:0:0/96, 64:ff9b::/96,
  * 64:ff9b:1::/48), 6to4 (2002::/16), or that of the client of Teredo (2001::/32).
  */
 function embeddedAddress(address: string): string | undefined {
@@ -163,7 +163,7 @@ function embeddedAddress(address: string): string | undefined {
   const prefix = groups.slice(0, 6).join(":");
   const isCompatible = prefix === "0:0:0:0:0:0" && high > 0;
   const isLocalTranslation = first === 0x64 && second === 0xff9b && third === 1;
-  if (carriers.has(prefix) || isCompatible || isLocalTranslation) return dotted(high, low);
+  if (embeddingPrefixes.has(prefix) || isCompatible || isLocalTranslation) return dotted(high, low);
   // Teredo inverts each bit, so that translators do not rewrite it.
   if (first === 0x2001 && second === 0) return dotted(high ^ 0xffff, low ^ 0xffff);
   return first === 0x2002 ? dotted(second, third) : undefined;

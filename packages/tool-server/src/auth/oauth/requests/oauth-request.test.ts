@@ -57,7 +57,7 @@ function contextOf(serverUrl: string, trusted: readonly string[] = []): OAuthCon
   };
 }
 
-const get = (url: string) => ({ method: "GET", url: new URL(url), headers: {}, asked: "metadata" }) as const;
+const get = (url: string) => ({ method: "GET", url: new URL(url), headers: {}, requested: "metadata" }) as const;
 
 test("[TS-D-OAUTH-4] a name that resolves to a forbidden address is rejected before anything is sent (CVE-2026-51994)", async () => {
   names["as.localhost"] = "127.0.0.1";

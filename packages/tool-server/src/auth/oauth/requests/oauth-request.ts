@@ -12,7 +12,7 @@ import { endpointDefect } from "./endpoint-rules.js";
 export interface OAuthRequest extends Pick<HttpRequest, "url" | "headers" | "body"> {
   readonly method: "GET" | "POST";
   /** What is requested, for messages: `a token`. */
-  readonly asked: string;
+  readonly requested: string;
 }
 
 export interface OAuthResponse {
@@ -48,8 +48,8 @@ export async function sendOAuthRequest(
 }
 
 /** The name of the step of a request: what is requested, without its article. */
-export function stepName({ asked }: Pick<OAuthRequest, "asked">): string {
-  return asked.replace(/^an? /, "");
+export function stepName({ requested }: Pick<OAuthRequest, "requested">): string {
+  return requested.replace(/^an? /, "");
 }
 
 async function sendWithinLimits(
@@ -58,11 +58,11 @@ async function sendWithinLimits(
   signal: AbortSignal | undefined,
 ): Promise<OAuthResponse> {
   const { clock, limits } = context;
-  const { url, asked } = request;
+  const { url, requested } = request;
   const defect = endpointDefect(url, context);
   if (defect !== undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
-      problem: `refused to request ${asked} from ${urlText(context, url)}: ${defect}.`,
+      problem: `refused to request ${requested} from ${urlText(context, url)}: ${defect}.`,
       advice: "Report this to the operator of the server; if you know its issuer, set it in the configuration.",
     });
   }
@@ -70,7 +70,7 @@ async function sendWithinLimits(
   const cancelTimer = clock.after(limits.requestMs, () => {
     limit.abort(
       oauthFailure(context, "SERVER_UNREACHABLE", {
-        problem: `${urlText(context, url)} did not respond within ${limits.requestMs / 1000} s to the request for ${asked}.`,
+        problem: `${urlText(context, url)} did not respond within ${limits.requestMs / 1000} s to the request for ${requested}.`,
         advice: "Try again later.",
       }),
     );
@@ -134,13 +134,13 @@ async function sendGuarded(
 export function formRequest(
   url: URL,
   form: URLSearchParams,
-  asked: string,
+  requested: string,
   headers: Readonly<Record<string, string>> = {},
 ): OAuthRequest {
   return {
     method: "POST",
     url,
-    asked,
+    requested,
     body: form.toString(),
     headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json", ...headers },
   };
@@ -160,8 +160,8 @@ export interface PeerError {
 export function peerErrorOf(context: OAuthContext, { status, json }: OAuthResponse): PeerError {
   const code = typeof json?.error === "string" ? json.error : undefined;
   const description = typeof json?.error_description === "string" ? json.error_description : undefined;
-  const words = [code, description].filter((part) => part !== undefined).map((part) => peerText(context, part));
-  const said = words.join(": ");
+  const parts = [code, description].filter((part) => part !== undefined).map((part) => peerText(context, part));
+  const said = parts.join(": ");
   return { code, said, text: said === "" ? `status ${status}` : `status ${status}: "${said}"` };
 }
 

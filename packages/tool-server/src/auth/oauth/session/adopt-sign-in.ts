@@ -14,8 +14,8 @@ export interface AdoptParts {
  * Moves the tokens that were stored under another name for the same url, tenant and profile to this server, and copies the client and the
  * issuer that belong to them. Tokens are not copied: two holders of a refresh token that is valid once would sign each other out.
  *
- * Gives undefined, and changes nothing, if there are none that can be used, if this server has its own, or if it would not have requested
- * them: from another issuer, for another client or other scopes.
+ * Returns undefined, and changes nothing, if none can be used, if this server has its own, or if they are for another issuer, client or
+ * set of scopes than this server would request.
  */
 export async function adoptSignIn(
   { context, options, clients }: AdoptParts,
@@ -43,7 +43,7 @@ export async function adoptSignIn(
     await source.remove(held);
     return moved;
   };
-  // Nobody renews them meanwhile.
+  // So that no process renews them meanwhile.
   return vault.withLock(key, move, { waitMs: tokenLockWaitMs });
 }
 

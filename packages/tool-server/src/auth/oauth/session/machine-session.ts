@@ -12,7 +12,7 @@ import type { TokenRecord } from "../tokens/token-store.js";
 import { issuerChanged } from "./issuer-store.js";
 import type { OAuthSessionOptions } from "./session-options.js";
 
-/** Obtains tokens without a person. */
+/** Obtains tokens without a user. */
 export interface Acquirer {
   /** Finds the authorization server, and remembers the challenge. */
   discover(challenge: ResourceChallenge, signal?: AbortSignal): Promise<AuthorizationServer>;

@@ -24,22 +24,22 @@ import type { HeldToken } from "../tokens/token-store.js";
 import type { OAuthSession } from "./oauth-session.js";
 import { createRefusalPolicy, maxNonces } from "./refusal-policy.js";
 
-/** The OAuth session that a credential takes its tokens from. */
+/** Options of an OAuth credential. */
 export interface OAuthCredentialOptions {
   /** Shared with others that sign in or out; it is not closed with the credential. */
   readonly session: OAuthSession;
-  /** Asks a person to sign in, if one is waiting. Default: nobody is asked, and no browser opens. */
+  /** Asks a user who is waiting to sign in. Default: never, and no browser opens. */
   readonly signIn?: SignIn | undefined;
-  /** The command with which a person signs in, for errors. Default: `wirescope login` and the name of the server. */
+  /** The command with which a user signs in, for errors. Default: `wirescope login` and the name of the server. */
   readonly login?: string | undefined;
   /** Other headers of the entry, such as one that selects a tenant; not Authorization. */
   readonly headers?: readonly HeaderSource[] | undefined;
 }
 
 /**
- * Authenticates with OAuth. Requests carry the token of the session, renewed before it expires; without one they carry nothing, and the
- * server decides whether that is enough. After a 401 the token is renewed once; if that fails, or if a scope is missing, a person
- * is asked, if there is one. Tokens that are bound to a key are sent with a new proof, and therefore in a new object,
+ * Authenticates with OAuth. Requests are sent with the session's token, renewed before it expires; without one they are sent without a
+ * credential, and the server decides whether that is enough. After a 401 the token is renewed once; if that fails, or if a scope is missing, the user
+ * is asked to sign in, if `signIn` is given. Tokens that are bound to a key are sent with a new proof, and therefore in a new object,
  * each time.
  *
  * Throws as `createHeaderFields` does, and a TypeError if a header is Authorization. Its headers reject if a renewal failed for a
@@ -54,18 +54,18 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
   }
   const fixed = createHeaderFields(sources, `The headers of the server ${JSON.stringify(server)}`);
   const policy = createRefusalPolicy(session, options.signIn, options.login);
-  const carried = new WeakMap<HeaderFields, HeldToken>();
+  const tokensByHeaders = new WeakMap<HeaderFields, HeldToken>();
   const life = new AbortController();
   // Each running request listens to it.
   setMaxListeners(0, life.signal);
-  const working = new Set<Promise<unknown>>();
+  const running = new Set<Promise<unknown>>();
   let bearer: { readonly revision: string; readonly fields: HeaderFields } | undefined;
   let nonce: string | undefined;
 
   const fieldsOf = (sent: readonly HeaderSource[], token: HeldToken): HeaderFields => {
     const own = createHeaderFields(sent, `The token of the server ${JSON.stringify(server)}`);
     const fields = mergeHeaderFields(fixed, own);
-    carried.set(fields, token);
+    tokensByHeaders.set(fields, token);
     return fields;
   };
 
@@ -86,7 +86,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
   };
 
   /** Runs a task that `dispose` aborts and waits for. */
-  const during = async <T>(signal: AbortSignal | undefined, task: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const runTask = async <T>(signal: AbortSignal | undefined, task: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     if (life.signal.aborted) throw credentialClosed(server);
     signal?.throwIfAborted();
     // Not AbortSignal.any: it would stay referenced by a long-lived signal.
@@ -97,11 +97,11 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     life.signal.addEventListener("abort", end, { once: true });
     const work = task(both.signal);
     const settled = work.catch(() => undefined);
-    working.add(settled);
+    running.add(settled);
     try {
       return await work;
     } finally {
-      working.delete(settled);
+      running.delete(settled);
       signal?.removeEventListener("abort", stop);
       life.signal.removeEventListener("abort", end);
     }
@@ -110,7 +110,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
   const decide = async (refusal: Refusal, signal: AbortSignal): Promise<RefusalDecision> => {
     const { status, sent, attempt, dpopNonce } = refusal;
     const challenge = parseResourceChallenge(refusal.challenge);
-    const token = carried.get(sent);
+    const token = tokensByHeaders.get(sent);
     if (challenge.error === "use_dpop_nonce" && dpopNonce !== undefined && token?.record.tokenType === "DPoP") {
       const isNew = nonce !== dpopNonce;
       nonce = dpopNonce;
@@ -123,7 +123,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
   return {
     kind: "oauth",
     headers: (request) =>
-      during(request?.signal, async (signal) => {
+      runTask(request?.signal, async (signal) => {
         const tokens = await session.tokens().catch((error: unknown) => {
           // A server without a sign-in works without the vault; any other refuses the request, and then this error is reported.
           if (ToolServerError.is(error, "VAULT_KEY_WRONG")) return undefined;
@@ -147,7 +147,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     async refused(refusal) {
       if (!isRefusal(refusal.status)) return giveUp(`HTTP ${refusal.status} does not concern the credential.`);
       if (life.signal.aborted) return giveUp("The credential was disposed of.");
-      return during(refusal.signal, (signal) => decide(refusal, signal));
+      return runTask(refusal.signal, (signal) => decide(refusal, signal));
     },
     describe(): CredentialDescription {
       const oauth = session.describe();
@@ -168,7 +168,7 @@ export function createOAuthCredential(options: OAuthCredentialOptions): Credenti
     },
     async dispose() {
       life.abort(credentialClosed(server));
-      await Promise.all(working);
+      await Promise.all(running);
     },
   };
 }

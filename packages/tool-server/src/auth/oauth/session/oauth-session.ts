@@ -26,28 +26,28 @@ import { type SignOutOptions, type SignOutReport, signOut } from "./sign-out.js"
  */
 export interface OAuthSession {
   readonly context: OAuthContext;
-  /** Whether tokens are obtained without a person. */
+  /** Whether tokens are obtained without a user. */
   readonly isMachine: boolean;
-  /** Whether a person is being asked to sign in now. */
+  /** Whether a user is being asked to sign in now. */
   readonly isSigningIn: boolean;
   /** Why the last sign-in of this session failed; undefined if it succeeded. */
   readonly signInFailure: ToolServerError | undefined;
   /**
-   * The tokens of the authorization server in use; undefined before the first sign-in. If tokens are obtained without a person and a
+   * The tokens of the authorization server in use; undefined before the first sign-in. If tokens are obtained without a user and a
    * challenge is given, the authorization server is discovered first.
    */
   tokens(options?: TokenLookup): Promise<TokenManager | undefined>;
-  /** The current token if nothing has to be read or renewed for it; null for none; undefined if `tokens` has to be asked. */
+  /** The current token if nothing has to be read or renewed for it; null for none; undefined if `tokens` has to be called. */
   cachedToken(): HeldToken | null | undefined;
-  /** Remembers scopes that a call needs while no person can be asked: the next sign-in requests them too. */
+  /** Remembers scopes that a call needs while the user cannot be asked: the next sign-in requests them too. */
   requestScopesLater(scopes: readonly string[]): void;
   /**
-   * Lets a person sign in. Callers that come while a sign-in runs join it, and of several processes one asks. Rejects with
+   * Asks the user to sign in. Callers join a sign-in in progress, and of several processes one asks. Rejects with
    * SIGN_IN_FAILED, ISSUER_CHANGED, AUTHORIZATION_ORIGIN_UNCONFIRMED, AUTHORIZATION_SERVER_INVALID, REGISTRATION_REFUSED or TOKEN_REFUSED.
    */
   signIn(signIn: SignIn, options?: SignInOptions, signal?: AbortSignal): Promise<HeldToken>;
   /**
-   * Uses the tokens that were obtained under another name for the same url, tenant and profile, and takes them from it. Gives undefined, and
+   * Uses the tokens that were obtained under another name for the same url, tenant and profile, and removes them there. Returns undefined, and
    * changes nothing, if there are none, or if they are not for the client, the scopes or the issuer of this session.
    */
   adoptSignIn(from: string): Promise<HeldToken | undefined>;
@@ -62,7 +62,7 @@ export interface OAuthSession {
    * uses the new tokens. Changes of this process at the same time may be reported too. Returns a function that stops watching.
    */
   watch(listener: (change: TokenChange) => void): () => void;
-  /** Aborts a sign-in that runs, and waits for a renewal that runs. */
+  /** Aborts a sign-in in progress, and waits for a renewal in progress. */
   close(): Promise<void>;
 }
 
@@ -197,10 +197,10 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     },
     async signIn(signIn, signInOptions = {}, signal) {
       if (isClosed) throw credentialClosed(context.server);
-      if (acquirer !== undefined) throw new TypeError("This server signs in without a person.");
+      if (acquirer !== undefined) throw new TypeError("This server signs in without a user.");
       signal?.throwIfAborted();
       // The options of the first caller apply to all that join. A sign-in that all callers abandoned is not joined: it would
-      // ask the person of a caller that has left.
+      // ask the user of a caller that has left.
       if (!signingIn?.isRunning) {
         const abandoned = signingIn;
         signingIn = createSingleFlight(async (abort) => {
@@ -246,8 +246,8 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
     describe,
     watch(listener) {
       let isStopped = false;
-      let looking = Promise.resolve();
-      const look = async (): Promise<void> => {
+      let reading = Promise.resolve();
+      const readStored = async (): Promise<void> => {
         try {
           const change = isStopped || isClosed ? undefined : await adoptStored();
           if (change !== undefined && !isStopped) listener(change);
@@ -257,7 +257,7 @@ export function createOAuthSession(options: OAuthSessionOptions): OAuthSession {
         }
       };
       const stop = vault.watch(() => {
-        looking = looking.then(look);
+        reading = reading.then(readStored);
       });
       return () => {
         isStopped = true;

@@ -20,7 +20,7 @@ export interface RefusedToken {
   readonly token: HeldToken | undefined;
 }
 
-/** Decides about a refused token: retry with another one, ask a person, or give up. */
+/** Decides about a refused token: retry with another one, ask a user, or give up. */
 export interface RefusalPolicy {
   decide(refused: RefusedToken, signal: AbortSignal): Promise<RefusalDecision>;
 }
@@ -32,7 +32,7 @@ const maxStepUps = 5;
 const firstPauseMs = 30_000;
 const maxPauseMs = 600_000;
 
-/** `login` is the command with which a person signs in. */
+/** `login` is the command with which a user signs in. */
 export function createRefusalPolicy(
   session: OAuthSession,
   signIn: SignIn | undefined,
@@ -47,13 +47,13 @@ export function createRefusalPolicy(
   /** The last token from a sign-in: a server that refuses it will refuse the next one too. */
   let signedIn: string | undefined;
 
-  /** After a failed sign-in, nobody is asked again automatically for a while. */
+  /** After a failed sign-in, the user is not asked again automatically for a while. */
   const pauseSignIns = (why: string): void => {
     const count = (pause?.count ?? 0) + 1;
     pause = { count, until: clock.now() + backOffMs(count, firstPauseMs, maxPauseMs), why };
   };
 
-  const ask = async (
+  const askUser = async (
     reason: SignInReason,
     why: string,
     { challenge, token }: RefusedToken,
@@ -89,25 +89,25 @@ export function createRefusalPolicy(
 
   const stepUp = async (refused: RefusedToken, token: HeldToken, signal: AbortSignal): Promise<RefusalDecision> => {
     const { status, attempt, challenge } = refused;
-    const wanted = challenge.scopes.map((scope) => peerText(context, scope)).join(" ");
-    const why = `${statusText(status)}: scope ${wanted || "unknown"} required.`;
+    const required = challenge.scopes.map((scope) => peerText(context, scope)).join(" ");
+    const why = `${statusText(status)}: scope ${required || "unknown"} required.`;
     if (attempt > 1) return giveUp(`${why} The token was just obtained for it, and is not sufficient.`);
     const current = await (await session.tokens())?.current(signal);
     const isWider = current !== undefined && current.revision !== token.revision;
     if (isWider && scopesBeyond(scopesOf(current.record), challenge.scopes).length === 0) return { action: "retry" };
     const added = scopesBeyond(token.record.requestedScopes, challenge.scopes);
     if (added.length === 0) {
-      const ask = "Ask an administrator of the server for it.";
-      return giveUp(`${why} It was requested at sign-in, but not granted.`, ask);
+      const advice = "Ask an administrator of the server for it.";
+      return giveUp(`${why} It was requested at sign-in, but not granted.`, advice);
     }
     if (session.isMachine) return giveUp(why, "Grant the client that scope, and add it to the configuration.");
-    const isNew = !stepUps.has(wanted);
+    const isNew = !stepUps.has(required);
     const isTooMuch = unionOf(token.record.requestedScopes, added).length > maxScopes;
     if (isTooMuch || (isNew && stepUps.size >= maxStepUps)) {
       return giveUp(`${why} The server demanded more scopes too often, so no more are requested.`);
     }
-    stepUps.add(wanted);
-    return ask("step-up", why, refused, signal);
+    stepUps.add(required);
+    return askUser("step-up", why, refused, signal);
   };
 
   return {
@@ -134,7 +134,7 @@ export function createRefusalPolicy(
         const mayAsk = attempt <= (isBound ? maxNonces + 2 : 2) && !session.isMachine;
         if (mayAsk && token !== undefined && token.revision !== signedIn) {
           const why = "401 Unauthorized: the server rejected a token that was just renewed.";
-          return ask("dead", why, refused, signal);
+          return askUser("dead", why, refused, signal);
         }
         pauseSignIns("It rejected a token that was just obtained.");
         const problem = "401 Unauthorized: the server rejected a token that was just obtained.";
@@ -154,7 +154,7 @@ export function createRefusalPolicy(
       const why =
         token === undefined ? "401 Unauthorized: sign-in required." : "401 Unauthorized: the token cannot be renewed.";
       if (session.isMachine) return giveUp(why, "Check the client and its scopes.", "TOKEN_REFUSED");
-      return ask(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
+      return askUser(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
     },
   };
 }

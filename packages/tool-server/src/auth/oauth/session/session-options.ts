@@ -34,18 +34,18 @@ export interface OAuthSessionOptions extends RequestSettings {
   readonly issuer?: string | undefined;
   /** A client that was registered manually. Default: a metadata document, or a registration. */
   readonly client?: ConfiguredClient | undefined;
-  /** The url of a client-id metadata document, for servers that support it. Default: that of this project. */
+  /** The url of a client-id metadata document, for servers that support it. Default: that of the build, if it has one. */
   readonly clientMetadataUrl?: string | undefined;
-  /** The scopes to request if the tool server's challenge names none. Default: those of its metadata. */
+  /** The scopes to request instead of those of the tool server's challenge or metadata. Default: none. */
   readonly scopes?: readonly string[] | undefined;
   readonly redirect?: RedirectOptions | undefined;
-  /** A way to get tokens without a person. Default: a person signs in. */
+  /** A way to get tokens without a user. Default: a user signs in. */
   readonly grant?: MachineGrant | undefined;
   /** Whether to bind tokens to a key (DPoP) although the tool server does not require it. Default false. */
   readonly bindsTokens?: boolean | undefined;
   /** Called for each step. Must not throw. */
   readonly onEvent?: ((event: OAuthEvent) => void) | undefined;
-  /** Sees each request and its response, redacted. Default: nobody does. */
+  /** Receives each request and its response, redacted. Default: none. */
   readonly observer?: OAuthObserver | undefined;
   /** Publishes operations that take time. Default: nothing is published. */
   readonly track?: TrackOperation | undefined;

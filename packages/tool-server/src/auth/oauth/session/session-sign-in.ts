@@ -18,11 +18,11 @@ import { type OAuthSessionOptions, type SessionItem, vaultKeyOf } from "./sessio
 
 /** Options of one sign-in. */
 export interface SignInOptions {
-  /** What the tool server asked for. Default: a request without a token finds out. */
+  /** What the tool server requires. Default: found out with a request without a token. */
   readonly challenge?: ResourceChallenge | undefined;
   /** Scopes to request in addition to those that the server names. */
   readonly scopes?: readonly string[] | undefined;
-  /** Default "asked": a person is always asked; otherwise not if another process has signed in meanwhile. */
+  /** Default "asked": a user is always asked; otherwise not if another process has signed in meanwhile. */
   readonly reason?: SignInReason | undefined;
   /** Default: with a browser, unless the authorization server supports only devices. */
   readonly way?: "browser" | "device" | undefined;
@@ -45,7 +45,7 @@ export interface SessionParts {
 /** How long to wait for another process before that is reported. */
 const quietWaitMs = 300;
 
-/** Lets a person sign in, one at a time across processes, and saves the tokens. */
+/** Lets a user sign in, one at a time across processes, and saves the tokens. */
 export async function runSignIn(
   parts: SessionParts,
   signIn: SignIn,
@@ -138,7 +138,7 @@ async function signInLocked(
   reportEvent(
     context,
     "sign-in-started",
-    `Asking a person to sign in with ${server.issuer}, scopes: ${scopes.join(" ") || "chosen by the server"}.`,
+    `Asking the user to sign in with ${server.issuer}, scopes: ${scopes.join(" ") || "chosen by the server"}.`,
   );
   const record = await withTimeLimit(context, signal, async (limited) =>
     runSignInFlow(
@@ -243,12 +243,12 @@ async function withSignInLock<T>(
 }
 
 function doneText({ identity, expiresAt, refreshToken, requestedScopes }: TokenRecord): string {
-  const who = identity === undefined ? "" : ` as ${identity}`;
+  const account = identity === undefined ? "" : ` as ${identity}`;
   const until = expiresAt === undefined ? "" : ` The token expires at ${new Date(expiresAt).toISOString()}.`;
   const advice = requestedScopes.includes("offline_access")
-    ? ' If the server gives one only after a new consent, set "prompt": "consent" in its OAuth settings.'
+    ? ' If the server issues one only after a new consent, set "prompt": "consent" in its OAuth settings.'
     : "";
   const renewal =
-    refreshToken === undefined ? ` There is no refresh token, so it is used until it is refused.${advice}` : "";
-  return `Signed in${who}.${until}${renewal}`;
+    refreshToken === undefined ? ` There is no refresh token, so it is used until the server rejects it.${advice}` : "";
+  return `Signed in${account}.${until}${renewal}`;
 }

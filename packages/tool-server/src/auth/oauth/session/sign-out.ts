@@ -70,7 +70,7 @@ function remainingOf({ resource, tenant }: VaultKey): RemainingTokens {
   return { url, tenant: describeTenant(tenant) };
 }
 
-/** The values of a tenant as people write them. */
+/** The values of a tenant, for people. */
 function describeTenant(tenant: string): string {
   try {
     return (JSON.parse(tenant) as [string, string][]).map(([name, value]) => `${name}=${value}`).join(", ");
@@ -204,7 +204,7 @@ export type SignOutProof =
   | { readonly kind: "refused"; readonly status: number }
   /** The tool server still accepts it, until it expires, if that is known; in milliseconds since the epoch. */
   | { readonly kind: "accepted"; readonly status: number; readonly until: number | undefined }
-  /** The response says neither. */
+  /** The response shows neither. */
   | { readonly kind: "unclear"; readonly reason: string }
   /** There was no token to try. */
   | { readonly kind: "nothing" };

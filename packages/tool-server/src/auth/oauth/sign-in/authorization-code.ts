@@ -34,9 +34,9 @@ export function createAuthorizationAttempt(
   context: OAuthContext,
   server: AuthorizationServer,
   client: OAuthClient,
-  wanted: AuthorizationParameters,
+  requested: AuthorizationParameters,
 ): AuthorizationAttempt {
-  const { redirectUri, rules, scopes, keyThumbprint } = wanted;
+  const { redirectUri, rules, scopes, keyThumbprint } = requested;
   const { authorizationEndpoint, publishedIssuer: issuer, sendsIssuer } = server;
   if (authorizationEndpoint === undefined) {
     throw oauthFailure(context, "AUTHORIZATION_SERVER_INVALID", {
@@ -65,7 +65,7 @@ export function createAuthorizationAttempt(
     state,
     ...(rules.resource === undefined ? {} : { resource: rules.resource }),
     ...(scopes.length === 0 ? {} : { scope: scopes.join(" ") }),
-    // Never "consent" by itself: an organization may have consented for all of its people, and lets none of them do it.
+    // Never "consent" by default: an organization may have consented for all of its users, and not allow them to consent.
     ...(rules.prompt === undefined ? {} : { prompt: rules.prompt }),
     ...(keyThumbprint === undefined ? {} : { dpop_jkt: keyThumbprint }),
   };
@@ -107,8 +107,8 @@ export function processAuthorizationResponse(
   }
   const error = parameters.get("error");
   if (error !== null) {
-    const words = [error, parameters.get("error_description")].filter((part) => part !== null);
-    const said = words.map((part) => peerText(context, part)).join(": ");
+    const received = [error, parameters.get("error_description")].filter((part) => part !== null);
+    const said = received.map((part) => peerText(context, part)).join(": ");
     const parts = {
       problem: `the sign-in was refused: "${said}".`,
       advice: providerHint(said, expected.issuer)?.advice ?? adviceOf(error),
@@ -143,7 +143,7 @@ function adviceOf(error: string): string {
 const maxPasteLength = 16_384;
 
 /**
- * The parameters of a redirect URL that a person copied from the address bar of a browser that cannot reach this machine. Its
+ * The parameters of a redirect URL that a user copied from the address bar of a browser that cannot reach this machine. Its
  * query is enough. Throws SIGN_IN_FAILED if it is another url.
  */
 export function parsePastedRedirect(context: OAuthContext, pasted: string, redirectUri: string): URLSearchParams {

@@ -22,7 +22,7 @@ import {
 } from "./observed-sign-in.js";
 import type { SignIn, SignInContext, SignInOutcome, SignInRequest } from "./sign-in.js";
 
-/** Lets a person sign in with a browser, using an authorization code with PKCE. Rejects with SIGN_IN_FAILED, and as its steps do. */
+/** Lets a user sign in with a browser, using an authorization code with PKCE. Rejects with SIGN_IN_FAILED, and as its steps do. */
 export async function signInByBrowser(flow: SignInContext): Promise<SignInOutcome> {
   const { context, discovery, clients, signal } = flow;
   const { server } = discovery;
@@ -122,7 +122,7 @@ function parametersOf({ rules, scopes, key }: SignInContext, redirectUri: string
   return { redirectUri, rules, scopes, keyThumbprint: key?.thumbprint };
 }
 
-/** The first to arrive: the response of the browser, or the address that the person pasted. */
+/** The first to arrive: the response of the browser, or the address that the user pasted. */
 export async function waitForRedirect(
   signIn: SignIn,
   request: SignInRequest,
@@ -135,10 +135,11 @@ export async function waitForRedirect(
   const received = receiver.receive(state, both);
   received.catch(() => undefined);
   try {
-    const ask = async (): Promise<URLSearchParams | string> => (await signIn.begin(request, both))?.pasted ?? received;
-    const asked = ask();
-    asked.catch(() => undefined);
-    return await Promise.race([received, asked]);
+    const start = async (): Promise<URLSearchParams | string> =>
+      (await signIn.begin(request, both))?.pasted ?? received;
+    const replied = start();
+    replied.catch(() => undefined);
+    return await Promise.race([received, replied]);
   } finally {
     over.abort(new DOMException("The sign-in has ended.", "AbortError"));
   }

@@ -32,7 +32,7 @@ export interface CallbackReceiver {
 export interface SignInEnding {
   /** Why it failed; undefined if it succeeded. */
   readonly failure?: unknown;
-  /** The page on which the person started it. */
+  /** The page on which the user started it. */
   readonly returnTo?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function openCallbackReceiver(
   context: OAuthContext,
   { host = "127.0.0.1", port = 0 }: RedirectOptions,
 ): Promise<CallbackReceiver> {
-  let wanted: { readonly state: string; readonly resolve: (parameters: URLSearchParams) => void } | undefined;
+  let expected: { readonly state: string; readonly resolve: (parameters: URLSearchParams) => void } | undefined;
 
   /** The browser that waits for the result. */
   let waiting: ServerResponse | undefined;
@@ -81,7 +81,7 @@ export async function openCallbackReceiver(
     }
     const { pathname, searchParams } = target;
     if (pathname !== callbackPath) return [404, callbackPage("Not found", "This address is only for sign-ins.")];
-    if (wanted === undefined || !isStateOf(wanted, searchParams)) {
+    if (expected === undefined || !isStateOf(expected, searchParams)) {
       reportEvent(
         context,
         "callback-refused",
@@ -93,15 +93,15 @@ export async function openCallbackReceiver(
         callbackPage("Not your sign-in", "This response does not belong to the current sign-in. Start again."),
       ];
     }
-    const { resolve } = wanted;
-    wanted = undefined;
+    const { resolve } = expected;
+    expected = undefined;
     resolve(searchParams);
     return undefined;
   };
 
   const servers: Server[] = [];
   const close = async (): Promise<void> => {
-    await show(elsewhere(context.server));
+    await show(resultElsewhere(context.server));
     await Promise.all(
       servers.map((server) => {
         const closed = new Promise((resolve) => server.close(resolve));
@@ -121,7 +121,7 @@ export async function openCallbackReceiver(
     }
     waiting = response;
     setTimeout(() => {
-      if (waiting === response) void show(elsewhere(context.server));
+      if (waiting === response) void show(resultElsewhere(context.server));
     }, waitMs).unref();
   };
 
@@ -144,12 +144,12 @@ export async function openCallbackReceiver(
     receive: (state, signal) =>
       new Promise((resolve, reject) => {
         const abort = (): void => {
-          wanted = undefined;
+          expected = undefined;
           reject(signal.reason);
         };
         if (signal.aborted) return abort();
         signal.addEventListener("abort", abort, { once: true });
-        wanted = {
+        expected = {
           state,
           resolve(parameters) {
             signal.removeEventListener("abort", abort);
@@ -173,7 +173,7 @@ function endingPage(context: OAuthContext, { failure, returnTo }: SignInEnding):
 
 const maxReasonLength = 1000;
 
-function elsewhere(server: string): CallbackPage {
+function resultElsewhere(server: string): CallbackPage {
   return callbackPage("Signing in", `The result is shown where you started the sign-in to ${server}.`);
 }
 
@@ -197,7 +197,7 @@ function cannotListen(context: OAuthContext, address: string, port: number, erro
     "SIGN_IN_FAILED",
     {
       problem: `port ${port} of ${address}, the redirect of its sign-in, ${why}.`,
-      advice: "Stop that program, or configure another redirect port, which registers the client again.",
+      advice: "Stop that program, or set another callbackPort, which registers the client again.",
     },
     { cause: error },
   );

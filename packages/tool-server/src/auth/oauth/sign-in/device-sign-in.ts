@@ -33,7 +33,7 @@ const slowDownMs = 5000;
 const maxIntervalMs = 60_000;
 const maxLifetimeMs = 1_800_000;
 
-/** Lets a person sign in on any device, with a code. Rejects with SIGN_IN_FAILED, and as its steps do. */
+/** Lets a user sign in on any device, with a code. Rejects with SIGN_IN_FAILED, and as its steps do. */
 export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome> {
   const { context, discovery, scopes, signal } = flow;
   const { server } = discovery;
@@ -81,7 +81,7 @@ export async function signInByDevice(flow: SignInContext): Promise<SignInOutcome
       },
       both,
     );
-    // A person who declines ends the wait; showing the code does not.
+    // A user who declines ends the wait; showing the code does not.
     const declined = begun.then(() => new Promise<never>(() => undefined));
     const polled = poll(flow, { server, client, authorization, signal: both });
     polled.catch(() => undefined);

@@ -29,7 +29,7 @@ const origins: Readonly<Record<OAuthClient["kind"], string>> = {
   registered: "registered at an earlier sign-in",
 };
 
-/** Reports the request that a browser sends for the person. */
+/** Reports the request that a browser sends for the user. */
 export function reportAuthorizationRequest({ observer, secrets }: OAuthContext, url: URL): void {
   observer?.onStep({ ...authorizationStep(secrets, url), outcome: "ok", isPlanned: undefined });
 }

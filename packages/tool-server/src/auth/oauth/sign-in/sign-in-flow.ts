@@ -8,13 +8,13 @@ import { signInByDevice } from "./device-sign-in.js";
 import type { SignInContext } from "./sign-in.js";
 
 /**
- * Lets a person sign in, and resolves with the tokens. If the registration turns out to be dead, it is replaced, and the sign-in
+ * Lets a user sign in, and resolves with the tokens. If the registration turns out to be dead, it is replaced, and the sign-in
  * starts once more. Rejects with SIGN_IN_FAILED, TOKEN_REFUSED, and as its steps do.
  */
 export async function runSignInFlow(flow: SignInContext, way: "browser" | "device"): Promise<TokenRecord> {
   const { context, discovery, clients, key, scopes } = flow;
   for (let isSecond = false; ; isSecond = true) {
-    const { client, outcome } = await stepsOf(flow, way);
+    const { client, outcome } = await signInBy(flow, way);
     if (outcome.kind === "refused" && outcome.error === "invalid_client" && !isSecond) {
       if (await clients.drop(discovery.server, client)) continue;
     }
@@ -36,8 +36,8 @@ export async function runSignInFlow(flow: SignInContext, way: "browser" | "devic
   }
 }
 
-/** The steps of one way; other errors, of a person or a program in between, become SIGN_IN_FAILED. */
-async function stepsOf(flow: SignInContext, way: "browser" | "device"): ReturnType<typeof signInByBrowser> {
+/** Runs the sign-in; errors that are not ours become SIGN_IN_FAILED. */
+async function signInBy(flow: SignInContext, way: "browser" | "device"): ReturnType<typeof signInByBrowser> {
   try {
     return await (way === "browser" ? signInByBrowser(flow) : signInByDevice(flow));
   } catch (error) {

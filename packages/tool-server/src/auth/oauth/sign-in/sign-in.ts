@@ -11,14 +11,14 @@ import type { TokenOutcome } from "../tokens/token-request.js";
 import type { RedirectOptions } from "./callback-receiver.js";
 
 /**
- * Asks a person to sign in. Pass one only if a person has just done something that needs it, and waits: without it, no
+ * Asks the user to sign in. Pass one only if a user has just done something that requires it, and is waiting: without it, no
  * browser is ever opened.
  */
 export interface SignIn {
-  /** The page of ours on which the person started it. The last page of a sign-in with a browser has a link to it. Default: none. */
+  /** Our page on which the user started it. The last page of a sign-in with a browser has a link to it. Default: none. */
   readonly returnTo?: string | undefined;
   /**
-   * Shows what will be requested, and takes the person to the sign-in page. Resolves with the address that they pasted, or
+   * Shows what will be requested, and opens the sign-in page for the user. Resolves with the address that they pasted, or
    * with undefined to wait for the redirect of the browser. Rejects if they decline. The signal aborts as soon as the
    * sign-in has ended.
    */
@@ -35,7 +35,7 @@ export interface SignIn {
   confirmOrigin?(page: ForeignOrigin, signal: AbortSignal): Promise<boolean>;
 }
 
-/** What a person is asked. It contains no secret, except a url that must not be stored. */
+/** The request that is shown to the user. It contains no secret, except a url that must not be stored. */
 export interface SignInRequest {
   /** The name of the tool server. */
   readonly server: string;
@@ -51,10 +51,10 @@ export interface SignInRequest {
   readonly vault: VaultDescription;
 }
 
-/** Why a person has to sign in: they asked for it, it is the first time, the tokens are dead, or more scopes are needed. */
+/** Why the user has to sign in: on request, for the first time, because the tokens are no longer valid, or to grant more scopes. */
 export type SignInReason = "asked" | "first" | "dead" | "step-up";
 
-/** How a person signs in: in a browser, or with a code on another device. */
+/** How a user signs in: in a browser, or with a code on another device. */
 export type SignInWay =
   /** Open the url in a browser; it is redirected to the redirect URI, or its address is pasted. */
   | { readonly kind: "browser"; readonly url: string; readonly redirectUri: string }
@@ -69,12 +69,12 @@ export type SignInWay =
       readonly expiresAt: number;
     };
 
-/** The address that the browser was redirected to, as copied by the person. */
+/** The address that the browser was redirected to, as copied by the user. */
 export interface SignInReply {
   readonly pasted: string;
 }
 
-/** An authorization server asks a person to sign in at another origin than its own. */
+/** An authorization server asks a user to sign in at another origin than its own. */
 export interface ForeignOrigin {
   readonly server: string;
   readonly issuer: string;
@@ -88,7 +88,7 @@ export interface IssuerChange {
   readonly to: string;
 }
 
-/** What one sign-in uses, with a browser or by device. */
+/** The dependencies of one sign-in, with a browser or by device. */
 export interface SignInContext {
   readonly context: OAuthContext;
   readonly discovery: Discovery;
@@ -113,12 +113,12 @@ export interface SignInOutcome {
   readonly outcome: TokenOutcome;
 }
 
-/** Checks that a person may be sent to a page. Rejects with AUTHORIZATION_ORIGIN_UNCONFIRMED. */
+/** Checks that a user may be sent to a page. Rejects with AUTHORIZATION_ORIGIN_UNCONFIRMED. */
 type ConfirmOrigin = (page: URL, signal: AbortSignal) => Promise<void>;
 
 /**
- * Lets a person decide about a sign-in page that is not at the issuer's own origin. A hostile authorization server can
- * name the page of an honest one: the person signs in there in good faith, and the hostile server gets the result (OAuth 2.0
+ * Lets a user decide about a sign-in page that is not at the issuer's own origin. A hostile authorization server can
+ * name the page of an honest one: the user signs in there in good faith, and the hostile server gets the result (OAuth 2.0
  * Security Best Current Practice, RFC 9700, section 4.4). `confirmed` are the origins that the user confirmed; new ones are
  * added.
  */
@@ -138,7 +138,7 @@ export function createConfirmOrigin(
         context,
         "AUTHORIZATION_ORIGIN_UNCONFIRMED",
         {
-          problem: `its authorization server ${peerText(context, issuer)} asks you to sign in at another origin, ${origin}, which nobody confirmed. A hostile server does this to get access to your account at ${origin}.`,
+          problem: `its authorization server ${peerText(context, issuer)} asks you to sign in at another origin, ${origin}, which you have not confirmed. A hostile server does this to get access to your account at ${origin}.`,
           advice: `If you know that both belong together, confirm it: ${commandLine("login", server, "--authorization-origin", origin)}`,
         },
         { details: { foreignOrigin } },

@@ -13,22 +13,22 @@ import { parseEndpoint } from "../requests/endpoint-rules.js";
 import { formRequest, isTransientStatus, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
 import { assertionGrant, clientCredentialsGrant, type GrantForm, resourceField } from "./token-request.js";
 
-/** A way to get tokens without a person. */
+/** A way to get tokens without a user. */
 export type MachineGrant =
   /** The configured client acts for itself. */
   | { readonly kind: "client-credentials" }
   /** A workload proves its identity with an assertion of its platform (RFC 7523); requested for each token. */
   | { readonly kind: "workload"; readonly assertion: () => Promise<string> }
-  /** An organization's identity provider grants access for a person who signed in with it (ID-JAG). */
+  /** An organization's identity provider grants access for a user who signed in with it (ID-JAG). */
   | {
       readonly kind: "enterprise";
       /** The url of the provider, as configured. */
       readonly url: string;
-      /** A valid identity token of the person; requested for each access token. */
+      /** A valid identity token of the user; requested for each access token. */
       readonly identity: () => Promise<Identity>;
     };
 
-/** A person's identity token, and the provider that exchanges it. */
+/** A user's identity token, and the provider that exchanges it. */
 export interface Identity {
   readonly provider: IdentityProvider;
   readonly idToken: string;
@@ -71,7 +71,7 @@ interface AssertionParameters {
 
 const tokenType = "urn:ietf:params:oauth:token-type:";
 
-/** Exchanges a person's identity token for an assertion that another authorization server accepts (RFC 8693). */
+/** Exchanges a user's identity token for an assertion that another authorization server accepts (RFC 8693). */
 async function requestAssertion(
   context: OAuthContext,
   { provider: { tokenEndpoint, issuer, client: configured }, idToken }: Identity,

@@ -21,7 +21,7 @@ export interface RenewalOptions extends Pick<OAuthContext, "secrets" | "clock" |
   readonly renew: (record: TokenRecord) => Promise<Renewal>;
 }
 
-const tries = 3;
+const maxAttempts = 3;
 const firstPauseMs = 500;
 const maxPauseMs = 4000;
 
@@ -32,7 +32,7 @@ const maxPauseMs = 4000;
 export async function renewWithRetries(options: RenewalOptions, record: TokenRecord): Promise<Renewal> {
   const { clock, renew } = options;
   reportEvent(options, "refresh-started", "Renewing the token.");
-  for (let tried = 1; ; tried += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     let failure: ToolServerError;
     try {
       const renewal = await renew(record);
@@ -43,19 +43,19 @@ export async function renewWithRetries(options: RenewalOptions, record: TokenRec
         return renewal;
       }
       failure = renewal.failure;
-      if (renewal.kind === "dead" || tried === tries) {
+      if (renewal.kind === "dead" || attempt === maxAttempts) {
         reportEvent(options, "tokens-dropped", `Cannot renew the token: ${failure.message}`, "warning");
         return renewal;
       }
     } catch (error) {
       if (!isTransientFailure(error)) throw error;
       failure = error;
-      if (tried === tries) {
+      if (attempt === maxAttempts) {
         reportEvent(options, "refresh-failed", failure.message, "warning");
         throw failure;
       }
     }
-    const pauseMs = backOffMs(tried, firstPauseMs, maxPauseMs);
+    const pauseMs = backOffMs(attempt, firstPauseMs, maxPauseMs);
     reportEvent(options, "refresh-failed", `${failure.message} Retrying in ${pauseMs / 1000} s.`, "warning");
     await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
   }
@@ -65,7 +65,7 @@ function timeText(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-const again = "Sign in again.";
+const signInAgain = "Sign in signInAgain.";
 
 /** Renews the tokens of an issuer with their refresh token, only at the endpoint of this issuer. */
 export function createTokenRenewer(
@@ -79,7 +79,7 @@ export function createTokenRenewer(
     const client = await clients.byId(server, record.clientId);
     if (record.refreshToken === undefined || (client === undefined && record.clientId !== "")) {
       const problem = "the client of its tokens is no longer known.";
-      return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: again }) };
+      return { kind: "dead", failure: oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: signInAgain }) };
     }
     const key = record.proofKey === undefined ? undefined : await proofKeyOf(context, record.proofKey);
     const form = refreshGrant(record.refreshToken, requestRules(server, record.resource, settings).resource);

@@ -19,14 +19,14 @@ import {
 /** The tokens of one server, issuer and tenant: read from the vault, and renewed when needed. An `OAuthSession` owns it. */
 export interface TokenManager {
   /**
-   * A token to send now, renewed if it is about to expire; undefined if a person has to sign in. Rejects if a renewal failed for a
+   * A token to send now, renewed if it is about to expire; undefined if a user has to sign in. Rejects if a renewal failed for a
    * transient reason, unless the old token is still valid.
    */
   current(signal?: AbortSignal): Promise<HeldToken | undefined>;
-  /** What `current` would give without waiting: a token, or null for none; undefined if it has to wait. */
+  /** The result of `current` if it is available without waiting: a token, or null for none; otherwise undefined. */
   cached(): HeldToken | null | undefined;
   /**
-   * A token other than the refused one, or than none: a newer one of another process, or a renewed one; undefined if a person
+   * A token other than the refused one, or than none: a newer one of another process, or a renewed one; undefined if a user
    * has to sign in. Concurrent callers share one renewal. Rejects as `current` does.
    */
   replace(refused: HeldToken | undefined, signal?: AbortSignal): Promise<HeldToken | undefined>;
@@ -40,7 +40,7 @@ export interface TokenManager {
   assertSpace(): Promise<void>;
   /** The token in memory, and until when it, or its renewal, is paused. Does not read the vault. */
   readonly state: { readonly held: HeldToken | undefined; readonly pausedUntil: number | undefined };
-  /** Starts nothing more, and waits for a renewal that runs: a renewed token must not be lost. */
+  /** Starts no renewal, and waits for one in progress: a renewed token must not be lost. */
   stop(reason: Error): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export interface TokenManagerOptions extends Pick<OAuthContext, "server" | "secr
   readonly key: VaultKey;
   /** Renews tokens with their refresh token. Rejects for transient reasons. */
   readonly renew: (record: TokenRecord) => Promise<Renewal>;
-  /** Obtains tokens without a person, if the grant allows it. Default: a person has to sign in. */
+  /** Obtains tokens without a user, if the grant allows it. Default: a user has to sign in. */
   readonly acquire?: (() => Promise<TokenRecord>) | undefined;
 }
 
@@ -82,7 +82,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     return found;
   };
   /** Reads the vault, and uses the result unless a newer token was adopted meanwhile. */
-  const look = async (): Promise<void> => {
+  const refreshFromVault = async (): Promise<void> => {
     const before = adopted;
     const found = await store.read();
     if (adopted !== before) return;
@@ -138,8 +138,8 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
     }
     // The old refresh token may be invalid once the new one was issued, so make sure first that there is space for it.
     const renewal = await store.reserve(async (put) => {
-      const given = await renewWithRetries(options, found.record);
-      return given.kind === "tokens" ? write(given.record, found.revision, put) : given;
+      const renewed = await renewWithRetries(options, found.record);
+      return renewed.kind === "tokens" ? write(renewed.record, found.revision, put) : renewed;
     });
     if (!("kind" in renewal)) return renewal;
     setOutcome({ outcome: "failed", code: renewal.failure.code });
@@ -179,7 +179,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
 
   const current = async (signal?: AbortSignal): Promise<HeldToken | undefined> => {
     if (unsaved !== undefined) return renew(signal);
-    if (!isRead || (held !== undefined && isPaused(held))) await look();
+    if (!isRead || (held !== undefined && isPaused(held))) await refreshFromVault();
     signal?.throwIfAborted();
     if (held === undefined || isPaused(held)) return undefined;
     const token = held;
@@ -202,7 +202,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       return isDue(held.record, clock.now()) && canRenew(held) ? undefined : held;
     },
     async replace(refused, signal) {
-      if (held === undefined || held.revision === refused?.revision) await look();
+      if (held === undefined || held.revision === refused?.revision) await refreshFromVault();
       signal?.throwIfAborted();
       if (held !== undefined && held.revision !== refused?.revision) return current(signal);
       if (held !== undefined && isPaused(held)) return undefined;
@@ -213,7 +213,7 @@ export function createTokenManager(options: TokenManagerOptions): TokenManager {
       return renew(signal);
     },
     async reload() {
-      await look();
+      await refreshFromVault();
       return held === undefined || isPaused(held) ? undefined : held;
     },
     pause(refused) {

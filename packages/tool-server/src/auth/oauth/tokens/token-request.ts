@@ -122,7 +122,7 @@ export function clientCredentialsGrant(resource: string | undefined, scopes: rea
   return { grant_type: "client_credentials", ...resourceField(resource), ...scopeField(scopes) };
 }
 
-/** Exchanges an assertion (RFC 7523): of a workload, or of an identity provider for a person. */
+/** Exchanges an assertion (RFC 7523): of a workload, or of an identity provider for a user. */
 export function assertionGrant(assertion: string, resource: string | undefined, scopes: readonly string[]): GrantForm {
   return {
     grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
@@ -151,7 +151,7 @@ export interface TokenSet {
   readonly obtainedAt: number;
   /** The granted scopes; undefined if they are the requested ones. */
   readonly scopes: readonly string[] | undefined;
-  /** The person who signed in, from the claims of the identity token, which was received directly from the server. */
+  /** The user who signed in, from the claims of the identity token, which was received directly from the server. */
   readonly identity: string | undefined;
 }
 
