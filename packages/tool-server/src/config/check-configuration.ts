@@ -17,9 +17,9 @@ import { substituteEntry, type Variables, variableValue } from "./substitute-ent
 import { pluginRootVariable } from "./template.js";
 import { type VariableUse, variableUses } from "./variable-uses.js";
 
-/** How to check a configuration. */
+/** Options of a check. */
 export interface CheckOptions {
-  /** The path of the configuration, whose name can say the dialect. Default: the content alone decides. */
+  /** The path of the configuration, whose name can identify the dialect. Default: only the content is used. */
   readonly file?: string | undefined;
   /** The root directory of the plugin or project: the value of HOST_PLUGIN_ROOT, and the base of relative helper paths. */
   readonly pluginRoot: string;
@@ -103,7 +103,7 @@ function checkComments(text: string, file: string | undefined, search: Credentia
     at = end;
   }
   for (const { line, column, what } of search(pieces.join(""), { findsAssignments: true })) {
-    const fix = "Remove it, and replace the credential, because everyone who has the file has it.";
+    const fix = "Remove it, and replace the credential, because everyone with access to the file has it.";
     report("literal-secret", "error", { path: [], line, column }, `A comment contains ${what}.`, fix);
   }
 }
@@ -142,12 +142,12 @@ export async function checkCommand(
   if (entry.type !== "stdio") return;
   const found = await resolveCommand(command, context.pluginRoot, context.path);
   if (found.kind === "found") return;
-  const isThere = found.kind === "not-executable";
+  const exists = found.kind === "not-executable";
   const where = command.includes("/") ? "at its path" : "in PATH";
-  const message = isThere ? "The command exists but is not executable." : `The command was not found ${where}.`;
+  const message = exists ? "The command exists but is not executable." : `The command was not found ${where}.`;
   const fix = /\s/.test(command)
     ? "Put only the program into command and each argument into args; there is no shell that splits the line."
-    : isThere
+    : exists
       ? "Make it executable: chmod +x."
       : "Install it, or write its full path.";
   report("command-not-found", "warning", entry.command, message, fix);

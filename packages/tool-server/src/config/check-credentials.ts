@@ -21,7 +21,7 @@ import { filesOf } from "./plugin-files.js";
 const [maxFiles, maxFileBytes] = [512, 1_048_576];
 /** For how many files the git rules and index are read: a hostile repository can make each read take seconds. */
 const maxCheckedFiles = 32;
-const replaceIt = "and replace the credential, because everyone who has the file has it";
+const replaceIt = "and replace the credential, because everyone with access to the file has it";
 
 /** Finds credentials in documentation files. */
 export function checkDocuments(documents: readonly ProjectDocument[], search: CredentialSearch): Finding[] {
@@ -60,7 +60,7 @@ export async function checkFiles(
       ? await readBoundedFile(file, { maxBytes: maxFileBytes }).then(String, () => undefined)
       : await readWithin(realRoot, file, maxFileBytes);
     const isReadable = text !== undefined && !text.includes("\0");
-    const isEnvironment = given.has(file) || own.includes(file) || (isReadable && holdsVariables(text, file));
+    const isEnvironment = given.has(file) || own.includes(file) || (isReadable && setsOnlyVariables(text, file));
     const found = isReadable ? search(text, { findsAssignments: true }) : [];
     if (!isEnvironment && found.length === 0) continue;
     checked += 1;
@@ -91,7 +91,7 @@ function isExampleFile(name: string): boolean {
 }
 
 /** Whether the content is that of an environment file: it only sets variables, and at least one is a secret. */
-function holdsVariables(text: string, file: string): boolean {
+function setsOnlyVariables(text: string, file: string): boolean {
   if (text.startsWith("#!") || isExampleFile(basename(file))) return false;
   const { variables, findings } = parseEnvFile(text, file);
   const secrets = Object.entries(variables).filter(([name, value = ""]) => isSecretName(name) && /^[^$]/.test(value));

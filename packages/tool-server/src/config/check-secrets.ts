@@ -22,7 +22,7 @@ export function checkSecrets(entry: Entry, report: Report): string[] {
       isSure ? "error" : "warning",
       field,
       what,
-      `Write \${${variable}} instead, set ${variable} in the environment, and replace the secret, because everyone who has the file has it. ` +
+      `Write \${${variable}} instead, set ${variable} in the environment, and replace the secret, because everyone with access to the file has it. ` +
         `If it is not a secret, write \${${notSecretVariable}:-…} with the value as the default.`,
     );
   };

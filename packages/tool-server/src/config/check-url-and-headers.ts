@@ -13,7 +13,7 @@ import {
 import { literalOf, renderParts, variablesOf } from "./template.js";
 import { decidesOrigin, parseUrlTemplate, variableMark } from "./url-template.js";
 
-/** Checks the url of an entry as far as that does not depend on variables. */
+/** Checks the parts of an entry's url that do not depend on variables. */
 export function checkUrl(entry: NetworkEntry, report: Report): void {
   const { url: field, type } = entry;
   const url = parseUrlTemplate(field.template);
@@ -63,7 +63,7 @@ export function checkUrl(entry: NetworkEntry, report: Report): void {
 }
 
 /** Whether a host is a loopback host regardless of DNS; a subdomain of localhost is not. */
-function isSurelyLoopback(host: string): boolean {
+function isLiteralLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}$/.test(host);
 }
 
@@ -89,7 +89,7 @@ export function checkOrigin(
       `The url of a ${type} entry must start with ${secure}://.`,
       `${start}.${fits}`,
     );
-  } else if (!isSurelyLoopback(host) && host !== variableMark) {
+  } else if (!isLiteralLoopback(host) && host !== variableMark) {
     const message = `The url uses ${insecure}://, so anyone on the network path could read and change the traffic, including credentials.`;
     report("url-insecure", "error", field, message, `${start}.`);
   } else if (host !== variableMark) {
@@ -135,7 +135,7 @@ export function checkHeaders(headers: readonly NamedField[], report: Report): vo
   }
 }
 
-/** Reports a value that can never be sent, and a default that cannot. Values of variables are checked after substitution. */
+/** Reports a value or a default that can never be sent. Values of variables are checked after substitution. */
 function checkHeaderValue(field: NamedField, report: Report): void {
   const defect = writtenValueDefect(field.template);
   if (defect !== undefined) {

@@ -198,7 +198,7 @@ describe("[TS-D-SUB-4] the variables of a field", () => {
     for (const field of paths) expect(check(field, "${HOST_PLUGIN_ROOT}/a"), field).toEqual([]);
     for (const field of ["url", "headers.X-A", "env.A", "oauth.clientId"]) {
       expect(check(field, "${HOST_PLUGIN_ROOT}/a"), field).toEqual([
-        `error variable-misplaced: HOST_PLUGIN_ROOT is not available in ${field}. Use it in command, args or headersHelper.`,
+        `error variable-misplaced: HOST_PLUGIN_ROOT is not available in ${field}. Use it in command, args, cwd, envFile or headersHelper.`,
       ]);
       expect(check(field, "${workspaceFolder}/a"), field).toEqual([]);
     }

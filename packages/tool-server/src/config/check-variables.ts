@@ -11,14 +11,14 @@ import {
   variablesOf,
 } from "./template.js";
 
-/** What the entry of a field is. */
+/** The entry that a field belongs to. */
 interface CheckTemplateOptions {
   /**
    * The names in env of an entry that runs `wirescope bridge`, which replaces `$NAME` in its arguments itself, so that a token does
    * not become an argument.
    */
   readonly bridgeVariables?: ReadonlySet<string> | undefined;
-  /** Whether another program defines the format, in which `$NAME` may well be meant literally. Default false. */
+  /** Whether another program defines the format, in which `$NAME` may be meant literally. Default false. */
   readonly isForeign?: boolean | undefined;
 }
 
@@ -68,7 +68,13 @@ export function checkTemplate(
     } else if (name === pluginRootVariable) {
       if (spelling === undefined && !allowsPluginRoot(field.field)) {
         const message = `${pluginRootVariable} is not available in ${field.field}.`;
-        report("variable-misplaced", "error", field, message, "Use it in command, args or headersHelper.");
+        report(
+          "variable-misplaced",
+          "error",
+          field,
+          message,
+          "Use it in command, args, cwd, envFile or headersHelper.",
+        );
       }
     } else if (isProgram(field.field) && !knownVariables.has(name)) {
       report(
@@ -84,8 +90,8 @@ export function checkTemplate(
 
 /** Advice for `$NAME` in an argument. The process of an entry gets only the usual variables and those of env. */
 function howToPass(name: string, { processVariables }: TemplateField): string {
-  const isOfEntry = processVariables !== undefined;
-  const kept = isOfEntry
+  const isInEntry = processVariables !== undefined;
+  const kept = isInEntry
     ? `If the program is a shell that replaces it, add "env": {"${name}": "\${${name}}"} to the entry.`
     : "If the program is a shell that replaces it, keep it.";
   return `Write \${${name}} to pass its value. ${kept}`;

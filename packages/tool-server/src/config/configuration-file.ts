@@ -6,10 +6,10 @@ import { readBoundedFile } from "../files/bounded-file.js";
 /** The file name of a configuration. */
 export const configurationFileName = ".mcp.json";
 
-/** Folders of a project in which programs have their files. */
+/** Folders of a project in which programs store their settings. */
 const settingsFolders: ReadonlySet<string> = new Set([".vscode", ".cursor", ".roo", ".gemini", ".codex"]);
 
-/** The root of the project that a configuration file belongs to: its folder, or the one above a folder of settings such as `.vscode`. */
+/** The root of the project that a configuration file belongs to: its folder, or the parent of a settings folder such as `.vscode`. */
 export function pluginRootOf(file: string): string {
   const folder = dirname(resolve(file));
   return settingsFolders.has(basename(folder)) ? dirname(folder) : folder;
@@ -83,7 +83,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The configuration file that a path names: itself, or the usual one of a folder. */
+/** The configuration file for a path: the path itself, or the `.mcp.json` of a folder. */
 export async function configurationFileAt(path: string): Promise<string> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),

@@ -5,7 +5,7 @@ import type { Entry, NamedField, NetworkType, TemplateField } from "./entry.js";
 import { collectFindings, redactFinding, type SourcePosition } from "./finding.js";
 import type { Configuration } from "./parse-configuration.js";
 
-/** A tool server on the network, as code names it. */
+/** A tool server on the network, as specified in code. */
 export interface RemoteToolServer {
   /** `https://…`, or `wss://…` for a WebSocket server. `http://` and `ws://` are accepted for a loopback host only. */
   readonly url: string | URL;
@@ -15,7 +15,7 @@ export interface RemoteToolServer {
   readonly type?: NetworkType | undefined;
 }
 
-/** A tool server that runs as a child process, as code names it. */
+/** A tool server that runs as a child process, as specified in code. */
 export interface LocalToolServer {
   /** The program, as a path or a name on the PATH. No shell is involved. */
   readonly command: string;
@@ -24,17 +24,17 @@ export interface LocalToolServer {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A tool server, as code names it. */
+/** A tool server, as specified in code. */
 export type ToolServerLocation = RemoteToolServer | LocalToolServer;
 
-/** How a configuration is made. */
+/** Options for creating a configuration. */
 export interface CreateConfigurationOptions {
   /** Registers the servers' credentials, so that no message contains them. Default: a new registry. */
   readonly secrets?: SecretRegistry | undefined;
 }
 
 /**
- * Makes a configuration from servers by name, without a file. Values are used as they are: `${NAME}` is not replaced. Never throws:
+ * Creates a configuration from servers by name, without a file. Values are used as they are: `${NAME}` is not replaced. Never throws:
  * a server whose url or headers cannot be used has an error among the findings, and opening it fails with ENTRY_INVALID.
  */
 export function createConfiguration(
@@ -44,7 +44,7 @@ export function createConfiguration(
   const { findings, report } = collectFindings();
   const entries = Object.entries(servers).map(([name, server]) => createEntry(name, server));
   for (const entry of entries) {
-    // Secrets are expected here: code gets them from wherever it keeps them.
+    // Secrets are allowed here: code may obtain them from anywhere.
     for (const secret of checkSecrets(entry, () => {})) if (secret.length >= 8) secrets.add(secret);
     if (entry.type === "stdio") continue;
     checkUrl(entry, report);

@@ -8,16 +8,16 @@ export interface EntryField {
   readonly key: string;
   readonly keyAt: JsonMember["keyAt"];
   readonly value: JsonNode;
-  /** Whether a variable that is not set leaves its values out. */
+  /** Whether values are omitted if their variable is not set. */
   readonly isOptional?: boolean | undefined;
 }
 
-/** A member of an object that another program names differently. */
+/** A member of an object whose key another program spells differently. */
 interface RenamedMember extends JsonMember {
   readonly writtenKey?: string;
 }
 
-/** The key of a member as it is in the file. */
+/** The key of a member as written in the file. */
 export function writtenKeyOf(member: RenamedMember): string {
   return member.writtenKey ?? member.key;
 }
@@ -31,15 +31,15 @@ export interface ForeignField {
   readonly dialects: readonly DialectName[];
   /** What it does here. */
   readonly effect: string;
-  /** The field of ours that means the same; undefined if `translate` decides, or if it has no effect. */
+  /** Our equivalent field; undefined if `translate` decides, or if it has no effect. */
   readonly field?: FieldName | undefined;
-  /** Changes the value, if it is more than another name. */
+  /** Converts the value, if more than the name differs. */
   readonly translate?: ((value: JsonNode, dialect: Dialect) => Translated) | undefined;
 }
 
-const everyTool = "the client decides which calls a person confirms";
+const clientDecides = "the client decides which calls a user confirms";
 
-/** The one table from the fields of every dialect to ours. Fields with our own names and meanings are in `fieldTable`. */
+/** Maps the fields of every dialect to ours. Fields with our own names and meanings are in `fieldTable`. */
 export const foreignFields: Readonly<Record<string, ForeignField>> = {
   serverUrl: { dialects: ["windsurf"], field: "url", effect: "the same as `url`" },
   httpUrl: {
@@ -113,10 +113,10 @@ export const foreignFields: Readonly<Record<string, ForeignField>> = {
     effect: "the resource of `oauth`",
     translate: (value) => [["oauth", object([["resource", value]], value)]],
   },
-  autoApprove: { dialects: ["cline"], effect: everyTool },
-  alwaysAllow: { dialects: ["roo"], effect: everyTool },
-  trust: { dialects: ["gemini"], effect: everyTool },
-  default_tools_approval_mode: { dialects: ["codex"], effect: everyTool },
+  autoApprove: { dialects: ["cline"], effect: clientDecides },
+  alwaysAllow: { dialects: ["roo"], effect: clientDecides },
+  trust: { dialects: ["gemini"], effect: clientDecides },
+  default_tools_approval_mode: { dialects: ["codex"], effect: clientDecides },
   watchPaths: { dialects: ["roo"], effect: "files are not watched" },
   dev: { dialects: ["vscode"], effect: "files are not watched, and no debugger is attached" },
   sandboxEnabled: { dialects: ["vscode"], effect: "servers run in our own sandbox" },
@@ -144,10 +144,10 @@ const typeSpellings: Readonly<Record<string, string>> = {
   websocket: "ws",
 };
 
-/** The fields of an entry after their translation. */
+/** The translated fields of an entry. */
 export interface TranslatedEntry {
   readonly fields: ReadonlyMap<FieldName, readonly EntryField[]>;
-  /** Fields that other programs have and that do nothing here. */
+  /** Fields of other programs that have no effect here. */
   readonly unused: readonly (EntryField & { readonly effect: string })[];
   /** Fields whose value has the wrong JSON type for their dialect. */
   readonly wrong: readonly EntryField[];
@@ -207,7 +207,7 @@ function ownMeaning(field: FieldName, value: JsonNode, dialect: Dialect): NonNul
     const isSeconds = dialect.timeoutUnit === "s" || value.value < 1_000;
     return [["timeout", { ...value, value: isSeconds ? value.value * 1_000 : value.value }]];
   }
-  // Programs differ in the case of the names, and the draft gives the port as a part of the redirect URI.
+  // Programs spell the names differently, and the draft has the port in the redirect URI.
   if (field === "oauth")
     return renamed(value, { client_id: "clientId", client_secret: "clientSecret" }) ?? [[field, value]];
   if (field === "command" && value.kind === "object") {
@@ -256,7 +256,7 @@ function renamed(value: JsonNode, names: Readonly<Record<string, string>>): Tran
   return [["oauth", { ...value, members }]];
 }
 
-/** The host and port of a redirect URI of this machine; another one has no effect. */
+/** The host and port of a loopback redirect URI; any other has no effect. */
 function callbackOf(member: JsonMember): RenamedMember[] {
   const { value } = member;
   const [, host, port] =

@@ -1,6 +1,6 @@
 import type { JsonMember, JsonNode } from "./json-with-positions.js";
 
-/** The spelling in which a program writes its tool servers. `claude-code` is also the reference format of `.mcp.json`. */
+/** A program's configuration format for tool servers. `claude-code` is also the reference format of `.mcp.json`. */
 export type DialectName =
   | "claude-code"
   | "claude-desktop"
@@ -23,7 +23,7 @@ export interface Dialect {
   readonly format: "json" | "toml";
   /** The keys of the object with the entries; empty if they are at the top level. */
   readonly container: readonly string[];
-  /** Matches the end of a file's path, with slashes, if that path says the dialect. */
+  /** Matches the end of a file's path, with slashes, if the path identifies the dialect. */
   readonly file?: RegExp | undefined;
   /** Fields that only entries of this dialect have. */
   readonly markers: readonly string[];
@@ -123,13 +123,13 @@ export function dialectOf(name: DialectName): Dialect {
   return found;
 }
 
-/** The dialect that a path says; undefined if it says none. */
+/** The dialect that a path identifies; undefined if none. */
 export function dialectOfFile(file: string | undefined): DialectName | undefined {
   const path = file?.replaceAll("\\", "/");
   return path === undefined ? undefined : dialects.find((dialect) => dialect.file?.test(path))?.name;
 }
 
-/** Whether a string is TOML, if no path says so: it has a table of servers in brackets. */
+/** Whether a string is TOML, if the path does not say so: it has a table of servers in brackets. */
 export function looksLikeToml(text: string): boolean {
   return !/^\ufeff?\s*\{/.test(text) && /^[ \t]*\[[ \t]*mcp_servers[ \t]*[.\]]/m.test(text);
 }

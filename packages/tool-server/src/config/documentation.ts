@@ -27,19 +27,19 @@ const [maxFileBytes, maxBytes] = [1_048_576, 4_194_304];
 export async function readDocuments(pluginRoot: string): Promise<ProjectDocument[]> {
   const root = await realpath(pluginRoot).catch(() => pluginRoot);
   const names: Pick<ProjectDocument, "file" | "kind">[] = [];
-  const look = async (folder: string, depth: number): Promise<void> => {
+  const visit = async (folder: string, depth: number): Promise<void> => {
     for (const { name, isFolder } of await entriesOf(folder)) {
       const file = join(folder, name);
       if (isFolder) {
         const isDocs = depth > 0 || /^(?:docs?|documentation)$/i.test(name);
-        if (isDocs && depth < maxDepth) await look(file, depth + 1);
+        if (isDocs && depth < maxDepth) await visit(file, depth + 1);
       } else if (depth === 0 && /^readme(?:\.\w+)?$/i.test(name)) names.push({ file, kind: "readme" });
       else if (/\.(?:md|mdx|markdown|rst|adoc|txt|html?)$/i.test(name)) {
         names.push({ file, kind: depth === 0 ? "other" : "docs" });
       }
     }
   };
-  await look(pluginRoot, 0);
+  await visit(pluginRoot, 0);
   // The README first, so that the limit never drops it.
   names.sort((a, b) => Number(b.kind === "readme") - Number(a.kind === "readme") || (a.file < b.file ? -1 : 1));
   const documents: ProjectDocument[] = [];
@@ -110,24 +110,24 @@ export function checkDocumentation(
     report("variable-undocumented", "warning", user, message, "Add the table of variables to the README.");
   }
   const first = entries.find(({ name }) => name === permissions[0]?.server);
-  if (first === undefined || texts.some(speaksOfPermissions)) return;
+  if (first === undefined || texts.some(mentionsPermissions)) return;
   const servers = permissions.map(({ server }) => quoteName(server)).join(", ");
   const message = `Neither the README nor the docs list the permissions that ${servers} needs.`;
   report("permissions-undocumented", "note", first, message, "Add the table of permissions to the README.");
 }
 
-/** The permissions that a server needs, and how requests prove them. */
+/** The permissions that a server needs, and how requests authenticate. */
 export interface NeededPermissions {
   readonly server: string;
-  /** By OAuth, should the server ask; with secrets of the user; or with what a helper brings. */
+  /** OAuth, if the server requires it; secrets in the user's variables; or headers from a helper. */
   readonly by: "oauth" | "variables" | "helper";
   /** The variables that hold the secrets. */
   readonly variables: readonly string[];
-  /** The permissions that the server names; undefined if it was not asked, or names none. */
+  /** The scopes that the server names; undefined if it was not contacted, or names none. */
   readonly scopes: readonly string[] | undefined;
 }
 
-/** What has to be permitted, for each entry that signs in or brings a secret, in the order of the file. No server is asked. */
+/** The permissions needed by each entry that signs in or uses a secret, in file order. Contacts no server. */
 export function neededPermissions(entries: readonly Entry[]): NeededPermissions[] {
   return entries.flatMap((entry): NeededPermissions[] => {
     const { name: server } = entry;
@@ -140,7 +140,7 @@ export function neededPermissions(entries: readonly Entry[]): NeededPermissions[
   });
 }
 
-/** The permissions as a table of Markdown, for the README of a project. What is not known is `…`, for its author to fill in. */
+/** The permissions as a Markdown table for a project's README. Unknown permissions are `…`, for the author to fill in. */
 export function permissionsToMarkdown(permissions: readonly NeededPermissions[]): string[] {
   const rows = permissions.map(({ server, by, variables, scopes = [] }) => {
     const secrets = variables.map(codeCellOf).join(", ");
@@ -150,12 +150,12 @@ export function permissionsToMarkdown(permissions: readonly NeededPermissions[])
   return markdownTable(["Server", "Signs in", "Permissions"], rows);
 }
 
-/** Whether a README speaks of permissions at all. */
-export function speaksOfPermissions(readme: string): boolean {
+/** Whether a README mentions permissions at all. */
+export function mentionsPermissions(readme: string): boolean {
   return /\b(?:permissions?|scopes?)\b/i.test(readme);
 }
 
-/** The permissions that a README does not name. */
+/** The scopes that a README does not mention. */
 export function scopesUndocumented({ scopes = [] }: NeededPermissions, readme: string): string[] {
   // Not within a longer one: `notes:read` is not named by `notes:readwrite`.
   const isNamed = (scope: string): boolean =>

@@ -2,7 +2,7 @@ import type { FoundServers } from "./find-servers.js";
 import type { JsonPath, Severity, SourcePosition } from "./finding.js";
 import { type JsonNode, type JsonProblem, maxProblems } from "./json-with-positions.js";
 
-/** What a repeated key makes unusable. */
+/** The severity of a repeated key, and the position of what it makes unusable. */
 export interface PlacedDuplicate {
   readonly severity: Severity;
   readonly position: SourcePosition;
@@ -10,7 +10,7 @@ export interface PlacedDuplicate {
 
 /**
  * Decides what each repeated key makes unusable: the entry that it is in, or that has the same name as another; nothing, if another program
- * uses it; else the whole file, because it is not known which servers are meant.
+ * uses it; else the whole file, because it is unknown which servers are meant.
  */
 export function placeDuplicates(
   root: JsonNode,
@@ -20,7 +20,7 @@ export function placeDuplicates(
   const paths = new Map<string, JsonPath>();
   addRepeated(root, [], paths);
   const containers = [...new Map(members.map(({ path }) => [path.join("\n"), path])).values()];
-  // Above the limit, a repeated key may not be among the problems. The servers of a registry's file are no keys of it.
+  // Above the limit, a repeated key may not be among the problems. The servers in a registry file are not keys.
   const isWhole = dialect === "server-json" || containers.length === 0 || problems.length >= maxProblems;
   return ({ line, column }) => {
     const path = paths.get(`${line}:${column}`);

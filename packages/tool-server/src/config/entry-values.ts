@@ -12,7 +12,7 @@ export interface EntryReader {
   readonly report: Report;
 }
 
-/** The field as it is written first; undefined if the entry does not have it. */
+/** The first occurrence of a field; undefined if the entry does not have it. */
 export function firstOf({ fields }: EntryReader, name: FieldName): EntryField | undefined {
   return fields.get(name)?.[0];
 }
@@ -57,7 +57,7 @@ export function textsOf(reader: EntryReader, name: FieldName): TemplateField[] {
   });
 }
 
-/** The named strings of all objects that are written for a field, without secret commands. */
+/** The named strings of all objects of a field, without secret commands. */
 export function namedTextsOf(reader: EntryReader, name: "headers" | "env"): NamedField[] {
   return (reader.fields.get(name) ?? []).flatMap((field) => {
     const position = valuePosition(reader, field);
@@ -88,18 +88,18 @@ export function namesOf(reader: EntryReader, name: FieldName): string[] | undefi
   });
 }
 
-/** A boolean, or `standard` if the entry does not have it. */
-export function flagOf(reader: EntryReader, name: FieldName, standard: boolean): boolean {
+/** A boolean, or `fallback` if the entry does not have it. */
+export function flagOf(reader: EntryReader, name: FieldName, fallback: boolean): boolean {
   const field = firstOf(reader, name);
-  if (field === undefined) return standard;
+  if (field === undefined) return fallback;
   if (field.value.kind === "boolean") return field.value.value;
   reportWrongType(reader, field, name);
-  return standard;
+  return fallback;
 }
 
 type TimeField = "timeout" | "connectTimeout" | "headersHelperTimeout" | "headersHelperTtl";
 
-/** More than any timer can wait. */
+/** One day. */
 const maxTimeoutMs = 86_400_000;
 
 /** A time in milliseconds, at most a day; undefined if the entry does not have it. */
@@ -112,7 +112,7 @@ export function timeOf(reader: EntryReader, name: TimeField): number | undefined
   return undefined;
 }
 
-/** A string for people; undefined if the entry does not have it, or it is no string. */
+/** A string for people; undefined if the entry does not have it, or it is not a string. */
 export function plainTextOf(reader: EntryReader, name: FieldName): string | undefined {
   const field = firstOf(reader, name);
   return field && stringOf(reader, field, name);
@@ -137,7 +137,7 @@ function templateOf(
   return undefined;
 }
 
-/** Fields without which an entry still works. */
+/** Fields that an entry works without. */
 const optional: ReadonlySet<FieldName> = new Set([
   "timeout",
   "connectTimeout",
@@ -147,7 +147,7 @@ const optional: ReadonlySet<FieldName> = new Set([
   "description",
 ]);
 
-/** Reports a value of the wrong JSON type. It makes the entry unusable only if the field decides what runs, or what may be called. */
+/** Reports a value of the wrong JSON type. It makes the entry unusable unless the field is optional. */
 export function reportWrongType(reader: EntryReader, field: EntryField, name: FieldName): void {
   const { json } = fieldTable[name];
   const article = /^[aeiou]/.test(json) ? "an" : "a";

@@ -11,7 +11,7 @@ export interface TemplateField extends SourcePosition {
   readonly template: Template;
   /** The field within the entry, such as `headers.Authorization` or `args[0]`. */
   readonly field: string;
-  /** The names in `env` of the entry, in an argument of its process: a shell replaces `$NAME` of them. */
+  /** For an argument: the names in `env` of its entry, whose `$NAME` a shell replaces. */
   readonly processVariables?: ReadonlySet<string> | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface SecretCommand extends SourcePosition {
   readonly target: "header" | "env" | "clientSecret";
   /** The name of the header or variable. */
   readonly name: string;
-  /** What gets the value, such as `headers.Authorization`. */
+  /** The field that gets the value, such as `headers.Authorization`. */
   readonly field: string;
   /** The program and its arguments; there is no shell. */
   readonly command: readonly TemplateField[];
@@ -60,10 +60,10 @@ export interface ToolSelection {
   readonly exclude: readonly string[];
 }
 
-/** What every entry has, whatever its server is. */
+/** The fields that all entries have. */
 interface CommonEntry extends SourcePosition {
   readonly name: string;
-  /** The spelling of the entry. */
+  /** The format of the entry. */
   readonly dialect: DialectName;
   /** What the server is, for people; as written. */
   readonly description: string | undefined;
@@ -76,14 +76,14 @@ interface CommonEntry extends SourcePosition {
   readonly callTimeoutMs: number | undefined;
   /** The time limit for the handshake. Default: that of the program. */
   readonly connectTimeoutMs: number | undefined;
-  /** The entry as it is in the file, with unknown fields and without substitution. */
+  /** The entry as written in the file, with unknown fields and without substitution. */
   readonly written: unknown;
 }
 
 /** An entry for a network server. */
 export interface NetworkEntry extends CommonEntry {
   readonly type: NetworkType;
-  /** Whether HTTP with SSE is tried if the server does not have Streamable HTTP. */
+  /** Whether HTTP with SSE is tried if the server does not support Streamable HTTP. */
   readonly fallsBackToSse: boolean;
   readonly url: TemplateField;
   readonly headers: readonly NamedField[];

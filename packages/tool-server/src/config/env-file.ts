@@ -6,7 +6,7 @@ import { readConfigurationFile } from "./configuration-file.js";
 import type { Finding, Report, SourcePosition } from "./finding.js";
 import type { ResolvedEntry, Variables } from "./substitute-entry.js";
 
-/** A shorter value, such as "test", is an ordinary word too often. */
+/** A shorter value, such as "test", is too often an ordinary word. */
 const minSecretLength = 8;
 
 /**
@@ -136,7 +136,7 @@ function closing(text: string, from: number, quote: string): number {
   return -1;
 }
 
-/** The variables of the environment, over those of the files; and what is wrong with the files. */
+/** Merges the variables of files and of the environment, which takes precedence; also returns the findings in the files. */
 export async function readVariables(
   files: readonly string[],
   environment: Variables,

@@ -22,13 +22,13 @@ export function parseText(text: string, file?: string): ParsedJson {
 export interface FoundServers {
   /** The dialect of the file. */
   readonly dialect: DialectName;
-  /** The dialect of entries that do not say another one by their own fields. */
+  /** The dialect of entries whose own fields do not identify another one. */
   readonly entryDialect: DialectName;
   readonly members: readonly { readonly member: JsonMember; readonly path: JsonPath }[];
   readonly inputs: readonly InputDefinition[];
 }
 
-/** The keys under which programs have their entries; VS Code's settings have them one level deeper. */
+/** The keys under which programs store their entries; one level deeper in VS Code's settings. */
 const containers: readonly (readonly string[])[] = [
   ...new Map(
     dialects.filter(({ container }) => container.length > 0).map(({ container }) => [container.join("."), container]),
@@ -39,7 +39,7 @@ const containers: readonly (readonly string[])[] = [
 /** Keys that belong to a file and not to its servers. */
 const otherKeys: ReadonlySet<string> = new Set(["$schema", "inputs"]);
 
-/** Finds the entries of a file: in the objects that programs have them in, or else at the top level. */
+/** Finds the entries of a file: in the objects in which programs store them, or else at the top level. */
 export function findServers(root: JsonObjectNode, file: string | undefined, report: Report): FoundServers {
   const position = { line: root.line, column: root.column, path: [] };
   if (isServerJson(root.members)) {
@@ -126,13 +126,13 @@ function dialectOfTop(members: readonly JsonMember[]): DialectName {
   return isDraft ? "mcp-json" : (members.map(({ value }) => dialectOfEntry(value)).find(Boolean) ?? "claude-code");
 }
 
-const reachFields: ReadonlySet<string> = new Set(["url", "command", "serverUrl", "httpUrl"]);
+const locationFields: ReadonlySet<string> = new Set(["url", "command", "serverUrl", "httpUrl"]);
 
 function isEntry(value: JsonNode): boolean {
   // The value of each is a string, except in Zed's older files: {"url": {…}} is an object with a server called "url".
   return (
     value.kind === "object" &&
-    value.members.some((field) => reachFields.has(field.key) && field.value.kind === "string")
+    value.members.some((field) => locationFields.has(field.key) && field.value.kind === "string")
   );
 }
 

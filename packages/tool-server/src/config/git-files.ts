@@ -98,7 +98,7 @@ async function gitDirectoryOf(root: string): Promise<string> {
 }
 
 /** Whether an index in the format of git (gitformat-index, versions 2 to 4) has an entry; undefined if it has another format. */
-function hasEntry(index: Buffer, wanted: Buffer, idBytes: number): boolean | undefined {
+function hasEntry(index: Buffer, path: Buffer, idBytes: number): boolean | undefined {
   if (index.length < 12 || index.toString("latin1", 0, 4) !== "DIRC") return undefined;
   const [version, count] = [index.readUInt32BE(4), index.readUInt32BE(8)];
   if (version < 2 || version > 4) return undefined;
@@ -121,7 +121,7 @@ function hasEntry(index: Buffer, wanted: Buffer, idBytes: number): boolean | und
     const name: Buffer = Buffer.concat([previous.subarray(0, kept), index.subarray(nameAt, end)]);
     // An index with ids of another size would not fit the lengths that it states.
     if ((flags & lengthMask) !== Math.min(name.length, lengthMask)) return undefined;
-    isFound ||= name.equals(wanted);
+    isFound ||= name.equals(path);
     at = version === 4 ? end + 1 : at + ((end - at + 8) & ~7);
     if (version === 4) previous = name;
   }
@@ -129,7 +129,7 @@ function hasEntry(index: Buffer, wanted: Buffer, idBytes: number): boolean | und
   return isFound || index.toString("latin1", at, at + 4) !== "link" ? isFound : undefined;
 }
 
-/** The variable-length integer by which version 4 says how many bytes of the name before are dropped. */
+/** The variable-length integer with which version 4 encodes how many bytes of the previous name are dropped. */
 function readOffset(index: Buffer, start: number): { readonly value: number; readonly end: number } {
   let value = -1;
   for (let at = start; ; at += 1) {

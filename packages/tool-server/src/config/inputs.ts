@@ -1,7 +1,7 @@
 import { quoteName, type Report } from "./finding.js";
 import type { JsonMember, JsonNode } from "./json-with-positions.js";
 
-/** A value that a person is asked for, and that `${input:id}` refers to. */
+/** A value that the user is asked for, referenced by `${input:id}`. */
 export interface InputDefinition {
   readonly id: string;
   /** What to enter, for the prompt. */
@@ -22,7 +22,7 @@ export const inputsKey = "$inputs";
 /** No file needs more. */
 const maxInputs = 256;
 
-/** Parses the `inputs` of a file. An input that cannot be understood is reported, and its users have an undefined input. */
+/** Parses the `inputs` of a file. An invalid input is reported, and is undefined for the entries that use it. */
 export function parseInputs(
   member: JsonMember | undefined,
   report: Report,
@@ -50,7 +50,7 @@ export function parseInputs(
     }
     if (stringOf("type") === "command") {
       const message = `The input ${quoteName(id)} is the result of a command of VS Code, which cannot be run here.`;
-      report("input-shape", "note", here, message, "A person is asked for it instead.");
+      report("input-shape", "note", here, message, "You are asked for it instead.");
     }
     const options = read("options");
     const choices = options?.kind === "array" ? options.items.flatMap((each) => labelOf(each)) : [];

@@ -6,7 +6,7 @@ import { readBoundedFile } from "../files/bounded-file.js";
 export interface InstalledPackage {
   /** The file that describes it. */
   readonly manifest: string;
-  /** The names of its programs, and the files that they are. */
+  /** The names and files of its programs. */
   readonly programs: readonly Program[];
 }
 
@@ -28,8 +28,8 @@ const batchSize = 16;
 
 /**
  * Finds the packages with these names that belong to a project: the project itself, and what is in its `node_modules`. npm compares the names in
- * the manifests, not those of the folders, and includes workspaces and nested packages, so `isDeep` reads all manifests. `isNamed`: the project is meant,
- * whatever its name is. `isComplete` is false if there are too many to read.
+ * the manifests, not those of the folders, and includes workspaces and nested packages, so `isDeep` reads all manifests. `isNamed`: the project
+ * itself is meant, regardless of its name. `isComplete` is false if there are too many to read.
  */
 export async function findPackages(
   project: string,
@@ -45,36 +45,36 @@ export async function findPackages(
     if (programs.length > maxPrograms) isComplete = false;
     packages.push({ manifest, programs: programs.slice(0, maxPrograms) });
   };
-  const addFrom = async (folder: string, isMeant: (content: Manifest) => boolean): Promise<void> => {
+  const addFrom = async (folder: string, matches: (content: Manifest) => boolean): Promise<void> => {
     const path = join(folder, "package.json");
     const content = await readManifest(path);
-    if (content !== undefined && isMeant(content)) await add(path, folder, content);
+    if (content !== undefined && matches(content)) await add(path, folder, content);
   };
-  const isMeantName = ({ name }: Manifest): boolean => names.has(String(name));
+  const hasListedName = ({ name }: Manifest): boolean => names.has(String(name));
 
-  /** npm believes its own list of what is installed, if that is newer than the folders. */
+  /** npm trusts its own list of installed packages if that is newer than the folders. */
   const addListed = async (): Promise<void> => {
     const path = join(project, "node_modules", ".package-lock.json");
     const list: Record<string, Manifest> = Object(Object(await readManifest(path)).packages);
     for (const [location, content] of Object.entries(list)) {
       const name = location.slice(location.lastIndexOf("node_modules/") + "node_modules/".length);
-      if (names.has(name) || isMeantName(Object(content)))
+      if (names.has(name) || hasListedName(Object(content)))
         await add(path, join(project, location), { name, ...Object(content) });
     }
   };
 
   try {
     for (const name of names) await addFrom(join(project, "node_modules", name), () => true);
-    await addFrom(project, (content) => isNamed || isMeantName(content) || declares(content, names));
+    await addFrom(project, (content) => isNamed || hasListedName(content) || declares(content, names));
     if (isDeep) {
       const scanned = await scan(project);
       if (!scanned.isComplete) isComplete = false;
       for (const { path, folder, content } of scanned.manifests)
-        if (isMeantName(content)) await add(path, folder, content);
+        if (hasListedName(content)) await add(path, folder, content);
       await addListed();
     }
   } catch {
-    // For example too many open files: a package that is not seen now would run unnoticed.
+    // For example too many open files: a package that is missed now would run unnoticed.
     isComplete = false;
   }
   return { packages, isComplete };
@@ -168,7 +168,7 @@ async function foldersIn(path: string): Promise<string[]> {
   return found.filter((each) => !each.isFile() && !each.name.startsWith(".")).map(({ name }) => join(path, name));
 }
 
-/** The folders that the workspaces of a project may be: all that are as deep as a pattern, whatever their names are. */
+/** The possible workspace folders of a project: all at the depth of a pattern, regardless of their names. */
 async function workspacesOf(folder: string, { workspaces }: Manifest): Promise<string[]> {
   const list: unknown = Array.isArray(workspaces) ? workspaces : Object(workspaces).packages;
   const found: string[] = [];
@@ -191,7 +191,7 @@ async function foldersBelow(path: string, depth: number): Promise<string[]> {
   for (let level = [path], left = depth; left > 0 && folders.length <= maxFolders; left--) {
     const inner: string[] = [];
     for (const each of level) {
-      // A link may lead back to a folder above.
+      // A link may point back to a parent folder.
       const real = await ifReadable(realpath(each));
       if (real === undefined || seen.has(real)) continue;
       seen.add(real);

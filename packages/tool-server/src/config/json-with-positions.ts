@@ -113,7 +113,7 @@ export function parseJsonWithPositions(source: string, options: ParseJsonOptions
       const at = { line: line + 1, column: character + 1 };
       // jsonc-parser recurses for each level without a limit, and would exhaust the stack.
       if (containers.length >= maxDepth) {
-        stop("too-deep", at, [`Nesting is deeper than ${maxDepth} levels.`, "Make it flatter."]);
+        stop("too-deep", at, [`Nesting is deeper than ${maxDepth} levels.`, "Reduce the nesting."]);
       }
       const node = { ...at, ...rangeOf(offset, length) };
       containers.push(

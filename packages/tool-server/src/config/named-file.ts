@@ -7,7 +7,7 @@ export interface NamedFile {
   readonly field: string;
   /** Absolute; undefined if it cannot be determined which file it is. */
   readonly path: string | undefined;
-  /** Whether it counts wherever it is, and even if it is missing; otherwise it counts only inside the plugin root. */
+  /** Whether it counts at any location, even if it is missing; otherwise it counts only inside the plugin root. */
   readonly isCertain: boolean;
   /** Whether the path has no links, and is relative to the plugin root in a fingerprint even outside of it. Default false. */
   readonly isNearby?: boolean | undefined;

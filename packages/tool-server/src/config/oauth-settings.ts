@@ -82,7 +82,7 @@ export const oauthFieldTable: Readonly<Record<OAuthSettingName, OAuthFieldSpec>>
   scopes: {
     kind: "list of strings",
     inEntry: true,
-    help: "scopes to request instead of those that the server asks for at first; a string with spaces is accepted too",
+    help: "scopes to request instead of those that the server requests at first; a string with spaces is also accepted",
   },
   callbackHost: { kind: "string", inEntry: true, help: "host of the redirect URI: `127.0.0.1` or `localhost`" },
   callbackPort: { kind: "number", inEntry: true, help: "port of the redirect URI; default any free port" },
@@ -109,7 +109,7 @@ export const oauthFieldTable: Readonly<Record<OAuthSettingName, OAuthFieldSpec>>
   grant: {
     kind: "string",
     inEntry: false,
-    help: "`client-credentials`, `workload` or `enterprise`; default a person signs in",
+    help: "`client-credentials`, `workload` or `enterprise`; default: a user signs in",
   },
   assertionFile: { kind: "string", inEntry: false, help: "file of the platform token for `workload`" },
   identityProvider: {
@@ -176,7 +176,7 @@ export interface OAuthText extends SourcePosition {
   readonly template: Template;
 }
 
-/** What each setting that leaves out a protection means, as a sentence. */
+/** The consequence of each setting that disables a protection, as a sentence. */
 export function weakenedBy({
   resource,
   assumePkce,

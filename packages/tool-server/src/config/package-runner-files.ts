@@ -6,7 +6,7 @@ import type { TemplateField } from "./entry.js";
 import { findPackages } from "./installed-packages.js";
 import { defaultText, type NamedFile, separators, userMark } from "./named-file.js";
 
-/** The files by which each runner decides what to download and run. It looks for them in its working directory and in the folders above. */
+/** The settings files that decide what each runner downloads and runs. It searches its working directory and all parent folders. */
 const settingsOf: ReadonlyMap<string, readonly string[]> = new Map([
   ["npx", [".npmrc"]],
   ["npm", [".npmrc", "package.json"]],
@@ -18,7 +18,7 @@ const settingsOf: ReadonlyMap<string, readonly string[]> = new Map([
   ...each(["uvx", "uv", "pipx", "pip", "pip3"], ["uv.toml", "pyproject.toml", ".python-version", ".python-versions"]),
 ]);
 
-// These name many files that have nothing to do with the start of a program, such as a README.
+// These reference many files that do not affect what is run, such as a README.
 const describesProject = /^(?:package\.json|pyproject\.toml|deno\.lock|pnpm-workspace\.yaml)$/;
 const usesNodeModules = /^(?:npx|npm|pnpx|pnpm|yarn|bunx|bun|deno)$/;
 // Programs that run the command in their arguments.
@@ -29,7 +29,7 @@ const maxSettingsBytes = 1 << 20;
 
 /**
  * The existing files that determine what a package runner such as npx runs, although no argument references them: its settings, and what is
- * installed in the working directory or in a folder above it, which runs instead of the published package.
+ * installed in the working directory or in a parent folder, which runs instead of the published package.
  */
 export async function packageRunnerFiles(
   program: TemplateField,
@@ -50,7 +50,7 @@ export async function packageRunnerFiles(
   const folders = parentsOf(start);
   let isComplete = words.length <= maxNames;
   for (const each of folders) {
-    // What is in the home directory are settings of the user.
+    // Files in the home directory are the user's settings.
     const isOfUser = each === home && each !== start;
     if (!isOfUser) for (const path of await settingsIn(each, start, runners)) paths.add(path);
     for (const path of await pythonProgramsIn(each, runners, [...names])) paths.add(path);
@@ -78,7 +78,7 @@ export async function packageRunnerFiles(
     for (const each of folders) for (const name of programs) paths.add(join(each, "node_modules", ".bin", name));
   }
   const files: string[] = [];
-  for (const path of paths) if (await isThere(path)) files.push(path);
+  for (const path of paths) if (await isFileOrUnreadable(path)) files.push(path);
   const unknown = [
     ...(isComplete ? [] : (["too-many"] as const)),
     ...(packages.at(-1)?.includes(userMark) ? (["variable"] as const) : []),
@@ -115,7 +115,7 @@ function wordsIn(texts: readonly string[]): string[] {
   return [...new Set(words)].filter((word) => word !== "" && !word.includes(userMark));
 }
 
-/** The package that a word names: of `@acme/server@1.2.3`, `@acme/server`. */
+/** The package that a word names: `@acme/server` for `@acme/server@1.2.3`. */
 function packageNamesIn(word: string): string[] {
   const [, name, version] =
     /^(?:(?:npm|jsr):\/?)?((?:@[\w.~-]+\/)?[\w~][\w.~-]*)(?:@([^/]*(?:\/.*)?)|\/.*)?$/.exec(word) ?? [];
@@ -131,7 +131,8 @@ function packageArguments([, ...args]: readonly string[]): string[] {
 }
 
 async function settingsIn(folder: string, start: string, runners: readonly string[]): Promise<string[]> {
-  const isProject = (await isThere(join(folder, "package.json"))) || (await isFolder(join(folder, "node_modules")));
+  const isProject =
+    (await isFileOrUnreadable(join(folder, "package.json"))) || (await isFolder(join(folder, "node_modules")));
   const names = new Set(runners.flatMap((runner) => settingsOf.get(runner) ?? []));
   // npm reads the .npmrc of a project, and of the working directory if it is in none.
   if (!isProject && folder !== start) names.delete(".npmrc");
@@ -166,17 +167,17 @@ async function pythonProgramsIn(
   return paths;
 }
 
-/** Whether something is there that is not a folder, or that this user cannot look at. */
-async function isThere(path: string): Promise<boolean> {
+/** Whether the path exists and is not a folder, or cannot be checked by this user. */
+async function isFileOrUnreadable(path: string): Promise<boolean> {
   return stat(path).then(
-    (facts) => !facts.isDirectory(),
+    (stats) => !stats.isDirectory(),
     (error: NodeJS.ErrnoException) => !["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(error.code ?? ""),
   );
 }
 
 async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
-    (facts) => facts.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   );
 }

@@ -19,18 +19,18 @@ import { usesOAuth } from "./variable-uses.js";
 
 /** A parsed configuration: the entries that could be parsed, and all findings. */
 export interface Configuration {
-  /** The spelling of the file; an entry may differ from it. */
+  /** The format of the file; an entry may have another. */
   readonly dialect: DialectName;
   readonly entries: readonly Entry[];
-  /** The values that persons are asked for. */
+  /** The values that users are asked for. */
   readonly inputs: readonly InputDefinition[];
   /** In file order. An entry that was parsed can still have errors, which make it unusable. */
   readonly findings: readonly Finding[];
 }
 
-/** How to parse a configuration. */
+/** Options for parsing a configuration. */
 export interface ParseConfigurationOptions {
-  /** The path of the file, whose name can say the dialect. Default: the content alone decides. */
+  /** The path of the file, whose name can identify the dialect. Default: only the content is used. */
   readonly file?: string | undefined;
   /** Whether http and ws are accepted for a loopback host; default false. */
   readonly allowInsecureLoopback?: boolean;
@@ -103,7 +103,7 @@ function checkFields(entry: Entry, dialect: DialectName, secrets: SecretRegistry
   const bridgeVariables = isBridge(entry) ? new Set(entry.env.map(({ name }) => name)) : undefined;
   const isForeign = entry.dialect !== "claude-code";
   for (const field of templateFieldsOf(entry)) checkTemplate(field, report, { bridgeVariables, isForeign });
-  // Other programs have files of their own user, and some of them have no variables.
+  // The files of other programs belong to one user, and some formats have no variables.
   const reportSecret: Report = (code, severity, ...rest) =>
     report(code, (isForeign || dialect !== "claude-code") && severity === "error" ? "warning" : severity, ...rest);
   for (const secret of checkSecrets(entry, reportSecret)) {

@@ -40,7 +40,7 @@ import { namedCommandsOf, splitClientSecret } from "./parse-secret-command.js";
 import { variablesOf } from "./template.js";
 import { parseUrlTemplate, variableMark } from "./url-template.js";
 
-/** How the entries of a file are parsed. */
+/** The context in which an entry is parsed. */
 export interface ParseEntryContext {
   readonly dialect: DialectName;
   readonly inputs: readonly InputDefinition[];
@@ -181,9 +181,9 @@ type Settings = Pick<Entry, "description" | "isDisabled" | "tools" | "callTimeou
 /** The settings that every kind of server has. */
 function settingsOf(reader: EntryReader): Settings {
   const [title, description] = [plainTextOf(reader, "title"), plainTextOf(reader, "description")];
-  const words = [title, description].filter((text) => text !== undefined && text.trim() !== "");
+  const texts = [title, description].filter((text) => text !== undefined && text.trim() !== "");
   return {
-    description: words.length === 0 ? undefined : words.join(": ").slice(0, 600),
+    description: texts.length === 0 ? undefined : texts.join(": ").slice(0, 600),
     isDisabled: flagOf(reader, "disabled", false),
     tools: { include: namesOf(reader, "includeTools"), exclude: namesOf(reader, "excludeTools") ?? [] },
     callTimeoutMs: timeOf(reader, "timeout"),

@@ -25,7 +25,7 @@ export async function filesOf(entry: Entry, pluginRoot: string): Promise<NamedFi
   return [...unique.values()];
 }
 
-/** The folder outside the plugin root that an entry runs in, if it names it relative to that; the files that it names there belong to the same project. */
+/** The folder outside the plugin root that an entry runs in, if its `cwd` is a relative path; files there belong to the same project. */
 export function outerFolderOf(entry: Entry, pluginRoot: string): string | undefined {
   if (entry.type !== "stdio" || entry.cwd === undefined) return undefined;
   const [first] = entry.cwd.template.parts;
@@ -45,10 +45,10 @@ function workingDirectoriesOf(
   const { template } = entry.cwd;
   const text = defaultText(template, pluginRoot);
   const known = text.includes(userMark) ? [] : [resolve(pluginRoot, text)];
-  return { folders: [...known, ...endsOf(template, pluginRoot)], isUnknown: hasUserVariables(template) };
+  return { folders: [...known, ...suffixPathsOf(template, pluginRoot)], isUnknown: hasUserVariables(template) };
 }
 
-/** The files that an entry names, if it runs in the folder `base`. */
+/** The files that an entry references, if it runs in the folder `base`. */
 async function filesFrom(entry: Entry, pluginRoot: string, base: string): Promise<NamedFile[]> {
   const files = templateFieldsOf(entry).flatMap((field): NamedFile[] => {
     const [group = ""] = field.field.split(".");
@@ -88,7 +88,7 @@ async function scriptsOf(
       text: defaultText(each.template, pluginRoot),
       candidates: candidatesOf(each, pluginRoot, folder),
     }));
-  const variables = (wanted: string): NamedField[] => env.filter(({ name }) => name === wanted);
+  const variables = (required: string): NamedField[] => env.filter(({ name }) => name === required);
   const searched = variables("PYTHONPATH").flatMap((variable) => candidatesOf(variable, pluginRoot, folder));
   const folders = [folder, ...searched.map(({ path }) => path)];
   return [
@@ -134,7 +134,7 @@ function candidatesOf(
     ),
     isCertain: (word.startsWith(`${rootMark}/`) || /^\.\.?\//.test(word)) && !/\s/.test(word),
   }));
-  return [...files, ...endsOf(template, base).map((path) => ({ field, path, isCertain: false }))];
+  return [...files, ...suffixPathsOf(template, base).map((path) => ({ field, path, isCertain: false }))];
 }
 
 /** The candidates for a command without a slash if the entry sets PATH. */
@@ -147,8 +147,8 @@ function searchedFiles(entry: Entry, pluginRoot: string, base: string): NamedFil
     .map(({ path }) => ({ field: "command", path: join(path, name), isCertain: false }));
 }
 
-/** What `${HOME}/project/server.js` could be inside the plugin root: each suffix of the path, from the root. */
-function endsOf(template: Template, pluginRoot: string): string[] {
+/** The paths inside the plugin root that `${HOME}/project/server.js` could be: each suffix of the path, from the root. */
+function suffixPathsOf(template: Template, pluginRoot: string): string[] {
   if (!hasUserVariables(template)) return [];
   const words = markedText(template, "", () => userMark).split(separators);
   return words.filter(isUsable).flatMap((word) => {

@@ -21,9 +21,9 @@ const runners: Readonly<Record<string, readonly [command: string, args: readonly
 /** No file needs more. */
 const maxServers = 64;
 
-/** Converts each package and each remote of a `server.json` into an entry. Values that a person chooses become inputs. */
+/** Converts each package and each remote of a `server.json` into an entry. Values that a user chooses become inputs. */
 export function registryServers(root: JsonObjectNode, report: Report): RegistryServers {
-  const all = camel(jsonNodeToValue(root)) as Fields;
+  const all = camelCased(jsonNodeToValue(root)) as Fields;
   const base = textOf(all.name)?.split("/").at(-1) || "server";
   const about = { title: all.title, description: all.description };
   const inputs = new Map<string, InputDefinition>();
@@ -37,7 +37,7 @@ export function registryServers(root: JsonObjectNode, report: Report): RegistryS
   ];
   const taken = new Set<string>();
   const members = found.flatMap(({ node, make }): JsonMember[] => {
-    const fields = objectOf(camel(jsonNodeToValue(node)));
+    const fields = objectOf(camelCased(jsonNodeToValue(node)));
     const kind = textOf(fields.registryType) ?? textOf(fields.type) ?? textOf(fields.transportType) ?? "http";
     let name = found.length === 1 ? base : `${base}-${kind}`;
     for (let count = 2; taken.has(name); count += 1) name = `${base}-${kind}-${count}`;
@@ -68,12 +68,12 @@ function packageEntry(fields: Fields, inputs: Map<string, InputDefinition>): Fie
   const transport = objectOf(fields.transport);
   const url = textOf(transport.url);
   if (url !== undefined) return remoteEntry({ ...transport, variables: transport.variables ?? {} }, inputs);
-  const [standard, leading, mark] = runners[textOf(fields.registryType) ?? ""] ?? [];
+  const [defaultValue, leading, mark] = runners[textOf(fields.registryType) ?? ""] ?? [];
   const identifier = textOf(fields.identifier);
-  const command = textOf(fields.runtimeHint) ?? standard;
-  if (command === undefined || standard === undefined || identifier === undefined) return undefined;
+  const command = textOf(fields.runtimeHint) ?? defaultValue;
+  if (command === undefined || defaultValue === undefined || identifier === undefined) return undefined;
   const version = textOf(fields.version);
-  const isKnown = command === standard;
+  const isKnown = command === defaultValue;
   const variables = listOf(fields.environmentVariables);
   const names = variables.flatMap(({ name }) => textOf(name) ?? []);
   const passed = command === "docker" ? names.flatMap((name) => ["-e", name]) : [];
@@ -105,8 +105,8 @@ function packageEntry(fields: Fields, inputs: Map<string, InputDefinition>): Fie
 function environmentValue(name: string, variable: Fields, inputs: Map<string, InputDefinition>): string | undefined {
   const value = textOf(variable.value);
   if (value !== undefined) return withInputs(value, variable.variables, inputs);
-  const standard = textOf(variable.default);
-  if (standard !== undefined) return `\${${name}:-${standard.replaceAll("}", "")}}`;
+  const defaultValue = textOf(variable.default);
+  if (defaultValue !== undefined) return `\${${name}:-${defaultValue.replaceAll("}", "")}}`;
   return variable.isRequired === true ? `\${${name}}` : undefined;
 }
 
@@ -140,8 +140,8 @@ function argumentsOf(list: unknown, inputs: Map<string, InputDefinition>): strin
 function givenValue(name: string, fields: Fields, inputs: Map<string, InputDefinition>): string | undefined {
   const value = textOf(fields.value);
   if (value !== undefined) return withInputs(value, fields.variables, inputs);
-  const standard = textOf(fields.default);
-  if (standard !== undefined) return standard;
+  const defaultValue = textOf(fields.default);
+  if (defaultValue !== undefined) return defaultValue;
   return fields.isRequired === true ? inputOf(name, fields, inputs) : undefined;
 }
 
@@ -181,15 +181,15 @@ function nodeOf(value: unknown, at: Pick<JsonNode, "line" | "column" | "start" |
 }
 
 /** The value with `snake_case` keys, which older files have, as `camelCase`; the keys of `variables` stay. */
-function camel(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(camel);
+function camelCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(camelCased);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
       key === "variables"
-        ? Object.fromEntries(Object.entries(Object(inner)).map(([name, fields]) => [name, camel(fields)]))
-        : camel(inner),
+        ? Object.fromEntries(Object.entries(Object(inner)).map(([name, fields]) => [name, camelCased(fields)]))
+        : camelCased(inner),
     ]),
   );
 }

@@ -34,7 +34,7 @@ export const rules = {
   "literal-secret": "A secret is referenced as ${NAME} and never written into the file.",
   "variable-malformed": "A variable is written as in the section Variables, such as ${NAME} or ${NAME:-default}.",
   "variable-misplaced":
-    "HOST_PLUGIN_ROOT is used only in command, args and headersHelper; command and headersHelper use no other variable.",
+    "HOST_PLUGIN_ROOT is used only in command, args, cwd, envFile and headersHelper; command and headersHelper use no other variable.",
   "variable-reserved": "An entry does not use Wirescope's own variables, which start with WIRESCOPE_.",
   "variable-unset": "Every variable without a default is set.",
   "variable-empty": "No variable is empty, especially not one that holds a credential.",

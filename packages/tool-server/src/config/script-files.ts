@@ -15,7 +15,7 @@ const maxManifestBytes = 1 << 20;
 const flags =
   /^(?:--[\w-]+=.*|--enable-source-maps|--no-(?:warnings|deprecation)|--trace-(?:warnings|deprecation)|--experimental-(?:strip|transform)-types|--inspect(?:-brk)?|-[uBsEIO]+)$/;
 
-/** An argument of a command, with the paths that its words could be. */
+/** An argument of a command, with the possible paths in it. */
 export interface ScriptArgument {
   readonly field: string;
   /** With `userMark` for the variables of the user. */
@@ -38,7 +38,7 @@ export async function scriptFiles(
   const isPython = names.some((name) => python.test(name));
   if (!isJavaScript && !isPython) return [];
   const files = isPython ? await pythonModuleFiles(args, folders) : [];
-  // What follows the script is its own business. Other programs may have a command before the script.
+  // Arguments after the script belong to it. Other programs may have a subcommand before the script.
   const hasScriptFirst = /^(?:node|nodejs|python[\d.]*)$/.test(programName(program));
   for (const [index, { text, candidates }] of args.entries()) {
     let isScript = false;
@@ -62,7 +62,7 @@ function programName(word: string): string {
   return (word.split(/[\\/]/).at(-1) ?? "").replace(/\.(?:exe|cmd)$/i, "");
 }
 
-/** What an interpreter tries for a path that is not a file. */
+/** The files that an interpreter tries for a path that is not a file. */
 async function scriptsAt(
   path: string,
   kind: "folder" | "missing",
@@ -100,7 +100,7 @@ function withExtensions(path: string): string[] {
   return extensions.map((extension) => `${path}${extension}`);
 }
 
-/** What node tries for the main file of a package, and for a folder without one. */
+/** The files that node tries for the main file of a package, and for a folder without one. */
 function mainFilesAt(path: string): string[] {
   return [path, ...withExtensions(path), ...withExtensions(join(path, "index"))];
 }
@@ -122,10 +122,10 @@ async function existing(paths: readonly string[]): Promise<string[]> {
   return files;
 }
 
-/** A pipe, or what this user cannot look at, counts as a file: it must not be left out. */
+/** A pipe, or a path that this user cannot access, counts as a file: it must not be missed. */
 async function kindOf(path: string): Promise<"file" | "folder" | "missing"> {
   return stat(path).then(
-    (facts) => (facts.isDirectory() ? "folder" : "file"),
+    (stats) => (stats.isDirectory() ? "folder" : "file"),
     ({ code }: NodeJS.ErrnoException) =>
       code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG" ? "missing" : "file",
   );

@@ -90,7 +90,7 @@ describe("values", () => {
     ["${workspaceFolder}/a", { workspaceFolder: "/x" }, "/projects/plugin/a"],
     ["${workspaceFolderBasename}/a", { workspaceFolderBasename: "x" }, "plugin/a"],
     ["${input:api-key}", { "input:api-key": "entered" }, "entered"],
-    // A variable takes precedence over a value that a person entered.
+    // A variable takes precedence over a value that a user entered.
     ["${input:api-key}", { "input:api-key": "entered", INPUT_API_KEY: "set" }, "set"],
   ])("replaces %s with the variables %j by %s", (text, variables, expected) => {
     const entry = entryOf(withEntry({ command: "x", args: [text] }));

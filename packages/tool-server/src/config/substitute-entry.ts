@@ -55,7 +55,7 @@ export type ResolvedEntry =
       readonly type: NetworkType;
       readonly name: string;
       readonly url: string;
-      /** Whether HTTP with SSE is tried if the server does not have Streamable HTTP. */
+      /** Whether HTTP with SSE is tried if the server does not support Streamable HTTP. */
       readonly fallsBackToSse: boolean;
       readonly headers: Readonly<Record<string, string>>;
       readonly headersHelper: string | undefined;
@@ -134,8 +134,8 @@ function resolve(entry: Entry, context: SubstitutionContext, report: Report): Re
   const text = (field: TemplateField): string => renderText(field, context, report, isForeign);
   const header = (field: TemplateField): string => renderHeader(field, context, report, isForeign);
   const named = (fields: readonly NamedField[], render: (field: TemplateField) => string): Record<string, string> => {
-    const given = fields.filter(({ isOptional, template }) => !isOptional || isSet(template, variables));
-    return Object.fromEntries(given.map((field) => [field.name, render(field)]));
+    const included = fields.filter(({ isOptional, template }) => !isOptional || isSet(template, variables));
+    return Object.fromEntries(included.map((field) => [field.name, render(field)]));
   };
   const { type, name, sandbox } = entry;
   const secretCommands = entry.secretCommands.map(({ target, name, field, prefix, timeoutMs, ttlMs, command }) => {
@@ -192,7 +192,7 @@ function renderText(field: TemplateField, context: SubstitutionContext, report: 
   return text;
 }
 
-/** The value of a header; reports one that cannot be sent, by the rule that also holds when it is sent. */
+/** The value of a header; reports one that cannot be sent, by the same rule as when it is sent. */
 function renderHeader(field: TemplateField, context: SubstitutionContext, report: Report, isForeign: boolean): string {
   const { findings, report: collect } = collectFindings();
   const text = renderText(field, context, collect, isForeign);
@@ -337,11 +337,11 @@ export function resolveOrigin(
   return error === undefined ? { origin: new URL(url).origin } : { problem: `${error.message} ${error.fix}` };
 }
 
-/** The value of a variable as an entry names it; undefined if it is not set. An input and `userHome` are set by other names. */
+/** The value of a variable as an entry names it; undefined if it is not set. An input and `userHome` are set by variables with other names. */
 export function variableValue(name: string, variables: Variables): string | undefined {
   const read = (key: string): string | undefined => (Object.hasOwn(variables, key) ? variables[key] : undefined);
   if (name === "userHome") return read("HOME") ?? read("USERPROFILE");
-  // A variable takes precedence over a value that a person entered.
+  // A variable takes precedence over a value that a user entered.
   return (name.startsWith(inputPrefix) ? read(inputVariable(name)) : undefined) ?? read(name);
 }
 
@@ -370,9 +370,9 @@ function lookUp(
   if (name === notSecretVariable && fallback !== undefined) return fallback;
   const isSecret = isSecretPosition(field, name);
   const value = referenceValue(variable, variables);
-  const who = describeField(field);
+  const fieldName = describeField(field);
   if (value === undefined) {
-    const message = `${name} is not set, but ${who} needs it.`;
+    const message = `${name} is not set, but ${fieldName} needs it.`;
     const fix = name.startsWith(inputPrefix) ? howToEnter(name) : howToSet(name);
     report("variable-unset", "error", { ...field, variable: name }, message, fix);
     return undefined;
@@ -386,7 +386,7 @@ function lookUp(
   }
   if (value === "" && fallback === undefined) {
     const isError = isSecret || field.field === "url";
-    const message = `${name} is empty, but ${who} needs it.`;
+    const message = `${name} is empty, but ${fieldName} needs it.`;
     const severity = isError ? "error" : "warning";
     report("variable-empty", severity, { ...field, variable: name }, message, howToSet(name));
   }

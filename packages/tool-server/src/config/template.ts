@@ -17,11 +17,11 @@ export type TemplatePart = { readonly kind: "text"; readonly text: string } | Va
 /** `${NAME}`, `${env:NAME}` or `${NAME:-default}`, and the references that other programs have. */
 export interface VariableReference {
   readonly kind: "variable";
-  /** The name of the variable; `input:` and the id for a value that a person is asked for. */
+  /** The name of the variable; `input:` and the id for a value that a user is asked for. */
   readonly name: string;
   /** The value to use if the variable is unset or empty. */
   readonly fallback: string | undefined;
-  /** What other programs call the plugin root, if the reference is written like that: it is then available in every field. */
+  /** Another program's name for the plugin root, if the reference uses it: it is then available in every field. */
   readonly spelling?: string | undefined;
   /** Whether the file says that the value is a secret. Default: the field and the name decide. */
   readonly isSecret?: boolean | undefined;
@@ -29,7 +29,7 @@ export interface VariableReference {
   readonly choices?: readonly string[] | undefined;
 }
 
-/** How variables are written. */
+/** The syntax of variables. */
 export interface TemplateSyntax {
   /** Whether `$NAME` is a variable. Default false. */
   readonly hasShellVariables?: boolean | undefined;
@@ -40,16 +40,16 @@ export interface TemplateSyntax {
 /** The variable with the root directory of the plugin or project. */
 export const pluginRootVariable = "HOST_PLUGIN_ROOT";
 
-/** What other programs call the plugin root. */
+/** Other programs' names for the plugin root. */
 const rootSpellings: ReadonlySet<string> = new Set(["workspaceFolder", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR"]);
 
 /** Variables that are known without a user: the home directory, and the last part of the plugin root. */
 export const knownVariables: ReadonlySet<string> = new Set(["userHome", "workspaceFolderBasename"]);
 
-/** Begins the name of a variable whose value a person is asked for. */
+/** Begins the name of a variable whose value a user is asked for. */
 export const inputPrefix = "input:";
 
-/** The variable that sets an input without a person, such as `INPUT_API_KEY` for `${input:api-key}`. */
+/** The variable that sets an input without a user, such as `INPUT_API_KEY` for `${input:api-key}`. */
 export function inputVariable(name: string): string {
   return `INPUT_${name
     .slice(inputPrefix.length)

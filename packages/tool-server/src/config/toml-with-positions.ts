@@ -5,8 +5,8 @@ const maxLength = 1_048_576;
 const maxDepth = 64;
 
 /**
- * Parses TOML into the same nodes as JSON. The library reports positions of errors alone, so those of keys are looked for in the lines:
- * a key that is written in an unusual way has the position of its table. Dates become strings.
+ * Parses TOML into the same nodes as JSON. The library reports only the positions of errors, so those of keys are searched in the text:
+ * a key with unusual formatting has the position of its table. Dates become strings.
  */
 export function parseTomlWithPositions(text: string): ParsedJson {
   const comments = commentsOf(text);

@@ -12,7 +12,7 @@ export function howToSet(name: string): string {
   return `Export ${name} before wirescope starts, or set it in a file that you pass with --env-file; a running gateway reloads that file when it changes.`;
 }
 
-/** Advice for a value that a person enters. */
+/** Advice for a value that a user enters. */
 export function howToEnter(name: string): string {
   const id = name.slice(inputPrefix.length);
   return `Enter it at a terminal: ${commandLine("inputs", id)}. Or set ${inputVariable(name)} in the environment, or in a file that you pass with --env-file.`;

@@ -34,7 +34,7 @@ export function tenantOf(entry: Entry, variables: Variables): Readonly<Record<st
   return Object.fromEntries(tenant);
 }
 
-/** A shorter value, such as "test", is an ordinary word too often. */
+/** A shorter value, such as "test", is too often an ordinary word. */
 const minLength = 8;
 
 /** Creates a scope for text about one server: literal secrets of its entry, and those learned from the server later. */
