@@ -21,23 +21,23 @@ export function formatFix({ advice, command, variable }: Fix): string {
   return command === undefined || variable !== undefined ? advice : `${advice.replace(/\.$/, "")}: ${command}`;
 }
 
-/** A change to the configuration, at the position of a field. */
+/** Changes the configuration, at the position of a field. */
 export function fixField({ file, positions }: FixTarget, field: string, advice: string, write?: string): Fix {
   const at = positions?.[field] ?? positions?.entry;
   const position = at === undefined || file === undefined ? undefined : { file, line: at.line, column: at.column };
   return { advice, position, ...(write === undefined ? {} : { write }) };
 }
 
-/** A new value for a variable; `value` is an example, by default `…`. */
+/** Sets a variable to a new value; `value` is an example, by default `…`. */
 export function fixVariable(variable: string, advice: string, value = "…"): Fix {
   return { advice, command: `export ${variable}=${value}`, variable };
 }
 
-/** One or more `wirescope` commands for the server. */
+/** Runs one or more `wirescope` commands for the server. */
 export function fixByCommand(target: FixTarget, verbs: readonly string[], advice: string): Fix {
   const { server, isGateway = false, commandArguments = [], signInArguments = [] } = target;
   const commands = verbs.map((given) => {
-    // Of the servers behind a gateway, `ping` knows none. What counts is that the gateway connects.
+    // `ping` does not know the servers behind a gateway; the gateway itself has to reconnect.
     const verb = given === "ping" && isGateway ? "reconnect" : given;
     // `trust` uses no tokens, so it takes no profile.
     const more = verb === "trust" ? [] : signInArguments;
@@ -46,12 +46,12 @@ export function fixByCommand(target: FixTarget, verbs: readonly string[], advice
   return { advice, command: commands.join(" && ") };
 }
 
-/** A run of the helper script by hand. */
+/** Runs the helper script by hand. */
 export function fixHelper(path: string, advice: string): Fix {
   return { advice, command: shellWord(path) };
 }
 
-/** An OAuth client that is registered by hand. */
+/** Registers an OAuth client by hand. */
 export function fixByRegistration({ server }: FixTarget): Fix {
   return {
     advice:
@@ -60,7 +60,7 @@ export function fixByRegistration({ server }: FixTarget): Fix {
   };
 }
 
-/** A sign-in that replaces the token in the headers of the entry. */
+/** Replaces the token in the headers of the entry by a sign-in. */
 export function fixBySignIn(
   target: FixTarget,
   { headers, canRegister }: { readonly headers: readonly string[]; readonly canRegister: boolean },
@@ -77,7 +77,7 @@ export function fixBySignIn(
   };
 }
 
-/** `wirescope bridge`, which sends a client certificate. */
+/** Connects through `wirescope bridge`, which sends a client certificate. */
 export function fixByBridge(target: FixTarget): Fix {
   return fixField(
     target,

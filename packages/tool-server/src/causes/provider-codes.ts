@@ -1,6 +1,6 @@
 import type { CauseCode } from "./cause-table.js";
 
-/** What an error of a well-known authorization server means, and the OAuth setting to change. */
+/** The cause of a well-known authorization server's error, and the OAuth setting to change. */
 export interface ProviderHint {
   readonly code: CauseCode;
   readonly advice: string;

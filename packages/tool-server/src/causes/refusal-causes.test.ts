@@ -222,14 +222,14 @@ describe("a request without a credential", () => {
         {
           code: "credential-missing",
           weight: 0.95,
-          problem: `The server requires a credential, but the request carried none.${asked}`,
+          problem: `The server requires a credential, but the request had none.${asked}`,
           fix: { write: `"headers": {"Authorization": "${value}"}`, position: entry },
         },
       ]);
     },
   );
 
-  test("[TS-ERR-2] reports a missing credential even if the request carries other headers", () => {
+  test("[TS-ERR-2] reports a missing credential even if the request has other headers", () => {
     const headers = [headerEvidence({ name: "X-Region", scheme: undefined, isCredential: false, variables: [] })];
     expect(codes(bare(["bearer"], { headers }))).toEqual(["credential-missing"]);
   });

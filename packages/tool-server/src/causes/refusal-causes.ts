@@ -89,11 +89,11 @@ function headerCauses(refusal: RefusalEvidence, target: FixTarget, header: Heade
     const fix = fixHeader(refusal, target, header, advice, write);
     return [{ code, weight: 0.95, problem: `${name}${sourceText(header)} ${problem}`, evidence, fix }];
   }
-  const asked = knownSchemes(refusal);
-  const isAsked = refusal.challenge?.schemes.some((each) => each.toLowerCase() === scheme?.toLowerCase());
-  if (scheme === undefined || asked.length === 0 || isAsked) return [];
-  const problem = `${name}${sourceText(header)} uses the scheme ${scheme}, but the server asks for ${asked.join(" or ")}.`;
-  const advice = `Use the scheme ${asked.join(" or ")}.`;
+  const requested = knownSchemes(refusal);
+  const isRequested = refusal.challenge?.schemes.some((each) => each.toLowerCase() === scheme?.toLowerCase());
+  if (scheme === undefined || requested.length === 0 || isRequested) return [];
+  const problem = `${name}${sourceText(header)} uses the scheme ${scheme}, but the server asks for ${requested.join(" or ")}.`;
+  const advice = `Use the scheme ${requested.join(" or ")}.`;
   const fix = fixHeader(refusal, target, { ...header, variables: [] }, advice);
   return [{ code: "scheme-differs", weight: 0.9, problem, evidence, fix }];
 }
@@ -104,14 +104,14 @@ function headerCauses(refusal: RefusalEvidence, target: FixTarget, header: Heade
  */
 function wrongHeader(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const { headers, challenge } = refusal;
-  const asked = knownSchemes(refusal);
+  const requested = knownSchemes(refusal);
   const isCustom = challenge?.schemes.some((scheme) => schemeName(scheme) === undefined) ?? false;
   const header = headers.find(({ isCredential }) => isCredential);
   const hasAuthorization = headers.some(({ name }) => /^authorization$/i.test(name));
-  if (asked.length === 0 || isCustom || hasAuthorization || header === undefined) return [];
+  if (requested.length === 0 || isCustom || hasAuthorization || header === undefined) return [];
   const { name } = header;
-  const problem = `The server asks for Authorization: ${asked.join(" or ")}, but the token is in ${name}${sourceText(header)}.`;
-  const scheme = asked.includes("Bearer") ? "Bearer" : (asked[0] ?? "");
+  const problem = `The server asks for Authorization: ${requested.join(" or ")}, but the token is in ${name}${sourceText(header)}.`;
+  const scheme = requested.includes("Bearer") ? "Bearer" : (requested[0] ?? "");
   const advice = `Send the token in Authorization, as "${scheme} " and the token, instead of in ${name}.`;
   const fix = fixHeader(refusal, target, header, advice, `"Authorization": "${scheme} ${variableOf(header)}"`);
   return [{ code: "wrong-header", weight: 0.94, problem, evidence: describeRefusal(refusal), fix }];
@@ -157,7 +157,7 @@ function originCauses(refusal: RefusalEvidence): Cause[] {
   ];
 }
 
-/** What a refusal can always mean. */
+/** The cause that any refusal can have. */
 function general(refusal: RefusalEvidence): Cause {
   const evidence = describeRefusal(refusal);
   if (refusal.status === 403)
@@ -173,17 +173,17 @@ function permissionMissing(evidence: readonly string[], advice: string): Cause {
 }
 
 function nothingSent(refusal: RefusalEvidence, target: FixTarget): Cause {
-  const asked = knownSchemes(refusal);
-  const schemes = asked.length === 0 ? "" : ` It asks for ${asked.join(" or ")}.`;
+  const requested = knownSchemes(refusal);
+  const schemes = requested.length === 0 ? "" : ` It asks for ${requested.join(" or ")}.`;
   const oauth =
     refusal.oauth === "unsupported"
       ? " It publishes no OAuth metadata, so it probably requires a token or an API key."
       : "";
-  const isBasic = asked.length > 0 && asked.every((scheme) => scheme === "Basic");
+  const isBasic = requested.length > 0 && requested.every((scheme) => scheme === "Basic");
   return {
     code: "credential-missing",
     weight: 0.95,
-    problem: `The server requires a credential, but the request carried none.${schemes}${oauth}`,
+    problem: `The server requires a credential, but the request had none.${schemes}${oauth}`,
     evidence: describeRefusal(refusal),
     fix: fixField(
       target,
@@ -214,7 +214,7 @@ function signInCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   return [{ code: "scope-missing", weight: 0.95, problem, evidence, fix }, permissionMissing(evidence, advice)];
 }
 
-/** What the server itself says about the refusal. */
+/** The causes that the server itself states. */
 function statedCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const stated = statedReason(refusal);
   const evidence = describeRefusal(refusal);
@@ -288,7 +288,7 @@ const schemeNames = new Map(
   ["Basic", "Bearer", "Digest", "DPoP", "Negotiate"].map((name) => [name.toLowerCase(), name] as const),
 );
 
-/** The usual spelling of a known scheme. An unknown scheme is text of the server, and is not repeated. */
+/** The usual spelling of a known scheme. An unknown scheme is the server's text, and is not repeated. */
 function schemeName(scheme: string): string | undefined {
   return schemeNames.get(scheme.toLowerCase());
 }

@@ -8,7 +8,7 @@ export interface RefusalEvidence {
   readonly now: number;
   /** How far the server's clock is ahead of the local clock, in milliseconds; undefined if the response has no Date header. */
   readonly skewMs: number | undefined;
-  /** The headers of the credential that the request carried. */
+  /** The credential headers of the request. */
   readonly headers: readonly HeaderEvidence[];
   readonly challenge?: ChallengeEvidence | undefined;
   /** The JSON Web Tokens among those headers. */
@@ -17,7 +17,7 @@ export interface RefusalEvidence {
   readonly tenants: readonly { readonly header: string; readonly value: string }[];
   /** The variables that select a tenant or workspace. */
   readonly tenantVariables: readonly string[];
-  /** The helper script that made some of the headers. */
+  /** The helper script that returned some of the headers. */
   readonly helper?: { readonly path: string; readonly obtainedAt?: number | undefined } | undefined;
   /** Whether the server supports OAuth; undefined if the entry has its own credential, or if that is not known. */
   readonly oauth?: "supported" | "unsupported" | undefined;
@@ -31,7 +31,7 @@ export interface RefusalEvidence {
   readonly resource?: string | undefined;
 }
 
-/** A header that the request carried, without its value. */
+/** A header of the request, without its value. */
 export interface HeaderEvidence {
   readonly name: string;
   readonly from: "configuration" | "helper" | "oauth";

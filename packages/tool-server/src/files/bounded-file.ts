@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
 
-/** How a file is read. */
+/** Options for reading a file. */
 export interface BoundedReadOptions {
   readonly maxBytes: number;
   /** Whether a symbolic link is followed; default true. A link fails with ELOOP otherwise. */
@@ -22,9 +22,9 @@ export async function readBoundedFile(path: string, options: BoundedReadOptions)
   // A pipe may have taken its place since: O_NONBLOCK does not wait for a writer.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLinks ? 0 : constants.O_NOFOLLOW);
   await using handle = await open(path, flags);
-  const facts = await handle.stat();
-  if (!facts.isFile()) throw refusal("ERR_NOT_A_FILE");
-  if (facts.size > maxBytes) throw refusal("ERR_FILE_TOO_LARGE");
+  const stats = await handle.stat();
+  if (!stats.isFile()) throw refusal("ERR_NOT_A_FILE");
+  if (stats.size > maxBytes) throw refusal("ERR_FILE_TOO_LARGE");
   // The size is only a hint: a file may grow, and files of /proc report 0.
   const chunks: Buffer[] = [];
   for (let total = 0; ; ) {

@@ -114,7 +114,7 @@ export async function keepAside(path: string, now: Date = new Date()): Promise<s
 
 /**
  * Deletes the temporary files that killed writers of a file left behind, once they are older than `ageMs`. Default 0, for callers
- * that know that nobody else is writing it.
+ * that know that no other process is writing it.
  */
 export async function removeLeftoversOf(path: string, ageMs = 0): Promise<void> {
   const name = basename(path);
@@ -128,9 +128,9 @@ export function removeLeftovers(folder: string, ageMs: number): Promise<void> {
   return removeOld(folder, ageMs, () => true);
 }
 
-async function removeOld(folder: string, ageMs: number, isMeant: (name: string) => boolean): Promise<void> {
+async function removeOld(folder: string, ageMs: number, matches: (name: string) => boolean): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (!name.endsWith(temporaryEnding) || !isMeant(name)) continue;
+    if (!name.endsWith(temporaryEnding) || !matches(name)) continue;
     const path = join(folder, name);
     try {
       if (ageMs === 0 || Date.now() - (await stat(path)).mtimeMs > ageMs) await rm(path);

@@ -2,23 +2,23 @@ import { setMaxListeners } from "node:events";
 import { type Clock, untilAborted } from "../clock.js";
 import { acquireLockFile, type HeldLock, type LockOwner } from "./lock-file.js";
 
-/** How to wait for a lock. */
+/** Options for waiting for a lock. */
 export interface WaitOptions {
-  /** Gives up: a caller that waits is rejected with its reason, and the signal of a task that runs aborts. */
+  /** Rejects a waiting caller with its reason, and aborts the signal of a running task. */
   readonly signal?: AbortSignal | undefined;
-  /** Rejects callers that wait, and leaves a task that runs alone. */
+  /** Rejects waiting callers, but does not affect a running task. */
   readonly closing?: AbortSignal | undefined;
   /** How long to wait for the lock, in milliseconds. Default 30,000. */
   readonly waitMs?: number | undefined;
   readonly clock: Clock;
-  /** The error for a wait that took too long; `holder` says who had the lock. */
+  /** The error for a wait that took too long; `holder` describes the process that holds the lock. */
   tooLong(holder: string, waitMs: number): Error;
 }
 
 export interface FileLockOptions extends WaitOptions {
   /** The error for a lock that another process took over because it considered this process dead. */
   lost(): Error;
-  /** Turns an error of the file system into the one to fail with. */
+  /** Converts a file system error. */
   failed(error: unknown): unknown;
 }
 

@@ -10,9 +10,9 @@ import {
   createLockOwner,
   type HeldLock,
   heartbeatMs,
+  heartbeatTimeoutMs,
   type LockOwner,
   livenessOf,
-  silenceMs,
 } from "./lock-file.js";
 
 const patience = { interval: 1, timeout: 60_000 };
@@ -92,7 +92,7 @@ describe.runIf(process.platform === "linux")("a dead owner's lock", () => {
     expect(await taking).toBe("enough");
   });
 
-  test("gives the lock of a dead owner to exactly one of many, even if some looked long ago", async () => {
+  test("gives the lock of a dead owner to exactly one of many processes, even if some read it long ago", async () => {
     const path = await newLock();
     let holders = 0;
     let most = 0;
@@ -119,7 +119,7 @@ describe("an owner that cannot be looked up", () => {
     ["belongs to another host", (): LockOwner | string => distantOwner()],
     ["is another thread of this process", (): LockOwner | string => createLockOwner()],
     ["cannot be read", (): LockOwner | string => ""],
-  ])("considers an owner that %s dead after a long silence, and not before", async (_, owner) => {
+  ])("considers an owner that %s dead after the heartbeat time-out, and not before", async (_, owner) => {
     const path = await newLock(owner());
     const clock = createFakeClock();
     let held: HeldLock | undefined;
@@ -127,7 +127,7 @@ describe("an owner that cannot be looked up", () => {
       held = lock;
     });
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
-    await advanceInSteps(clock, silenceMs - 1_000);
+    await advanceInSteps(clock, heartbeatTimeoutMs - 1_000);
     expect(held).toBeUndefined();
     await advanceInSteps(clock, 2_000, () => held !== undefined);
     await taking;
@@ -143,7 +143,7 @@ describe("an owner that cannot be looked up", () => {
     await vi.waitFor(() => expect(clock.waiting).toBe(1), patience);
     for (let beat = 1; beat <= 8; beat += 1) {
       await utimes(path, beat, beat);
-      await advanceInSteps(clock, silenceMs - 5_000);
+      await advanceInSteps(clock, heartbeatTimeoutMs - 5_000);
     }
     controller.abort(reason);
     expect(await taking).toBe(reason);

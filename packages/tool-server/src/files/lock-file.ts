@@ -26,12 +26,12 @@ interface LockFileOptions {
 }
 
 export const heartbeatMs = 2_000;
-/** How long a lock must be seen without a heartbeat before its owner is considered dead, if its process cannot be looked up. */
-export const silenceMs = 15_000;
+/** How long a lock may have no heartbeat before its owner is considered dead, if its process cannot be looked up. */
+export const heartbeatTimeoutMs = 15_000;
 const firstPollMs = 4;
 const maxPollMs = 100;
 
-interface Seen {
+interface LockState {
   readonly owner: LockOwner | undefined;
   /** Identifies this lock, even if its owner cannot be read. */
   readonly token: string;
@@ -51,7 +51,7 @@ export async function acquireLockFile(path: string, options: LockFileOptions): P
   const isDead = createDeadOwnerCheck(clock);
   for (let polls = 1; ; polls += 1) {
     signal.throwIfAborted();
-    const base = await look(path);
+    const base = await readLock(path);
     if (base === undefined) {
       const mine = await linkOwner(path);
       if (mine !== undefined) return hold(path, mine, options);
@@ -69,23 +69,27 @@ export async function acquireLockFile(path: string, options: LockFileOptions): P
 }
 
 /** The last of a chain of dead heirs; undefined if one of them is alive. */
-async function lastOfDead(path: string, base: Seen, isDead: (seen: Seen) => boolean): Promise<Seen | undefined> {
+async function lastOfDead(
+  path: string,
+  base: LockState,
+  isDead: (seen: LockState) => boolean,
+): Promise<LockState | undefined> {
   let last = base;
   for (;;) {
-    const heir = await look(heirPath(path, last.token));
+    const heir = await readLock(heirPath(path, last.token));
     if (heir === undefined) return last;
     if (!isDead(heir)) return undefined;
     last = heir;
   }
 }
 
-async function inherit(path: string, base: Seen, last: Seen): Promise<LockOwner | undefined> {
+async function inherit(path: string, base: LockState, last: LockState): Promise<LockOwner | undefined> {
   const place = heirPath(path, last.token);
   const mine = await linkOwner(place);
   if (mine === undefined) return undefined;
   let isTaken = false;
   try {
-    if ((await look(path))?.token !== base.token) return undefined;
+    if ((await readLock(path))?.token !== base.token) return undefined;
     await rename(place, path);
     isTaken = true;
   } finally {
@@ -100,13 +104,13 @@ function heirPath(path: string, token: string): string {
   return `${path}.after-${token}`;
 }
 
-/** Removes the files of heirs that died on the way. Only the holder of the lock may: nobody relies on them now. */
+/** Removes the files of heirs that died before they took the lock. Only the holder of the lock may: no process needs them now. */
 async function removeHeirs(path: string, mine: LockOwner): Promise<void> {
   const folder = dirname(path);
   const prefix = basename(heirPath(path, ""));
   for (const name of await readdir(folder)) {
     if (!name.startsWith(prefix) || name.endsWith(mine.token)) continue;
-    const heir = await look(join(folder, name));
+    const heir = await readLock(join(folder, name));
     if (heir?.owner !== undefined && livenessOf(heir.owner) === "dead") await rm(join(folder, name), { force: true });
   }
 }
@@ -127,7 +131,7 @@ async function linkOwner(path: string): Promise<LockOwner | undefined> {
   }
 }
 
-async function look(path: string): Promise<Seen | undefined> {
+async function readLock(path: string): Promise<LockState | undefined> {
   try {
     const file = await open(path, "r");
     try {
@@ -144,13 +148,13 @@ async function look(path: string): Promise<Seen | undefined> {
 }
 
 /** Decides whether an owner is dead, and remembers how long it has not seen a heartbeat of those whose process it cannot look up. */
-function createDeadOwnerCheck(clock: Clock): (seen: Seen) => boolean {
+function createDeadOwnerCheck(clock: Clock): (seen: LockState) => boolean {
   const silent = new Map<string, { readonly beat: number; readonly since: number }>();
   return ({ owner, token, beat }) => {
     const liveness = owner === undefined ? "unsure" : livenessOf(owner);
     if (liveness !== "unsure") return liveness === "dead";
     const known = silent.get(token);
-    if (known?.beat === beat) return clock.now() - known.since >= silenceMs;
+    if (known?.beat === beat) return clock.now() - known.since >= heartbeatTimeoutMs;
     silent.set(token, { beat, since: clock.now() });
     return false;
   };
@@ -161,7 +165,7 @@ function hold(path: string, mine: LockOwner, options: LockFileOptions): HeldLock
   const lost = new AbortController();
   let released = false;
   let cancelTimer = (): void => {};
-  const isMine = async (): Promise<boolean> => (await look(path))?.token === mine.token;
+  const isMine = async (): Promise<boolean> => (await readLock(path))?.token === mine.token;
   const beat = async (): Promise<void> => {
     try {
       const isStillMine = await isMine();
@@ -247,7 +251,7 @@ export function livenessOf(owner: LockOwner): Liveness {
     const now = startOf(owner.pid);
     if (now !== undefined && owner.start !== "") return now === owner.start ? "alive" : "dead";
   }
-  return isThere(owner.pid) ? "unsure" : "dead";
+  return processExists(owner.pid) ? "unsure" : "dead";
 }
 
 /** The start time of a process, in ticks since the boot; empty for a zombie; undefined if it is unknown. */
@@ -263,7 +267,7 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-function isThere(pid: number): boolean {
+function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -3,8 +3,8 @@ import { findSecretShapes, isSecretName } from "../secrets/recognize-secrets.js"
 import { launcherVariables } from "./resolve-command.js";
 
 /**
- * The variables that every child gets if they are set: what programs need to run at all, and to reach the network behind a
- * company's proxy or certificate authority. Nothing that signs in.
+ * The variables that every child gets if they are set: those that programs need to run, and to reach the network behind a company's
+ * proxy or CA. No credentials.
  */
 export const baseVariables: readonly string[] = [
   "HOME",
@@ -49,15 +49,15 @@ export function inheritedVariables(command: string | undefined): readonly string
 }
 
 /**
- * The environment of a child that must not see more than it should: of the user's variables those of `inheritedVariables` that
- * hold no credential, then what is given.
+ * The environment of a child with restricted access: those of the user's `inheritedVariables` that contain no credential, and the
+ * `given` variables.
  */
 export function childEnvironment(user: Environment, command: string, given: Environment = {}): Record<string, string> {
   const inherited = inheritedOf(user, command).filter((entry) => !isCredential(entry));
   return definedOf([...inherited.map(withoutRelativeFolders), ...Object.entries(given)]);
 }
 
-/** The variables that the child would get if their value did not hold a credential, and that it is not given either. */
+/** The variables that the child does not get because their value contains a credential, unless they are `given`. */
 export function withheldVariables(user: Environment, command: string, given: Environment = {}): string[] {
   const withheld = inheritedOf(user, command).filter(isCredential);
   return withheld.map(([name]) => name).filter((name) => !Object.hasOwn(given, name));
@@ -72,15 +72,15 @@ function inheritedOf(user: Environment, command: string): (readonly [string, str
   });
 }
 
-/** Whether the name or the value says that this is a credential: a token of a registry, a proxy with a password. */
+/** Whether the name or the value suggests a credential: a registry token, a proxy with a password. */
 function isCredential([name, value]: readonly [string, string]): boolean {
   if (isSecretName(name) || findSecretShapes(value).some(({ isCertain }) => isCertain)) return true;
   return /:\/\/[^\s/?#@]+@/.test(value) || /^[^\s/?#@:]+:[^\s/?#@]+@/.test(value);
 }
 
 /**
- * The user's environment without the named variables, without those of Wirescope itself and without functions that a
- * shell exported; then what is given.
+ * The user's environment without the `scrubbed` variables, those of Wirescope itself and exported shell functions, and with the `given`
+ * ones.
  */
 export function scrubbedEnvironment(
   user: Environment,
@@ -89,7 +89,7 @@ export function scrubbedEnvironment(
 ): Record<string, string> {
   const hidden = new Set(scrubbed);
   const rest = Object.entries(user).filter(
-    // Inputs are named with a colon, and are no variables of an environment. Windows ignores case in the names of variables.
+    // Inputs have a colon in their name, and are not environment variables. Windows ignores the case of variable names.
     ([name, value]) =>
       !name.startsWith("input:") && !hidden.has(name) && !/^wirescope_/i.test(name) && !value?.startsWith("() {"),
   );

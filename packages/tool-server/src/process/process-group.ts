@@ -4,10 +4,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import type { Clock } from "../clock.js";
 
-const firstLookMs = 5;
-const laterLookMs = 50;
+const firstPollMs = 5;
+const maxPollMs = 50;
 /** The time limit for a group to end after KILL; a process stuck in the kernel takes longer. */
-const burialMs = 1000;
+const killWaitMs = 1000;
 
 /** Sends a signal to every process of a group; false if no process is left that we can signal. */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
@@ -57,12 +57,12 @@ export async function endGroup(group: number, graceMs: number, clock: Clock): Pr
   if (!signalGroup(group, "SIGTERM")) return;
   if (await isGoneWithin(group, graceMs, clock)) return;
   signalGroup(group, "SIGKILL");
-  await isGoneWithin(group, burialMs, clock);
+  await isGoneWithin(group, killWaitMs, clock);
 }
 
 async function isGoneWithin(group: number, limitMs: number, clock: Clock): Promise<boolean> {
   const deadline = clock.now() + limitMs;
-  for (let pauseMs = firstLookMs; isGroupAlive(group); pauseMs = Math.min(pauseMs * 2, laterLookMs)) {
+  for (let pauseMs = firstPollMs; isGroupAlive(group); pauseMs = Math.min(pauseMs * 2, maxPollMs)) {
     if (clock.now() >= deadline) return false;
     // Polls with the system clock, regardless of the clock that measures the limit.
     await setTimeout(pauseMs);
@@ -85,14 +85,13 @@ export interface Watchdog {
 const markName = "WIRESCOPE_WATCHDOG";
 
 /**
- * What the watchdog runs; nothing that others wrote ever reaches it. It reads a line with the group, then waits for
- * another: one that comes says that all is well, and the end of the pipe says that we are gone. The kernel closes the
- * pipe whatever kills us, which is all that Node can rely on: PR_SET_PDEATHSIG is out of its reach, and would not hold for
- * grandchildren. `kill -s` is the one form that every shell takes with a group.
+ * The script of the watchdog; it gets no untrusted input. It reads a line with the group, then waits for another: a second line releases
+ * the group, and the end of the pipe means that this process is gone. The kernel closes the pipe however this process ends, which is all
+ * that Node can rely on: it cannot use PR_SET_PDEATHSIG, which would not apply to grandchildren. `kill -s` is the only form that every
+ * shell accepts with a group.
  *
- * Where the pipe ends before there is a group, we may have ended between the start of the child and the naming of its
- * group. On Linux, processes with the mark are then looked for; for a second, since what is forked has the mark only once it
- * has become the program.
+ * If the pipe ends before the first line, this process may have ended between starting the child and naming its group. On Linux, the
+ * watchdog then searches for processes with the mark, for a second, because a forked process has the mark only after `exec`.
  */
 const script = `
 trap "" HUP INT QUIT TERM

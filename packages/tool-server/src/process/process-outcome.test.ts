@@ -71,7 +71,7 @@ describe("the last output of a process", () => {
     expect(significantLines(lines, 2)).toEqual(lines.slice(-2));
   });
 
-  test("does not take a frame of a stack that names an error for the error", () => {
+  test("does not mistake a stack frame that names an error for the error", () => {
     const lines = ["    at new ConfigError (config.js:10:5)", "    at main (index.js:3:1)", "done"];
     expect(significantLines(lines, 1)).toEqual(["done"]);
   });

@@ -34,7 +34,7 @@ export type ProcessStop =
   | { readonly kind: "aborted" };
 
 /** The result of a run. */
-interface ProcessRemains {
+interface ProcessOutput {
   readonly stdout: Buffer;
   /** The last lines of its standard error: redacted, escaped and bounded. */
   readonly stderr: readonly string[];
@@ -42,7 +42,7 @@ interface ProcessRemains {
 }
 
 /** The possible outcomes of running a child process. */
-export type ProcessOutcome = NotStarted | (ProcessStop & ProcessRemains);
+export type ProcessOutcome = NotStarted | (ProcessStop & ProcessOutput);
 
 /**
  * Describes an outcome as a clause after the name of the program: `exited with code 3`. Names the path only if it is not the name.
@@ -157,21 +157,21 @@ export function createLastLines(): LastLines {
   };
 }
 
-/** A line that says what went wrong, not where in the program. */
-const complaint = /^(?!\s*at\s)[^(]*\b(?:\w*error|\w*exception|fatal|panic|panicked)\b[^:]*:/i;
+/** Matches a line with an error message, but not a stack frame. */
+const errorLine = /^(?!\s*at\s)[^(]*\b(?:\w*error|\w*exception|fatal|panic|panicked)\b[^:]*:/i;
 const stackFrame = /^\s*at\s/;
 
 /**
  * The last lines of an output, at most `max`. If they mention no error and an earlier line does, that line and what follows it,
  * without stack frames: Node prints the error first, and a long stack after it.
  */
-export function significantLines(lines: readonly string[], most: number): readonly string[] {
-  const last = lines.slice(-most);
-  if (last.some((line) => complaint.test(line))) return last;
-  const at = lines.findLastIndex((line) => complaint.test(line));
+export function significantLines(lines: readonly string[], max: number): readonly string[] {
+  const last = lines.slice(-max);
+  if (last.some((line) => errorLine.test(line))) return last;
+  const at = lines.findLastIndex((line) => errorLine.test(line));
   if (at === -1) return last;
   return lines
     .slice(at)
     .filter((line) => !stackFrame.test(line))
-    .slice(0, most);
+    .slice(0, max);
 }

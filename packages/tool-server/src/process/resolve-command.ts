@@ -8,7 +8,7 @@ import type { NotStarted } from "./process-outcome.js";
 type ResolvedCommand = { readonly kind: "found"; readonly path: string } | NotStarted;
 
 /**
- * Finds the program as `execvp` does, and returns what was searched: a name with a slash is relative to `cwd`, another one is
+ * Finds the program as `execvp` does, or returns the folders that were searched: a name with a slash is relative to `cwd`, another one is
  * searched in `path`. Relative folders in PATH are skipped, so that a project cannot plant a program.
  */
 export async function resolveCommand(command: string, cwd: string, path: string): Promise<ResolvedCommand> {
@@ -28,8 +28,8 @@ export async function resolveCommand(command: string, cwd: string, path: string)
 
 async function inspect(path: string): Promise<ResolvedCommand | undefined> {
   try {
-    const facts = await stat(path);
-    if (!facts.isFile()) return { kind: "not-executable", path, isDirectory: facts.isDirectory() };
+    const stats = await stat(path);
+    if (!stats.isFile()) return { kind: "not-executable", path, isDirectory: stats.isDirectory() };
     await access(path, constants.X_OK);
     return { kind: "found", path };
   } catch (error) {
@@ -45,7 +45,7 @@ function notFound(path: string, searched: readonly string[]): NotStarted {
 }
 
 /**
- * Whether the first line of a script names its interpreter and ends with a carriage return, as an editor of Windows writes it. The
+ * Whether the first line of a script names its interpreter and ends with a carriage return, as Windows editors write it. The
  * system then looks for an interpreter whose name ends with that character. Never rejects.
  */
 export async function hasCarriageReturn(path: string): Promise<boolean> {
@@ -87,7 +87,7 @@ interface LauncherVariables {
   readonly shown: string;
 }
 
-// What npm sets for its own children describes the package that it runs, not the user's settings.
+// The variables that npm sets for its own children describe the package that it runs, not the user's settings.
 const npm: LauncherVariables = {
   pattern: /^npm_config_(?!(?:local_prefix|global_prefix|prefix|node_gyp|init_module|user_agent|npm_version)$)/i,
   shown: "npm_config_*",

@@ -40,7 +40,7 @@ describe("a run that ends by itself", () => {
     expect(await run(await sh("kill -s SEGV $$"))).toMatchObject({ kind: "signalled", signal: "SIGSEGV" });
   });
 
-  test("passes arguments as they are, whatever a shell would make of them", async () => {
+  test("passes arguments unchanged, even if a shell would interpret them", async () => {
     const { node } = await createScriptFolder();
     const args = ["$(id)", "; rm -rf x", "a b", "", "*", "'\"\\", "ü"];
     const outcome = await run(await node("process.stdout.write(JSON.stringify(process.argv.slice(2)))"), { args });
@@ -182,7 +182,7 @@ test("ends what a run left behind, and leaves no zombie", async () => {
     await vi.waitFor(() => expect(zombies()).toEqual([]), { timeout: 60_000, interval: 10 });
 });
 
-test("lets a daemon with a session of its own live, and does not wait for the pipes that it holds", async () => {
+test("lets a daemon with its own session live, and does not wait for the pipes that it holds", async () => {
   const { path, node } = await createScriptFolder();
   const script = await node(`
     const daemon = require("node:child_process").spawn("sleep", ["1000"], { detached: true, stdio: "inherit" });

@@ -2,8 +2,8 @@ import { systemClock } from "../clock.js";
 import { drain, type ProcessOutcome, type ProcessStop } from "./process-outcome.js";
 import { type StartOptions, startProcess } from "./start-process.js";
 
-/** What to run, and its bounds. */
-export interface RunOptions extends Omit<StartOptions, "hasStdin" | "patienceMs"> {
+/** A program to run, and its limits. */
+export interface RunOptions extends Omit<StartOptions, "hasStdin" | "exitTimeoutMs"> {
   /** The standard input of the child. Default: an empty file. */
   readonly input?: string | Uint8Array | undefined;
   /** The time limit, in milliseconds. Default 10,000. */
@@ -16,7 +16,7 @@ export interface RunOptions extends Omit<StartOptions, "hasStdin" | "patienceMs"
 export async function runProcess(options: RunOptions): Promise<ProcessOutcome> {
   const { input, timeLimitMs = 10_000, maxOutputBytes = 1024 * 1024, clock = systemClock, signal } = options;
   const startedAt = clock.now();
-  const child = await startProcess({ ...options, hasStdin: input !== undefined, patienceMs: 0 });
+  const child = await startProcess({ ...options, hasStdin: input !== undefined, exitTimeoutMs: 0 });
   if (child.kind !== "running") return child;
 
   let stop: ProcessStop | undefined;

@@ -52,7 +52,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(await run("kill -KILL $$")).toMatchObject({ kind: "signalled", signal: "SIGKILL" });
   });
 
-  test("hides folders and files, by whatever name, and prevents writing there", async () => {
+  test("hides folders and files under any of their names, and prevents writing there", async () => {
     const { path } = await createScriptFolder();
     mkdirSync(join(path, "real"));
     writeFileSync(join(path, "real", "token"), "secret");
@@ -65,7 +65,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(readFileSync(join(path, "key"), "utf8")).toBe("secret");
   });
 
-  test("hides what a program moved away before, at its next start", async () => {
+  test("hides a folder that a program moved away, at its next start", async () => {
     const { path } = await createScriptFolder();
     mkdirSync(join(path, "config", "own"), { recursive: true });
     writeFileSync(join(path, "config", "own", "token"), "secret");
@@ -90,7 +90,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     expect(readdirSync(own)).toEqual([]);
   });
 
-  test("prevents undoing what hides the folder", async () => {
+  test("prevents a program from undoing the sandbox", async () => {
     const { path } = await createScriptFolder();
     writeFileSync(join(path, "token"), "secret");
     const attempts = `umount ${path}; umount -l ${path}; unshare -Urm umount ${path}; unshare -m umount ${path}`;
@@ -161,7 +161,14 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
     const { path, sh } = await createScriptFolder();
     const body = `trap 'echo begun > ${path}/seen; sleep 0.2; echo done >> ${path}/seen; exit 0' TERM; echo up; while :; do sleep 0.02; done`;
     const sandbox = await sandboxOf([]);
-    const child = await startProcess({ command: await sh(body), env, redact, sandbox, patienceMs: 0, graceMs: 60_000 });
+    const child = await startProcess({
+      command: await sh(body),
+      env,
+      redact,
+      sandbox,
+      exitTimeoutMs: 0,
+      graceMs: 60_000,
+    });
     if (child.kind !== "running") throw new Error(child.kind);
     await once(child.stdout, "data");
     await child.end();
@@ -200,7 +207,7 @@ describe.skipIf("reason" in found)(`[TS-D-STDIO-1] a program in the sandbox${ski
       env,
       redact,
       sandbox: await sandboxOf([]),
-      patienceMs: 0,
+      exitTimeoutMs: 0,
       graceMs: 100,
     });
     if (child.kind !== "running") throw new Error(child.kind);

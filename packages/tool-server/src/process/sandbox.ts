@@ -7,22 +7,22 @@ import { printableText } from "../printable-text.js";
 import type { Environment } from "./child-environment.js";
 import { resolveCommand } from "./resolve-command.js";
 
-/** A way to run a program so that some files are hidden and other processes closed: what bubblewrap is started with. */
+/** How to start bubblewrap so that a program cannot see some files and cannot inspect other processes. */
 export interface Sandbox {
-  /** The file of bubblewrap. */
+  /** The path of bubblewrap. */
   readonly path: string;
   readonly args: readonly string[];
   /** The folders that are hidden, without symbolic links. */
   readonly hidden: readonly string[];
-  /** What is visible in them all the same. */
+  /** The paths in them that stay visible. */
   readonly visible: readonly string[];
 }
 
-/** Why there is no sandbox. */
+/** Why no sandbox is available. */
 export interface SandboxAbsence {
   /** A sentence that says what is missing, and what to do. */
   readonly reason: string;
-  /** Whether the user can do something about it here. */
+  /** Whether the user can fix it on this machine. */
   readonly isFixable: boolean;
 }
 
@@ -30,13 +30,13 @@ export interface SandboxOptions {
   /** Files, and folders with a final slash. A folder that does not exist is created. */
   readonly hidden: readonly string[];
   /**
-   * The working directory of the program. Within a hidden folder it stays visible; if it is a hidden folder, what is in it
-   * now does, but for our own files.
+   * The working directory of the program. It stays visible inside a hidden folder; if it is itself a hidden folder, its current
+   * content stays visible, except our own files.
    */
   readonly cwd: string;
   /**
-   * Whether the program sees no process but its own, all of which end with it. If not, it sees those of others and can read
-   * neither their memory, their environment nor files through them; a daemon that it starts keeps running. Default true.
+   * Whether the program sees only its own processes, all of which end with it. If not, it sees other processes, but cannot read their
+   * memory, their environment or files through them; a daemon that it starts keeps running. Default true.
    */
   readonly hidesProcesses?: boolean | undefined;
   /** The search path for bubblewrap. Default: the PATH of this process. */
@@ -46,7 +46,7 @@ export interface SandboxOptions {
 /** What to do about a program that does not work in the sandbox. */
 export const sandboxAdvice = {
   hidden: 'Move the project elsewhere, or run it from an entry with "sandbox": false.',
-  failed: 'If it works there, the sandbox may be the reason: run it from an entry with "sandbox": false.',
+  failed: 'If it works existing, the sandbox may be the reason: run it from an entry with "sandbox": false.',
 } as const;
 
 const probeMs = 10_000;
@@ -56,28 +56,28 @@ const allFiles = ["--dev-bind", "/", "/"];
 const ownProcesses = ["--unshare-pid", "--proc", "/proc"];
 
 /**
- * What closes processes that stay visible: the kernel lets nobody in a user namespace look into a process outside of it. Root would
- * lose its access to files of others there, and is kept out because it lacks capabilities that those processes have.
+ * Protects processes that stay visible: the kernel lets no process in a user namespace inspect one outside of it. Root would lose its
+ * access to other users' files there; it is kept out because it lacks capabilities that those processes have.
  */
 const closedProcesses = ["--unshare-user"];
 
 /**
- * What lets root undo the sandbox from within: unmount, trace, open files by their number, load code into the kernel; and
+ * The capabilities with which root could escape the sandbox: unmount, trace, open files by inode, load kernel code; and
  * CAP_PERFMON, which reads the environment of other processes, and CAP_BPF, by number because libcap before 2.43 has no names for them.
  */
-const undoing = [
+const droppedCapabilities = [
   ...["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH", "MKNOD", "SYS_RAWIO", "SYS_MODULE", "SYS_BOOT"].map(
     (name) => `CAP_${name}`,
   ),
   ...["38", "39"],
 ];
 
-/** Folders of Wirescope itself: tokens, keys, approvals, settings, compiled code, and how a running gateway is reached. */
+/** The folders of Wirescope itself: tokens, keys, approvals, settings, compiled code, and the address of a running gateway. */
 export function ownFolders(environment: Environment = process.env): string[] {
   const home = environment.HOME || homedir();
-  const base = (name: string, ...standard: readonly string[]): string => {
+  const base = (name: string, ...fallback: readonly string[]): string => {
     const configured = environment[name] ?? "";
-    return isAbsolute(configured) ? configured : join(home, ...standard);
+    return isAbsolute(configured) ? configured : join(home, ...fallback);
   };
   const bases = [
     base("XDG_CONFIG_HOME", ".config"),
@@ -88,30 +88,30 @@ export function ownFolders(environment: Environment = process.env): string[] {
   return bases.map((each) => join(each, "wirescope", "/"));
 }
 
-/** Prepares a sandbox that hides these files, if there is one on this machine. */
+/** Prepares a sandbox that hides these files, if one is available on this machine. */
 export async function prepareSandbox(options: SandboxOptions): Promise<Sandbox | SandboxAbsence> {
   const { searchPath = process.env.PATH ?? "", hidesProcesses = true } = options;
   const found = await findBubblewrap(searchPath, hidesProcesses);
   if ("reason" in found) return found;
   const cwd = await realpath(options.cwd).catch(() => options.cwd);
   const resolved = await Promise.all(options.hidden.map(resolveHidden));
-  const there = resolved.flat();
-  const folders = there.filter(({ isFolder }) => isFolder).map(({ path }) => path);
-  const outermost = there.filter(({ path }) => !folders.some((folder) => isInside(path, folder)));
+  const existing = resolved.flat();
+  const folders = existing.filter(({ isFolder }) => isFolder).map(({ path }) => path);
+  const outermost = existing.filter(({ path }) => !folders.some((folder) => isInside(path, folder)));
   const unique = new Map(outermost.map((each) => [each.path, each]));
-  const isHidden = (path: string): boolean => there.some((each) => each.path === path);
+  const isHidden = (path: string): boolean => existing.some((each) => each.path === path);
   const inCwd = unique.has(cwd) ? (await projectFilesIn(cwd)).filter((path) => !isHidden(path)) : [cwd];
   const visible = inCwd.filter((path) => folders.some((folder) => isInside(path, folder)));
   const args = [...unique.values()].flatMap(({ path, isFolder }) => {
     if (!isFolder) return ["--ro-bind", "/dev/null", path];
     const binds = visible.filter((each) => isInside(each, path)).flatMap((each) => ["--bind", each, each]);
-    // What is written there would be lost with the sandbox, so nothing can be.
+    // Read-only, because files written there would be lost with the sandbox.
     return ["--tmpfs", path, ...binds, "--remount-ro", path];
   });
   return { path: found.path, args: [...found.args, ...args], hidden: folders, visible };
 }
 
-/** Files with which we are set up. They are hidden even if a project is in the same folder. */
+/** Our own configuration files. They are hidden even if a project is in the same folder. */
 const ownNames = /^(?:token|tokens|vault[.-]key|environment|(?:approvals|gateway|oauth)\.json.*)$/;
 
 async function projectFilesIn(folder: string): Promise<string[]> {
@@ -128,7 +128,7 @@ export async function hiddenBy({ hidden, visible }: Sandbox, path: string): Prom
 
 const probes = new Map<string, Promise<{ readonly path: string; readonly args: readonly string[] } | SandboxAbsence>>();
 
-/** Looks for bubblewrap, and whether it may do here what it is for. Tried once for each PATH, kind of sandbox and process. */
+/** Finds bubblewrap, and checks that it works here. Tried once per process for each PATH and kind of sandbox. */
 function findBubblewrap(
   searchPath: string,
   hidesProcesses: boolean,
@@ -146,7 +146,7 @@ async function probeBubblewrap(
   hidesProcesses: boolean,
 ): Promise<{ path: string; args: readonly string[] } | SandboxAbsence> {
   if (process.platform !== "linux") {
-    return { reason: `There is a sandbox on Linux only, and this is ${process.platform}.`, isFixable: false };
+    return { reason: `The sandbox is available only on Linux, and this is ${process.platform}.`, isFixable: false };
   }
   const found = await resolveCommand("bwrap", "/", searchPath);
   if (found.kind !== "found") {
@@ -155,7 +155,7 @@ async function probeBubblewrap(
   }
   const { path } = found;
   const isRoot = process.geteuid?.() === 0;
-  const drops = isRoot ? undoing.flatMap((name) => ["--cap-drop", name]) : [];
+  const drops = isRoot ? droppedCapabilities.flatMap((name) => ["--cap-drop", name]) : [];
   const processes = hidesProcesses ? ownProcesses : isRoot ? [] : closedProcesses;
   const args = [...allFiles, ...processes, ...drops];
   const hide = ["--tmpfs", tmpdir(), "--remount-ro", tmpdir()];
@@ -182,33 +182,33 @@ interface HiddenPath {
   readonly isFolder: boolean;
 }
 
-/** For each path as written, what it pointed to at earlier starts, by device and number: a descriptor of it. */
+/** For each path as written, descriptors of what it pointed to at earlier starts, by device and inode. */
 const seenBefore = new Map<string, Map<string, number>>();
-/** Opens what the name is of, and not its content. */
+/** O_PATH: opens the location without its content. */
 const pathOnly = 0o10000000;
 
 /**
- * Where a file or folder is, and where those are that had its name at earlier starts: a program cannot move a folder that is hidden
- * from it, but it can move one that holds it, end, and look there when it is started again.
+ * The path of a file or folder, and the current paths of those that had its name at earlier starts: a program cannot move a folder that
+ * is hidden from it, but it can move a parent folder, exit, and read the moved folder when it is started again.
  */
 async function resolveHidden(written: string): Promise<HiddenPath[]> {
   const seen = seenBefore.get(written) ?? new Map<string, number>();
   seenBefore.set(written, seen);
-  const before = (await Promise.all([...seen].map(([id, descriptor]) => whereIs(id, descriptor, seen)))).flat();
+  const before = (await Promise.all([...seen].map(([id, descriptor]) => currentPathOf(id, descriptor, seen)))).flat();
   try {
-    // Otherwise the program could create it, and put there what we read later.
+    // Otherwise the program could create it with content that we read later.
     if (written.endsWith("/")) await createFolder(resolve(written));
     const path = await realpath(written);
     const { id, isFolder } = await identify(path);
     if (!seen.has(id)) seen.set(id, openSync(path, pathOnly));
     return [{ path, isFolder }, ...before];
   } catch {
-    // What does not exist and cannot be created needs not be hidden.
+    // A path that does not exist and cannot be created need not be hidden.
     return before;
   }
 }
 
-async function whereIs(id: string, descriptor: number, seen: Map<string, number>): Promise<HiddenPath[]> {
+async function currentPathOf(id: string, descriptor: number, seen: Map<string, number>): Promise<HiddenPath[]> {
   try {
     const path = await readlink(`/proc/self/fd/${descriptor}`);
     const current = await identify(path);
@@ -221,11 +221,11 @@ async function whereIs(id: string, descriptor: number, seen: Map<string, number>
 }
 
 async function identify(path: string): Promise<{ readonly id: string; readonly isFolder: boolean }> {
-  const facts = await stat(path, { bigint: true });
-  return { id: `${facts.dev}:${facts.ino}`, isFolder: facts.isDirectory() };
+  const stats = await stat(path, { bigint: true });
+  return { id: `${stats.dev}:${stats.ino}`, isFolder: stats.isDirectory() };
 }
 
-/** Creates a folder, also behind links to what does not exist. */
+/** Creates a folder, even behind dangling links. */
 async function createFolder(path: string, stepsLeft = 8): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });

@@ -31,7 +31,7 @@ describe("an orderly end", () => {
     const { path, sh } = await createScriptFolder();
     const clock = createFakeClock();
     const script = await sh(`trap 'echo TERM > ${path}/seen' TERM; echo up; while :; do sleep 0.02; done`);
-    const child = await start(script, { clock, patienceMs: 1000, graceMs: 2000 });
+    const child = await start(script, { clock, exitTimeoutMs: 1000, graceMs: 2000 });
     await once(child.stdout, "data");
     const ending = child.end();
     clock.advance(999);
@@ -50,7 +50,7 @@ describe("an orderly end", () => {
 
   test("ends a child once, however often that is requested", async () => {
     const { sh } = await createScriptFolder();
-    const child = await start(await sh("exec sleep 1000"), { patienceMs: 0 });
+    const child = await start(await sh("exec sleep 1000"), { exitTimeoutMs: 0 });
     const ends = await Promise.all([child.end(), child.end(), child.ended]);
     expect(new Set(ends).size).toBe(1);
     expect(await child.end()).toEqual({ kind: "signalled", signal: "SIGTERM" });
@@ -58,7 +58,7 @@ describe("an orderly end", () => {
 
   test("ends the grandchild behind a shell at once", async () => {
     const { path, sh } = await createScriptFolder();
-    const child = await start(await sh(`sleep 1000 & echo $! > ${path}/pid; wait`), { patienceMs: 0 });
+    const child = await start(await sh(`sleep 1000 & echo $! > ${path}/pid; wait`), { exitTimeoutMs: 0 });
     const pids = await wordsOf(join(path, "pid"));
     await child.end();
     await allGone([child.pid, ...pids]);
@@ -67,7 +67,7 @@ describe("an orderly end", () => {
   test("ends a child when the signal aborts", async () => {
     const { sh } = await createScriptFolder();
     const controller = new AbortController();
-    const child = await start(await sh("exec sleep 1000"), { signal: controller.signal, patienceMs: 0 });
+    const child = await start(await sh("exec sleep 1000"), { signal: controller.signal, exitTimeoutMs: 0 });
     controller.abort();
     expect(await child.ended).toEqual({ kind: "signalled", signal: "SIGTERM" });
   });

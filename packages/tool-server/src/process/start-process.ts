@@ -9,25 +9,25 @@ import { createLastLines, drain, type NotStarted, type ProcessExit } from "./pro
 import { isInterpreterMissing, resolveCommand } from "./resolve-command.js";
 import { hiddenBy, type Sandbox } from "./sandbox.js";
 
-/** What to run, and how. */
+/** A program to start, and how. */
 export interface StartOptions {
-  /** A path, or a name that is looked for in the PATH of `env`. Never read by a shell. */
+  /** A path, or a name that is searched in the PATH of `env`. Never parsed by a shell. */
   readonly command: string;
   readonly args?: readonly string[];
-  /** The whole environment of the child, but for WIRESCOPE_WATCHDOG, by which it is found; see `childEnvironment`. */
+  /** The complete environment of the child, except WIRESCOPE_WATCHDOG, which is added to find it; see `childEnvironment`. */
   readonly env: Readonly<Record<string, string>>;
   /** The working directory. Default: that of this process. */
   readonly cwd?: string | undefined;
   /** Whether the child gets a pipe to read from; else it reads an empty file. Default true. */
   readonly hasStdin?: boolean;
-  /** Hides files from the child, and hides or closes other processes. Default: it sees what this process sees. */
+  /** Hides files from the child, and hides or protects other processes. Default: it sees everything that this process sees. */
   readonly sandbox?: Sandbox | undefined;
   /** Redacts what the child writes to standard error. */
   readonly redact: (text: string) => string;
   /** Ends the child when it aborts. */
   readonly signal?: AbortSignal | undefined;
   /** How long a child may take to exit after its stdin closed, before TERM. Default 1000; 0 without stdin. */
-  readonly patienceMs?: number;
+  readonly exitTimeoutMs?: number;
   /** How long a group may take to end after TERM, before KILL. Default 2000. */
   readonly graceMs?: number;
   readonly clock?: Clock;
@@ -55,7 +55,7 @@ export interface RunningProcess {
 }
 
 /**
- * Starts a child: without a shell, in a process group and session of its own, with the given environment and no other.
+ * Starts a child: without a shell, in its own process group and session, with only the given environment.
  *
  * When the child ends, processes that it left behind are ended as well. When this process ends, even by KILL, a watchdog ends the
  * group. A process that creates its own session, as a daemon does on purpose, escapes. So does, on systems other than Linux, a
@@ -66,7 +66,7 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
   if (signal?.aborted) return { kind: "aborted" };
   // Node's own errors for these quote the value, which may be a secret.
   if (hasNul([command, cwd, ...args, ...Object.entries(env).flat()])) {
-    return { kind: "not-started", path: "", reason: "an argument or a variable holds a NUL character" };
+    return { kind: "not-started", path: "", reason: "an argument or a variable contains a NUL character" };
   }
   const resolved = await resolveCommand(command, cwd, env.PATH ?? "");
   if (resolved.kind !== "found") return resolved;
@@ -77,19 +77,19 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
   if (refusal !== undefined) return refusal;
   if (signal?.aborted) return { kind: "aborted" };
   const watchdog = startWatchdog();
-  const enclosed = options.sandbox && enclose(options.sandbox, path, args, env, hasStdin);
+  const sandboxed = options.sandbox && sandboxedCommand(options.sandbox, path, args, env, hasStdin);
   const stdin = hasStdin ? "pipe" : "ignore";
   let child: ChildProcess;
   try {
-    child = spawn(enclosed?.path ?? path, enclosed?.args ?? args, {
+    child = spawn(sandboxed?.path ?? path, sandboxed?.args ?? args, {
       cwd,
-      env: { ...(enclosed === undefined ? env : {}), ...watchdog.mark },
+      env: { ...(sandboxed === undefined ? env : {}), ...watchdog.mark },
       detached: true,
       shell: false,
-      stdio: enclosed?.stdio ?? [stdin, "pipe", "pipe"],
+      stdio: sandboxed?.stdio ?? [stdin, "pipe", "pipe"],
     });
     if (child.pid !== undefined) watchdog.guard(child.pid);
-    if (enclosed !== undefined) sendOptions(child, enclosed.options);
+    if (sandboxed !== undefined) sendOptions(child, sandboxed.options);
     await once(child, "spawn");
   } catch (error) {
     watchdog.release();
@@ -104,7 +104,7 @@ function supervise(
   watchdog: Watchdog,
   options: StartOptions & { readonly hasStdin: boolean; readonly clock: Clock },
 ): RunningProcess {
-  const { clock, redact, signal, hasStdin, patienceMs = hasStdin ? 1000 : 0, graceMs = 2000 } = options;
+  const { clock, redact, signal, hasStdin, exitTimeoutMs = hasStdin ? 1000 : 0, graceMs = 2000 } = options;
   const { pid, stderr } = child;
   const [stdin, stdout] = options.sandbox === undefined ? [child.stdin, child.stdout] : pipesOf(child);
   if (pid === undefined || stdout === null || stderr === null) throw new TypeError("The child has no pid or pipes.");
@@ -140,7 +140,7 @@ function supervise(
   const end = (): Promise<ProcessExit> => {
     ending ??= (async () => {
       stdin?.end();
-      if (patienceMs > 0) await waitAtMost(clock, patienceMs, exited);
+      if (exitTimeoutMs > 0) await waitAtMost(clock, exitTimeoutMs, exited);
       await endOfGroup();
       return ended;
     })();
@@ -168,11 +168,11 @@ function supervise(
 }
 
 /**
- * How bubblewrap runs a program. Its own environment is empty and the variables of the program reach it through a pipe: one
- * such as LD_PRELOAD would otherwise run outside of the sandbox, and arguments can be read by others. It keeps its own standard
- * input and output open to the end, so the program gets others: else nobody would notice that it closed them.
+ * The bubblewrap command for a program. Bubblewrap's own environment is empty, and it gets the program's variables through a pipe: one
+ * such as LD_PRELOAD would otherwise take effect outside of the sandbox, and other users can read arguments. It keeps its own standard
+ * input and output open to the end, so the program gets separate pipes: otherwise it would go unnoticed that it closed them.
  */
-function enclose(
+function sandboxedCommand(
   sandbox: Sandbox,
   path: string,
   args: readonly string[],
@@ -213,11 +213,11 @@ function sendOptions(child: ChildProcess, options: readonly string[]): void {
 async function refusalIn(sandbox: Sandbox, path: string, cwd: string): Promise<NotStarted | undefined> {
   const folder = await hiddenBy(sandbox, path);
   if (folder !== undefined) return { kind: "hidden", path, folder };
-  const isThere = await stat(cwd).then(
-    (facts) => facts.isDirectory(),
+  const exists = await stat(cwd).then(
+    (stats) => stats.isDirectory(),
     () => false,
   );
-  if (!isThere) return { kind: "not-found", what: "directory", path: cwd, searched: [] };
+  if (!exists) return { kind: "not-found", what: "directory", path: cwd, searched: [] };
   return (await isInterpreterMissing(path))
     ? { kind: "not-found", what: "interpreter", path, searched: [] }
     : undefined;
@@ -230,11 +230,11 @@ function signalOf(number: number): NodeJS.Signals | undefined {
 /** Converts a system error. The error itself is not passed on, because it contains the arguments. */
 async function refusalOf(error: unknown, path: string, cwd: string): Promise<NotStarted> {
   const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
-  const isCwdThere = await stat(cwd).then(
-    (facts) => facts.isDirectory(),
+  const cwdExists = await stat(cwd).then(
+    (stats) => stats.isDirectory(),
     () => false,
   );
-  if (!isCwdThere) return { kind: "not-found", what: "directory", path: cwd, searched: [] };
+  if (!cwdExists) return { kind: "not-found", what: "directory", path: cwd, searched: [] };
   // The file itself was found a moment ago.
   if (code === "ENOENT") return { kind: "not-found", what: "interpreter", path, searched: [] };
   if (code === "EACCES" || code === "EPERM") return { kind: "not-executable", path, isDirectory: false };

@@ -51,7 +51,7 @@ test.each(["API_KEY", "API_TOKEN", "DB_PASSWORD", "DATABASE_URL", "apiKey", "GIT
 );
 
 test.each(["DB_USER", "KEY_FILE", "TOKEN_LIMIT", "AUTH_URL", "API_KEY_ID", "PATH", "MONKEY", "NODE_ENV", "PASSENGER"])(
-  "does not take %s for the name of a secret",
+  "does not mistake %s for the name of a secret",
   (name) => {
     expect(isSecretName(name)).toBe(false);
   },
@@ -97,7 +97,7 @@ test.each([
 });
 
 test.each(["", "sk-live-123456", "yourself", "my-service", "tokenless", "a...b", "nullable", "xx"])(
-  "does not take %j for a placeholder",
+  "does not mistake %j for a placeholder",
   (value) => {
     expect(isPlaceholder(value)).toBe(false);
   },
@@ -112,13 +112,13 @@ describe("the name of a variable, an argument or a header", () => {
   );
 
   test.each(["KEY_FILE", "TOKEN_LIMIT", "AUTH_URL", "HOME", "PATH", "OLDPWD"])(
-    "does not take this name for one of a secret: %s",
+    "does not mistake this name for that of a secret: %s",
     (name) => {
       expect(isSecretName(name)).toBe(false);
     },
   );
 
-  test("does not take the working directory of a shell for a password", () => {
+  test("does not mistake the working directory of a shell for a password", () => {
     expect(isSecretName("PWD")).toBe(false);
   });
 });
@@ -141,7 +141,7 @@ describe("the name of a header", () => {
   );
 
   test.each(["X-Request-Id", "X-Client-Id", "X-Session-Timeout", "Idempotency-Key"])(
-    "takes this header for neither a credential nor a tenant: %s",
+    "classifies this header as neither a credential nor a tenant: %s",
     (name) => {
       expect(isTenantHeader(name)).toBe(false);
       expect(isCredentialHeader(name)).toBe(false);

@@ -146,7 +146,7 @@ const harmlessEndings = new Set(
   ),
 );
 
-const stores = new Set(
+const databases = new Set(
   "amqp clickhouse database db mariadb mongo mongodb mysql pg postgres postgresql rabbitmq redis sql".split(" "),
 );
 
@@ -157,7 +157,7 @@ export function isSecretName(name: string): boolean {
   const words = wordsOf(name);
   const last = words.at(-1) ?? "";
   // The address of a database contains its password.
-  if ((last === "url" || last === "uri") && words.some((word) => stores.has(word))) return true;
+  if ((last === "url" || last === "uri") && words.some((word) => databases.has(word))) return true;
   if (harmlessEndings.has(last)) return false;
   return words.some((word) => secretWords.has(word));
 }

@@ -1,10 +1,10 @@
 import { createSecretIndex, foldCase, maxSecretLength, type SecretIndex, type Span } from "./secret-index.js";
 
-/** Knows secrets by their values, and replaces them in text that leaves the process. */
+/** Stores the values of secrets, and redacts them in text that leaves the process. */
 export interface SecretRegistry {
   /**
    * Registers a value as a secret. A value of fewer than 4 characters is ignored; one of 4 to 7 is replaced only as a whole
-   * word. Of a value of more than 16,384 characters the beginning is kept.
+   * word. Only the first 16,384 characters of a longer value are kept.
    */
   add(value: string): void;
   /**
@@ -14,7 +14,7 @@ export interface SecretRegistry {
   rotating(keep?: number): Pick<SecretRegistry, "add">;
   /**
    * A registry for the secrets of one server or file. Its `redact` replaces its own values and those of this registry; this registry does not
-   * replace the values of the scope. So no server decides what is redacted elsewhere.
+   * replace the values of the scope. So no server can decide what is redacted elsewhere.
    */
   scope(): SecretRegistry;
   /**
@@ -35,8 +35,8 @@ export function createSecretRegistry(): SecretRegistry {
 }
 
 /**
- * The beginning of a string of any length, redacted. A MiB takes about half a second, in which nothing else happens; so of the rest only as
- * much is redacted as a secret that begins before the end may need.
+ * The beginning of a string of any length, redacted. Redacting a MiB blocks for about half a second, so beyond `maxLength` only as much
+ * is redacted as a secret that starts before it may need.
  */
 export function redactStart(text: string, maxLength: number, redact: (text: string) => string): string {
   const start = redact(text.slice(0, maxLength + maxSecretLength));

@@ -10,7 +10,7 @@ export interface SecretIndex {
   /** Registers a value. A value that is added twice has to be deleted twice. */
   add(value: string): void;
   delete(value: string): void;
-  /** Where the values are in a string. `folded` is the same string after `foldCase`. */
+  /** Finds the values in a string. `folded` is the same string after `foldCase`. */
   find(text: string, folded: string): Span[];
 }
 

@@ -30,7 +30,7 @@ export interface ApprovalStore {
   revoke(key: ApprovalKey): Promise<boolean>;
 }
 
-/** Where approvals are stored. */
+/** Options of an approval store. */
 export interface ApprovalStoreOptions {
   /** The file; default `defaultApprovalsPath()`. Its folder is created if it does not exist. */
   readonly path?: string;
@@ -56,7 +56,7 @@ export function createApprovalStore(options: ApprovalStoreOptions = {}): Approva
   return {
     path,
     async find(key, origin) {
-      const found = (await readFile(path)).filter((approval) => isOf(approval, key));
+      const found = (await readFile(path)).filter((approval) => hasKey(approval, key));
       return found.find(({ fingerprint }) => fingerprint.origin === origin) ?? found.at(-1);
     },
     list: () => readFile(path),
@@ -64,12 +64,12 @@ export function createApprovalStore(options: ApprovalStoreOptions = {}): Approva
       change((approvals) => {
         const approvedAt = new Date().toISOString();
         const approval = { configuration, server, approvedAt, pluginRoot, fingerprint, entry };
-        const others = approvals.filter((each) => !isOf(each, approval) || differsInOrigin(each, approval));
+        const others = approvals.filter((each) => !hasKey(each, approval) || differsInOrigin(each, approval));
         return { approvals: [...others, approval], result: approval };
       }),
     revoke: (key) =>
       change((approvals) => {
-        const rest = approvals.filter((each) => !isOf(each, key));
+        const rest = approvals.filter((each) => !hasKey(each, key));
         return { approvals: rest, result: rest.length < approvals.length };
       }),
   };
@@ -130,12 +130,12 @@ async function readFile(path: string): Promise<readonly Approval[]> {
   let text: string;
   try {
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const facts = await handle.stat();
-    if (!facts.isFile()) throw fail(path, "read", { reason: "it is not a file", advice: movedAway });
-    const exposed = checkOwnership(facts, currentUser()) ?? (await checkFolder(await realpath(path)));
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw fail(path, "read", { reason: "it is not a file", advice: moveAway });
+    const exposed = checkOwnership(stats, currentUser()) ?? (await checkFolder(await realpath(path)));
     if (exposed !== undefined) throw fail(path, "read", exposed);
-    if (facts.size > 4 * maxApprovalCharacters)
-      throw fail(path, "read", { reason: "it is too large", advice: movedAway });
+    if (stats.size > 4 * maxApprovalCharacters)
+      throw fail(path, "read", { reason: "it is too large", advice: moveAway });
     text = new TextDecoder("utf-8", { fatal: true }).decode(await handle.readFile());
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
@@ -158,7 +158,7 @@ async function isLink(path: string): Promise<boolean> {
   );
 }
 
-function isOf(approval: ApprovalKey, key: ApprovalKey): boolean {
+function hasKey(approval: ApprovalKey, key: ApprovalKey): boolean {
   return approval.configuration === key.configuration && approval.server === key.server;
 }
 
@@ -172,7 +172,7 @@ function differsInOrigin(a: ApprovalSubject, b: ApprovalSubject): boolean {
   );
 }
 
-const movedAway = "Move it away and approve again.";
+const moveAway = "Move it away and approve again.";
 
 function fail(path: string, action: "read" | "write", { reason, advice }: Exposure, cause?: unknown): ToolServerError {
   const problem = `Cannot ${action} the approvals in ${path}: ${reason}.`;

@@ -66,7 +66,7 @@ export const secretNotShown = "[not shown: a secret is written here]";
 export function secretFieldsOf(entry: Entry): ReadonlySet<string> {
   const { findings, report } = collectFindings();
   checkSecrets(entry, report);
-  // A value that only might be a secret is shown: hiding it would hide what is to be approved.
+  // A value that may not be a secret is shown: hiding it would hide what the user approves.
   const sure = findings.filter(({ severity }) => severity === "error");
   return new Set(sure.map(({ path }) => formatPath(path.slice(entry.path.length))));
 }

@@ -147,7 +147,7 @@ test("[TS-D-TRUST-2] a secret in a field of another program is not shown", () =>
   }
 });
 
-test("[TS-D-OAUTH-8] OAuth settings are described as written, with a warning for each that leaves out a protection", () => {
+test("[TS-D-OAUTH-8] OAuth settings are described as written, with a warning for each that disables a protection", () => {
   const oauth = {
     clientId: "3f0c",
     clientSecret: "${NOTES_SECRET}",

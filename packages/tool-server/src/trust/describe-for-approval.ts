@@ -34,7 +34,7 @@ export interface DescribedField {
 
 /** A program that obtains a secret. */
 export interface DescribedCommand {
-  /** What gets the output, such as `headers.Authorization`. */
+  /** The field that gets the output, such as `headers.Authorization`. */
   readonly field: string;
   readonly prefix: string;
   /** The program and its arguments, without substitution. */
@@ -52,7 +52,7 @@ export interface DescribedVariable {
   readonly hasDefault: boolean;
 }
 
-/** What a user must see before approving an entry. Strings are as written: escape them before they reach a terminal. */
+/** Everything that a user must see before approving an entry. Strings are as written: escape them before they reach a terminal. */
 export interface ApprovalDescription {
   readonly server: string;
   readonly type: Entry["type"];
@@ -170,7 +170,7 @@ const shownElsewhere: ReadonlySet<string> = new Set([
 function describeSettings(entry: Entry): DescribedField[] {
   return Object.entries(Object(entryForm(entry))).flatMap(([key, value]): DescribedField[] => {
     const isInputs = key === inputsKey;
-    // A command that is an object is the spelling of an older version of Zed.
+    // A command that is an object is the format of an older version of Zed.
     const isShown = shownElsewhere.has(key) || (key === "command" && typeof value === "string");
     if (!isInputs && (isShown || !hasEffect(key, entry.type))) return [];
     return [...flattenForm({ [isInputs ? "inputs" : key]: value })].map(([name, text]) => ({ name, text }));

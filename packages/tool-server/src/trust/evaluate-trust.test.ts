@@ -89,7 +89,7 @@ describe("an approval", () => {
     expect(inShort(await evaluate(entryOf(server.written, "t")))).toBe("new");
   });
 
-  test("[TS-D-TRUST-2] says so if it is not known which file an interpreter runs", async () => {
+  test("[TS-D-TRUST-2] warns if it is unknown which file an interpreter runs", async () => {
     const { evaluate, write } = await createProject();
     const noticesOf = async (command: string, ...args: string[]): Promise<readonly string[]> => {
       const decision = await evaluate(entryOf({ command, args }));

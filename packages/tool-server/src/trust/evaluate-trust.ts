@@ -31,7 +31,7 @@ export type TrustDecision =
     }
   | { readonly state: "denied"; readonly rule: DenyingRule };
 
-/** The entry to evaluate, and what decides about it. */
+/** The entry to evaluate, and the inputs of the decision. */
 export interface TrustQuestion {
   /** An entry without errors; an entry with errors must not be used even if it is trusted. */
   readonly entry: Entry;

@@ -20,13 +20,13 @@ export function currentUser(): number | undefined {
  * Why users other than root and this user could change a file; undefined if none can. For a folder, `isFolder` also accepts a sticky one,
  * which others can write to without renaming existing files.
  */
-export function checkOwnership(facts: Ownership, user: number | undefined, isFolder = false): Exposure | undefined {
+export function checkOwnership(stats: Ownership, user: number | undefined, isFolder = false): Exposure | undefined {
   if (user === undefined) return undefined;
-  if (facts.uid !== 0 && facts.uid !== user) {
-    return { reason: `it is owned by another user (${facts.uid})`, advice: "Change its owner with chown." };
+  if (stats.uid !== 0 && stats.uid !== user) {
+    return { reason: `it is owned by another user (${stats.uid})`, advice: "Change its owner with chown." };
   }
-  const isSticky = isFolder && (facts.mode & 0o1000) !== 0;
-  if ((facts.mode & 0o022) !== 0 && !isSticky) {
+  const isSticky = isFolder && (stats.mode & 0o1000) !== 0;
+  if ((stats.mode & 0o022) !== 0 && !isSticky) {
     return { reason: "other users can write to it", advice: "Remove that permission with chmod go-w." };
   }
   return undefined;

@@ -13,7 +13,7 @@ export interface FileFingerprint {
   /** The field that references it, such as `headersHelper`. */
   readonly field: string;
   /**
-   * Relative to the plugin root with slashes, also for what a package runner finds in the folders above (`../package.json`). Absolute for
+   * Relative to the plugin root with slashes, also for files that a package runner finds in parent folders (`../package.json`). Absolute for
    * other files outside the root. Empty if there is no single file.
    */
   readonly path: string;
@@ -71,7 +71,10 @@ export async function fingerprintEntry(entry: Entry, options: FingerprintOptions
   for (const file of named.slice(0, maxFiles)) {
     const { field, path } = file;
     if (path === undefined) files.push({ field, path: "", state: file.unknown ?? "variable" });
-    else if (path !== root && (await counts(file, path, [root, realRoot, ...(outer === undefined ? [] : [outer])]))) {
+    else if (
+      path !== root &&
+      (await isIncluded(file, path, [root, realRoot, ...(outer === undefined ? [] : [outer])]))
+    ) {
       const content = contents.get(path) ?? (await hashContent(path, budget));
       contents.set(path, content);
       if (file.isCertain || content.state !== "directory") {
@@ -105,7 +108,7 @@ export function isUnchecked({ state }: FileFingerprint): boolean {
   return unchecked.has(state);
 }
 
-async function counts({ isCertain }: NamedFile, path: string, folders: readonly string[]): Promise<boolean> {
+async function isIncluded({ isCertain }: NamedFile, path: string, folders: readonly string[]): Promise<boolean> {
   if (isCertain) return true;
   const real = await realpath(path).catch((error: NodeJS.ErrnoException) => (isAbsent(error) ? undefined : path));
   if (real === undefined) return false;
@@ -167,9 +170,9 @@ async function hashHandle(handle: FileHandle, budget: ReadBudget): Promise<FileC
   }
 }
 
-function kindOf(facts: { isFile(): boolean; isDirectory(): boolean }): "directory" | "special" | undefined {
-  if (facts.isFile()) return undefined;
-  return facts.isDirectory() ? "directory" : "special";
+function kindOf(stats: { isFile(): boolean; isDirectory(): boolean }): "directory" | "special" | undefined {
+  if (stats.isFile()) return undefined;
+  return stats.isDirectory() ? "directory" : "special";
 }
 
 /**

@@ -20,7 +20,7 @@ export interface RuleSubject {
 /**
  * Whether a rule allows an entry; `has-files` if only files of the project prevent that. Matches narrowly: a value that depends on a variable is
  * not allowed, unless the origin of the url is known, and neither is anything that the rule does not mention and that could run or see more: a
- * helper or secret command, a variable of the process, a file of variables, another working directory, no sandbox, OAuth settings that leave out
+ * helper or secret command, a variable of the process, a file of variables, another working directory, no sandbox, OAuth settings that disable
  * a protection. A rule for a command means the same program everywhere, so without a fingerprint it does not allow an entry with files: npx
  * prefers a package of the project to the published one.
  */
@@ -28,12 +28,12 @@ export async function matchAllowRule(
   rule: PolicyRule,
   subject: RuleSubject,
 ): Promise<"allowed" | "has-files" | "no-match"> {
-  if (!(await isMeantBy(rule, subject))) return "no-match";
+  if (!(await matchesRule(rule, subject))) return "no-match";
   const hasFiles = rule.command !== undefined && subject.fingerprint.files.length > 0;
   return hasFiles && rule.fingerprint === undefined ? "has-files" : "allowed";
 }
 
-async function isMeantBy(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
+async function matchesRule(rule: PolicyRule, subject: RuleSubject): Promise<boolean> {
   const { entry, fingerprint, configurations } = subject;
   if (rule.fingerprint !== undefined && !(fingerprint.isComplete && fingerprint.digest === rule.fingerprint))
     return false;
@@ -57,7 +57,7 @@ async function isMeantBy(rule: PolicyRule, subject: RuleSubject): Promise<boolea
   );
 }
 
-/** Whether the entry has OAuth settings that leave out a protection. */
+/** Whether the entry has OAuth settings that disable a protection. */
 function isWeakened({ oauth }: NetworkEntry): boolean {
   return Object.keys(weakenedBy(oauth ?? {})).length > 0;
 }
@@ -68,8 +68,8 @@ export async function isDeniedBy(rule: PolicyRule, subject: RuleSubject): Promis
   if (rule.fingerprint !== undefined && fingerprint.digest !== rule.fingerprint) return false;
   const { configuration } = rule;
   if (configuration !== undefined) {
-    const isMeant = await Promise.all(configurations.map((path) => isBelow(configuration, path)));
-    if (!isMeant.includes(true)) return false;
+    const matches = await Promise.all(configurations.map((path) => isBelow(configuration, path)));
+    if (!matches.includes(true)) return false;
   }
   if (rule.url !== undefined) {
     const origin = entry.type === "stdio" ? undefined : originOf(entry.url.template, fingerprint.origin);

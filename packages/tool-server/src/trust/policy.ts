@@ -212,11 +212,11 @@ function textsOf(member: JsonMember | undefined, report: ReportProblem): string[
   });
 }
 
-function flagOf(member: JsonMember | undefined, standard: boolean, report: ReportProblem): boolean {
-  if (member === undefined) return standard;
+function flagOf(member: JsonMember | undefined, fallback: boolean, report: ReportProblem): boolean {
+  if (member === undefined) return fallback;
   if (member.value.kind === "boolean") return member.value.value;
   report(member.value, `${member.key} must be true or false.`);
-  return standard;
+  return fallback;
 }
 
 function choiceOf<T extends string>(

@@ -30,24 +30,24 @@ export async function readPolicy(given?: string): Promise<TrustPolicy | undefine
 async function readText(path: string, isOptional: boolean): Promise<string | undefined> {
   try {
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const facts = await handle.stat();
-    if (!facts.isFile()) throw fail(path, { reason: "it is not a file" });
-    const exposed = checkOwnership(facts, currentUser()) ?? (await checkFolder(await realpath(path)));
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw fail(path, { reason: "it is not a file" });
+    const exposed = checkOwnership(stats, currentUser()) ?? (await checkFolder(await realpath(path)));
     if (exposed !== undefined) throw fail(path, exposed);
-    if (facts.size > maxBytes) {
-      throw fail(path, { reason: `its ${facts.size} bytes exceed the limit of ${maxBytes}` });
+    if (stats.size > maxBytes) {
+      throw fail(path, { reason: `its ${stats.size} bytes exceed the limit of ${maxBytes}` });
     }
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await handle.readFile());
   } catch (error) {
     if (ToolServerError.is(error)) throw error;
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason";
-    // A dangling link was meant to be a policy.
-    if (code === "ENOENT" && isOptional && !(await isThere(path))) return undefined;
+    // A dangling link is a policy that is missing, not an absent one.
+    if (code === "ENOENT" && isOptional && !(await exists(path))) return undefined;
     throw fail(path, { reason: reasons[code] ?? code }, error);
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,

@@ -53,9 +53,9 @@ function describeField({ name, text }: DescribedField): string {
 }
 
 function describeVariable({ name, field, region, isSecret, hasDefault }: DescribedVariable): string {
-  const facts = [...(isSecret ? ["a secret"] : []), ...(hasDefault ? ["has a default"] : [])];
+  const notes = [...(isSecret ? ["a secret"] : []), ...(hasDefault ? ["has a default"] : [])];
   const where = region === undefined ? quoteUnlessPlain(field) : `${region} of the url`;
-  return `your ${name} in ${where}${facts.length === 0 ? "" : ` (${facts.join(", ")})`}`;
+  return `your ${name} in ${where}${notes.length === 0 ? "" : ` (${notes.join(", ")})`}`;
 }
 
 const states: Readonly<Record<FileFingerprint["state"], string>> = {

@@ -8,7 +8,7 @@ import { ToolServerError, type ToolServerErrorCode } from "../errors.js";
 import type { NotStarted, ProcessExit, ProcessOutcome } from "../process/process-outcome.js";
 
 /**
- * Everything that a walk saw; what it did not reach is undefined. All text was redacted when it was collected. Causes, steps and
+ * Everything that a walk observed; steps that it did not reach are undefined. All text was redacted when it was collected. Causes, steps and
  * requirements are computed from this alone.
  */
 export interface WalkEvidence extends FixTarget {
@@ -18,9 +18,9 @@ export interface WalkEvidence extends FixTarget {
   readonly type: Entry["type"] | undefined;
   readonly file: string;
   readonly positions: NonNullable<FixTarget["positions"]>;
-  /** What is wrong with the text of the entry. */
+  /** The findings about the text of the entry. */
   readonly findings: readonly Finding[];
-  /** What is wrong with the values of its variables. */
+  /** The findings about the values of its variables. */
   readonly values: readonly Finding[];
   /** The variables that the entry uses. */
   readonly variables: readonly string[];
@@ -133,14 +133,14 @@ export interface ChildEvidence {
   readonly exit?: ProcessExit | undefined;
   readonly stderr: readonly string[];
   /** The first line on standard output that is not a message. */
-  readonly stray: string | undefined;
+  readonly strayOutput: string | undefined;
   /** Variables that its output says are missing, and whether they are set here. */
   readonly missing: readonly { readonly variable: string; readonly isSetHere: boolean }[];
   /** Variables that the process would get, but that were withheld because they contain a credential. */
   readonly withheld: readonly string[];
 }
 
-/** What a walk saw of a sign-in with OAuth. */
+/** What a walk observed about a sign-in with OAuth. */
 export interface OAuthEvidence {
   /** Where tokens are stored, and a warning about it. */
   readonly vault?: { readonly summary: string; readonly warning: string | undefined } | undefined;
@@ -219,7 +219,7 @@ export interface FailureEvidence {
   readonly advice?: string | undefined;
   readonly status?: number | undefined;
   readonly rpcCode?: number | undefined;
-  /** What the server, or the authorization server, said. */
+  /** The message of the server or the authorization server. */
   readonly said?: string | undefined;
   /** The authorization server that refused a sign-in. */
   readonly issuer?: string | undefined;
@@ -227,7 +227,7 @@ export interface FailureEvidence {
   readonly needsClientCertificate?: boolean | undefined;
 }
 
-/** Converts a ToolServerError. Throws any other error: that is a defect of this package, not of the server. */
+/** Converts a ToolServerError. Throws any other error: that is a bug in this package, not a failure of the server. */
 export function failureEvidence(error: unknown, redact: (text: string) => string): FailureEvidence {
   if (!ToolServerError.is(error)) throw error;
   const { code, message, advice, details } = error;

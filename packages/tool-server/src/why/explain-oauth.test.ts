@@ -74,7 +74,7 @@ describe("a server that requires an API key", () => {
     },
   );
 
-  test("asks for a sign-in if the server sends a challenge of Bearer, or publishes metadata", async () => {
+  test("asks for a sign-in if the server sends a Bearer challenge, or publishes metadata", async () => {
     const world = await createOAuthWorld(["resource-challenge-silent"]);
     expect(firstOf(await explainWorld(world))).toMatchObject({ code: "sign-in-needed" });
     const server = await refuse({ "www-authenticate": "Bearer" });

@@ -14,7 +14,7 @@ import { requirementsOf } from "./requirements.js";
 import { stepsOf } from "./steps.js";
 import { walkServer } from "./walk/walk-server.js";
 
-/** Walks a server and explains what was seen. Import it from `lazy-explain.ts`, which loads this on first use. */
+/** Walks a server and explains what was observed. Import it from `lazy-explain.ts`, which loads this on first use. */
 export async function walkAndExplain(options: ExplainOptions): Promise<Explanation> {
   const entry = options.configuration.entries.find(({ name }) => name === options.server);
   const secrets = entry === undefined ? options.secrets.scope() : createServerSecrets(entry, options.secrets);
@@ -43,7 +43,7 @@ function reportSteps(
   };
 }
 
-/** Says how to set a variable for the process that reads it. */
+/** Adds how to set a variable for the process that reads it. */
 function fixInProcess({ code, fix }: Cause, { setVariable }: ExplainOptions): Fix {
   if (fix.variable === undefined || setVariable === undefined) return fix;
   const how = setVariable(fix.variable);
@@ -52,7 +52,7 @@ function fixInProcess({ code, fix }: Cause, { setVariable }: ExplainOptions): Fi
   return { ...fix, advice: isMissing ? how : `${fix.advice} ${how}`, command: undefined };
 }
 
-/** The explanation of what a walk saw. */
+/** Explains the evidence of a walk. */
 export function explain(seen: WalkEvidence): Explanation {
   const causes = findCauses(seen);
   return {
@@ -93,14 +93,14 @@ const finders = [
   signInFailureCauses,
 ] as const;
 
-/** The possible causes of what a walk saw, the likeliest first; none if nothing failed. A pure function of the evidence. */
+/** The possible causes of what a walk observed, the likeliest first; none if nothing failed. A pure function of the evidence. */
 export function findCauses(seen: WalkEvidence): Cause[] {
   if (!hasFailed(seen)) return [];
   const causes = finders.flatMap((find) => find(seen));
   return causes.length === 0 ? [unknown(seen)] : rankCauses(causes);
 }
 
-/** Whether a walk saw anything that prevents the server from being used. */
+/** Whether a walk observed anything that prevents the server from being used. */
 export function hasFailed(seen: WalkEvidence): boolean {
   const { findings, values, trust, helper, network, attempt, child, oauth } = seen;
   return (

@@ -12,7 +12,7 @@ import type { ToolServerError } from "../errors.js";
 import type { SecretRegistry } from "../secrets/redactor.js";
 import type { TrustDecision } from "../trust/evaluate-trust.js";
 
-/** The server to diagnose, and what it is opened with. */
+/** The server to diagnose, and the options that it is opened with. */
 export interface ExplainOptions {
   /** The name of the server. */
   readonly server: string;
@@ -22,7 +22,7 @@ export interface ExplainOptions {
   readonly variables: Variables;
   readonly pluginRoot: string;
   readonly secrets: SecretRegistry;
-  /** Evaluates the entry, and again before each start and connection; pass `evaluateTrust`. Nobody is prompted. */
+  /** Evaluates the entry, and again before each start and connection; pass `evaluateTrust`. The user is not prompted. */
   readonly evaluateTrust: (entry: Entry) => Promise<TrustDecision>;
   /** How the client identifies itself to the server. */
   readonly settings: ClientSettings;
@@ -32,7 +32,7 @@ export interface ExplainOptions {
   readonly sandbox?: ToolServerSettings["sandbox"];
   /** Whether http is accepted for a loopback host. Default false. */
   readonly allowInsecureLoopback?: boolean | undefined;
-  /** OAuth for an entry without credentials. Default: requests carry no credential. */
+  /** OAuth for an entry without credentials. Default: requests have no credential. */
   readonly oauth?: ExplainOAuth | undefined;
   /** The last failure that the caller saw, if the walk cannot reproduce it, such as that of a sign-in. */
   readonly lastFailure?: ToolServerError | undefined;
@@ -57,7 +57,7 @@ export interface ExplainOptions {
   readonly onStep?: ((step: Step) => void) | undefined;
 }
 
-/** What the diagnosis of OAuth needs. */
+/** The dependencies of the OAuth diagnosis. */
 export interface ExplainOAuth extends Pick<OAuthSettings, "profile" | "overrides"> {
   /** Opens the vault, once, if the entry needs it; the walk disposes of it. */
   readonly openVault: () => Promise<Vault>;
@@ -94,7 +94,7 @@ export interface Step {
   readonly evidence: readonly string[];
 }
 
-/** A requirement of the protocol, or of what it builds on, and whether the server meets it. Contains no secret. */
+/** A requirement of the protocol or of a lower layer, and whether the server meets it. Contains no secret. */
 export interface Requirement {
   readonly requirement: string;
   readonly outcome: CheckOutcome;

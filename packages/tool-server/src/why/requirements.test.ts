@@ -35,7 +35,7 @@ describe("a stdio server", () => {
     path: "/bin/notes",
     searched: [],
     stderr: [],
-    stray: undefined,
+    strayOutput: undefined,
     missing: [],
     withheld: [],
   };
@@ -57,7 +57,7 @@ describe("a stdio server", () => {
     ["is not found", { path: undefined, notStarted: "not-found" }, [["failed", "notes"], ["skipped"], ["skipped"]]],
     ["does not start", { notStarted: "not-started" }, [["failed", "/bin/notes"], ["skipped"], ["skipped"]]],
     ["exits", { exit: { kind: "exited", code: 1 } }, [["ok", "/bin/notes"], ["failed", "It failed."], ["ok"]]],
-    ["logs to standard output", { stray: "Hello" }, [["ok", "/bin/notes"], ["ok"], ["failed", "Hello"]]],
+    ["logs to standard output", { strayOutput: "Hello" }, [["ok", "/bin/notes"], ["ok"], ["failed", "Hello"]]],
   ])("shows what is not met by a process that %s", (_, more, expected) => {
     expect(rows(more, failed)).toEqual([...expected, ["failed", "It failed."]]);
   });

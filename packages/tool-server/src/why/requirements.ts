@@ -42,8 +42,8 @@ function stdioRequirements({ child, attempt }: WalkEvidence): Requirement[] {
     ),
     requirement(
       "standard output contains only messages",
-      isStarted ? met(child.stray === undefined) : "skipped",
-      child?.stray,
+      isStarted ? met(child.strayOutput === undefined) : "skipped",
+      child?.strayOutput,
     ),
     ...protocolRequirements(attempt),
   ];

@@ -92,7 +92,7 @@ describe("a process", () => {
     path: "/bin/notes",
     searched: [],
     stderr: [],
-    stray: undefined,
+    strayOutput: undefined,
     missing: [],
     withheld: [],
   };
@@ -114,7 +114,7 @@ describe("a process", () => {
 
   test("shows a process that works, with what it wrote", () => {
     const described = "notes 1.2, protocol 2025-06-18 (legacy era); 2 tools.";
-    expect(rows({ stderr: ["ready"], stray: "Hello" }, { credential: "environment", connected })).toEqual([
+    expect(rows({ stderr: ["ready"], strayOutput: "Hello" }, { credential: "environment", connected })).toEqual([
       ["ok", "/bin/notes"],
       ["ok", "Started.", "stderr: ready"],
       ["ok", described, "Not a message, on standard output: Hello"],
@@ -127,12 +127,12 @@ describe("a process", () => {
       ["failed", "It failed."],
       ["skipped"],
     ]);
-    expect(rows({ exit: { kind: "exited", code: 1 }, stray: "Usage:" }, failed)).toEqual([
+    expect(rows({ exit: { kind: "exited", code: 1 }, strayOutput: "Usage:" }, failed)).toEqual([
       ["ok", "/bin/notes"],
       ["failed", "It failed."],
       ["skipped", "Not a message, on standard output: Usage:"],
     ]);
-    expect(rows({ stray: "Usage:" }, failed)).toEqual([
+    expect(rows({ strayOutput: "Usage:" }, failed)).toEqual([
       ["ok", "/bin/notes"],
       ["ok", "Started."],
       ["failed", "It failed.", "Not a message, on standard output: Usage:"],

@@ -51,13 +51,13 @@ function trustStep({ trust }: WalkEvidence): Step {
 
 function childSteps({ child, attempt }: WalkEvidence): Step[] {
   if (child === undefined) return (["command", "process", "protocol"] as const).map((name) => step(name, "skipped"));
-  const { command, path, searched, notStarted, exit, stderr, stray } = child;
+  const { command, path, searched, notStarted, exit, stderr, strayOutput } = child;
   const found = path ?? `${command}${searched.length === 0 ? "" : `; PATH searched: ${searched.join(":")}`}`;
   const isFound = path !== undefined;
   const failure = attempt?.failure;
   const isRunning = isFound && notStarted === undefined && exit === undefined;
   const output = significantLines(stderr, 3).map((line) => `stderr: ${line}`);
-  const strayLine = stray === undefined ? undefined : `Not a message, on standard output: ${stray}`;
+  const strayLine = strayOutput === undefined ? undefined : `Not a message, on standard output: ${strayOutput}`;
   return [
     step("command", isFound ? "ok" : "failed", found),
     isFound
@@ -203,7 +203,7 @@ const credentials: Readonly<Record<CredentialKind, string>> = {
   oauth: "the token of the sign-in",
 };
 
-/** What a request carried. */
+/** Describes the credential of a request. */
 export function describeCredential(kind: CredentialKind): string {
   return credentials[kind];
 }

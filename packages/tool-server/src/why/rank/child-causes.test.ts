@@ -16,7 +16,7 @@ function causesOf(child: Partial<ChildEvidence>, failure?: Partial<FailureEviden
     path: "/bin/notes",
     searched: [],
     stderr: [],
-    stray: undefined,
+    strayOutput: undefined,
     missing: [],
     withheld: [],
   };
@@ -118,7 +118,7 @@ describe("a process", () => {
     ["CALL_TIMEOUT", "child-logs-to-stdout"],
     ["CHILD_EXITED", "child-exits"],
   ] as const)("[TS-D-WHY-2] explains other text on standard output followed by %s as %s", (code, expected) => {
-    const [cause] = causesOf({ stray: "Listening" }, { code });
+    const [cause] = causesOf({ strayOutput: "Listening" }, { code });
     expect(cause?.code).toBe(expected);
     if (code !== "CHILD_EXITED") expect(cause?.evidence[0]).toBe("The first line on standard output: Listening");
   });

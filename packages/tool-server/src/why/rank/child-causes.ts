@@ -14,20 +14,20 @@ export function childCauses(seen: WalkEvidence): Cause[] {
   const failure = attempt?.failure;
   if (failure === undefined) return [];
   const base = { problem: failure.message, evidence: lastOutput(child) };
-  const byHand: Fix = { advice: "Run the command by hand to see why.", command: runByHand(child) };
+  const runManually: Fix = { advice: "Run the command by hand to see why.", command: runByHand(child) };
   const variables = [...missingVariables(seen, child), ...withheldVariables(seen, child)];
   switch (failure.code) {
     case "CHILD_EXITED":
-      return [...variables, { ...base, code: "child-exits", weight: 0.9, fix: byHand }];
+      return [...variables, { ...base, code: "child-exits", weight: 0.9, fix: runManually }];
     case "CONNECTION_LOST":
-      return [{ ...base, code: "child-exits", weight: 0.8, fix: byHand }];
+      return [{ ...base, code: "child-exits", weight: 0.8, fix: runManually }];
     case "CALL_TIMEOUT": {
-      if (child.stray !== undefined) return [logsToStdout(child, failure)];
+      if (child.strayOutput !== undefined) return [logsToStdout(child, failure)];
       const advice = "Check that command and args start a server that uses standard input and output.";
       return [...variables, { ...base, code: "child-silent", weight: 0.9, fix: fixField(seen, "command", advice) }];
     }
     case "NOT_A_TOOL_SERVER":
-      return child.stray === undefined ? protocolCauses(seen, child, failure) : [logsToStdout(child, failure)];
+      return child.strayOutput === undefined ? protocolCauses(seen, child, failure) : [logsToStdout(child, failure)];
     default:
       return protocolCauses(seen, child, failure);
   }
@@ -39,7 +39,7 @@ function logsToStdout(child: ChildEvidence, { message }: FailureEvidence): Cause
     code: "child-logs-to-stdout",
     weight: 0.95,
     problem: message,
-    evidence: [`The first line on standard output: ${child.stray}`, ...lastOutput(child)],
+    evidence: [`The first line on standard output: ${child.strayOutput}`, ...lastOutput(child)],
     fix: { advice, command: runByHand(child) },
   };
 }

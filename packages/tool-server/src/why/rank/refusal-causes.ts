@@ -4,7 +4,7 @@ import { refusalCauses } from "../../causes/refusal-causes.js";
 import { asksForToken, describeRefusal, type RefusalEvidence } from "../../causes/refusal-evidence.js";
 import type { WalkEvidence } from "../evidence.js";
 
-/** The possible causes of a 401 or 403: those of the shared table, with all that the walk saw in addition. */
+/** The possible causes of a 401 or 403: those of the shared table, with everything that the walk observed in addition. */
 export function refusalCausesOfWalk(seen: WalkEvidence): Cause[] {
   const refusal = refusalOf(seen);
   return refusal === undefined ? [] : [...refusalCauses(refusal, seen), ...oauthOffered(seen, refusal)];

@@ -371,7 +371,7 @@ describe("a sign-in that failed before", () => {
     expect(signInFailureCauses({ ...base, earlier })[0]?.fix.write).toBe(write);
   });
 
-  test("[TS-D-OAUTH-11] explains a new token of Auth0 that is rejected by its missing audience", () => {
+  test("[TS-D-OAUTH-11] explains the rejection of a new Auth0 token by its missing audience", () => {
     const auth0 = { ...before, issuer: "https://acme.us.auth0.com/", obtainedAt: now - 1000 };
     expect(causesOf({ before: auth0 })).toMatchObject([
       { code: "wrong-audience", fix: { write: '"oauth": {"authorizeParameters": {"audience": "…"}}' } },

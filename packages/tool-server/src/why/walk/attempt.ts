@@ -15,7 +15,7 @@ import { type AttemptEvidence, failureEvidence, isEvidence, type ServerEvidence 
 import { collectResponseEvidence, type RecordedExchange, type RecordingClient } from "./recording-client.js";
 import type { Walk } from "./walk.js";
 
-/** What a walk connects with. */
+/** The dependencies of a connection attempt. */
 export interface AttemptOptions<Http extends HttpClient | undefined = HttpClient | undefined> {
   readonly resolved: ResolvedEntry;
   readonly credential: Credential;
@@ -44,7 +44,7 @@ export function describeConnection(walk: Walk, resolved: ResolvedEntry): Omit<Co
 }
 
 /**
- * Connects as any client does, and lists the tools, or pings if the server has none. Nothing that changes anything is requested.
+ * Connects as any client does, and lists the tools, or pings if the server has none. Sends no request that changes anything.
  * `beforeClose` is called while the connection is still open.
  */
 export async function attempt(
@@ -95,12 +95,12 @@ export async function attempt(
   }
 }
 
-function serverEvidence({ say }: Walk, server: ServerDescription): ServerEvidence {
+function serverEvidence({ sanitize }: Walk, server: ServerDescription): ServerEvidence {
   const { name, version, protocolVersion, era } = server;
   return {
-    name: name === undefined ? undefined : say(name, 100),
-    version: version === undefined ? undefined : say(version, 50),
-    protocolVersion: say(protocolVersion, 50),
+    name: name === undefined ? undefined : sanitize(name, 100),
+    version: version === undefined ? undefined : sanitize(version, 50),
+    protocolVersion: sanitize(protocolVersion, 50),
     era,
     tools: undefined,
   };

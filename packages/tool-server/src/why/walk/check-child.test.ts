@@ -39,7 +39,7 @@ describe("a process", () => {
       notStarted: undefined,
       exit: undefined,
       stderr: ["OTHER_KEY is not set; [redacted]"],
-      stray: undefined,
+      strayOutput: undefined,
       missing: [],
       withheld: [],
     });
@@ -64,7 +64,7 @@ describe("a process", () => {
       notStarted: undefined,
       exit: { code: 3 },
       stderr: ["API_KEY is required"],
-      stray: expect.stringContaining("Hello, [redacted]"),
+      strayOutput: expect.stringContaining("Hello, [redacted]"),
       missing: [{ variable: "API_KEY", isSetHere: false }],
     });
     expect(attempt).toMatchObject({ connected: undefined, failure: { code: "CHILD_EXITED" } });
@@ -90,7 +90,7 @@ describe("a process", () => {
       searched: ["/opt/one", "/opt/two"],
       notStarted: "not-found",
       stderr: [],
-      stray: undefined,
+      strayOutput: undefined,
       missing: [],
       withheld: [],
     });

@@ -14,19 +14,19 @@ export async function checkChild(
   walk: Walk,
   resolved: ResolvedEntry & { readonly type: "stdio" },
 ): Promise<{ readonly child: ChildEvidence; readonly attempt?: AttemptEvidence }> {
-  const { entry, options, variables, pluginRoot, secrets, clock, say, redact } = walk;
+  const { entry, options, variables, pluginRoot, secrets, clock, sanitize, redact } = walk;
   const { command, args, env } = resolved;
   const environment = childEnvironment(variables, command, env);
   const found = await resolveCommand(command, resolved.cwd, environment.PATH ?? "");
   const base = {
-    command: say(command, 200),
-    args: args.map((each) => say(each, 500)),
-    cwd: say(resolved.cwd, 500),
-    env: Object.entries(env).map(([name, value]) => ({ name, value: printableValue(name, value, say) })),
-    path: found.kind === "found" ? say(found.path, 500) : undefined,
-    searched: found.kind === "not-found" ? found.searched.map((folder) => say(folder, 200)) : [],
+    command: sanitize(command, 200),
+    args: args.map((each) => sanitize(each, 500)),
+    cwd: sanitize(resolved.cwd, 500),
+    env: Object.entries(env).map(([name, value]) => ({ name, value: printableValue(name, value, sanitize) })),
+    path: found.kind === "found" ? sanitize(found.path, 500) : undefined,
+    searched: found.kind === "not-found" ? found.searched.map((folder) => sanitize(folder, 200)) : [],
     stderr: [],
-    stray: undefined,
+    strayOutput: undefined,
     missing: [],
     withheld: withheldVariables(variables, command, env),
   };
@@ -55,15 +55,15 @@ export async function checkChild(
   });
   await credential.dispose();
   const stderr = transports.at(-1)?.stderr() ?? [];
-  const stray = transports.map((transport) => transport.firstStrayOutput()).find((found) => found !== undefined);
+  const strayOutput = transports.map((transport) => transport.firstStrayOutput()).find((found) => found !== undefined);
   const isNotStarted = ToolServerError.is(failure, "CHILD_NOT_RUNNABLE");
   return {
     child: {
       ...base,
       notStarted: isNotStarted ? "not-started" : undefined,
       exit: failure?.details.exit,
-      stderr: stderr.map((line) => say(line, 300)),
-      stray: stray === undefined ? undefined : say(stray, 300),
+      stderr: stderr.map((line) => sanitize(line, 300)),
+      strayOutput: strayOutput === undefined ? undefined : sanitize(strayOutput, 300),
       missing: connected === undefined ? missingVariables(stderr, env, variables) : [],
     },
     attempt: {
@@ -75,12 +75,12 @@ export async function checkChild(
 }
 
 /** The value of a variable for a command that users copy; undefined if it may be a secret, or if not all of it can be printed. */
-function printableValue(name: string, value: string, say: Walk["say"]): string | undefined {
+function printableValue(name: string, value: string, sanitize: Walk["sanitize"]): string | undefined {
   const isSecret = isSecretName(name) || findSecretShapes(value).length > 0;
-  return isSecret || say(value, 500) !== value ? undefined : value;
+  return isSecret || sanitize(value, 500) !== value ? undefined : value;
 }
 
-const complaint =
+const missingHint =
   /\b(required|missing|not set|unset|must be set|undefined|not defined|not found|please set|set the|provide)\b/i;
 
 /** The variables that the output of a process says are missing, and that the entry does not pass on. */
@@ -90,7 +90,7 @@ export function missingVariables(
   variables: Variables,
 ): ChildEvidence["missing"] {
   const named = stderr
-    .filter((line) => complaint.test(line))
+    .filter((line) => missingHint.test(line))
     .flatMap((line) => [...line.matchAll(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b/g)].map(([name]) => name))
     // Codes such as ERR_MODULE_NOT_FOUND are not variables.
     .filter((name) => !Object.hasOwn(passed, name) && !/^(ERR|E)_/.test(name));

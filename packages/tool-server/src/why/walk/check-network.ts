@@ -33,7 +33,7 @@ export async function checkNetwork(walk: Walk, url: URL, http: HttpClient): Prom
   }
   const known = {
     ...base,
-    proxy: proxy && { name: walk.say(nameOf(proxy.host, proxy.port)), variable: proxy.variable },
+    proxy: proxy && { name: walk.sanitize(nameOf(proxy.host, proxy.port)), variable: proxy.variable },
     addresses: await addressesOf(walk, proxy?.host ?? base.host),
   };
   try {
@@ -129,15 +129,15 @@ async function readCertificate(
   }
 }
 
-function describeCertificate({ say }: Walk, certificate: PeerCertificate): CertificateEvidence | undefined {
+function describeCertificate({ sanitize }: Walk, certificate: PeerCertificate): CertificateEvidence | undefined {
   const { subject, issuer, subjectaltname, valid_from: from, valid_to: to } = certificate;
   if (from === undefined || to === undefined) return undefined;
   const nameOfParty = (party: PeerCertificate["subject"] | undefined): string =>
-    say([party?.CN, party?.O].flat().filter(Boolean).join(", ") || "nobody", 200);
+    sanitize([party?.CN, party?.O].flat().filter(Boolean).join(", ") || "nobody", 200);
   return {
     subject: nameOfParty(subject),
     issuer: nameOfParty(issuer),
-    names: say(subjectaltname ?? "", 300),
+    names: sanitize(subjectaltname ?? "", 300),
     validFrom: isoTime(from),
     validTo: isoTime(to),
   };

@@ -236,13 +236,13 @@ describe("an offer of OAuth", () => {
     expect(world.authorization.requests).toEqual([]);
   });
 
-  test("finds an offer of OAuth where the challenge says", async () => {
+  test("finds an offer of OAuth at the url that the challenge names", async () => {
     const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
     const attempt = { credential: "headers", refusal: challengedAt(world) } as const;
     expect(await offerOf(world, withToken, attempt)).toMatchObject({ issuer: world.authorization.issuer });
   });
 
-  test("looks for no offer of OAuth of a WebSocket", async () => {
+  test("looks for no offer of OAuth at a WebSocket server", async () => {
     const world = await createOAuthWorld();
     const oauth = { profile: "test", openVault: async () => world.vault };
     const walk = createTestWalk({ type: "ws", url: "ws://localhost:1/" }, { secrets: world.secrets, oauth });

@@ -29,8 +29,8 @@ export async function checkSignIn(
 ): Promise<OAuthEvidence> {
   const { session, options, vault, vaultFailure, before, events } = signIn;
   const stored = (): OAuthEvidence => ({ vault, vaultFailure, before, events: [...events] });
-  const isAsked = attempt?.refusal !== undefined || before?.issuer !== undefined;
-  if (session === undefined || options === undefined || attempt === undefined || !isAsked) return stored();
+  const isRelevant = attempt?.refusal !== undefined || before?.issuer !== undefined;
+  if (session === undefined || options === undefined || attempt === undefined || !isRelevant) return stored();
   try {
     const { resource, authorization, server } = await checkMetadata(session.context, {
       challenged: attempt.refusal?.challenge?.resourceMetadata ?? [],
@@ -65,9 +65,15 @@ export async function checkOffer(
   { connected, refusal }: AttemptEvidence,
 ): Promise<OAuthOffer | undefined> {
   const { options, entry, secrets, clock } = walk;
-  const carrying = headers.filter(carriesCredential).map(({ name }) => name);
+  const credentialNames = headers.filter(carriesCredential).map(({ name }) => name);
   const isReached = connected !== undefined || refusal !== undefined;
-  if (options.oauth === undefined || entry.type === "ws" || kind !== "headers" || carrying.length === 0 || !isReached) {
+  if (
+    options.oauth === undefined ||
+    entry.type === "ws" ||
+    kind !== "headers" ||
+    credentialNames.length === 0 ||
+    !isReached
+  ) {
     return undefined;
   }
   const requestMs = Math.min(walk.responseMs, 10_000);
@@ -90,7 +96,7 @@ export async function checkOffer(
     const { outcome, publishedIssuer, pkce, endpoints, evidence } = authorization;
     if (outcome !== "found" || publishedIssuer === undefined || !pkce?.includes("S256")) return undefined;
     return {
-      headers: carrying,
+      headers: credentialNames,
       issuer: publishedIssuer,
       canRegister: endpoints.some(({ name, defect }) => name === "registration_endpoint" && defect === undefined),
       evidence: [...resource.evidence, ...evidence],

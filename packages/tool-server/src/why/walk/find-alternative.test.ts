@@ -29,7 +29,7 @@ test("tries other urls from the likeliest on, without the configured one", () =>
   expect(first?.url.href).toBe("https://a.example/mcp");
 });
 
-test("searches another url only if the response was not one of a tool server", () => {
+test("searches another url only if no tool server responded", () => {
   const afterFailure = (code: string, status?: number, more: Partial<AttemptEvidence> = {}): boolean =>
     mayBeElsewhere({ credential: "none", failure: { code, message: "", status } as never, ...more });
   expect(mayBeElsewhere({ credential: "none" })).toBe(false);
@@ -148,7 +148,7 @@ describe("another url", () => {
     },
   );
 
-  test("requests no other url if the trust cannot be decided any more", async () => {
+  test("requests no other url if trust can no longer be decided", async () => {
     let asked = 0;
     const evaluateTrust = async () => {
       asked += 1;

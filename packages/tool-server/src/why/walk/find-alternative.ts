@@ -11,7 +11,7 @@ const tryMs = 3000;
 const maxTimeouts = 2;
 const readBytes = 64 * 1024;
 
-/** Whether the response was not one of a tool server, so that the server may be at another path or have another type. */
+/** Whether no tool server responded, so that the server may be at another path or have another type. */
 export function mayBeElsewhere({ failure, response, connected }: AttemptEvidence): boolean {
   if (failure === undefined || connected !== undefined) return false;
   const status = failure.status ?? response?.status ?? 0;

@@ -65,7 +65,7 @@ export async function prepareCredential(
     credential = createEntryCredential({
       ...parts,
       onNoSandbox: (reason) => walk.report(info, "warning", `The helper runs without a sandbox. ${reason}`),
-      // A diagnosis prompts nobody to sign in.
+      // A diagnosis does not ask the user to sign in.
       oauth: session && { session },
       onRun(report) {
         run = report;
@@ -88,14 +88,14 @@ export async function prepareCredential(
 }
 
 function helperEvidence(
-  { say, entry }: Walk,
+  { sanitize, entry }: Walk,
   path: string,
   run: HelperRunReport | undefined,
   credential?: Credential,
 ): HelperEvidence {
   const described = credential?.describe().headers ?? [];
   return {
-    path: say(run?.path ?? path, 500),
+    path: sanitize(run?.path ?? path, 500),
     program: run?.program ?? (entry.type !== "stdio" && entry.headersHelper === undefined ? "command" : "helper"),
     outcome: run?.outcome,
     durationMs: Math.round(run?.durationMs ?? 0),

@@ -162,11 +162,11 @@ describe("a recording client", () => {
 describe("the evidence of a response", () => {
   const secrets = createSecretRegistry();
   secrets.add("a-secret-of-mine");
-  const say = (text: string, maxLength = 300): string =>
+  const sanitize = (text: string, maxLength = 300): string =>
     printableText(secrets.redact(text).replace(/\s+/g, " ").trim(), maxLength);
   const evidenceOf = (body: string, headers: Record<string, string> = {}) =>
     collectResponseEvidence(
-      { say },
+      { sanitize },
       {
         method: "POST",
         url: new URL("https://api.example/mcp?key=1"),

@@ -129,21 +129,24 @@ function readStart(response: HttpResponse, clock: Clock, keep: (chunk: Buffer) =
 const htmlStart = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype html|<html|<head|<body)/i;
 
 /** The evidence of a recorded response. */
-export function collectResponseEvidence({ say }: Pick<Walk, "say">, exchange: RecordedExchange): ResponseEvidence {
+export function collectResponseEvidence(
+  { sanitize }: Pick<Walk, "sanitize">,
+  exchange: RecordedExchange,
+): ResponseEvidence {
   const { method, url, status, headers } = exchange;
   const body = exchange.body();
   const [mediaType = ""] = (headers["content-type"] ?? "").toLowerCase().split(";");
   const isPage = htmlStart.test(body);
-  const title = isPage ? say(/<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? "", 150) : undefined;
+  const title = isPage ? sanitize(/<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? "", 150) : undefined;
   return {
     method,
-    path: say(url.pathname, 200),
+    path: sanitize(url.pathname, 200),
     status,
-    mediaType: say(mediaType, 100),
+    mediaType: sanitize(mediaType, 100),
     title,
-    excerpt: say(isPage ? textOfPage(body) : textOfBody(body), 500),
-    location: locationOf(headers.location, url, say),
-    retryAfter: headers["retry-after"] === undefined ? undefined : say(headers["retry-after"], 50),
+    excerpt: sanitize(isPage ? textOfPage(body) : textOfBody(body), 500),
+    location: locationOf(headers.location, url, sanitize),
+    retryAfter: headers["retry-after"] === undefined ? undefined : sanitize(headers["retry-after"], 50),
   };
 }
 
@@ -183,9 +186,9 @@ function errorTexts(value: unknown, depth: number): string[] {
 }
 
 /** The target of a redirect, without its query, which may contain secrets. */
-function locationOf(location: string | undefined, base: URL, say: Walk["say"]): string | undefined {
+function locationOf(location: string | undefined, base: URL, sanitize: Walk["sanitize"]): string | undefined {
   const url = location === undefined ? undefined : parseUrl(location, base);
   if (url === undefined) return undefined;
   const { protocol, host, pathname } = url;
-  return say(`${protocol}//${host}${pathname}`, 300);
+  return sanitize(`${protocol}//${host}${pathname}`, 300);
 }

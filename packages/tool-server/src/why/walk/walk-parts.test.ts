@@ -45,11 +45,11 @@ test("rejects if the entry is no longer trusted", async () => {
   await expect(revoked.ensureTrusted()).rejects.toMatchObject({ code: "NOT_TRUSTED" });
 });
 
-test("truncates text of a peer after redaction, so that no part of a secret remains", () => {
+test("truncates a peer's text after redaction, so that no part of a secret remains", () => {
   const secrets = createSecretRegistry();
   secrets.add("a-secret-of-some-length");
   const options = { secrets, variables: {}, pluginRoot: "/" } as unknown as Parameters<typeof createWalk>[0];
-  const { say } = createWalk(options, { type: "http", name: "api" } as never, new AbortController().signal);
-  expect(say(`${"x".repeat(15)} a-secret-of-some-length`, 30)).toBe(`${"x".repeat(15)} [redacted]`);
-  expect(say("one\n\u001b[31mtwo")).toBe("one \\x1b[31mtwo");
+  const { sanitize } = createWalk(options, { type: "http", name: "api" } as never, new AbortController().signal);
+  expect(sanitize(`${"x".repeat(15)} a-secret-of-some-length`, 30)).toBe(`${"x".repeat(15)} [redacted]`);
+  expect(sanitize("one\n\u001b[31mtwo")).toBe("one \\x1b[31mtwo");
 });

@@ -171,13 +171,13 @@ function traceExchange(
   );
   const carried = sent.length === 0 ? "without a credential" : `with ${sent.join(", ")}`;
   const challenge = headers["www-authenticate"];
-  const asked = challenge === undefined ? "" : `; challenge: ${walk.say(challenge)}`;
-  const target = walk.say(`${url.origin}${url.pathname}`);
-  walk.report(info, "info", `${method} ${target} ${carried} returned ${status}${asked}`);
+  const challengeText = challenge === undefined ? "" : `; challenge: ${walk.sanitize(challenge)}`;
+  const target = walk.sanitize(`${url.origin}${url.pathname}`);
+  walk.report(info, "info", `${method} ${target} ${carried} returned ${status}${challengeText}`);
 }
 
-function showHeader({ say }: Walk, name: string, value: string): string {
-  if (isTenantHeader(name)) return `${name}: ${say(value, 100)}`;
+function showHeader({ sanitize }: Walk, name: string, value: string): string {
+  if (isTenantHeader(name)) return `${name}: ${sanitize(value, 100)}`;
   const scheme = isAuthorizationName(name) ? parseAuthorization(value).scheme : undefined;
   return `${name}: ${scheme === undefined ? "" : `${scheme} `}[redacted]`;
 }

@@ -7,7 +7,7 @@ import { isLauncher } from "../../process/resolve-command.js";
 import { notTrusted } from "../../trust/evaluate-trust.js";
 import type { ExplainOptions } from "../explanation.js";
 
-/** A walk in progress: what all of its steps use. */
+/** A walk in progress: the context of its steps. */
 export interface Walk
   extends Pick<ExplainOptions, "variables" | "pluginRoot" | "secrets" | "settings" | "ca" | "sandbox"> {
   readonly options: ExplainOptions;
@@ -20,8 +20,8 @@ export interface Walk
   readonly report: Reporter;
   /** Rejects with NOT_TRUSTED if the entry is no longer trusted. */
   ensureTrusted(): Promise<void>;
-  /** Text of a peer: redacted, on one line, truncated. */
-  say(text: string, maxLength?: number): string;
+  /** Sanitizes text from a peer: redacted, on one line, truncated. */
+  sanitize(text: string, maxLength?: number): string;
   redact(text: string): string;
 }
 
@@ -57,7 +57,7 @@ export function createWalk(options: ExplainOptions, entry: Entry, signal: AbortS
       if (decision.state !== "trusted") throw notTrusted(entry.name, decision);
     },
     // Truncated after redaction, so that no part of a secret remains.
-    say: (text, maxLength = 300) => printableText(redact(text).replace(/\s+/g, " ").trim(), maxLength),
+    sanitize: (text, maxLength = 300) => printableText(redact(text).replace(/\s+/g, " ").trim(), maxLength),
     redact,
   };
 }
