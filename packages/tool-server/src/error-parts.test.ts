@@ -26,7 +26,7 @@ function problemsOf(file: string): { readonly place: string; readonly problem: s
   }));
 }
 
-test("keeps advice out of the problem of every error, because it is a part of its own", () => {
+test("keeps advice out of the problem of every error, because it is a separate part", () => {
   const problems = ["tool-server/src", "gateway/src", "cli/src"].flatMap((folder) =>
     readdirSync(join(packages, folder), { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts") && !/\.test\.(helper\.)?ts$/.test(file))

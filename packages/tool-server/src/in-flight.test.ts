@@ -4,7 +4,7 @@ import { InFlightMap, InFlightSet } from "./in-flight.js";
 
 const steps = fc.array(fc.record({ adds: fc.boolean(), key: fc.nat(9) }), { maxLength: 60 });
 
-test("a set for what is in flight has the items of a Set, in the same order", () => {
+test("an InFlightSet has the items of a Set, in the same order", () => {
   fc.assert(
     fc.property(steps, (all) => {
       const [set, model] = [new InFlightSet<number>(), new Set<number>()];
@@ -25,7 +25,7 @@ test("a set for what is in flight has the items of a Set, in the same order", ()
   );
 });
 
-test("a map for what is in flight has the entries of a Map, in the same order", () => {
+test("an InFlightMap has the entries of a Map, in the same order", () => {
   fc.assert(
     fc.property(steps, (all) => {
       const [map, model] = [new InFlightMap<number, object>(), new Map<number, object>()];

@@ -56,7 +56,7 @@ async function approve(file: string, name: string): Promise<void> {
   await trust.approve(decision.subject);
 }
 
-test("does not run an entry that nobody approved, and names the command that approves it", async () => {
+test("does not run an entry that is not approved, and names the command that approves it", async () => {
   const file = write({ everything: entry });
   const servers = await open(file);
   const error = await failureOf(servers.open("everything"));
@@ -136,7 +136,7 @@ test("explains why a server cannot be used, without running what is not trusted"
   expect(JSON.stringify(explanation)).toContain("wirescope trust everything");
 });
 
-test("needs no file for a configuration that the program made", async () => {
+test("needs no file for a configuration that the program created", async () => {
   mkdirSync(join(root, "work"));
   const configuration = createConfiguration({ everything: entry });
   const strict = await openToolServers(configuration, { environment });
@@ -151,7 +151,7 @@ test("needs no file for a configuration that the program made", async () => {
   expect((await (await servers.open("everything")).listTools()).tools).not.toEqual([]);
 });
 
-test("uses the values of inputs that a person entered, and keeps them out of messages", async () => {
+test("uses the values of inputs that a user entered, and keeps them out of messages", async () => {
   const file = write({ everything: { ...entry, env: { FROM_INPUT: "${input:key}" } } });
   const vault = createMemoryVault();
   const options = { configuration: { inputs: [] }, file, variables: {}, vault, secrets: createSecretRegistry() };

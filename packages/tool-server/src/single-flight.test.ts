@@ -185,7 +185,7 @@ describe("a single flight", () => {
     runs[0]?.settle(false);
   });
 
-  test("lets nobody join once it is closed", async () => {
+  test("lets no caller join once it is closed", async () => {
     const { task, runs } = scriptedTask();
     const flight = createSingleFlight(task);
     const waiting = flight.join();

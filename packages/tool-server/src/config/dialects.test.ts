@@ -79,7 +79,7 @@ describe("the file of a program", () => {
 });
 
 describe("the fields of a program", () => {
-  test("[TS-D-DIALECT-2] gives the fields of other programs our meaning", () => {
+  test("[TS-D-DIALECT-2] translates the fields of other programs to ours", () => {
     expect(oneEntry({ serverUrl: "https://a.example" })).toMatchObject({ type: "http", fallsBackToSse: true });
     expect(oneEntry({ httpUrl: "https://a.example" })).toMatchObject({ type: "http", fallsBackToSse: false });
     expect(oneEntry({ url: "https://a.example", enabled: false }).isDisabled).toBe(true);
@@ -161,7 +161,7 @@ describe("a TOML file", () => {
 });
 
 describe("a server.json", () => {
-  test("[TS-D-DIALECT-1] makes an entry of each package and remote of a server.json, and inputs of what a person has to choose", () => {
+  test("[TS-D-DIALECT-1] creates an entry for each package and remote of a server.json, and an input for each value that a user has to choose", () => {
     const { entries, inputs } = parseConfiguration(dialectFixture("server-json.json"));
     expect(entries.map(({ name, type }) => [name, type])).toEqual([
       ["hybrid-mcp-npm", "stdio"],

@@ -24,7 +24,7 @@ function member(node: JsonNode | undefined, key: string) {
 }
 
 describe("parsing", () => {
-  test("gives the same value as JSON.parse, for any value and white space", () => {
+  test("returns the same value as JSON.parse, for any value and white space", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), fc.constantFrom(undefined, 1, "\t", 4), (value, space) => {
         const text = JSON.stringify(value, null, space);

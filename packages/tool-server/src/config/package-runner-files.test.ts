@@ -60,7 +60,7 @@ test("[TS-D-TRUST-3] covers the programs that the project itself declares", asyn
   expect(await filesOf({ command: "npx", args: ["server"] }, path)).toEqual(["package.json", "run.js"]);
 });
 
-test("[TS-D-TRUST-3] covers the folders above, by paths that do not depend on where the repository is", async () => {
+test("[TS-D-TRUST-3] covers parent folders, by paths that do not depend on the location of the repository", async () => {
   const { path, write } = await createFolder();
   await mkdir(join(path, "repository", "plugin"), { recursive: true });
   const root = join(path, "repository", "plugin");
@@ -99,7 +99,7 @@ test.each([
   ["uvx", { command: "uvx", args: ["acme-server"] }, ".python-version"],
   ["uv run", { command: "uv", args: ["run", "acme-server"] }, ".venv/bin/acme-server"],
   ["pipx run", { command: "pipx", args: ["run", "acme-server"] }, "__pypackages__/3.12/lib/bin/acme-server"],
-])("[TS-D-TRUST-3] covers what a folder above makes %s run", async (_, entry, file) => {
+])("[TS-D-TRUST-3] covers the files in a parent folder that decide what %s runs", async (_, entry, file) => {
   const { path, write } = await createFolder();
   await mkdir(join(path, "plugin"));
   expect(await filesOf(entry, join(path, "plugin"))).toEqual([]);

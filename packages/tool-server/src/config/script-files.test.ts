@@ -63,7 +63,7 @@ test("[TS-D-TRUST-3] covers the package in a folder that npx runs", async () => 
   expect(await filesOf({ command: "npx", args: ["-y", "./tool"] }, path)).toEqual(["tool/package.json", "tool/run.js"]);
 });
 
-test("[TS-D-TRUST-3] covers the folder above the root if an argument names it", async () => {
+test("[TS-D-TRUST-3] covers the parent folder of the root if an argument names it", async () => {
   const { path, write } = await createFolder();
   await mkdir(join(path, "plugin"));
   const file = await write("index.js", "1");
@@ -79,7 +79,7 @@ test("[TS-D-TRUST-3] a module that a variable names has no complete fingerprint"
   });
 });
 
-test("what follows the script, and arguments of other programs, are no scripts", async () => {
+test("arguments after the script, and those of other programs, are not scripts", async () => {
   const { path, write } = await createFolder();
   await write("server.js", "1");
   await write("package.json", "{}");

@@ -135,7 +135,7 @@ describe("values", () => {
     ]);
   });
 
-  test("[TS-D-OAUTH-7] replaces the variables of OAuth settings, and checks the values that they make", () => {
+  test("[TS-D-OAUTH-7] replaces the variables of OAuth settings, and checks the resulting values", () => {
     const entry = networkEntry({ oauth: { clientId: "${ID:-}", callbackHost: "${HOST:-}" } });
     const oauthOf = (variables: Variables): unknown => resolveEntry(entryOf(withEntry(entry)), context(variables));
     expect(oauthOf({ ID: "a-client", HOST: "localhost" })).toMatchObject({
@@ -171,7 +171,7 @@ describe("values", () => {
     });
   });
 
-  test("[TS-TENANT-3] makes a different entry for each user from one configuration", () => {
+  test("[TS-TENANT-3] creates a different entry for each user from one configuration", () => {
     const entry = entryOf(example("tenant-by-host"));
     expect(resolveEntry(entry, context({ TENANT_ID: "acme" }))).toMatchObject({
       url: "https://acme.api.example.com/mcp",
@@ -265,7 +265,7 @@ describe("unusable values", () => {
     expect(entry).toMatchObject({ headers: { "X-A": "$TOKEN" } });
   });
 
-  test("[TS-SUB-2] makes no entry that uses HOST_PLUGIN_ROOT in another field", () => {
+  test("[TS-SUB-2] rejects an entry that uses HOST_PLUGIN_ROOT in another field", () => {
     expect(codesOf(networkEntry({ headers: { "X-A": "${HOST_PLUGIN_ROOT}" } }), {})).toEqual([
       "error variable-misplaced",
     ]);
@@ -292,7 +292,7 @@ describe("unusable values", () => {
     );
   });
 
-  test("[TS-D-SUB-4] never sends a ${ that a value and the text after it make together", () => {
+  test("[TS-D-SUB-4] never sends a ${ that a value and the following text form together", () => {
     expect(codesOf({ command: "x", args: ["${A}{B}"] }, { A: "a$" })).toEqual(["error variable-nested"]);
     expect(codesOf({ command: "x", args: ["${A}{B}"] }, { A: "a" })).toEqual([]);
   });

@@ -38,7 +38,7 @@ test.each([
   expect(parseTemplate(written).malformed).toEqual(malformed);
 });
 
-test("takes what the file says about an input only for that input", () => {
+test("applies the definition of an input only to that input", () => {
   const inputs = new Map([["region", { isSecret: true, choices: ["eu", "us"] }]]);
   expect(parseTemplate("${region}${input:other}${input:region}", { inputs }).parts).toEqual([
     variable("region"),

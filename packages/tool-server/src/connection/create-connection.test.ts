@@ -141,7 +141,7 @@ describe("a server that cannot be reached", () => {
     expect(connection.state).toBe("READY");
   });
 
-  test("[TS-D-CONN-3] retries failures that only a person can fix after delays that are ten times as long", async () => {
+  test("[TS-D-CONN-3] retries failures that only a user can fix after delays that are ten times as long", async () => {
     const { server, clock, connection } = setUp({
       isEager: true,
       startFailure: transportFailure("UNAUTHORIZED", true),
@@ -184,7 +184,7 @@ describe("a connection that is lost", () => {
     expect(server.runs).toBe(200);
   });
 
-  test("repeats a call that was never sent, by itself", async () => {
+  test("automatically repeats a call that was never sent", async () => {
     const { server, connection } = setUp();
     await connection.connect();
     server.sendFailure = transportFailure("CONNECTION_LOST", false);

@@ -4,7 +4,7 @@ import { createMemoryConnection } from "./memory-server.test.helper.js";
 
 const minute = 60_000;
 
-test("does not count the time that a person takes as silence of the server, but what comes after", async () => {
+test("counts the time after a sign-in towards the idle time-out, but not the time that the user takes", async () => {
   let isAsked = false;
   const { server, clock, connection } = createMemoryConnection({ isWaitingForUser: () => isAsked });
   const call = connection.callTool({ name: "wait", arguments: {} });

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createMemoryConnection } from "./memory-server.test.helper.js";
 
-test("returns empty lists if a server does not have them, and prints nothing to standard output", async () => {
+test("returns empty lists if a server does not support them, and prints nothing to standard output", async () => {
   const said = vi.spyOn(console, "debug").mockImplementation(() => {});
   const { connection } = createMemoryConnection();
   expect(await connection.listResources()).toEqual({ resources: [] });

@@ -301,7 +301,7 @@ describe("[TS-D-HTTP-2] a proxy of the environment", () => {
     );
   });
 
-  test("gives up a proxy that hangs in time", async () => {
+  test("gives up on a proxy that hangs, within the time limit", async () => {
     let bytes = "";
     const silent = await startRawServer((socket) =>
       socket.on("data", (chunk) => {

@@ -76,7 +76,7 @@ describe("bytes after a response", () => {
     expect([server.connections, published.totals()["stream-succeeded"]]).toEqual([2, 2]);
   });
 
-  test("[TS-D-HTTP-5] ends the connection at bytes that come while no request is pending, and passes them to nobody", async () => {
+  test("[TS-D-HTTP-5] ends the connection if bytes arrive while no request is pending, and discards them", async () => {
     const server = await startResponding((socket, number) => socket.write(responseOf(`${number}`)));
     const { http, published } = createCheckedClient([server]);
     expect(await ask(http, get(server.url))).toBe("1");
@@ -117,7 +117,7 @@ describe("bytes after a response", () => {
     },
   );
 
-  test("passes a late response to a cancelled request to nobody", async () => {
+  test("discards a late response to a cancelled request", async () => {
     const late: Socket[] = [];
     const server = await startResponding((socket, number) => {
       if (number === 1) late.push(socket);
@@ -212,7 +212,7 @@ describe("a request", () => {
     for (const socket of server.sockets) socket.resume();
   });
 
-  test("gives up a request that the server does not read in time", async () => {
+  test("gives up on a request that the server does not read in time", async () => {
     const server = await startRawServer((socket) => socket.pause());
     const clock = createFakeClock();
     const { http, published } = createCheckedClient([server], { clock });
@@ -245,7 +245,7 @@ describe("an endless response", () => {
     ["a body", "HTTP/1.1 200 OK\r\n\r\n", "s3cr3t", "MESSAGE_TOO_LARGE"],
     ["chunks", chunked, "6\r\ns3cr3t\r\n", "MESSAGE_TOO_LARGE"],
     ["nonsense", "", "s3cr3t", "NOT_A_TOOL_SERVER"],
-  ])("gives up an endless response of %s, and does not quote it", async (_, begins, piece, code) => {
+  ])("gives up on an endless response of %s, and does not quote it", async (_, begins, piece, code) => {
     const server = await startResponding((socket) => pour(socket, begins, piece));
     const { http, signal } = createCheckedClient([server]);
     const failure = await failureOf(ask(http, get(server.url, { signal })));
@@ -342,7 +342,7 @@ test("leaves the connection usable for many requests after a slow reader", async
   expect(published.totals()).toMatchObject({ opened: 1, "stream-succeeded": 8 });
 });
 
-test("gives each request a response or a failure in our words, whatever comes and however it is cut", async () => {
+test("gives each request a response or one of our errors, whatever arrives and however it is split", async () => {
   let script: readonly string[] = [];
   const server = await startResponding(async (socket) => {
     for (const piece of script) {

@@ -100,7 +100,7 @@ describe("TLS that breaks", () => {
 describe("bytes that come together with the response of a proxy", () => {
   const url = new URL("http://notes.test/mcp");
 
-  test("passes a response that comes before its request to nobody", async () => {
+  test("discards a response that arrives before its request", async () => {
     const whole = responseOf("hello");
     for (const cut of [1, 20, whole.length]) {
       const proxy = await startScriptedProxy(established + whole.slice(0, cut), whole.slice(cut));

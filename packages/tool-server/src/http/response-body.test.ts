@@ -75,7 +75,7 @@ describe("a body", () => {
     expect([bytes, most]).toEqual([1024 * 1024, 1]);
   });
 
-  test("gives up a body whose reader throws, with that error", async () => {
+  test("gives up on a body whose reader throws, with that error", async () => {
     const server = await startHostileServer((_, response) => response.write("x"));
     const { http, published } = createTestClient();
     for (const reader of [

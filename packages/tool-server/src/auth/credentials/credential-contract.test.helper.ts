@@ -26,7 +26,7 @@ export function describeCredentialContract(
   };
 
   describe(`${name} fulfils the contract of a credential`, () => {
-    test("gives the same frozen headers until they are renewed", async () => {
+    test("returns the same frozen headers until they are renewed", async () => {
       const { credential, expire } = await start();
       const first = await credential.headers();
       expect(await credential.headers()).toBe(first);

@@ -102,7 +102,7 @@ describe("a header credential", () => {
   });
 });
 
-test("an environment credential gives the variables of the entry, and no header", async () => {
+test("an environment credential returns the variables of the entry, and no header", async () => {
   const credential = createEnvironmentCredential({
     server,
     secrets: createSecretRegistry(),
@@ -121,7 +121,7 @@ test.each([
   ["LEVEL", "correct-horse", ["OTHER"], false],
   ["DATABASE_URL", "postgres://host/db", [], false],
   ["DATABASE_URL", "postgres://me:correct-horse@host/db", [], true],
-])("[TS-D-SEC-2] decides whether %s=%s, made of %j, is redacted: %s", (name, value, variables, isSecret) => {
+])("[TS-D-SEC-2] decides whether %s=%s, built from %j, is redacted: %s", (name, value, variables, isSecret) => {
   const secrets = createSecretRegistry();
   createEnvironmentCredential({ server, secrets, env: [{ name, value, variables }] });
   expect(secrets.redact(value) !== value).toBe(isSecret);

@@ -361,7 +361,7 @@ describe("a refusal", () => {
     });
   });
 
-  test("a status that is no refusal does not concern the credential, and runs nothing", async () => {
+  test("a status that is not a refusal does not concern the credential, and runs nothing", async () => {
     const world = await createWorld();
     const credential = world.credential();
     const sent = await credential.headers({});
@@ -524,7 +524,7 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
   });
 });
 
-describe("[TS-D-SECRET-1] commands that give the values of headers", () => {
+describe("[TS-D-SECRET-1] commands that print the values of headers", () => {
   const command = (name: string, program: string, ttlMs?: number): ResolvedCommand => ({
     target: "header",
     name,

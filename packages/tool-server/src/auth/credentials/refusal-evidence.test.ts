@@ -75,7 +75,7 @@ describe("the headers of a refused request", () => {
     expect(collect({ sent: { "X-API-Key": "changeme" } }, { headers }).headers[0]?.defect).toBe("placeholder");
   });
 
-  test("describes headers as the credential does, whatever the case of their names, and omits others", () => {
+  test("describes headers as the credential does, regardless of the case of their names, and omits others", () => {
     const headers = [header("Authorization", { variables: ["API_TOKEN"] })];
     const sent = { authorization: "Bearer s3cr3t", accept: "application/json" };
     expect(collect({ sent }, { headers }).headers).toMatchObject([{ name: "Authorization", variables: ["API_TOKEN"] }]);

@@ -66,7 +66,7 @@ describe("a secret command", () => {
     expect(secrets.redact("line-one, line-two, 7-chars")).toBe("[redacted], [redacted], 7-chars");
   });
 
-  test("[TS-D-SECRET-3] registers the password of Basic credentials that a command makes", async () => {
+  test("[TS-D-SECRET-3] registers the password of Basic credentials that a command prints", async () => {
     const credentials = Buffer.from("user:the-password").toString("base64");
     const { result, secrets } = await run(`printf ${credentials}`, {
       target: "header",

@@ -26,7 +26,7 @@ function watchSockets(): string[] {
 }
 
 test.each(["endpoint-file", "endpoint-shell", "endpoint-http"] as Quirk[])(
-  "sends nobody to a crafted url that would run code (CVE-2025-6514, CVE-2026-51997): %s",
+  "opens no crafted url that would run code (CVE-2025-6514, CVE-2026-51997): %s",
   async (quirk) => {
     const client = await createQuirkyClient([quirk]);
     expect(await client.call()).toBe("AUTHORIZATION_SERVER_INVALID");

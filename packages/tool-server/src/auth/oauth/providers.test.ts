@@ -179,7 +179,7 @@ describe("[TS-D-OAUTH-10] an issuer", () => {
     "https://slack.com.evil.example",
     "https://evil-atlassian.com",
     "not a url",
-  ])("%s is not taken for a known one", (issuer) => {
+  ])("%s is not mistaken for a known one", (issuer) => {
     expect(knownIssuer(issuer)).toBeUndefined();
   });
 

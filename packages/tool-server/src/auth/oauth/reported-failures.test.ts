@@ -173,7 +173,7 @@ describe("refresh", () => {
     expect(refreshes(world)).toBe(3);
   });
 
-  test("[TS-ERR-4] (6) a refused token causes one refresh, and then asks a person to sign in", async () => {
+  test("[TS-ERR-4] (6) a refused token causes one refresh, and then asks the user to sign in", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options);
     world.tool.quirks.add("resource-refuses-all");
@@ -286,7 +286,7 @@ describe("loops", () => {
     expect(world.asked).toHaveLength(1);
   });
 
-  test("(10) several sessions whose tokens die at once ask one person, once", async () => {
+  test("(10) several sessions whose tokens die at once ask one user, once", async () => {
     const world = await signedIn();
     const credentials = Array.from({ length: 3 }, () => world.credential(world.options, world.person).credential);
     for (const credential of credentials) await credential.headers();
@@ -306,7 +306,7 @@ describe("loops", () => {
     expect(world.asked).toHaveLength(1);
   });
 
-  test("(10) a sign-in after an abandoned one asks its own person, and not that of the abandoned one", async () => {
+  test("(10) a sign-in after an abandoned one asks its own user, and not that of the abandoned one", async () => {
     const world = await createOAuthWorld();
     const session = world.session();
     const gone = new AbortController();
@@ -333,7 +333,7 @@ describe("loops", () => {
     expect(session.isSigningIn).toBe(false);
   });
 
-  test("(11) starts no sign-in and registers no client without a person", async () => {
+  test("(11) starts no sign-in and registers no client without a user", async () => {
     const world = await createOAuthWorld();
     const { credential } = world.credential();
     for (let probe = 0; probe < 3; probe += 1) {

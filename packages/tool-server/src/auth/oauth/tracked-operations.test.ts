@@ -88,7 +88,7 @@ test("a declined sign-in is tracked as failed, and an abandoned one as cancelled
   await expect.poll(() => ends.at(-1)).toBe("sign-in asked cancelled");
 });
 
-test("a step-up is tracked, with a person and without", async () => {
+test("a step-up is tracked, with and without a user", async () => {
   const { world, options, ends } = await createWorld();
   const { tool, person } = world;
   tool.neededScope = "notes:write";
@@ -139,7 +139,7 @@ test("tracked operations contain no token, code, client or query", async () => {
   expect(text).not.toContain("code=");
 });
 
-test("nothing is created for tracking if nobody subscribes, and the operation succeeds", async () => {
+test("nothing is created for tracking without subscribers, and the operation succeeds", async () => {
   const { "credential:started": started, "credential:ended": ended } = channels;
   expect([started.hasSubscribers, ended.hasSubscribers]).toEqual([false, false]);
   expect(await track("refresh", "renewal", async (setOutcome) => setOutcome({ outcome: "adopted" }))).toBeUndefined();

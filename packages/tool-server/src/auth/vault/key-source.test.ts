@@ -244,7 +244,7 @@ test("[TS-OAUTH-5] a key is never printed, is added to the registry, and reaches
   }
 });
 
-test("the environment gives one key, or none; two are an error", () => {
+test("the environment provides one key, or none; two are an error", () => {
   expect(keyFromEnvironment({})).toBeUndefined();
   expect(keyFromEnvironment({ [vaultVariables.key]: "" })?.from).toBe("variable");
   expect(() => keyFromEnvironment({ [vaultVariables.key]: "a", [vaultVariables.passphrase]: "b" })).toThrow(

@@ -54,7 +54,7 @@ describe("a WebSocket", () => {
     expect([server.seen("initialize").length, server.seen("tools/call").length]).toEqual([2, 1]);
   });
 
-  test("passes requests of the server on, and their responses back", async () => {
+  test("forwards server requests, and returns the responses", async () => {
     const server = await startWebSocketServer();
     const bridge = startBridge(server.url, { type: "ws" });
     await initialize(bridge);
@@ -79,8 +79,8 @@ test("returns an error for a response above the limit of a WebSocket, and keeps 
   expect(server.seen("initialize")).toHaveLength(1);
 });
 
-describe("messages of the client", () => {
-  test("passes messages of 5 MB on in both directions", async () => {
+describe("client messages", () => {
+  test("forwards 5 MB messages in both directions", async () => {
     const server = await startToolServer();
     const text = "x".repeat(5 * 1024 * 1024);
     const { result } = await startBridge(server.url).ask("tools/call", { name: "x", text });
@@ -115,7 +115,7 @@ describe("messages of the client", () => {
 });
 
 describe("[TS-D-BRIDGE-1] a client that disconnects", () => {
-  test("ends the bridge and everything that it began when the client disconnects, also during a call", async () => {
+  test("ends the bridge and everything that it started when the client disconnects, even during a call", async () => {
     const server = await startToolServer();
     const bridge = startBridge(server.url);
     await initialize(bridge);

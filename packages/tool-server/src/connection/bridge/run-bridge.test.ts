@@ -74,7 +74,7 @@ describe("[TS-MTLS-3] mutual TLS of a bridge", () => {
 });
 
 describe("[TS-D-BRIDGE-1] responses to every request", () => {
-  test("returns an error if the server is not there", async () => {
+  test("returns an error if the server is unreachable", async () => {
     const server = await startToolServer();
     server.kill();
     const bridge = startBridge(server.url);

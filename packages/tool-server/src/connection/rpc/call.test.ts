@@ -25,7 +25,7 @@ test("aborts the signal of a cancelled call, whether it is requested before or a
   expect([signal.reason, after.signal.reason]).toEqual([reason, reason]);
 });
 
-test("settles a call once, and gives up whatever waits for its caller", () => {
+test("settles a call once, and cancels everything that waits for its caller", () => {
   const call = new Call({ id: 1, method: "tools/call" }, "modern");
   call.settle({ result: { first: true } });
   call.settle({ result: { second: true } });

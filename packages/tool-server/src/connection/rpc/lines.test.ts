@@ -17,7 +17,7 @@ function read(chunks: readonly (string | Buffer)[], limitBytes = 1024): { lines:
 }
 
 describe("lines of a child", () => {
-  test("splits lines whatever chunks they come in", () => {
+  test("splits lines regardless of the chunks that they arrive in", () => {
     const text = "first\nsecond ü\n\n  \n{}\r\nlast";
     const bytes = Buffer.from(text);
     for (let size = 1; size <= bytes.length; size += 1) {

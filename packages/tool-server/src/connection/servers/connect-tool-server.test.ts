@@ -113,7 +113,7 @@ test("connects to a child process by command, and ends it with close", async () 
   expect((await failureOf(server.listTools())).code).toBe("CONNECTION_CLOSED");
 });
 
-test("falls back to HTTP with SSE if the server does not have Streamable HTTP", async () => {
+test("falls back to HTTP with SSE if the server does not support Streamable HTTP", async () => {
   const port = await freePort();
   await runServer([everything, "sse"], port);
   await using server = await connectToolServer({ url: `http://localhost:${port}/sse` });

@@ -62,7 +62,7 @@ test("[TS-D-HELPER-2] gives a helper the secrets that its own entry uses, and no
   expect((await credential.headers())["X-Seen"]).toBe("none shared-secret-1");
 });
 
-test("[TS-D-HELPER-9] runs a helper with the time limit and the life of its headers that the entry sets", async () => {
+test("[TS-D-HELPER-9] runs a helper with the time limit and the header lifetime that the entry sets", async () => {
   const folder = await createScriptFolder();
   await folder.sh('echo \'{"X-Key": "key-1"}\'', "helper.sh");
   await folder.sh("sleep 30", "hangs.sh");

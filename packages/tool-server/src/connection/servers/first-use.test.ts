@@ -37,7 +37,7 @@ test("[TS-OAUTH-1] [TS-OAUTH-2] lets a user sign in at the first use, and contin
   expect(world.asked.map(({ reason }) => reason)).toEqual(["first"]);
 });
 
-test("waits for a person longer than for a silent server, in the handshake and in a call", async () => {
+test("waits longer for a user than for a silent server, in the handshake and in a call", async () => {
   const world = await createOAuthWorld();
   const clock = createFakeClock(Date.now());
   const slow: SignIn = {
@@ -82,7 +82,7 @@ test("names a missing permission with the command that requests it", async () =>
   });
 });
 
-test("looks settings of a server up by its name and its url", async () => {
+test("looks up the settings of a server by its name and its url", async () => {
   const world = await createOAuthWorld();
   const asked: string[][] = [];
   const overrides: OAuthSettings["overrides"] = (...about) => {

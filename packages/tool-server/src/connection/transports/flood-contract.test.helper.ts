@@ -92,7 +92,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
     );
   };
 
-  describe(`${name} bounds a server that sends requests and takes no responses`, () => {
+  describe(`${name} limits a server that sends requests and accepts no responses`, () => {
     test("pauses reading, keeps few responses and connections waiting, affects no other server, and works afterwards", async () => {
       const [hostile, other] = [await begin({}), await begin({})];
       const { server } = hostile;
@@ -115,7 +115,7 @@ export function describeFloodContract(name: string, open: OpenFlood): void {
       expect(hostile.closed()).toBe(false);
     }, 120_000);
 
-    test("fails the connection with the reason when the server takes no response for too long", async () => {
+    test("fails the connection with the reason when the server accepts no response for too long", async () => {
       const hostile = await begin({ stallMs: 500 });
       const { server } = hostile;
       server.hold();

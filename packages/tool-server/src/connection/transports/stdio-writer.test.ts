@@ -70,7 +70,7 @@ describe("lines to a child", () => {
     expect(counts).toEqual([]);
   });
 
-  test("does not count lines that the child did not take as written", async () => {
+  test("does not count lines as written that the child did not read", async () => {
     const { writer, life, counts, broken } = start((done) => done(new Error("EPIPE")));
     const sent = writer.write("a");
     writer.flush();

@@ -123,7 +123,7 @@ describe("a status that is a failure", () => {
   });
 });
 
-describe("responses that are not of a tool server", () => {
+describe("responses that are not from a tool server", () => {
   test.each([
     [
       "a sign-in page",
@@ -161,7 +161,7 @@ describe("responses that are not of a tool server", () => {
   });
 
   test.each([202, 204])(
-    "reports NOT_A_TOOL_SERVER for the status %s, which has no response in it, to a request",
+    "reports NOT_A_TOOL_SERVER if a request gets the status %s, which contains no result",
     async (status) => {
       const started = await startTransport((_, response) => response.writeHead(status).end());
       expect(await started.fail()).toMatchObject({ code: "NOT_A_TOOL_SERVER", details: { status } });

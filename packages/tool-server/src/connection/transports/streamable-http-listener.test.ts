@@ -51,7 +51,7 @@ describe("the stream of unsolicited messages", () => {
     }
   });
 
-  test("reopens the stream as late as the server asks for", async () => {
+  test("reopens the stream after the delay that the server requests", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && respondEvents(response, "retry: 3000\n\n").end()),
@@ -103,7 +103,7 @@ describe("the stream of unsolicited messages", () => {
     expect(started.server.requests.some(({ method }) => method === "DELETE")).toBe(false);
   });
 
-  test("ends the transport if a dead server does not reopen the stream, so that nobody takes it for alive", async () => {
+  test("ends the transport if a dead server does not reopen the stream, so that it does not appear alive", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && respondEvents(response, greet)),

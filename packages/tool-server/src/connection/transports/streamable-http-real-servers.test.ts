@@ -76,7 +76,7 @@ async function serve(handler: Handler): Promise<{ url: URL; requests: IncomingMe
 }
 
 describe("server-everything", () => {
-  test("gets responses over Streamable HTTP: tools, progress, requests of the server, and unsolicited messages", async () => {
+  test("gets responses over Streamable HTTP: tools, progress, server requests, and unsolicited messages", async () => {
     const port = await freePort();
     await runServer([everything, "streamableHttp"], port, "SIGKILL");
     const capabilities = { sampling: {}, roots: {} };
@@ -152,7 +152,7 @@ function createTestServer(onHang: (signal: AbortSignal) => void = () => {}): Mcp
   return server;
 }
 
-describe("a server of the SDK, in the newer era", () => {
+describe("an SDK server in the newer era", () => {
   test.each(["json", "sse"] as const)(
     "gets responses as %s, with the headers that the newer era requires",
     async (responseMode) => {
@@ -194,7 +194,7 @@ describe("a server of the SDK, in the newer era", () => {
     await end();
   });
 
-  test("gets notifications of changes, and errors that come with 4xx", async () => {
+  test("gets change notifications, and errors with a 4xx status", async () => {
     const handler = createMcpHandler(() => createTestServer());
     onTestFinished(() => handler.close());
     const { url } = await serve(handlerOf(handler));
@@ -212,7 +212,7 @@ describe("a server of the SDK, in the newer era", () => {
   });
 });
 
-describe("a server of the SDK, in the older era", () => {
+describe("an SDK server in the older era", () => {
   test("uses a stream, resumes a response after a break, and ends the session with a stateful server", async () => {
     const { handler, transports } = createStatefulHandler();
     const { url, requests } = await serve(handler);

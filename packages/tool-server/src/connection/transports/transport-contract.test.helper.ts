@@ -88,7 +88,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
     };
   };
 
-  describe(`${name} keeps the contract of a transport`, () => {
+  describe(`${name} fulfils the contract of a transport`, () => {
     test("returns the response to a request, and delivers a notification", async () => {
       const { transport, call, toServer } = await begin();
       expect(await call("test/echo", { mark: "grüße 🌍 \u2028" })).toEqual({
@@ -111,7 +111,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       expect(responses.map((response) => ("result" in response ? response.result.mark : response))).toEqual(marks);
     });
 
-    test("delivers requests and notifications of the server, and returns the responses", async () => {
+    test("delivers server requests and notifications, and returns the responses", async () => {
       const { transport, call, toClient, toServer } = await begin();
       await call("test/stir", { mark: "m" });
       await vi.waitFor(() => {
@@ -123,7 +123,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       await vi.waitFor(() => expect(toServer).toContainEqual(response), waiting);
     });
 
-    test("passes a message of 5 MB both ways", async () => {
+    test("transfers a message of 5 MB in both directions", async () => {
       const { call } = await begin();
       const mark = "0123456789abcdeü".repeat((5 * 1024 * 1024) / 16);
       const response = await call("test/echo", { mark });
@@ -213,7 +213,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
       await vi.waitFor(assertGone, waiting);
     });
 
-    test("counts messages, streams and sockets, and ends every one that began", async () => {
+    test("counts messages, streams and sockets, and ends every one that was started", async () => {
       const { transport, call, toServer, toClient, end, published } = await begin();
       for (const mark of ["a", "b", "c"]) await call("test/echo", { mark });
       await call("test/stir", { mark: "m" });

@@ -21,7 +21,7 @@ describeCredentialContract("OAuth", async (secrets) => {
   };
 });
 
-test("[TS-SEC-6] requests carry no token until there is one, and then a Bearer header", async () => {
+test("[TS-SEC-6] sends no token until there is one, and then a Bearer header", async () => {
   const world = await createOAuthWorld();
   const { credential } = world.credential({}, world.person);
   expect(await credential.headers()).toEqual({});
@@ -123,7 +123,7 @@ describe("[TS-OAUTH-11] additional scopes", () => {
     expect(world.authorization.count("/register")).toBe(1);
   });
 
-  test("additional scopes need a person, and the error names them", async () => {
+  test("additional scopes require a user, and the error names them", async () => {
     const world = await createOAuthWorld();
     await world.session().signIn(world.person);
     world.tool.neededScope = "notes:write";
@@ -132,7 +132,7 @@ describe("[TS-OAUTH-11] additional scopes", () => {
     expect(call.reason).toContain("notes:write");
   });
 
-  test("scopes that were needed while no person was present are requested at the next sign-in, once", async () => {
+  test("scopes that were needed while no user was present are requested at the next sign-in, once", async () => {
     const world = await createOAuthWorld();
     const session = world.session();
     await session.signIn(world.person);

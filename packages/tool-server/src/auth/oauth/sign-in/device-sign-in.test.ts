@@ -109,7 +109,7 @@ test.each([
   await expect(signIn()).rejects.toMatchObject({ code: "SIGN_IN_FAILED", message: expect.stringContaining(words) });
 });
 
-test("a person who declines ends the polling", async () => {
+test("a user who declines ends the polling", async () => {
   const { signIn, polls } = await createDeviceWorld([pending]);
   await expect(signIn({ begin: () => Promise.reject(new Error("not now")) })).rejects.toMatchObject({
     code: "SIGN_IN_FAILED",

@@ -67,7 +67,7 @@ test("a refused workload does not fall back to another grant", async () => {
   expect(world.asked).toEqual([]);
 });
 
-test("an organization's identity provider grants access for a person who signed in with it", async () => {
+test("an organization's identity provider grants access for a user who signed in with it", async () => {
   const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "e-1", token_type: "Bearer" }]);
   const provider = await startTokenEndpoint(() => [
     200,
