@@ -58,7 +58,7 @@ test("[TS-DIAG-1] [TS-D-DEBUG-2] up --debug logs sanitized headers, the steps of
   expect((await world.run(["login", "notes"], { person: browsingPerson() })).code).toBe(0);
   await expect.poll(lines, pollOptions).toContain("notes: connected");
   for (const step of [
-    /: Asking a person to sign in with http/,
+    /: Asking the user to sign in with http/,
     /: Signed in\./,
     /: sends Authorization: Bearer \[redacted\] \(oauth\)$/,
   ]) {

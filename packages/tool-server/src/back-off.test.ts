@@ -6,7 +6,7 @@ const limits = { firstMs: 100, maxMs: 800 };
 const setUp = () => {
   const clock = createFakeClock();
   const backOff = createBackOff(limits, clock, () => 1);
-  /** The delay after something that opened and lived this long. */
+  /** The delay after a connection that was open this long. */
   const afterLifeOf = (lifetimeMs: number): number => {
     backOff.opened();
     clock.advance(lifetimeMs);

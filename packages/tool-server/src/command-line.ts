@@ -31,7 +31,7 @@ export function setServerOptions(servers: readonly string[], signIns: readonly s
   signInOptions = signIns;
 }
 
-/** A command of ours for users to paste: `wirescope login files`. Words are quoted if a shell requires it. */
+/** One of our commands for users to paste: `wirescope login files`. Words are quoted if a shell requires it. */
 export function commandLine(...words: readonly string[]): string {
   const [command = ""] = words;
   const isAboutServers = serverCommands.includes(command) && !words.includes("--help");

@@ -29,7 +29,7 @@ export interface TransportInfo {
   readonly target: string;
 }
 
-/** Identifies what carries the bytes, a network socket or the pipes of a child process. The same object until it closes. */
+/** Identifies a network socket or the pipes of a child process. The same object until it closes. */
 export type SocketInfo = NetworkSocketInfo | ChildProcessInfo;
 
 /** A TCP or TLS connection to a server. */

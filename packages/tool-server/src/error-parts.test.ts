@@ -12,11 +12,11 @@ import { readPolicy } from "./trust/read-policy.js";
 
 const packages = join(import.meta.dirname, "../..");
 
-/** Verbs with which an advice begins. */
+/** Verbs at the start of an advice. */
 const imperative =
   /[.;:?!] (Add|Allow|Approve|Ask|Call|Check|Configure|Connect|Copy|Delete|End|Export|Fix|Give|Install|Look|Move|Name|Pin|Put|Raise|Register|Remove|Report|Run|Save|See|Send|Set|Sign|Start|Try|Use|Wait|Write)\b/;
 
-/** The literals that sources give as the problem of an error, each with its file and line. */
+/** The string literals that sources use as the problem of an error, each with its file and line. */
 function problemsOf(file: string): { readonly place: string; readonly problem: string }[] {
   const source = readFileSync(join(packages, file), "utf8");
   const literals = source.matchAll(/\bproblem(?::|\s=)\s*(`(?:[^`\\]|\\.)*`|"(?:[^"\\\n]|\\.)*")/g);

@@ -20,7 +20,7 @@ export type ToolServerErrorCode =
   | "HELPER_FAILED"
   /** The helper did not end in time. */
   | "HELPER_TIMEOUT"
-  /** What the helper wrote is not one JSON object of headers. */
+  /** The output of the helper is not one JSON object of headers. */
   | "HELPER_OUTPUT_INVALID"
   /** The configuration has no server of this name. */
   | "SERVER_UNKNOWN"
@@ -86,7 +86,7 @@ export type ToolServerErrorCode =
   | "CALL_TIMEOUT"
   /** The caller cancelled the call. */
   | "CALL_CANCELLED"
-  /** The server returned a protocol error, or does not have what was requested. */
+  /** The server returned a protocol error, or does not support the request. */
   | "CALL_REFUSED"
   /** The server's response to a call is not valid in the protocol. */
   | "RESPONSE_INVALID";

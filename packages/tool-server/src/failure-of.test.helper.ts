@@ -1,6 +1,6 @@
 import { ToolServerError } from "./errors.js";
 
-/** The failure of what must fail, and in our words. */
+/** The ToolServerError with which a promise must reject. */
 export async function failureOf(promise: Promise<unknown>): Promise<ToolServerError> {
   const error = await promise.then(
     (value) => new Error(`It did not fail, but gave ${String(value)}.`),

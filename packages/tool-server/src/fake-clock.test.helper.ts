@@ -4,7 +4,7 @@ import type { Clock } from "./clock.js";
 export interface FakeClock extends Clock {
   /** Advances, and runs the timers that are due, in order. */
   advance(byMs: number): void;
-  /** How many wait to be woken. */
+  /** The number of pending timers. */
   readonly waiting: number;
 }
 

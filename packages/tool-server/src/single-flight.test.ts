@@ -65,7 +65,7 @@ describe("a single flight", () => {
           else await turn();
           expect(open.size).toBeLessThanOrEqual(1);
         }
-        // Whatever still runs, or begins because it was waiting, ends.
+        // Ends every run, including those that start because they were waiting.
         for (;;) {
           await turn();
           if (open.size === 0) break;

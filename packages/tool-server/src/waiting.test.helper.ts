@@ -1,2 +1,2 @@
-/** How long a test waits for what must come, and how often it looks; for `vi.waitFor`. */
+/** The time limit and the polling interval of tests, for `vi.waitFor`. */
 export const waiting: { readonly timeout: number; readonly interval: number } = { timeout: 60_000, interval: 5 };

@@ -56,7 +56,7 @@ const rows: readonly HintRow[] = [
   },
 ];
 
-/** The hint for what an authorization server said; undefined if it is not a known code. */
+/** The hint for a message of an authorization server; undefined if it contains no known code. */
 export function providerHint(said: string, issuer?: string | undefined): ProviderHint | undefined {
   return rows.find((row) => row.pattern.test(said) && (row.issuer?.test(issuer ?? "") ?? true));
 }

@@ -112,14 +112,14 @@ export function describeRefusal(refusal: RefusalEvidence): string[] {
   ];
 }
 
-/** What the challenge says, in a line; nothing if it gives no reason. */
+/** The error of the challenge, in a line; nothing if it contains none. */
 export function describeChallenge({ challenge }: RefusalEvidence): string[] {
   const { error, description } = challenge ?? {};
   const said = [error, description].filter(Boolean).join(": ");
   return said === "" ? [] : [`The challenge says: ${said.replace(/\.$/, "")}.`];
 }
 
-/** What the server says about a refusal, in its challenge and in the body of the response. */
+/** The server's reason for a refusal, from its challenge and the body of the response. */
 export function statedReason({ response, challenge }: RefusalEvidence): string {
   const { error, description } = challenge ?? {};
   return [error, description, response?.title, response?.excerpt].filter(Boolean).join(" ");

@@ -13,7 +13,7 @@ import {
 /** Smaller differences between two clocks do not count: a Date header has whole seconds, and a response takes time. */
 const minSkewMs = 30_000;
 
-/** What the claims of the rejected tokens show: times by both clocks, audience, and permissions. */
+/** Causes that the claims of the rejected tokens show: times by both clocks, audience, and permissions. */
 export function tokenCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   return refusal.tokens.flatMap((token) => [
     ...timeCauses(refusal, target, token),
@@ -124,7 +124,7 @@ function timeOf(ms: number | undefined): string {
   return ms === undefined ? "at an unknown time" : isoTime(ms);
 }
 
-/** Whether the tenant or workspace is the wrong one: by the token, by what the server says, or because one is selected at all. */
+/** Causes in the tenant or workspace: by the token, by the server's message, or because one is selected at all. */
 export function tenantCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   const { tokens, tenants, tenantVariables, status } = refusal;
   const evidence = describeRefusal(refusal);

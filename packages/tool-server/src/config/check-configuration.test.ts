@@ -11,7 +11,7 @@ import { example, networkEntry, withEntry } from "./examples.test.helper.js";
 
 let root: string;
 
-/** A README that lacks nothing that the examples need. */
+/** A README that mentions everything that the examples require. */
 const readme = "Set API_TOKEN, WORKSPACE_ID, DATABASE_URL, DB_USER, DB_PASSWORD, DB_SCHEMA. Permissions: read.\n";
 
 beforeEach(async () => {

@@ -140,7 +140,7 @@ describe("files in version control", () => {
     ]);
     await write(".gitignore", "*.vars\n");
     expect(await found(server)).toEqual([]);
-    // What was added before the rule, or in spite of it, stays in the repository.
+    // Files that were added before the rule, or despite it, stay in the repository.
     git("add", "--force", "deploy/production.vars");
     expect(await found(server)).toEqual([
       expect.stringMatching(/^deploy\/production\.vars:1 env-file-tracked Git tracks/),

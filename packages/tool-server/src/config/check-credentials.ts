@@ -132,7 +132,7 @@ export interface FoundCredential {
   readonly what: string;
 }
 
-/** A variable that holds a credential. */
+/** A variable that contains a credential. */
 export interface KnownCredential {
   readonly variable: string;
   readonly value: string;

@@ -155,7 +155,7 @@ function checkHeaderValue(field: NamedField, report: Report): void {
   report("header-value", "warning", field, message, "Write another default, or none.");
 }
 
-/** Returns the severity of what was reported. */
+/** Returns the severity of the reported finding. */
 function checkAuthorization(field: NamedField, report: Report): Severity | undefined {
   const { text } = field.template;
   const [, word = ""] = /^([A-Za-z][\w!#$&'*+.^`|~-]*) \S/.exec(text) ?? [];

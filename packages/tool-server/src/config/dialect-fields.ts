@@ -29,7 +29,7 @@ type Translated = readonly (readonly [field: FieldName, value: JsonNode, isOptio
 export interface ForeignField {
   /** The dialects that have it. */
   readonly dialects: readonly DialectName[];
-  /** What it does here. */
+  /** Its effect here. */
   readonly effect: string;
   /** Our equivalent field; undefined if `translate` decides, or if it has no effect. */
   readonly field?: FieldName | undefined;

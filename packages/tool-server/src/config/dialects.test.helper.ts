@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { DialectName } from "./dialects.js";
 
-/** The files of every dialect, each with the path that its program gives it. They are copied from the programs' documentation. */
+/** The files of every dialect, each with the path that its program uses. They are copied from the programs' documentation. */
 export const dialectFiles: readonly (readonly [dialect: DialectName, fixture: string, path: string])[] = [
   ["claude-code", "claude-code.json", ".mcp.json"],
   ["claude-desktop", "claude-desktop.json", "Claude/claude_desktop_config.json"],
@@ -17,7 +17,7 @@ export const dialectFiles: readonly (readonly [dialect: DialectName, fixture: st
   ["mcp-json", "mcp-json.json", "mcp.json"],
 ];
 
-/** What the marks of the fixtures are replaced by. */
+/** The replacements for the placeholders in the fixtures. */
 export interface FixtureServers {
   readonly command: string;
   readonly server: string;

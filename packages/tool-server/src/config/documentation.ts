@@ -121,7 +121,7 @@ export interface NeededPermissions {
   readonly server: string;
   /** OAuth, if the server requires it; secrets in the user's variables; or headers from a helper. */
   readonly by: "oauth" | "variables" | "helper";
-  /** The variables that hold the secrets. */
+  /** The variables that contain the secrets. */
   readonly variables: readonly string[];
   /** The scopes that the server names; undefined if it was not contacted, or names none. */
   readonly scopes: readonly string[] | undefined;

@@ -21,7 +21,7 @@ export function withEntry(entry: unknown): string {
   return JSON.stringify({ mcpServers: { s: entry } }, null, 2);
 }
 
-/** A network entry that is right, but for what is given. */
+/** A valid network entry, except for the given fields. */
 export function networkEntry(more: object = {}): Record<string, unknown> {
   return { type: "http", url: "https://api.example.com/mcp", ...more };
 }

@@ -105,7 +105,7 @@ test.each([
   writeFiles(...added, "b/.env", "env", ".en", ".env2");
   git("add", ...added.slice(0, -1));
   git("update-index", "--index-version", version);
-  // An entry that is only intended has flags of its own, which version 2 does not know: it becomes version 3.
+  // An intent-to-add entry has extended flags, which version 2 does not support, so git writes version 3.
   git("add", "--intent-to-add", "b/intended");
   expect(readFileSync(join(root, ".git", "index")).readUInt32BE(4)).toBe(version === "2" ? 3 : 4);
   await expectFound();

@@ -8,7 +8,7 @@ const maxRulesBytes = 262_144;
 const [maxDoubleStars, maxDepth] = [2, 64];
 
 /**
- * Whether the `.gitignore` files of the repository that holds `file`, or its `.git/info/exclude`, ignore it; undefined outside a
+ * Whether the `.gitignore` files of the repository that contains `file`, or its `.git/info/exclude`, ignore it; undefined outside a
  * repository, or more than 64 folders deep in it. Only reads these files: git itself would run programs that the repository's configuration names.
  */
 export async function isIgnoredByGit(file: string): Promise<boolean | undefined> {

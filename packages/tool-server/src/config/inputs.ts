@@ -8,7 +8,7 @@ export interface InputDefinition {
   readonly description: string | undefined;
   /** Whether the value is a secret. */
   readonly isSecret: boolean;
-  /** What the prompt offers. */
+  /** The value that the prompt suggests. */
   readonly suggestion: string | undefined;
   /** The only values to choose from; empty: any. */
   readonly choices: readonly string[];

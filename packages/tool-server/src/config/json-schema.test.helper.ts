@@ -2,7 +2,7 @@ type Schema = Readonly<Record<string, unknown>>;
 
 const annotations = new Set(["$schema", "title", "description", "examples", "definitions"]);
 
-/** What a value breaks of a schema: as much of draft-07 as ours uses. A keyword that it does not know is an error. */
+/** The violations of a schema by a value, for the part of draft-07 that our schemas use. An unknown keyword is an error. */
 export function violations(schema: Schema, value: unknown, root: Schema = schema, at = "#"): string[] {
   const nested = (part: unknown, inner: unknown, where: string): string[] =>
     violations(part as Schema, inner, root, where);

@@ -87,7 +87,7 @@ test("arguments after the script, and those of other programs, are not scripts",
   const args = ["--enable-source-maps", "server.js", ".", "debug"];
   expect(await filesOf({ command: "node", args }, path)).toEqual(["server.js"]);
   expect(await filesOf({ command: "acme-server", args: [".", "debug"] }, path)).toEqual([]);
-  // An option may have a value, and node has a command of its own, so the script may follow.
+  // An option may have a value, and node has its own subcommand, so the script may follow.
   expect(await filesOf({ command: "node", args: ["--title", "server.js", "debug"] }, path)).toContain("debug.js");
   await write("inspect.js", "1");
   expect(await filesOf({ command: "node", args: ["inspect", "debug"] }, path)).toContain("debug.js");

@@ -440,7 +440,7 @@ describe("a url", () => {
       "a..b",
       ".a",
     ],
-    // Look-alikes, full stops of other scripts, escapes, and what a parser of URLs drops or maps.
+    // Look-alikes, full stops of other scripts, escapes, and characters that URL parsers drop or map.
     ...["\u0430pi", "a\u3002b", "a\uff0eb", "a\uff0fb", "a%2eb", "a%2fb", "a\u00adb", "a\u200bb", "\u00e4", "\ufeffa"],
     ...["https://a", "a:1", "[::1]", "a".repeat(64)],
   ];

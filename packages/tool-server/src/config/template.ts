@@ -33,7 +33,7 @@ export interface VariableReference {
 export interface TemplateSyntax {
   /** Whether `$NAME` is a variable. Default false. */
   readonly hasShellVariables?: boolean | undefined;
-  /** What the file says about inputs, by their ids. Default: nothing. */
+  /** The definitions of inputs in the file, by id. Default: none. */
   readonly inputs?: ReadonlyMap<string, Pick<VariableReference, "isSecret" | "choices">> | undefined;
 }
 

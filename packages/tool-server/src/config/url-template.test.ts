@@ -5,7 +5,7 @@ import { decidesOrigin, parseUrlTemplate, refuseInUrl, renderUrl } from "./url-t
 
 const split = (url: string) => parseUrlTemplate(parseTemplate(url));
 
-/** The url with its values, or why one of them does not fit. */
+/** The url with its values, or why one of them is invalid. */
 function render(url: string, ...values: string[]): string | undefined {
   const template = split(url);
   if (template === undefined) return undefined;
@@ -141,7 +141,7 @@ describe("a value", () => {
     ["https://a.example/x/${A}", ["."], "change the structure"],
     ["https://a.example/${A}?q", [".."], "change the structure"],
     ["https://a.example/x/%2E${A}#f", ["."], "change the structure"],
-    // What is written is meant.
+    // Literal parts are used as written.
     ["https://a.example/./x/${A}", ["b.."], "https://a.example/./x/b.."],
     ["https://a.example/x/${A}", [""], "https://a.example/x/"],
     ["https://a.example:${P}/", ["8443"], "https://a.example:8443/"],

@@ -33,7 +33,7 @@ export function callFailure(error: unknown, call: FailedCall): ToolServerError {
   const { redact } = call;
   const said = (text: string): string => quotedText(redactStart(text, maxText, redact), maxText);
   if (signal?.aborted) {
-    // A time limit of ours has its own error.
+    // Our own time limits have their own error.
     if (ToolServerError.is(signal.reason)) return signal.reason;
     const problem = `${method} on the server ${quotedName} was cancelled.`;
     return new ToolServerError("CALL_CANCELLED", { problem, advice: "" });

@@ -35,7 +35,7 @@ test("removes secrets from the message, the details, all causes and the stack of
   expect(ToolServerError.is(redacted.cause, "CONNECTION_LOST")).toBe(true);
   const cause = (redacted.cause as Error).cause as Error & { code: string };
   expect([cause.name, cause.code, cause.message]).toEqual(["Error", "HPE_INVALID", "it said [redacted]"]);
-  // What came over the socket is not shown, whether it is known as a secret or not.
+  // Received bytes are not shown, whether or not they are a known secret.
   expect(cause).not.toHaveProperty("data");
 });
 

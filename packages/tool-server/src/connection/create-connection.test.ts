@@ -209,7 +209,7 @@ describe("a connection that is lost", () => {
     server.sendFailure = transportFailure("SESSION_LOST", false);
     expect((await connection.callTool(echo("new"))).content).toEqual([{ type: "text", text: "new" }]);
     expect(server.opened).toBe(2);
-    // What was in flight on the old session hears its own response.
+    // A call in flight on the old session gets its own response.
     server.release();
     expect((await call).content).toEqual([{ type: "text", text: "released" }]);
   });

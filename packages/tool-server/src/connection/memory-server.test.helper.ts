@@ -12,7 +12,7 @@ import type { Connection } from "./connection.js";
 import { type ConnectionOptions, createConnection } from "./create-connection.js";
 import type { ToolTransport } from "./transports/transport.js";
 
-/** A server of the SDK in this process, with switches for what goes wrong. */
+/** An SDK server in this process, with switches for failures. */
 export interface MemoryServer {
   readonly info: ConnectionInfo;
   openTransport(): { transport: ToolTransport; info: TransportInfo };
@@ -20,13 +20,13 @@ export interface MemoryServer {
   startFailure: ToolServerError | undefined;
   /** The failure of the next send of a `tools/call`. */
   sendFailure: ToolServerError | undefined;
-  /** Ends the newest transport, as a server does that dies. */
+  /** Ends the newest transport, like a server that dies. */
   die(failure: ToolServerError): void;
   /** How many transports were opened. */
   readonly opened: number;
   /** How often the tool ran. */
   readonly runs: number;
-  /** Called where the tool `wait` is cancelled. */
+  /** Called when the tool `wait` is cancelled. */
   onCancelled: ((value?: unknown) => void) | undefined;
   /** Lets the tool `wait` continue. */
   release(): void;
@@ -155,7 +155,7 @@ export interface MemoryConnection {
   readonly connection: Connection;
 }
 
-/** Makes a connection, which closes with the test. Nothing of when it connects again is left to chance. */
+/** Creates a connection, which closes with the test. Its reconnect delays have no jitter. */
 export function createMemoryConnection(
   options: Partial<ConnectionOptions> = {},
   server: MemoryServer = createMemoryServer(),

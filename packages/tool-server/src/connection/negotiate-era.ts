@@ -4,7 +4,7 @@ import type { ToolTransport } from "./transports/transport.js";
 /** The era of a server as detected; kept from one transport to the next. */
 export interface EraMemory {
   isLegacy: boolean;
-  /** Whether it is used in the older era only, whatever it supports. */
+  /** Whether only the older era is used, even if the server supports the newer one. */
   readonly isFixed: boolean;
   /** Whether the last transport closed or did not respond to the probe for the newer era, as some servers do with unknown methods. */
   failedAtProbe: boolean;

@@ -204,7 +204,7 @@ describe("a request that is sent for a call", () => {
     await expect.poll(() => server.runs, waiting).toBe(1);
     sent.call.cancel();
     await rejection(sent.result);
-    // A server of the SDK says no more about it, as the protocol has it.
+    // An SDK server sends nothing more about it, as the protocol requires.
     expect(ended).toEqual(["failed"]);
     for (const progressToken of firstIds) {
       await server.server.server.notification({

@@ -17,7 +17,7 @@ export type BoundedReadCode = "ERR_NOT_A_FILE" | "ERR_FILE_TOO_LARGE";
  */
 export async function readBoundedFile(path: string, options: BoundedReadOptions): Promise<Buffer> {
   const { maxBytes, followLinks = true } = options;
-  // Opening a device can have effects of its own, so look before opening.
+  // Opening a device can have side effects, so check before opening.
   if (followLinks && !(await stat(path)).isFile()) throw refusal("ERR_NOT_A_FILE");
   // A pipe may have taken its place since: O_NONBLOCK does not wait for a writer.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLinks ? 0 : constants.O_NOFOLLOW);

@@ -19,7 +19,7 @@ const patience = { interval: 1, timeout: 60_000 };
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
-/** An owner that is surely dead: this process, had it begun at another time. */
+/** An owner that is certainly dead: this process with another start time. */
 function deadOwner(): LockOwner {
   return { ...createLockOwner(), start: "1" };
 }
@@ -35,7 +35,7 @@ async function newLock(owner?: LockOwner | string): Promise<string> {
   return path;
 }
 
-/** Advances the clock in small steps, each time until somebody waits for it again. */
+/** Advances the clock in small steps, each time until a timer waits for it again. */
 async function advanceInSteps(clock: FakeClock, byMs: number, isOver: () => boolean = () => false): Promise<void> {
   for (let gone = 0; gone < byMs && !isOver(); gone += 100) {
     clock.advance(100);

@@ -16,7 +16,7 @@ export interface HeldLock {
 }
 
 interface LockFileOptions {
-  /** Gives up waiting, and rejects with its reason. */
+  /** Cancels waiting, and rejects with its reason. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** The reason with which `lost` aborts. */

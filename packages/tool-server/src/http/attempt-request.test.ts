@@ -23,7 +23,7 @@ describe("a prepared request", () => {
           expect(error).toBeInstanceOf(TypeError);
           return;
         }
-        // As bytes: what is beyond Latin-1 would lose its upper half.
+        // As bytes: characters beyond Latin-1 would lose their upper byte.
         const written = Buffer.from(`${host} ${path} ${Object.entries(headers).flat().join(" ")}`, "latin1");
         expect(written.toString("latin1")).not.toMatch(/[\r\n\0]/);
         expect(`${host}${path}`).not.toContain(" ");

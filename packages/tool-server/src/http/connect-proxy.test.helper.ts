@@ -6,27 +6,27 @@ import { TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import { serverTls } from "./hostile-http-server.test.helper.js";
 
-/** A proxy that knows CONNECT. Ends with the test. */
+/** A proxy that supports CONNECT. Ends with the test. */
 export interface ConnectProxy {
   readonly port: number;
   /** Its url, with these credentials. */
   url(userinfo?: string): string;
-  /** What it was asked to connect to. */
+  /** The requested targets. */
   readonly targets: readonly string[];
-  /** The Proxy-Authorization headers that it got. */
+  /** The received Proxy-Authorization headers. */
   readonly authorizations: readonly (string | undefined)[];
-  /** How many of its clients showed a certificate. */
+  /** How many of its clients sent a certificate. */
   certificates(): number;
 }
 
 export interface ConnectProxyOptions {
-  /** Only who sends this in Proxy-Authorization is let through. */
+  /** The required value of Proxy-Authorization. */
   readonly authorization?: string | undefined;
-  /** Whether it is spoken to over TLS. */
+  /** Whether clients connect to it over TLS. */
   readonly isSecure?: boolean | undefined;
   /** The port of this machine that it connects every target to. Default: the target itself. */
   readonly everythingTo?: number | undefined;
-  /** What it responds, in place of connecting. */
+  /** The response to send instead of connecting. */
   readonly response?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export async function startConnectProxy(options: ConnectProxyOptions = {}): Prom
       return socket.end("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n");
     }
     const { hostname, port } = new URL(`http://${target}`);
-    // Names mean this machine here: the proxy looks them up, and not its client.
+    // All names resolve to this machine here: the proxy resolves them, not its client.
     const joined =
       everythingTo === undefined
         ? connect({ host: hostname.endsWith(".test") ? "localhost" : hostname, port: Number(port || 80) })

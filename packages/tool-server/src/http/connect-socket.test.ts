@@ -22,7 +22,7 @@ import {
 import type { HttpClient, SocketOptions } from "./http-client.js";
 import { createSelfSigned } from "./self-signed.test.helper.js";
 
-/** Every name that ends with .test is this machine; no other is known. */
+/** Resolves every name that ends with .test to this machine, and no other. */
 const lookup: LookupFunction = (host, options, callback) => {
   if (!host.endsWith(".test") && host !== "localhost") {
     callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: "ENOTFOUND" }), "", 0);
@@ -103,7 +103,7 @@ describe("a server that cannot be reached", () => {
     ]);
     expect(server.connections).toBe(0);
 
-    // Nor over a socket that was opened for a request which was allowed to.
+    // Nor over a socket that was opened for a request without that restriction.
     const url = `http://inside.test:${server.port}/`;
     expect(await textFrom(http, url)).toBe("hello");
     await failureFrom(http, url, { isAddressAllowed });

@@ -29,7 +29,7 @@ export interface ConnectSettings {
 /** The idle time before TCP sends keep-alive probes, in milliseconds. */
 const keepAliveMs = 15_000;
 
-/** What to connect to, for messages, and its restrictions. */
+/** The peer's name for messages, and restrictions of the connection. */
 interface ConnectRequest extends SocketOptions {
   readonly peer: string;
 }

@@ -191,7 +191,7 @@ describe("close", () => {
 
   test("leaves no handle behind that keeps a process alive", async () => {
     const server = await startHostileServer((_, response) => response.end("x"));
-    // Vitest has timers of its own, and more of them on a busy machine; it does not start them through the global.
+    // Vitest has its own timers, and more of them on a busy machine; it does not start them through the global.
     const started = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => started.mockRestore());
     const { http } = createTestClient({ connectMs: 60_000 });
@@ -206,7 +206,7 @@ describe("close", () => {
   });
 });
 
-/** Whether a timer keeps the process alive. One that was cleared or has fired still says that it would. */
+/** Whether a timer keeps the process alive. One that was cleared or has fired still reports that it would. */
 function isPending(timer: NodeJS.Timeout): boolean {
   return timer.hasRef() && !(timer as unknown as { readonly _destroyed: boolean })._destroyed;
 }

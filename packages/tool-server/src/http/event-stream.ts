@@ -43,7 +43,7 @@ const maxRetryMs = 9_999_999_999;
 /** Creates a parser for one stream. An event that is cut off by the end of the stream is dropped. */
 export function createEventStreamParser(options: EventStreamOptions): EventStreamParser {
   const { subject = "The server", limitBytes, onEvent, onRetry, onTooLarge } = options;
-  /** The pieces of an incomplete line: the parser would keep each as a string of its own. */
+  /** The pieces of an incomplete line: the parser would keep each as a separate string. */
   const pending = new BytePieces();
   let pendingBytes = 0;
   let skipped: SkippedBytes | undefined;

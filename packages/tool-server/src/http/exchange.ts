@@ -49,8 +49,8 @@ export interface ExchangeOwner {
 type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * One request and its response over one connection: what undici reports during the exchange (`onRequest…` and `onResponse…`),
- * and what the caller reads.
+ * One request and its response over one connection: the handler of undici's events (`onRequest…` and `onResponse…`),
+ * and the response for the caller.
  */
 export class Exchange implements HttpResponse, Dispatcher.DispatchHandler {
   status = 0;

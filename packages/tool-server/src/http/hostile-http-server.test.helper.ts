@@ -17,7 +17,7 @@ export interface SeenRequest {
   readonly connection: number;
 }
 
-/** A server that responds as a test wants it to. Ends with the test. */
+/** A server that responds as a test specifies. Ends with the test. */
 export interface HostileServer {
   readonly url: URL;
   readonly port: number;
@@ -30,7 +30,7 @@ export interface HostileServer {
   kill(): void;
 }
 
-/** What a server does with a request; `index` counts them from 0. */
+/** Handles a request; `index` counts them from 0. */
 export type HostileHandler = (request: SeenRequest, response: ServerResponse, index: number) => unknown;
 
 export interface HostileOptions {
@@ -45,7 +45,7 @@ export function certificate(name: string): string {
   return readFileSync(new URL(`../../../../test/certificates/${name}.pem`, import.meta.url), "utf8");
 }
 
-/** What a server of TLS has: for localhost, 127.0.0.1 and ::1, signed by `certificate("ca")`. */
+/** TLS options of a server: for localhost, 127.0.0.1 and ::1, signed by `certificate("ca")`. */
 export const serverTls = (): ServerOptions => ({ cert: certificate("server"), key: certificate("server-key") });
 
 export async function startHostileServer(
@@ -91,7 +91,7 @@ export async function startHostileServer(
   };
 }
 
-/** A server of bare sockets, or of sockets with bare TLS; `number` counts them from 1. */
+/** A raw TCP or TLS server; `number` counts its connections from 1. */
 export async function startRawServer(
   onSocket: (socket: Socket, number: number) => unknown,
   { tls }: Pick<HostileOptions, "tls"> = {},

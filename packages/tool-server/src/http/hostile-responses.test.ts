@@ -12,10 +12,10 @@ import { type HostileServer, startRawServer } from "./hostile-http-server.test.h
 import type { HttpClient, HttpRequest, HttpResponse } from "./http-client.js";
 import { createTestClient, get, post } from "./http-client.test.helper.js";
 
-/** What a server does with a request on a bare socket; `number` counts the connections from 1, `index` the requests on each from 0. */
+/** Handles a request on a raw socket; `number` counts the connections from 1, `index` the requests on each from 0. */
 type RawHandler = (socket: Socket, number: number, index: number, request: string) => unknown;
 
-/** A server of bare sockets that waits for the head of each request, and looks at nothing else. */
+/** A raw TCP server that waits for the headers of each request, and parses nothing else. */
 function startResponding(handler: RawHandler): Promise<HostileServer> {
   return startRawServer((socket, number) => {
     let seen = "";
@@ -33,7 +33,7 @@ function startResponding(handler: RawHandler): Promise<HostileServer> {
   });
 }
 
-/** A client; once the test is over nothing of it may be left, neither here nor at the servers. */
+/** A client of which nothing may be left after the test, neither here nor at the servers. */
 function createCheckedClient(
   servers: readonly HostileServer[],
   options: Partial<HttpClientOptions> = {},
@@ -104,7 +104,7 @@ describe("bytes after a response", () => {
         expect(await response.text(10)).toBe(`${round}`);
         const socket = socketOf(response);
         const next = new Promise<HttpResponse>((resolve) => {
-          // At the last moment: others hear of it after this.
+          // At the last moment: other listeners are called after this.
           socket.prependOnceListener(event, () => resolve(send()));
         });
         for (const each of server.sockets) speak(each);
@@ -144,7 +144,7 @@ describe("a server that ends the connection", () => {
     const { http, published } = createCheckedClient([server]);
     for (let round = 1; round <= 20; round += 1) {
       expect(await ask(http, post(server.url, "x"))).toBe(`${round}`);
-      // Its end comes when it comes.
+      // Its end may arrive at any time.
       await vi.waitFor(() => expect(published.totals().closed).toBe(round), waiting);
     }
     expect(published.totals()).toMatchObject({ "stream-started": 20, "stream-succeeded": 20 });
@@ -225,7 +225,7 @@ describe("a request", () => {
 });
 
 describe("an endless response", () => {
-  /** Writes as long as anybody listens. */
+  /** Writes as long as the socket is open. */
   const pour = (socket: Socket, begins: string, piece: string): void => {
     const bytes = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)));
     socket.write(begins);
@@ -270,7 +270,7 @@ describe("a body in many pieces", () => {
 
   test("[TS-D-HTTP-6] pauses after many pieces, because each takes more than its bytes", async () => {
     const response = await begin();
-    // What was read of the socket, and not taken yet.
+    // Bytes that were read from the socket, but not consumed yet.
     await vi.waitFor(() => expect(socketOf(response).readableLength).toBeGreaterThan(4000 * 6), waiting);
     expect(response.textIfComplete?.(5000)).toBeUndefined();
     expect(await response.text(5000)).toBe(pieces);

@@ -9,7 +9,7 @@ import { certificate, serverTls, startRawServer } from "./hostile-http-server.te
 import type { HttpResponse } from "./http-client.js";
 import { createTestClient, post } from "./http-client.test.helper.js";
 
-/** What a server does with a request, whose response is to be `body`. */
+/** How a server handles a request, whose response should be `body`. */
 const manners: Readonly<Record<string, (socket: Socket, body: string) => unknown>> = {
   plain: (socket, body) => socket.write(responseOf(body)),
   chunked: (socket, body) => socket.write(chunkedOf(body)),
@@ -32,7 +32,7 @@ const manners: Readonly<Record<string, (socket: Socket, body: string) => unknown
   untimely: (socket, body) => socket.write(responseOf(body).replace("\r\n", "\r\nKeep-Alive: timeout=0\r\n")),
   broken: (socket, body) => socket.end(responseOf(body).slice(0, -1)),
   nonsense: (socket) => socket.write("injected\r\n\r\n"),
-  // What is secured cannot be reset from here.
+  // A TLS socket cannot be reset from here.
   reset: (socket) => (socket instanceof TLSSocket ? socket.destroy() : socket.resetAndDestroy()),
   silent: (socket) => socket.end(),
 };
@@ -45,7 +45,7 @@ async function turns(count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What a caller does with its response; gives what it read of it. */
+/** How a caller consumes its response; returns what it read. */
 const readers: Readonly<Record<string, (response: HttpResponse) => Promise<string>>> = {
   text: (response) => response.text(1_000_000),
   slow: async (response) => {
@@ -138,7 +138,7 @@ test.each([
           if (cancelled !== null) void turns(cancelled).then(() => controller.abort(reason));
           pending.push(
             read.then(() => {
-              // What is discarded may still be coming.
+              // Discarded data may still arrive.
               if (reader !== "discard") expect(getEventListeners(signal, "abort")).toEqual([]);
             }),
           );

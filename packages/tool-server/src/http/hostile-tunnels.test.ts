@@ -15,7 +15,7 @@ const responseOf = (body: string): string => `HTTP/1.1 200 OK\r\nContent-Length:
 const established = "HTTP/1.1 200 Connection established\r\n\r\n";
 const trusted = { tls: { ca: certificate("ca") } } as const;
 
-/** Passes on what comes, to `port` and back; `change` may turn each piece that comes back into another. */
+/** Forwards data to `port` and back; `change` may replace each chunk on the way back. */
 function forward(socket: Socket, port: number, change: (bytes: Buffer, index: number) => Buffer): void {
   const joined = connect({ host: "localhost", port });
   let index = 0;
@@ -41,7 +41,7 @@ function startScriptedProxy(first: string, later: string): Promise<HostileServer
 }
 
 describe("TLS that breaks", () => {
-  /** A record that nothing can be made of. */
+  /** An invalid TLS record. */
   const garbage = Buffer.concat([Buffer.from("1703030020", "hex"), Buffer.alloc(32, 1)]);
   const alert = Buffer.from("15030300020228", "hex");
 

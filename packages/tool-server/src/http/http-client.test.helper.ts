@@ -3,7 +3,7 @@ import { createTestContext, listenTo, type Published } from "../connection/trans
 import { createHttpClient, type HttpClientOptions } from "./create-http-client.js";
 import type { HttpClient, HttpRequest } from "./http-client.js";
 
-/** A client, and what it published. It closes with the test. */
+/** A client, and the events that it published. It closes with the test. */
 export function createTestClient(options: Partial<HttpClientOptions> = {}): { http: HttpClient; published: Published } {
   const { server, info, secrets } = createTestContext("http");
   const published = listenTo(info);

@@ -99,7 +99,7 @@ export function loadClient(): Promise<typeof Client> {
 
 const infos = new WeakMap<Socket, NetworkSocketInfo>();
 
-/** The info of a socket; undefined for a socket that no client of ours opened. */
+/** The info of a socket; undefined for a socket that none of our clients opened. */
 export function socketInfoOf(socket: Socket): NetworkSocketInfo | undefined {
   return infos.get(socket);
 }

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
-/** A certificate for these hosts that signs itself, and its key, as PEM; valid from and until these years. */
+/** A self-signed certificate for these hosts and its key, in PEM; valid from and until these years. */
 export function createSelfSigned(
   fromYear: number,
   untilYear: number,

@@ -140,7 +140,7 @@ describe("a dead pooled socket after idling", () => {
     for (let round = 0; round < 10; round += 1) {
       await (await http.send(post(server.url, `${round}`))).text(10);
       for (const socket of server.sockets) socket.destroy();
-      // Whether the client has heard of it by then or not.
+      // Whether or not the client has noticed it by then.
       for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     }
     expect(server.requests.map(({ body }) => body)).toEqual(Array.from({ length: 10 }, (_, index) => `${index}`));

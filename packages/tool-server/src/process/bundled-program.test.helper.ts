@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
-/** Bundles a helper in TypeScript into one file in a folder, so that Node runs it as a process of its own; gives its path. */
+/** Bundles a helper in TypeScript into one file in a folder, so that Node can run it as a separate process; returns its path. */
 export async function bundleProgram(source: URL, folder: string): Promise<string> {
   await build({
     configFile: false,

@@ -13,7 +13,7 @@ const run = (command: string, options: Partial<RunOptions> = {}): Promise<Proces
   runProcess({ command, env, redact: (text) => text, ...options });
 const stdoutOf = (outcome: ProcessOutcome): string => ("stdout" in outcome ? outcome.stdout.toString() : outcome.kind);
 
-/** The dead children of this process that nobody reaped. */
+/** The zombie children of this process. */
 function zombies(): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

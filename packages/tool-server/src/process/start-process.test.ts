@@ -91,7 +91,7 @@ test("reports the code and the last standard error of a child that dies at its s
 describe("the end of this process", () => {
   const index = fileURLToPath(new URL("../../dist/process/start-process.js", import.meta.url));
 
-  /** A process like ours, with a child that has a child, both deaf to everything but KILL. */
+  /** A process like ours, with a child and a grandchild that ignore every signal except KILL. */
   async function parentOf(path: string, script: string, then = ""): Promise<{ parent: ChildProcess; pids: string[] }> {
     const program = `
       import { startProcess } from ${JSON.stringify(index)};

@@ -22,7 +22,7 @@ export interface StartOptions {
   readonly hasStdin?: boolean;
   /** Hides files from the child, and hides or protects other processes. Default: it sees everything that this process sees. */
   readonly sandbox?: Sandbox | undefined;
-  /** Redacts what the child writes to standard error. */
+  /** Redacts the standard error of the child. */
   readonly redact: (text: string) => string;
   /** Ends the child when it aborts. */
   readonly signal?: AbortSignal | undefined;
@@ -111,7 +111,7 @@ function supervise(
 
   const lines = createLastLines();
   stderr.on("data", (chunk: Buffer) => lines.add(chunk));
-  // Whatever breaks a pipe also ends the child, or is the result of its end.
+  // A broken pipe either ends the child or results from its end.
   for (const emitter of [child, stdin, stdout, stderr]) emitter?.on("error", () => {});
 
   const exited = new Promise<ProcessExit>((resolve) => {

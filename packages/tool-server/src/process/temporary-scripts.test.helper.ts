@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 
-/** A folder for the scripts of one test, gone when the test is. */
+/** A folder for the scripts of one test, deleted after the test. */
 export interface ScriptFolder {
   readonly path: string;
   /** Writes an executable shell script and returns its path. */
@@ -27,7 +27,7 @@ export async function createScriptFolder(): Promise<ScriptFolder> {
   };
 }
 
-/** The words of a file, once there are so many. */
+/** The words of a file, once it has this many. */
 export async function wordsOf(path: string, count = 1): Promise<string[]> {
   return vi.waitFor(
     () => {

@@ -11,7 +11,7 @@ import { createFolder, entryOf, subjectOf } from "./trust.test.helper.js";
 
 const built = fileURLToPath(new URL("../../dist/trust/", import.meta.url));
 
-/** A process of its own with the built package, and the lines that it prints. */
+/** A separate process with the built package, and the lines that it prints. */
 function run(program: string): { child: ChildProcess; lines: AsyncIterator<string> } {
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -71,7 +71,7 @@ test("[TS-D-TRUST-4] a process killed before it replaces the file leaves the old
   await ended(child);
   expect(await readFile(file, "utf8")).toBe(before);
   expect(await store.find(subject)).toBeDefined();
-  // Neither the lock of the dead nor what it left is in the way.
+  // Neither the lock nor the leftovers of the dead process block the next one.
   await store.approve({ ...subject, server: "next" });
   expect(await store.list()).toHaveLength(2);
   expect((await readdir(join(file, ".."))).filter((name) => name.endsWith(".tmp"))).toEqual([]);
@@ -93,7 +93,7 @@ test("[TS-D-TRUST-4] a process killed at any moment leaves a valid file with eve
     `);
     const confirmed: string[] = [];
     for (let count = 0; count <= round; count += 1) confirmed.push((await lines.next()).value);
-    // A whole approval takes some milliseconds, so that each round ends it at another moment of one.
+    // An approval takes a few milliseconds, so each round kills it at another moment.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 6));
     child.kill("SIGKILL");
     await ended(child);

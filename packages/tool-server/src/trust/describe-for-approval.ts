@@ -160,7 +160,7 @@ function describeOAuth(entry: NetworkEntry): DescribedField[] {
   return [...flattenForm(oauth)].map(([name, text]) => ({ name, text }));
 }
 
-/** Fields that the description shows in lines of their own, or that are only for people. */
+/** Fields that the description shows in separate lines, or that are only informational. */
 const shownElsewhere: ReadonlySet<string> = new Set([
   ...["type", "url", "headers", "headersHelper", "args", "env", "oauth", "sandbox"],
   ...["title", "description"],

@@ -54,7 +54,7 @@ function policyOf(value: object): TrustQuestion["policy"] {
 
 const server = entryOf({ command: "node", args: ["${HOST_PLUGIN_ROOT}/server.js"], env: { TOKEN: "${TOKEN}" } });
 
-/** In one word, with who trusts it or what denies it. */
+/** The decision in one word, with its reason. */
 function inShort(decision: TrustDecision): string {
   if (decision.state === "trusted") return `trusted by ${decision.by}`;
   return decision.state === "denied" ? `denied by ${decision.rule.kind}` : decision.state;
@@ -284,7 +284,7 @@ test("[TS-D-TRUST-1] runs nothing, connects to nothing and reads only the variab
     await evaluate(entry);
     await evaluate(entry, { variables, mode: "flag" });
   }
-  // A connection that was begun would be there after another one that is made now.
+  // A connection that was started would be visible after another one that is made now.
   const own = connect(port, "127.0.0.1");
   onTestFinished(() => void own.destroy());
   await once(listener, "connection");

@@ -239,7 +239,7 @@ function shuffled(value: unknown, order: (keys: string[]) => string[]): unknown 
 }
 
 const json = fc.jsonValue({ maxDepth: 4 });
-// Of so few that two are often the same, or nearly.
+// Few values, so that two are often equal or similar.
 const near = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
@@ -325,7 +325,7 @@ test.each(["../server", "${HOST_PLUGIN_ROOT}/../server"])(
     expect(await filesOf(entry, join(path, "plugin"))).toEqual(["args[0] ../server/main.js content"]);
     const other = { command: "node", args: ["lib/tool"], cwd };
     expect(await filesOf(other, join(path, "plugin"))).toEqual(["args[0] ../server/lib/tool.js content"]);
-    // A folder of the user is not one of the project.
+    // A user's folder does not belong to the project.
     expect(await filesOf({ ...entry, cwd: join(path, "server") }, join(path, "plugin"))).toEqual([]);
   },
 );

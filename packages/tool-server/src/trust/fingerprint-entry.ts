@@ -52,7 +52,7 @@ const unchecked: ReadonlySet<string> = new Set(["unreadable", "too-large", "too-
 /**
  * Computes the fingerprint of an entry: of everything written in it, regardless of the order of keys, and of the content of its helper, of a
  * command inside the plugin root, and of files in it that the arguments reference. If variables decide the origin of the url, the origin is
- * included; no other variable is read, and nothing runs. Never rejects: a missing or unreadable file is a state of its own.
+ * included; no other variable is read, and nothing runs. Never rejects: a missing or unreadable file has its own state.
  *
  * The fingerprint is valid for the moment when the files are read. A user who can write them can change them before they start, because a
  * program is started by its path. So it is computed right before each start, and only file permissions close that gap. What a program loads

@@ -57,7 +57,7 @@ export interface WithheldRule {
   readonly rule: PolicyRule;
   /** The paths of the files, relative to the plugin root. */
   readonly files: readonly string[];
-  /** What a rule that allows the entry with these files has as its fingerprint; undefined if a file cannot be checked. */
+  /** The fingerprint for a rule that allows the entry with these files; undefined if a file cannot be checked. */
   readonly fingerprint: string | undefined;
 }
 
@@ -90,7 +90,7 @@ const conditions = ["url", "command", "fingerprint", "configuration"] as const;
 const denyFields = [...conditions, "args", "reason"] as const;
 const allowFields = [...denyFields, "env", "helper", "sandbox"] as const;
 
-/** Parses a policy. If there is any problem, there is no policy: half of one could allow what the other half denies. */
+/** Parses a policy. With any problem, no policy is returned: a part of one could allow what the rest denies. */
 export function parsePolicy(
   text: string,
   path: string,

@@ -56,7 +56,7 @@ describe.runIf(isPosix)("[TS-D-TRUST-8] a policy that other users could change",
     const file = await write("open/policy.json", text);
     await chmod(join(path, "open"), 0o777);
     await expect(readPolicy(file)).rejects.toMatchObject(unreadable(/its folder .* other users can write to it/));
-    // As /tmp: many may write there, and none may touch what is another's.
+    // Like /tmp: all users may write there, but not change the files of others.
     await chmod(join(path, "open"), 0o1777);
     expect(await readPolicy(file)).toBeDefined();
   });

@@ -123,7 +123,7 @@ export interface ChildEvidence {
   readonly args?: readonly string[] | undefined;
   /** The folder that it runs in. */
   readonly cwd?: string | undefined;
-  /** What the entry passes on in `env`; without the value if that is a secret, or cannot be printed. Default none. */
+  /** The variables in `env` of the entry; without a value that is a secret or cannot be printed. Default none. */
   readonly env?: readonly { readonly name: string; readonly value: string | undefined }[] | undefined;
   /** The file that the command resolves to. */
   readonly path: string | undefined;

@@ -104,7 +104,7 @@ describe("an entry with a static token", () => {
     const oauth = { profile: "test", openVault: async () => ({ ...world.vault, dispose: async () => {} }) };
     const explained = await explainEntry({ type: "http", url: url.href, headers, ...entry }, { variables, oauth });
     expect(JSON.stringify(explained)).not.toContain("a-token-of-mine");
-    // Nothing is registered, and nobody is signed in, for a look.
+    // A diagnosis registers no client and signs no user in.
     expect(world.authorization.requests.every(({ method }) => method === "GET")).toBe(true);
     return { explained, world };
   }
@@ -157,7 +157,7 @@ describe("a sign-in", () => {
       client: "skipped",
     });
     expect(new Set(world.authorization.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
-    expect(world.asked).toEqual([]);
+    expect(world.signInRequests).toEqual([]);
   });
 
   test("continues to the protocol with a valid sign-in, and the server works", async () => {
@@ -195,7 +195,7 @@ describe("a sign-in", () => {
     expect(firstOf(explained).fix.advice).toMatch(
       /redirect URL of the client, and the OAuth configuration of the server/,
     );
-    expect(world.asked.length).toBe(1);
+    expect(world.signInRequests.length).toBe(1);
   });
 
   test("[TS-ERR-4] reports how many sign-ins there were", async () => {

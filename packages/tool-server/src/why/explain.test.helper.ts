@@ -24,12 +24,12 @@ export const trusted: TrustDecision = {
   fingerprint: { digest: "", entry: "", files: [], isComplete: true },
 };
 
-/** Explains a server of this entry, which is named `api`, in a configuration of its own. */
+/** Explains a server of this entry, named `api`, in its own configuration. */
 export function explainEntry(entry: unknown, options: Partial<ExplainOptions> = {}): Promise<Explanation> {
   return walkAndExplain(explainOptionsOf(entry, options));
 }
 
-/** The options that explain a server of this entry, which is named `api`, in a configuration of its own. */
+/** The options to explain a server of this entry, named `api`, in its own configuration. */
 export function explainOptionsOf(entry: unknown, options: Partial<ExplainOptions> = {}): ExplainOptions {
   const secrets = options.secrets ?? createSecretRegistry();
   const text = JSON.stringify({ mcpServers: { api: entry } }, null, 2);

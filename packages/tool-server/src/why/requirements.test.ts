@@ -104,7 +104,7 @@ describe("a credential", () => {
     expect(row({ attempt: { credential: "headers", failure } })).toEqual(["skipped"]);
     expect(row({ attempt: { credential: "headers", connected, failure } })?.[0]).toBe("ok");
     expect(row({ attempt: refused(403) })).toEqual(["failed", "The server returned 403 to the headers of the entry."]);
-    // Of OAuth, nothing is known, and nothing was refused.
+    // Nothing is known about OAuth, and nothing was refused.
     expect(row({ attempt: { credential: "oauth", connected }, oauth: { events: [] } })?.[0]).toBe("ok");
   });
 

@@ -11,8 +11,8 @@ import type { CheckOutcome, Requirement } from "./explanation.js";
 import { describeCredential, describeServer } from "./steps.js";
 
 /**
- * The requirements for a server and whether it meets them, as far as the walk came. A recommendation that the server does not
- * follow is skipped, and so is a sign-in that nobody has done yet.
+ * The requirements for a server and whether it meets them, as far as the walk got. A recommendation that the server does not
+ * follow is skipped, and so is a sign-in that is still missing.
  */
 export function requirementsOf(seen: WalkEvidence): Requirement[] {
   const { attempt, type, trust } = seen;

@@ -327,7 +327,7 @@ describe("a sign-in", () => {
     const nobody = "Nobody has signed in to this server.";
     expect(row("sign-in", { vault })).toEqual(["skipped", nobody, "In the keychain.", "It is locked."]);
     expect(row("sign-in", { before: { ...before, isSignedIn: false } })).toEqual(["skipped", nobody]);
-    // A server that works then was sent no token.
+    // A server that works in this case was sent no token.
     const oauth = { events: [], before: { ...before, isSignedIn: false } };
     const none = ["skipped", "None was sent, and none is required."];
     expect(rowOf("credential", { oauth, attempt: { credential: "oauth", connected } })).toEqual(none);

@@ -174,7 +174,7 @@ function authorizationSteps(oauth: OAuthEvidence | undefined): Step[] {
   const evidence = [...(resource?.evidence ?? []), ...authorization.evidence];
   const pkce = isUsable && !hasPkce ? "PKCE with S256 is not supported." : undefined;
   const changed = isChanged ? `Before, it was ${authorization.changedFrom}.` : undefined;
-  // Nobody knows whether default endpoints exist until a client was registered there.
+  // It is unknown whether default endpoints exist until a client was registered there.
   const isUnknown = authorization.outcome === "default" && client?.outcome === "to-register";
   const isOk = isUsable && hasPkce && !isForeign && !isChanged;
   const outcome = !isOk ? "failed" : isUnknown ? "skipped" : "ok";

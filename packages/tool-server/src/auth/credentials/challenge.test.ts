@@ -32,7 +32,7 @@ test.each<[string, unknown[]]>([
   ['Bearer error="a", error="b"', [["bearer", { error: "b" }]]],
   // A parameter without a scheme before it belongs to nothing.
   [",, Bearer", [["bearer", {}]]],
-  // A token68 (RFC 9110, section 11.2) belongs to its scheme, and is not a scheme of its own.
+  // A token68 (RFC 9110, section 11.2) belongs to its scheme, and is not a separate scheme.
   ["Negotiate YIIabc+d/e==", [["negotiate", {}]]],
   [
     'Negotiate YII=, Bearer realm="a"',

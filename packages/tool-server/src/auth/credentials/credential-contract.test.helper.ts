@@ -4,18 +4,18 @@ import { describe, expect, test } from "vitest";
 import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
 import type { Credential, Refusal } from "./credential.js";
 
-/** A credential to hold against the contract. */
+/** A credential to test against the contract. */
 export interface ContractSubject {
   readonly credential: Credential;
   /** Every secret that it resolves. */
   readonly secrets: readonly string[];
-  /** How often it worked to obtain what it sends. */
+  /** How often it obtained its headers. */
   work(): number;
-  /** Makes it obtain a new one, if it ever does. */
+  /** Makes it obtain new headers, if it ever does. */
   expire?(): void;
 }
 
-/** What every credential does, whatever it signs in with. */
+/** The contract of every kind of credential. */
 export function describeCredentialContract(
   name: string,
   create: (registry: SecretRegistry) => Promise<ContractSubject>,
@@ -86,12 +86,12 @@ export function describeCredentialContract(
       const reason = new Error("enough");
       await expect(credential.headers({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
       const controller = new AbortController();
-      const asked = credential.headers({ signal: controller.signal }).catch((error: unknown) => error);
+      const result = credential.headers({ signal: controller.signal }).catch((error: unknown) => error);
       const other = credential.headers();
       controller.abort(reason);
       const headers = await other;
       // A caller whose result was available got it before the signal aborted.
-      expect([reason, headers]).toContain(await asked);
+      expect([reason, headers]).toContain(await result);
       expect(await credential.headers()).toBe(headers);
       expect(getEventListeners(controller.signal, "abort")).toEqual([]);
       await credential.dispose();
@@ -99,9 +99,9 @@ export function describeCredentialContract(
 
     test("runs nothing and starts nothing after it was disposed of", async () => {
       const { credential, work } = await start();
-      const asked = credential.headers().catch((error: unknown) => error);
+      const result = credential.headers().catch((error: unknown) => error);
       await Promise.all([credential.dispose(), credential.dispose()]);
-      await asked;
+      await result;
       const done = work();
       const closed = { name: "ToolServerError", code: "CREDENTIAL_CLOSED" };
       await expect(credential.headers()).rejects.toMatchObject(closed);

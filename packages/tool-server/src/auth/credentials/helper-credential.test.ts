@@ -25,14 +25,14 @@ interface World extends ScriptFolder {
   readonly clock: FakeClock;
   readonly secrets: SecretRegistry;
   readonly reports: HelperRunReport[];
-  /** What the helper writes from now on. */
+  /** Sets the output of the helper from now on. */
   write(output: string | Record<string, string>): Promise<void>;
   /** How often the helper ran. */
   runs(): number;
   credential(options?: Partial<HelperCredentialOptions>): Credential;
 }
 
-/** A plugin whose helper notes each run and writes what `output.json` holds. */
+/** A plugin whose helper records each run and writes the content of `output.json`. */
 async function createWorld(secrets: SecretRegistry = createSecretRegistry()): Promise<World> {
   const folder = await createScriptFolder();
   const clock = createFakeClock();
@@ -228,7 +228,7 @@ describe("the lifetime of helper headers", () => {
       await turn();
       expect(started).toBe(2);
       await untilReport(world, 2);
-      // After a renewal that fails, the next waits for the end of the pause.
+      // After a failed renewal, the next one waits for the end of the pause.
       await world.write("no JSON");
       world.clock.advance(renewAfterMs);
       await credential.headers();
@@ -304,7 +304,7 @@ describe("a refusal", () => {
       expect(new Set(again.map((headers) => headers.Authorization))).toEqual(new Set(["Bearer fresh-token-2"]));
       expect(world.runs()).toBe(2);
       expect(world.reports.map(({ cause }) => cause)).toEqual(["first", "refusal"]);
-      // One that comes late, for headers that are no longer in use, runs nothing.
+      // A late refusal of headers that are no longer in use runs nothing.
       expect(await credential.refused({ status, sent, attempt: 1 })).toEqual({ action: "retry" });
       expect(await credential.headers()).toBe(again[0]);
       expect(world.runs()).toBe(2);
@@ -390,7 +390,7 @@ describe("a refusal", () => {
     expect(await pauseAfterRefusals()).toBe(5000);
     world.clock.advance(5000);
     expect(await pauseAfterRefusals()).toBe(10_000);
-    // Renewed headers that nothing refused in between.
+    // The headers were renewed without a refusal in between.
     world.clock.advance(300_000);
     await credential.headers();
     expect(await pauseAfterRefusals()).toBe(5000);
@@ -460,7 +460,7 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
       code: "HELPER_NOT_RUNNABLE",
       message: expect.stringContaining("was not found"),
     });
-    // The name of a program that PATH has is none of a helper.
+    // A program in PATH is not found as a helper.
     expect(await failureFrom(world.credential({ helper: "true" }))).toMatchObject({ code: "HELPER_NOT_RUNNABLE" });
     await chmod(join(world.path, "helper.sh"), 0o644);
     expect((await failureFrom(world.credential())).message).toContain("is not executable");
@@ -596,10 +596,10 @@ describe("a caller that gives up on a helper", () => {
     await world.sh(endless, "helper.sh");
     const credential = world.credential();
     const controllers = [new AbortController(), new AbortController()];
-    const asked = controllers.map(({ signal }) => credential.headers({ signal }).catch((error: unknown) => error));
+    const results = controllers.map(({ signal }) => credential.headers({ signal }).catch((error: unknown) => error));
     const pids = await wordsOf(join(world.path, "pid"));
     for (const controller of controllers) controller.abort();
-    expect(await Promise.all(asked)).toEqual(controllers.map(({ signal }) => signal.reason));
+    expect(await Promise.all(results)).toEqual(controllers.map(({ signal }) => signal.reason));
     await allGone(pids);
     await world.sh("cat output.json", "helper.sh");
     expect((await credential.headers()).Authorization).toBe("Bearer fresh-token-1");
@@ -639,10 +639,10 @@ test("each run of a helper is published with its cause, and whether it failed or
   world.clock.advance(1000);
   await world.sh("echo $$ > pid; exec sleep 1000", "helper.sh");
   const controller = new AbortController();
-  const asked = credential.headers({ signal: controller.signal }).catch((error: unknown) => error);
+  const result = credential.headers({ signal: controller.signal }).catch((error: unknown) => error);
   await wordsOf(join(world.path, "pid"));
   controller.abort();
-  expect(await asked).toBe(controller.signal.reason);
+  expect(await result).toBe(controller.signal.reason);
   await credential.dispose();
   expect(operations).toEqual([
     { kind: "helper", cause: "first", outcome: "done" },

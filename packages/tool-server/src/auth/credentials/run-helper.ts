@@ -11,7 +11,7 @@ export interface HelperTask extends ProgramTask {
   readonly path: string;
 }
 
-/** What a helper wrote. */
+/** The parsed output of a helper. */
 export interface HelperOutput {
   readonly headers: HeaderFields;
   /** When the headers expire, in milliseconds since the epoch; undefined if the helper does not state it. */
@@ -37,7 +37,7 @@ export async function runHelper(task: HelperTask, signal: AbortSignal): Promise<
   });
 }
 
-/** The headers in the output of a helper, with their secrets added to `tokens`; or what is wrong with the output. */
+/** Parses the output of a helper, and adds its secrets to `tokens`; returns the error if it is invalid. */
 function readOutput(stdout: Uint8Array, helper: string, tokens: HelperTask["tokens"]): HelperOutput | ToolServerError {
   try {
     const output = parseHelperOutput(stdout, helper);

@@ -7,13 +7,13 @@ import { createMemoryVault } from "../vault/memory-vault.js";
 import { createQuirkyClient } from "./quirky-client.test.helper.js";
 
 /**
- * What went wrong in other clients, as attacks on the whole of ours, by way of signing in. Those of a project on who opens it are in
- * servers/advisories.test.ts. The parts have tests of their own, which bear the same numbers: isolation of stored tokens in
- * credential/oauth-credential.test.ts, device flow in sign-in/device-sign-in.test.ts, addresses in
- * requests/oauth-request.test.ts, the page in authorization/callback-receiver.test.ts.
+ * Vulnerabilities of other clients, as attacks on our whole sign-in. Attacks by a project on the user who opens it are in
+ * connection/servers/advisories.test.ts. The parts have separate tests with the same numbers: isolation of stored tokens in
+ * session/oauth-credential.test.ts, device flow in sign-in/device-sign-in.test.ts, addresses in requests/oauth-request.test.ts, the page
+ * in sign-in/callback-receiver.test.ts.
  */
 
-/** Where sockets are opened to, from now until the test ends. */
+/** The destinations of sockets that are opened until the test ends. */
 function watchSockets(): string[] {
   const opened: string[] = [];
   const onWire = (message: unknown): void => {
@@ -30,7 +30,7 @@ test.each(["endpoint-file", "endpoint-shell", "endpoint-http"] as Quirk[])(
   async (quirk) => {
     const client = await createQuirkyClient([quirk]);
     expect(await client.call()).toBe("AUTHORIZATION_SERVER_INVALID");
-    expect(client.asked).toEqual([]);
+    expect(client.signInRequests).toEqual([]);
     expect(client.authorization.count("/register")).toBe(0);
   },
 );
@@ -48,7 +48,7 @@ describe("requests into the client's network (CVE-2026-51994, CVE-2026-51995)", 
     const client = await createQuirkyClient(["endpoint-metadata-service"]);
     expect(await client.call()).toBe("AUTHORIZATION_SERVER_INVALID");
     expect(sockets.filter((name) => !name.startsWith("127.0.0.1:"))).toEqual([]);
-    expect(client.asked).toEqual([]);
+    expect(client.signInRequests).toEqual([]);
   });
 });
 
@@ -61,8 +61,8 @@ test("gives a server of the same name and issuer none of another server's tokens
   const evil = await createQuirkyClient([], vault);
   evil.tool.authorizationServers = [honest.authorization.issuer];
   await evil.call();
-  // It asks for a sign-in of its own, and holds what that gave, which is for its own url.
-  expect(evil.asked).toHaveLength(1);
+  // It requires its own sign-in, whose tokens are for its own url.
+  expect(evil.signInRequests).toHaveLength(1);
   const sent = JSON.stringify(evil.tool.requests.map(({ headers }) => headers));
   expect(tokens.slice(0, given).filter((token) => sent.includes(token))).toEqual([]);
   expect(honest.authorization.count("/token", "refresh_token")).toBe(0);
@@ -92,7 +92,7 @@ test("gives no credentials to a new authorization server that the tool server ch
   expect(await client.call()).toBe("result");
   expect(await client.call()).toBe("ISSUER_CHANGED");
   expect(client.messages[0]).toContain(client.other.issuer);
-  // It was asked for what it publishes, and for nothing else.
+  // Only its metadata was requested.
   expect(client.other.requests.length).toBeGreaterThan(0);
   for (const { method, path, headers } of client.other.requests) {
     expect({ method, path }).toEqual({ method: "GET", path: expect.stringContaining("/.well-known/") });

@@ -4,30 +4,30 @@ import type { ToolServerErrorCode } from "../../errors.js";
 import { createQuirkyClient, type Outcome } from "./quirky-client.test.helper.js";
 
 interface Expected {
-  /** Of the first call, for which a user has to sign in. */
+  /** The result of the first call, for which a user has to sign in. */
   readonly first: Outcome;
-  /** Of the second, before which the access token was ended; and of the third. */
+  /** The results of the second call, before which the access token was revoked, and of the third. */
   readonly second: Outcome;
   readonly third: Outcome;
-  /** How often a user is asked, in all. */
-  readonly asked: number;
+  /** How often a user is asked to sign in, in total. */
+  readonly signIns: number;
 }
 
-const works: Expected = { first: "result", second: "result", third: "result", asked: 1 };
-const asksAgain: Expected = { ...works, asked: 2 };
-/** It fails so, and then nobody is asked by itself for a while. */
-const fails = (first: ToolServerErrorCode, asked: number): Expected => ({
+const works: Expected = { first: "result", second: "result", third: "result", signIns: 1 };
+const asksAgain: Expected = { ...works, signIns: 2 };
+/** It fails with this code, and then no sign-in is started automatically for a while. */
+const fails = (first: ToolServerErrorCode, signIns: number): Expected => ({
   first,
   second: "SIGN_IN_NEEDED",
   third: "SIGN_IN_NEEDED",
-  asked,
+  signIns,
 });
-/** No one is asked where the server is of no use. */
+/** No user is asked, because the server cannot be used. */
 const unusable = (code: ToolServerErrorCode): Expected => fails(code, 0);
-/** A user was asked, and the response was of no use. */
+/** A user was asked, and the response could not be used. */
 const refused: Expected = fails("SIGN_IN_FAILED", 1);
 
-/** What comes of each switch. Two only end with the patience of a user or a clock, and have tests of their own. */
+/** The expectation for each quirk. Two only end with a time limit, and have separate tests. */
 const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "redirect-wrong-state">, Expected>> = {
   "resource-without-metadata": unusable("REGISTRATION_REFUSED"),
   "resource-metadata-html": unusable("REGISTRATION_REFUSED"),
@@ -38,14 +38,14 @@ const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "redirect
   "resource-with-slash": works,
   "resource-challenge-silent": works,
   "resource-refuses-all": fails("SIGN_IN_NEEDED", 1),
-  "resource-wants-more": { first: "FORBIDDEN", second: "FORBIDDEN", third: "FORBIDDEN", asked: 2 },
+  "resource-wants-more": { first: "FORBIDDEN", second: "FORBIDDEN", third: "FORBIDDEN", signIns: 2 },
   "resource-redirects-away": {
     first: "REDIRECT_REFUSED",
     second: "REDIRECT_REFUSED",
     third: "REDIRECT_REFUSED",
-    asked: 1,
+    signIns: 1,
   },
-  "issuer-changes": { first: "result", second: "ISSUER_CHANGED", third: "SIGN_IN_NEEDED", asked: 1 },
+  "issuer-changes": { first: "result", second: "ISSUER_CHANGED", third: "SIGN_IN_NEEDED", signIns: 1 },
   "metadata-html": works,
   "metadata-openid-only": works,
   "metadata-absent": unusable("AUTHORIZATION_SERVER_INVALID"),
@@ -83,7 +83,7 @@ const expectations: Readonly<Record<Exclude<Quirk, "metadata-silent" | "redirect
   "token-redirects-away": fails("TOKEN_REFUSED", 1),
   "token-echo": works,
   "refresh-keeps-token": works,
-  "refresh-failing": { first: "result", second: "SERVER_FAILED", third: "SERVER_FAILED", asked: 1 },
+  "refresh-failing": { first: "result", second: "SERVER_FAILED", third: "SERVER_FAILED", signIns: 1 },
   "refresh-dead": asksAgain,
   "refresh-dead-unclear": asksAgain,
   "refresh-dead-in-200": asksAgain,
@@ -106,8 +106,11 @@ test.each(Object.entries(expectations) as [Quirk, Expected][])(
     authorization.endAllAccess();
     const second = await client.call();
     const third = await client.call();
-    expect({ first, second, third, asked: client.asked.length, messages }).toEqual({ ...expected, messages });
-    // Nothing ever goes where a server sends it away to, nor to an authorization server that nobody confirmed.
+    expect({ first, second, third, signIns: client.signInRequests.length, messages }).toEqual({
+      ...expected,
+      messages,
+    });
+    // Nothing is ever sent to the target of a redirect, nor to an authorization server that no user confirmed.
     expect(client.places).not.toContain("elsewhere");
     expect(other.requests.filter(({ method }) => method !== "GET")).toEqual([]);
     for (const token of authorization.issued()) expect(messages.join()).not.toContain(token);

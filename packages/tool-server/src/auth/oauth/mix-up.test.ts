@@ -26,17 +26,17 @@ async function createMixUp(): Promise<OAuthWorld> {
   return world;
 }
 
-/** A user who is asked about another origin, and gives this response. */
-function createDecider(person: SignIn, response: boolean): { signIn: SignIn; asked: ForeignOrigin[] } {
-  const asked: ForeignOrigin[] = [];
+/** A user who is asked to confirm another origin, and responds like this. */
+function createDecider(person: SignIn, response: boolean): { signIn: SignIn; confirmations: ForeignOrigin[] } {
+  const confirmations: ForeignOrigin[] = [];
   const signIn: SignIn = {
     ...person,
     async confirmOrigin(page) {
-      asked.push(page);
+      confirmations.push(page);
       return response;
     },
   };
-  return { signIn, asked };
+  return { signIn, confirmations };
 }
 
 test.each([
@@ -46,7 +46,7 @@ test.each([
   "[TS-D-OAUTH-5] a hostile authorization server cannot use the page of an honest one: nothing reaches it if %s",
   async (_, response) => {
     const world = await createMixUp();
-    const { signIn, asked } = createDecider(world.person, response ?? false);
+    const { signIn, confirmations } = createDecider(world.person, response ?? false);
     const failed = world.session().signIn(response === undefined ? world.person : signIn);
     const [issuer] = world.tool.authorizationServers;
     const { origin } = world.authorization;
@@ -55,29 +55,31 @@ test.each([
       message: expect.stringContaining(`wirescope login notes --authorization-origin ${origin}`),
       details: { foreignOrigin: { issuer, origin } },
     });
-    expect(asked).toEqual(response === undefined ? [] : [{ server: "notes", issuer, origin }]);
-    expect(world.asked).toEqual([]);
+    expect(confirmations).toEqual(response === undefined ? [] : [{ server: "notes", issuer, origin }]);
+    expect(world.signInRequests).toEqual([]);
     expect(world.authorization.requests).toEqual([]);
   },
 );
 
 test("another origin that a person confirmed is used and remembered", async () => {
   const world = await createOAuthWorld(["endpoint-other-origin"]);
-  const { signIn, asked } = createDecider(world.person, true);
+  const { signIn, confirmations } = createDecider(world.person, true);
   await world.session().signIn(signIn);
-  expect(asked.map(({ origin }) => origin)).toEqual([world.authorization.origin.replace("127.0.0.1", "localhost")]);
-  // Also of another process, and if nobody could be asked.
+  expect(confirmations.map(({ origin }) => origin)).toEqual([
+    world.authorization.origin.replace("127.0.0.1", "localhost"),
+  ]);
+  // Also in another process, and if no user could be asked.
   await world.session().signIn(world.person);
-  expect(world.asked).toHaveLength(2);
+  expect(world.signInRequests).toHaveLength(2);
   world.authorization.quirks.delete("endpoint-other-origin");
   await world.session().signIn(world.person);
-  expect(asked).toHaveLength(1);
+  expect(confirmations).toHaveLength(1);
 });
 
 test("the page of a configured authorization server needs no confirmation", async () => {
   const world = await createOAuthWorld(["endpoint-other-origin"]);
   await world.session({ issuer: world.authorization.issuer }).signIn(world.person);
-  expect(world.asked).toHaveLength(1);
+  expect(world.signInRequests).toHaveLength(1);
 });
 
 test("the page for a device code is confirmed as well, before the code is shown", async () => {
@@ -91,7 +93,7 @@ test("the page for a device code is confirmed as well, before the code is shown"
   await expect(world.session({ client: { clientId: "us" } }).signIn(world.person)).rejects.toMatchObject({
     code: "AUTHORIZATION_ORIGIN_UNCONFIRMED",
   });
-  expect(world.asked).toEqual([]);
+  expect(world.signInRequests).toEqual([]);
 });
 
 test("[TS-D-OAUTH-5] parameters of OAuth in the query of an endpoint never reach the authorization server", async () => {

@@ -28,12 +28,12 @@ export interface OAuthWorld {
   readonly secrets: SecretRegistry;
   readonly events: OAuthEvent[];
   readonly http: HttpClient;
-  /** What an obedient person was asked for. */
-  readonly asked: SignInRequest[];
+  /** The sign-in requests so far. */
+  readonly signInRequests: SignInRequest[];
   /** A user who opens the url and follows it. */
   readonly person: SignIn;
   session(options?: Partial<OAuthSessionOptions>): OAuthSession;
-  /** A credential over a session; `signIn` is nobody unless it is given. */
+  /** A credential over a session; no user is asked unless `signIn` is given. */
   credential(
     options?: Partial<OAuthSessionOptions>,
     signIn?: SignIn,
@@ -66,7 +66,7 @@ export async function createOAuthWorld(
   const http = createTestHttpClient(secrets);
   const vault = createMemoryVault();
   const events: OAuthEvent[] = [];
-  const { person, asked } = createPerson();
+  const { person, signInRequests } = createPerson();
   const sessions: OAuthSession[] = [];
   onTestFinished(async () => {
     await Promise.all(sessions.map((session) => session.close()));
@@ -95,7 +95,7 @@ export async function createOAuthWorld(
     secrets,
     events,
     http,
-    asked,
+    signInRequests,
     person,
     session,
     credential(given, signIn) {
@@ -105,29 +105,29 @@ export async function createOAuthWorld(
   };
 }
 
-/** The client of HTTP that is used in earnest. */
+/** The real HTTP client. */
 export function createTestHttpClient(secrets: SecretRegistry): HttpClient {
   return createHttpClient({ server: "notes", transport: () => testTransport, secrets });
 }
 
 export interface Person {
   readonly person: SignIn;
-  /** What the user was asked for. */
-  readonly asked: SignInRequest[];
-  /** The pages that the user was shown in the end. */
+  /** The sign-in requests so far. */
+  readonly signInRequests: SignInRequest[];
+  /** The last page of each sign-in. */
   readonly pages: string[];
 }
 
-/** Someone who does what they are asked: opens the url, and lets the browser go where it is sent. */
+/** A user who signs in whenever asked: opens the url, and follows the redirects. */
 export function createPerson(): Person {
-  const asked: SignInRequest[] = [];
+  const signInRequests: SignInRequest[] = [];
   const pages: string[] = [];
   return {
-    asked,
+    signInRequests,
     pages,
     person: {
       async begin(request) {
-        asked.push(request);
+        signInRequests.push(request);
         if (request.way.kind === "browser") pages.push(await (await browse(request.way.url)).text());
         return undefined;
       },
@@ -148,12 +148,12 @@ export async function replaceToken(
   return (await session.tokens())?.replace(refused);
 }
 
-/** Follows a url as a browser would, and gives the last response. */
+/** Follows a url as a browser would, and returns the last response. */
 export async function browse(url: string): Promise<Response> {
   return fetch(url, { redirect: "follow" });
 }
 
-/** One request to the tool server with a credential, as a transport sends it: again where the credential says so. */
+/** Sends one request to the tool server with a credential, as a transport does: again if the credential says so. */
 export async function callTool(tool: Pick<HostileToolServer, "url">, credential: Credential): Promise<ToolCall> {
   for (let attempt = 1; ; attempt += 1) {
     const sent = await credential.headers();

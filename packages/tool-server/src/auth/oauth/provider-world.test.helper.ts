@@ -19,7 +19,7 @@ export interface ProviderWorld {
   readonly variables: { readonly HTTPS_PROXY: string };
   readonly ca: string;
   readonly person: SignIn;
-  /** What the user was sent to. */
+  /** The pages that the user was sent to. */
   readonly pages: URL[];
   session(options?: Partial<OAuthSessionOptions>): OAuthSession;
   /** The status of a request to the tool server with the token of a session, after a sign-in if one is needed. */

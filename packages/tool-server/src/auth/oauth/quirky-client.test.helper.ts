@@ -9,25 +9,25 @@ import type { Vault } from "../vault/vault.js";
 import { createPerson } from "./oauth-world.test.helper.js";
 import type { SignInRequest } from "./sign-in/sign-in.js";
 
-/** How a call ends: with an response, or with this failure. */
+/** How a call ends: with a result, or with this error code. */
 export type Outcome = "result" | ToolServerErrorCode;
 
-/** A user of a tool server with these switches on, who signs in whenever asked. All ends with the test. */
+/** A client of a tool server with these quirks, whose user signs in whenever asked. Ends with the test. */
 export interface QuirkyClient extends Quirks {
   readonly servers: ToolServers;
-  /** Where requests came to, in order. */
+  /** The requested paths, in order. */
   readonly places: readonly QuirksServer[];
-  /** What the user was asked. */
-  readonly asked: readonly SignInRequest[];
+  /** The sign-in requests so far. */
+  readonly signInRequests: readonly SignInRequest[];
   /** The pages that the user's browser ended at. */
   readonly pages: readonly string[];
   /** The messages of the calls that failed. */
   readonly messages: readonly string[];
-  /** Connects where that is needed, and calls the tool. */
+  /** Connects if necessary, and calls the tool. */
   call(): Promise<Outcome>;
 }
 
-/** `vault` is where tokens rest; default: one of its own. */
+/** `vault` stores the tokens; default: a new one. */
 export async function createQuirkyClient(
   quirks: readonly Quirk[],
   vault: Vault = createMemoryVault(),
@@ -36,7 +36,7 @@ export async function createQuirkyClient(
   const messages: string[] = [];
   const started = await startQuirks({ quirks, onRequest: (place) => places.push(place) });
   const secrets = createSecretRegistry();
-  const { person, asked, pages } = createPerson();
+  const { person, signInRequests, pages } = createPerson();
   const text = JSON.stringify({ notes: { type: "http", url: started.tool.url } });
   const servers = createToolServers({
     configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
@@ -56,7 +56,7 @@ export async function createQuirkyClient(
     ...started,
     servers,
     places,
-    asked,
+    signInRequests,
     pages,
     messages,
     async call() {

@@ -7,7 +7,7 @@ import { callTool, createOAuthWorld, currentToken, type OAuthWorld } from "./oau
 import type { OAuthSessionOptions } from "./session/session-options.js";
 import type { SignIn } from "./sign-in/sign-in.js";
 
-/** What people reported of the clients that they use; the numbers are those of docs/oauth.md. */
+/** Failures that users reported for other clients; the numbers are those of docs/oauth.md. */
 
 interface SignedIn extends OAuthWorld {
   readonly clock: FakeClock;
@@ -18,17 +18,17 @@ interface SignedIn extends OAuthWorld {
 async function signedIn(quirks: readonly Quirk[] = [], vault?: (vault: Vault) => Vault): Promise<SignedIn> {
   const world = await createOAuthWorld(quirks);
   const clock = createFakeClock(Date.now());
-  // Requests are real, and take the time that they take, whatever this clock says.
+  // Requests are real, and take real time, regardless of this clock.
   const limits = { requestMs: 1e9, discoveryMs: 1e9 };
   const changed = vault?.(world.vault);
   const reserve: Vault["reserve"] = (key, task) => task((value) => (changed ?? world.vault).put(key, value));
   const options = { clock, limits, ...(changed === undefined ? {} : { vault: { ...changed, reserve } }) };
   await world.session(options).signIn(world.person);
-  world.asked.length = 0;
+  world.signInRequests.length = 0;
   return { ...world, clock, options };
 }
 
-/** Lets the time of a fake clock pass whenever somebody waits for it, until the work is done. */
+/** Advances a fake clock whenever a timer waits for it, until the work is done. */
 async function passingTime<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   let isDone = false;
   const settled = work.finally(() => {
@@ -144,7 +144,7 @@ describe("refresh", () => {
     const { credential } = world.credential(world.options, world.person);
     expire(world);
     expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
-    expect(world.asked).toEqual([]);
+    expect(world.signInRequests).toEqual([]);
   });
 
   test("[TS-OAUTH-7] [TS-ERR-5] (5) a refresh that fails for a transient reason is retried, and opens no browser", async () => {
@@ -154,13 +154,13 @@ describe("refresh", () => {
     world.authorization.quirks.add("refresh-failing");
     await expect(passingTime(world.clock, credential.headers())).rejects.toMatchObject({ code: "SERVER_FAILED" });
     expect(refreshes(world)).toBe(3);
-    // It is left alone for a while, and then works again.
+    // It is not retried for a while, and then works again.
     await expect(credential.headers()).rejects.toMatchObject({ code: "SERVER_FAILED" });
     expect(refreshes(world)).toBe(3);
     world.authorization.quirks.delete("refresh-failing");
     world.clock.advance(60_000);
     expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
-    expect(world.asked).toEqual([]);
+    expect(world.signInRequests).toEqual([]);
   });
 
   test("(5) a token that is due but not expired is used while its refresh fails", async () => {
@@ -190,7 +190,7 @@ describe("refresh", () => {
     for (let call = 0; call < 5; call += 1) {
       expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "SIGN_IN_NEEDED" });
     }
-    expect(world.asked.length).toBeLessThanOrEqual(1);
+    expect(world.signInRequests.length).toBeLessThanOrEqual(1);
   });
 
   test("(7) a token without a refresh token is used until it is refused, in every process", async () => {
@@ -245,7 +245,7 @@ describe("refresh", () => {
     world.authorization.endRefreshTokens();
     const all = await Promise.all(Array.from({ length: 16 }, () => callTool(world.tool, credential)));
     expect(all.every(({ status }) => status === 200)).toBe(true);
-    expect(world.asked.map(({ reason }) => reason)).toEqual(["dead"]);
+    expect(world.signInRequests.map(({ reason }) => reason)).toEqual(["dead"]);
     expect(refreshes(world)).toBe(1);
   });
 
@@ -258,14 +258,14 @@ describe("refresh", () => {
       world.authorization.quirks.add(quirk);
       expect(await passingTime(world.clock, callTool(world.tool, credential))).toMatchObject({ status: 200 });
       expect(refreshes(world)).toBe(3);
-      expect(world.asked).toHaveLength(1);
+      expect(world.signInRequests).toHaveLength(1);
     },
   );
 
   test("(9) offline_access is requested if it is supported", async () => {
     const world = await createOAuthWorld();
     await world.session().signIn(world.person);
-    expect(world.asked[0]?.scopes).toEqual(["notes:read", "offline_access"]);
+    expect(world.signInRequests[0]?.scopes).toEqual(["notes:read", "offline_access"]);
   });
 });
 
@@ -275,7 +275,7 @@ describe("loops", () => {
     const { credential } = world.credential({}, world.person);
     const all = await Promise.all(Array.from({ length: 100 }, () => callTool(world.tool, credential)));
     expect(all.every(({ status }) => status === 200)).toBe(true);
-    expect(world.asked).toHaveLength(1);
+    expect(world.signInRequests).toHaveLength(1);
   });
 
   test("(10) asks once for several sessions over one vault, and the others find the tokens", async () => {
@@ -283,7 +283,7 @@ describe("loops", () => {
     const credentials = Array.from({ length: 3 }, () => world.credential({}, world.person).credential);
     const all = await Promise.all(credentials.map((credential) => callTool(world.tool, credential)));
     expect(all.every(({ status }) => status === 200)).toBe(true);
-    expect(world.asked).toHaveLength(1);
+    expect(world.signInRequests).toHaveLength(1);
   });
 
   test("(10) several sessions whose tokens die at once ask one user, once", async () => {
@@ -295,7 +295,7 @@ describe("loops", () => {
     for (const credential of credentials) expect(await credential.headers()).toEqual({});
     const all = await Promise.all(credentials.map((credential) => callTool(world.tool, credential)));
     expect(all.every(({ status }) => status === 200)).toBe(true);
-    expect(world.asked).toHaveLength(1);
+    expect(world.signInRequests).toHaveLength(1);
   });
 
   test("(10) a sign-in that is requested while another runs joins it", async () => {
@@ -303,7 +303,7 @@ describe("loops", () => {
     const session = world.session();
     const all = await Promise.all(Array.from({ length: 5 }, () => session.signIn(world.person)));
     expect(new Set(all).size).toBe(1);
-    expect(world.asked).toHaveLength(1);
+    expect(world.signInRequests).toHaveLength(1);
   });
 
   test("(10) a sign-in after an abandoned one asks its own user, and not that of the abandoned one", async () => {
@@ -329,7 +329,7 @@ describe("loops", () => {
     const next = session.signIn(world.person);
     await expect(left).rejects.toThrow("gone while it ran");
     expect((await next).record.accessToken).toMatch(/^access-/);
-    expect(world.asked).toHaveLength(1);
+    expect(world.signInRequests).toHaveLength(1);
     expect(session.isSigningIn).toBe(false);
   });
 
@@ -349,7 +349,7 @@ describe("redirects", () => {
   test("(18) the callback port stays the same for a registration", async () => {
     const world = await createOAuthWorld();
     for (let signIn = 0; signIn < 3; signIn += 1) await world.session().signIn(world.person);
-    const uris = world.asked.map(({ way }) => (way.kind === "browser" ? way.redirectUri : ""));
+    const uris = world.signInRequests.map(({ way }) => (way.kind === "browser" ? way.redirectUri : ""));
     expect(new Set(uris).size).toBe(1);
     expect(uris[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
   });
@@ -358,7 +358,7 @@ describe("redirects", () => {
     const world = await createOAuthWorld();
     const session = world.session();
     await session.signIn(world.person);
-    const { way } = world.asked[0] ?? {};
+    const { way } = world.signInRequests[0] ?? {};
     const port = Number(new URL(way?.kind === "browser" ? way.redirectUri : "").port);
     const squatter = createServer();
     await new Promise<void>((resolve) => squatter.listen(port, "127.0.0.1", resolve));
@@ -377,7 +377,7 @@ describe("redirects", () => {
   test("(20) the redirect host may be localhost", async () => {
     const world = await createOAuthWorld();
     await world.session({ redirect: { host: "localhost" } }).signIn(world.person);
-    expect(world.asked[0]?.way).toMatchObject({
+    expect(world.signInRequests[0]?.way).toMatchObject({
       redirectUri: expect.stringMatching(/^http:\/\/localhost:\d+\/callback$/),
     });
   });
@@ -409,7 +409,7 @@ describe("discovery", () => {
     async (quirk) => {
       const world = await createOAuthWorld([quirk]);
       if (quirk === "resource-metadata-html") {
-        // Then the tool server is its own authorization server, by the oldest revision; it is none.
+        // Then the oldest revision makes the tool server its own authorization server, which it is not.
         await expect(world.session().signIn(world.person)).rejects.toMatchObject({ code: "REGISTRATION_REFUSED" });
         return;
       }
@@ -443,24 +443,24 @@ describe("registration", () => {
     world.authorization.forgetClients();
     await world.session().signIn(world.person);
     expect(world.authorization.count("/register")).toBe(2);
-    expect(world.asked).toHaveLength(2);
+    expect(world.signInRequests).toHaveLength(2);
   });
 
   test("(24) a client that turns out dead at the token endpoint is registered again, and the sign-in begins once more", async () => {
     const world = await createOAuthWorld();
     const forgetful: SignIn = {
       async begin({ way }) {
-        world.asked.push({} as never);
+        world.signInRequests.push({} as never);
         const { headers } = await fetch(way.url, { redirect: "manual" });
         // The last page waits for the token endpoint, so the client is forgotten before it is opened.
-        if (world.asked.length === 1) world.authorization.forgetClients();
+        if (world.signInRequests.length === 1) world.authorization.forgetClients();
         await fetch(headers.get("location") ?? "");
         return undefined;
       },
     };
     expect((await world.session().signIn(forgetful)).record.accessToken).toMatch(/^access-/);
     expect(world.authorization.count("/register")).toBe(2);
-    expect(world.asked).toHaveLength(2);
+    expect(world.signInRequests).toHaveLength(2);
   });
 
   test("(24) tokens of a deleted client are not retried forever", async () => {
@@ -487,7 +487,7 @@ describe("registration", () => {
     world.tool.challengedScope = "notes:write";
     const { credential } = world.credential({}, world.person);
     await callTool(world.tool, credential);
-    expect(world.asked[0]?.scopes).toEqual(["notes:write", "offline_access"]);
+    expect(world.signInRequests[0]?.scopes).toEqual(["notes:write", "offline_access"]);
     expect(world.authorization.requests.find(({ path }) => path === "/authorize")?.query.get("scope")).toBe(
       "notes:write offline_access",
     );

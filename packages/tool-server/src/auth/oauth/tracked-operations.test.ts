@@ -12,12 +12,12 @@ import { callTool, createOAuthWorld, currentToken, testTransport } from "./oauth
 const track = createOperationTracker(testTransport.connection);
 
 interface Watched {
-  /** What ended: in what, what, why, how, and for what. */
+  /** An ended operation: its parent, kind, cause, outcome and subject. */
   readonly ends: string[];
   readonly all: unknown[];
 }
 
-/** Watches as telemetry does, with a store that says what an operation is part of. */
+/** Observes operations as telemetry does, with a store that holds the parent operation. */
 function watch(): Watched {
   const watched: Watched = { ends: [], all: [] };
   const above = new AsyncLocalStorage<string>();
@@ -132,7 +132,7 @@ test("tracked operations contain no token, code, client or query", async () => {
   const text = inspect(all, { depth: 12, showHidden: true, getters: true });
   expect(all.length).toBeGreaterThanOrEqual(6);
   for (const token of world.authorization.issued()) expect(text).not.toContain(token);
-  const { way } = world.asked[0] ?? {};
+  const { way } = world.signInRequests[0] ?? {};
   for (const value of new URL(way?.url ?? "").searchParams.values()) {
     if (value.length > 8) expect(text).not.toContain(value);
   }

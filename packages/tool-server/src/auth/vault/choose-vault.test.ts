@@ -165,7 +165,7 @@ test("tokens are stored in XDG_DATA_HOME if it is an absolute path, otherwise in
   }
 });
 
-// Nobody can make a folder there, not even the superuser, who may write into every folder of a test.
+// No user can create a folder there, not even root, who may write to every folder of a test.
 test.runIf(existsSync("/sys/kernel"))(
   "a read-only folder is reported with the variable that selects another one, and the advice works",
   async () => {

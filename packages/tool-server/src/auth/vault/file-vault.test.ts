@@ -98,7 +98,7 @@ test("a write or deletion waits for that of another process, and then uses its r
       clock: steadyClock,
     });
     const changing = change();
-    // One alarm for the end of its patience, one for its next look.
+    // One timer for its wait limit, and one for its next poll.
     await vi.waitFor(() => expect(clock.waiting).toBe(2), { interval: 1, timeout: 60_000 });
     await meanwhile();
     await other.release();
@@ -173,7 +173,7 @@ describe("an entry that cannot be read", () => {
       const changed = Buffer.from(bytes);
       changed[index] = (changed[index] ?? 0) ^ (1 << (index % 8));
       await writeFile(path, changed);
-      // The last letter of a base64 text may carry bits that mean nothing, and white space is none of the text.
+      // The last character of base64 may contain unused bits, and white space is ignored.
       const outcome = await vault.get(keyOf()).catch((error: { code: string }) => error.code);
       if (outcome !== "VAULT_UNREADABLE") expect(outcome).toEqual(put);
     }
@@ -230,7 +230,7 @@ describe("a folder", () => {
     expect(await readdir(folder)).toEqual(["letter.txt"]);
   });
 
-  // Only root can give a folder away.
+  // Only root can change the owner of a folder.
   test.skipIf(process.geteuid?.() !== 0)("a folder of another user is not used", async () => {
     const { folder, key, vault, path } = await newVault();
     await vault.put(keyOf(), { token: "1" });

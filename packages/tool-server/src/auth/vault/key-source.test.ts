@@ -71,7 +71,7 @@ describe("a passphrase", () => {
       const opening = openFileVault({ directory, key: keyFromPassphrase(passphrase) });
       await expect(opening).rejects.toMatchObject({ code: "VAULT_UNREADABLE", message: expect.stringContaining(path) });
     }
-    // Parameters that are allowed but not the ones it was set up with.
+    // Valid parameters, but not those of this vault.
     await writeFile(path, JSON.stringify({ ...header, key: { ...header.key, N: 2 ** 16 } }));
     const opening = openFileVault({ directory, key: keyFromPassphrase(passphrase) });
     await expect(opening).rejects.toMatchObject({ code: "VAULT_KEY_WRONG" });
@@ -141,7 +141,7 @@ describe("a key of 32 bytes", () => {
       if (key === undefined) throw new Error("There is no key.");
       expect(await tokenIn(directory, key)).toBe("1");
       expect(() => fstatSync(descriptor)).toThrow("EBADF");
-      // It is known to the process from then on.
+      // The process caches it from then on.
       expect(await tokenIn(directory, key)).toBe("1");
     }
     for (const wrong of ["", "x", "-1", "1", "2", "999999"]) {

@@ -9,7 +9,7 @@ import { printableText } from "../../printable-text.js";
 import type { Environment } from "../../process/child-environment.js";
 import type { SecretRegistry } from "../../secrets/redactor.js";
 
-/** What the header of a vault says about its key; never the key itself. */
+/** How the key of a vault is obtained, as stored in its header; never the key itself. */
 export type KeyRecipe =
   | {
       readonly from: "passphrase";
@@ -53,7 +53,7 @@ export function otherSource(recipe: KeyRecipe, given: string): ToolServerError {
   );
 }
 
-/** How to give the key that a vault was created with, as the beginning of a sentence. */
+/** How to provide the key that a vault was created with, as the beginning of a sentence. */
 export function rightKey({ from }: KeyRecipe): string {
   switch (from) {
     case "passphrase":

@@ -27,7 +27,7 @@ function isInstalled(program: string): boolean {
   }
 }
 
-// A bus that starts nothing by itself: else a question that comes too early starts a second, locked keyring.
+// A bus that activates no services: otherwise an early request would start a second, locked keyring.
 const busConfiguration = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -40,7 +40,7 @@ const busConfiguration = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus 
   </policy>
 </busconfig>`;
 
-/** A Secret Service on a bus of its own, unlocked, with all that it keeps in `home`. Resolves with how to end it. */
+/** Starts an unlocked Secret Service on its own bus, which stores its data in `home`. Resolves with a function that stops it. */
 async function startSecretService(home: string): Promise<() => Promise<void>> {
   const configuration = join(home, "bus.conf");
   await writeFile(configuration, busConfiguration);

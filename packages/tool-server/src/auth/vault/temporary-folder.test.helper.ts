@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A folder that is gone when the test is. */
+/** A folder that is deleted after the test. */
 export async function temporaryFolder(): Promise<string> {
   const path = await realpath(await mkdtemp(join(tmpdir(), "wirescope-vault-")));
   onTestFinished(() => rm(path, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ export function fingerprintOf(bytes: Buffer): string {
 /** The files of a folder that contain one of these strings, as it is, in base64 or in hexadecimal. */
 export async function filesWith(folder: string, ...texts: readonly string[]): Promise<string[]> {
   const needles = texts.flatMap((text) => {
-    // Of the base64 of a longer text, the middle is the same at one of three offsets.
+    // The base64 of a longer text contains the same middle part, at one of three offsets.
     const encoded = [0, 1, 2].map((offset) => Buffer.from(text.slice(offset)).toString("base64").slice(4, -4));
     return [text, ...encoded, Buffer.from(text).toString("hex")];
   });

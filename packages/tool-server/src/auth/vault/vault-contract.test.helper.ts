@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { JsonObject } from "../../json-object.js";
 import type { Vault, VaultKey } from "./vault.js";
 
-/** A key, with what a test wants to be different. */
+/** A vault key, with some parts replaced. */
 export function keyOf(parts: Partial<VaultKey> = {}): VaultKey {
   return {
     profile: "development",
@@ -17,7 +17,7 @@ export function keyOf(parts: Partial<VaultKey> = {}): VaultKey {
   };
 }
 
-/** A promise and how to settle it. */
+/** A promise with its resolve and reject functions. */
 export function deferred(): { readonly promise: Promise<void>; resolve(): void } {
   let resolve = (): void => {};
   const promise = new Promise<void>((settle) => {
@@ -26,10 +26,10 @@ export function deferred(): { readonly promise: Promise<void>; resolve(): void }
   return { promise, resolve };
 }
 
-/** Text that must never be seen, and is found in a heap of bytes. */
+/** Text that must never be visible, and that can be found in any bytes. */
 export const plantedSecret = "planted-SECRET-7f3a9c0e51";
 
-/** What every vault does, wherever it keeps things. `open` makes a new one; `secrets` are those that only it knows. */
+/** The contract of every vault. `open` creates a new one; `secrets` are those that only it knows. */
 export function describeVaultContract(
   name: string,
   open: () => Promise<{ readonly vault: Vault; readonly secrets: readonly string[] }>,

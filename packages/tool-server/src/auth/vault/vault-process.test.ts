@@ -34,9 +34,9 @@ async function newPlace(): Promise<Place> {
 
 interface Worker {
   readonly child: ChildProcess;
-  /** The lines that it said so far. */
+  /** The lines that it printed so far. */
   lines(): string[];
-  /** Resolves when it has said so many lines; rejects if it ends before. */
+  /** Resolves when it has printed this many lines; rejects if it ends before. */
   said(count: number): Promise<void>;
   ended: Promise<unknown>;
 }
@@ -94,7 +94,7 @@ describe("processes that share a vault", () => {
       const waiting = vault.withLock(keyOf(), async () => performance.now());
       const killedAt = performance.now();
       worker.child.kill("SIGKILL");
-      // Half of the silence after which one is given up that cannot be looked up.
+      // Half of the heartbeat time-out for an owner that cannot be looked up.
       expect((await waiting) - killedAt).toBeLessThan(7_500);
       await worker.ended;
     }
@@ -114,7 +114,7 @@ test("[TS-OAUTH-5, TS-D-STORE-4] an entry whose writer is killed a hundred times
       await worker.ended;
       durable = Math.max(durable, Number(worker.lines().at(-1)));
       const value = (await vault.get(key))?.value;
-      // What it said was durable is there, or the next, which it may not have come to say.
+      // The last value that it reported as durable is stored, or the next one, which it may not have reported yet.
       expect([durable, durable + 1]).toContain(value?.count);
       expect(value?.padding).toBe(`${plantedSecret} ${value?.count}, `.repeat(400));
     }

@@ -1,4 +1,4 @@
-// A process of its own that works on a vault, for the tests that kill it. Says what it does on its standard output.
+// A separate process that uses a vault, for the tests that kill it. Prints its steps to standard output.
 import { writeSync } from "node:fs";
 import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const vault = await openFileVault({ directory, key: keyFromVariable("WORKER_KEY"
 const secret = process.env.WORKER_SECRET ?? "";
 
 const roles: Record<string, (vault: Vault) => Promise<void>> = {
-  /** Counts in a file, so that a task that overlaps with another is seen by the file that is there, or by the sum. */
+  /** Counts in a file, so that overlapping tasks are detected by the existing file, or by the sum. */
   async count() {
     const counter = join(directory, "..", "counter");
     const tasks = Array.from({ length: Number(argument) }, () =>
@@ -35,7 +35,7 @@ const roles: Record<string, (vault: Vault) => Promise<void>> = {
       await new Promise((resolve) => setTimeout(resolve, 600_000));
     });
   },
-  /** Puts one value after the other, each larger by one than what was there, and says which are durable. */
+  /** Stores increasing values, each one more than the stored one, and prints those that are durable. */
   async put() {
     const last = (await vault.get(key))?.value.count;
     for (let count = typeof last === "number" ? last + 1 : 0; ; count += 1) {
@@ -47,7 +47,7 @@ const roles: Record<string, (vault: Vault) => Promise<void>> = {
 
 await roles[role]?.(vault);
 
-// Written at once: what is still in a buffer would be lost with the process.
+// Written synchronously: buffered output would be lost with the process.
 function say(word: string): void {
   writeSync(1, `${word}\n`);
 }

@@ -5,7 +5,7 @@ import type { TlsSettings } from "../../http/tls-settings.js";
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { type BridgeOptions, runBridge } from "./run-bridge.js";
 
-/** A message of JSON-RPC, as a test looks at it. */
+/** A JSON-RPC message, as tests inspect it. */
 export interface Line {
   readonly jsonrpc: "2.0";
   readonly id?: number | string | null;
@@ -21,18 +21,18 @@ export interface TestBridge {
   send(...messages: readonly (object | string)[]): void;
   /** Sends a request; resolves with its response. */
   ask(method: string, params?: Record<string, unknown>): Promise<Line>;
-  /** What came, in order. */
+  /** The received messages, in order. */
   readonly lines: readonly Line[];
   /** The problems that it reported. */
   readonly problems: readonly string[];
-  /** The client goes. */
+  /** Disconnects the client. */
   leave(): void;
   /** Settles as the bridge does. */
   readonly ended: Promise<void>;
   readonly input: PassThrough;
 }
 
-/** The certificate that a server of the tests lets in, and who signed that server's. */
+/** A client certificate that the test server accepts, and the CA of that server. */
 export const clientTls: Required<TlsSettings> = {
   ca: certificate("ca"),
   certificate: certificate("client"),
@@ -90,7 +90,7 @@ export function startBridge(url: URL | string, options: Partial<BridgeOptions> =
   };
 }
 
-/** Begins a session of the older era. */
+/** Starts a session of the older era. */
 export async function initialize(bridge: TestBridge): Promise<Line> {
   const clientInfo = { name: "test", version: "1" };
   const response = await bridge.ask("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });

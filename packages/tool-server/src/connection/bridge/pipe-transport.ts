@@ -7,7 +7,7 @@ import { defaultLimits, type ToolTransport } from "../transports/transport.js";
 import { connectionOver, createTransportLife, deliver } from "../transports/transport-life.js";
 
 /**
- * A transport to a server in this process, one message a line: `output` is what the server reads, and `input` what it writes. It
+ * Creates a transport to a server in this process, one message per line: `output` is what the server reads, and `input` what it writes. It
  * ends with `input`. `close` ends `output`, and resolves once the server has ended `input`.
  */
 export function createPipeTransport(server: string, input: Readable, output: Writable): ToolTransport {

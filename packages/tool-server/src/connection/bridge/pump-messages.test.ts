@@ -14,7 +14,7 @@ describe("a request that the client cancels", () => {
     bridge.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "c" } });
     await vi.waitFor(() => expect(server.asked("notifications/cancelled")).toHaveLength(1), waiting);
     await vi.waitFor(() => expect(server.waiting[0]?.destroyed).toBe(true), waiting);
-    // Nobody waits for a response.
+    // No response is expected.
     await bridge.ask("tools/list");
     expect(bridge.lines.filter(({ id }) => id === "c")).toEqual([]);
   });

@@ -13,7 +13,7 @@ interface Setting {
   readonly reopened: () => number;
 }
 
-/** An remote to the first server, with a session of a client. */
+/** A remote for the first server, with a client session. */
 async function setUp(first: ToolServer): Promise<Setting> {
   let current = first;
   let reopened = 0;
@@ -74,6 +74,6 @@ test("moves the session at once when it is reopened, and lets requests in flight
     ?.writeHead(200, { "content-type": "application/json" })
     .end(JSON.stringify({ jsonrpc: "2.0", id: 2, result: {} }));
   await hanging;
-  // The old session has an orderly end.
+  // The old session is ended in order.
   await vi.waitFor(() => expect(first.requests.at(-1)?.method).toBe("DELETE"), waiting);
 });

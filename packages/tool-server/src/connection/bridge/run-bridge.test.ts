@@ -121,7 +121,7 @@ describe("[TS-D-BRIDGE-1] responses to every request", () => {
     expect(server.asked("initialize")).toHaveLength(2);
     expect(server.asked("initialize")[1]?.params).toEqual(server.asked("initialize")[0]?.params);
     expect(server.asked("notifications/initialized")).toHaveLength(2);
-    // The client does not hear of it.
+    // The client does not notice it.
     expect(bridge.lines.filter(({ result }) => result?.protocolVersion !== undefined)).toHaveLength(1);
   });
 

@@ -14,7 +14,7 @@ import {
 } from "../../http/hostile-http-server.test.helper.js";
 import type { Line } from "./bridge.test.helper.js";
 
-/** What a server has that lets in only whom the authority of the tests signed. */
+/** TLS options of a server that accepts only client certificates signed by the test CA. */
 const mutualTls = (): ServerOptions => ({
   ...serverTls(),
   ca: certificate("ca"),
@@ -23,7 +23,7 @@ const mutualTls = (): ServerOptions => ({
 });
 
 export interface ToolServer extends HostileServer {
-  /** The requests of JSON-RPC that came, by method. */
+  /** The methods of the received JSON-RPC requests. */
   asked(method: string): readonly Line[];
   /** Forgets all sessions. */
   forget(): void;
@@ -31,7 +31,7 @@ export interface ToolServer extends HostileServer {
   readonly waiting: readonly ServerResponse[];
 }
 
-/** A server of the older era with sessions, which also takes requests of the newer; `over` does otherwise where it returns true. */
+/** A server of the older era with sessions, which also accepts requests of the newer; `over` handles a request if it returns true. */
 export async function startToolServer(
   over: (message: Line, response: ServerResponse, request: SeenRequest) => boolean = () => false,
   tls: ServerOptions = mutualTls(),
@@ -86,7 +86,7 @@ export interface WebSocketToolServer {
   readonly responses: readonly unknown[];
 }
 
-/** A server of the older era over WebSocket, which never responses a call of `wait`. Ends with the test. */
+/** A server of the older era over WebSocket, which never responds to a call of `wait`. Ends with the test. */
 export async function startWebSocketServer(): Promise<WebSocketToolServer> {
   const seen: Line[] = [];
   const responses: unknown[] = [];

@@ -3,7 +3,7 @@ import { type Excerpt, SkippedBytes } from "../../skipped-bytes.js";
 /** Splits a stream of bytes into lines. */
 export interface LineReader {
   push(chunk: Buffer): void;
-  /** The input ended: what is left is the last line. */
+  /** The input ended: the remaining bytes are the last line. */
   end(): void;
 }
 

@@ -23,7 +23,7 @@ test.each([
   ['["[[[[[[","\\"[[[[","\\\\",[1]]', 2, false],
   ['["\\\\",[["\\\\\\""]]]'.padEnd(20), 2, true],
   ['["[[[[[[[[[[[[[[[[[[[', 2, false],
-  // A level takes two characters, so this cannot be.
+  // A level takes two characters, so this is impossible.
   ["[[[", 2, false],
 ])("decides whether %s is nested deeper than %i: %s", (text, most, isDeeper) => {
   expect(isNestedDeeper(text, most)).toBe(isDeeper);

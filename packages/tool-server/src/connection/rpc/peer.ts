@@ -89,7 +89,7 @@ export class Peer<Transport extends MessageTransport> {
       call.throwIfAborted();
       this.#lastId += 1;
       const id = this.#lastId;
-      // Adding a key to a copy costs more than the copy, and on Node 20 a property after a spread has a shape of its own.
+      // Adding a key to a copy costs more than the copy, and on Node 20 a property after a spread gets a separate shape.
       const params: Record<string, unknown> = { _meta: undefined, ...given };
       params._meta = meta === undefined ? { progressToken: id } : { ...meta, progressToken: id };
       const request = new PendingRequest(call, resolve, reject, () => {

@@ -11,16 +11,16 @@ import { createFolder, type TestFolder } from "../../trust/trust.test.helper.js"
 import { createToolServers, type ToolServers } from "./tool-servers.js";
 
 /**
- * What went wrong in other clients, as attacks of a project on who opens it: by its configuration, its files and its servers. Those by
- * way of signing in are in oauth/advisories.test.ts.
+ * Vulnerabilities of other clients, as attacks by a project on the user who opens it: by its configuration, its files and its servers.
+ * Those on the sign-in are in auth/oauth/advisories.test.ts.
  */
 
 interface Project extends TestFolder {
-  /** What a user would be shown. */
+  /** The text that a user would see. */
   readonly shown: string[];
-  /** The servers of this configuration, which act as far as the approvals of the user let them. */
+  /** The servers of this configuration, as far as the user approved them. */
   open(entries: object): ToolServers;
-  /** The user approves all of it as it is now. */
+  /** Approves all entries in their current state. */
   approve(entries: object): Promise<void>;
 }
 
@@ -161,7 +161,7 @@ test.each(["http", "sse", "ws"] as const)(
     };
     await project.approve(entries);
     expect(await use(project.open(entries), "notes")).not.toBe("response");
-    // What was sent was sent with both, and to the server alone.
+    // Requests were sent with both, and only to the server.
     expect(server.requests[0]?.headers).toMatchObject({
       authorization: "Bearer value-of-the-notes-token",
       "x-signature": "made-by-the-helper",

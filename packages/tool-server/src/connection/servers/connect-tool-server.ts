@@ -15,7 +15,7 @@ export interface ConnectToolServerOptions extends Omit<ToolServerSettings, "sett
   readonly client?: ClientSettings | undefined;
   /** The working directory of a child process. Default: that of this process. */
   readonly cwd?: string | undefined;
-  /** Gives up connecting. */
+  /** Cancels connecting. */
   readonly signal?: AbortSignal | undefined;
   /** Where credentials are registered, so that no message contains them. Default: a new registry. */
   readonly secrets?: SecretRegistry | undefined;

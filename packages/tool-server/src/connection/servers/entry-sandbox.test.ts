@@ -50,7 +50,7 @@ test.skipIf(available === undefined)(
   },
 );
 
-/** Opens an entry where the policy requires a sandbox and none is available. */
+/** Opens an entry when the policy requires a sandbox and none is available. */
 async function openWithoutSandbox(entry: object, pluginRoot: string): Promise<Connection> {
   const secrets = createSecretRegistry();
   const servers = createToolServers({

@@ -7,7 +7,7 @@ import { createFakeClock } from "../../fake-clock.test.helper.js";
 import type { OAuthSettings } from "./entry-oauth.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
 
-/** The servers of a configuration with one entry, `notes`, of a type and a url alone. */
+/** The servers of a configuration with one entry, `notes`, which has only a type and a url. */
 function serversOf(world: OAuthWorld, oauth: Partial<OAuthSettings>, clock?: Clock, isEager = false): ToolServers {
   const { secrets, vault } = world;
   const servers = createToolServers({
@@ -34,7 +34,7 @@ test("[TS-OAUTH-1] [TS-OAUTH-2] lets a user sign in at the first use, and contin
   expect(await connection.callTool({ name: "scopes", arguments: {} })).toMatchObject({
     content: [{ text: "notes:read offline_access" }],
   });
-  expect(world.asked.map(({ reason }) => reason)).toEqual(["first"]);
+  expect(world.signInRequests.map(({ reason }) => reason)).toEqual(["first"]);
 });
 
 test("waits longer for a user than for a silent server, in the handshake and in a call", async () => {
@@ -52,7 +52,7 @@ test("waits longer for a user than for a silent server, in the handshake and in 
   expect(await connection.callTool({ name: "scopes", arguments: {} })).toMatchObject({
     content: [{ text: "notes:read offline_access notes:write" }],
   });
-  expect(world.asked.map(({ reason }) => reason)).toEqual(["first", "step-up"]);
+  expect(world.signInRequests.map(({ reason }) => reason)).toEqual(["first", "step-up"]);
 });
 
 test("(11) names the command in the failure if there is no user to ask, and does nothing else", async () => {
@@ -84,13 +84,13 @@ test("names a missing permission with the command that requests it", async () =>
 
 test("looks up the settings of a server by its name and its url", async () => {
   const world = await createOAuthWorld();
-  const asked: string[][] = [];
+  const lookups: string[][] = [];
   const overrides: OAuthSettings["overrides"] = (...about) => {
-    asked.push(about);
+    lookups.push(about);
     return { scopes: ["notes:read"] };
   };
   await serversOf(world, { overrides }).open("notes");
-  expect(asked).toEqual([["notes", world.tool.url]]);
+  expect(lookups).toEqual([["notes", world.tool.url]]);
 });
 
 test("[TS-D-OAUTH-6] follows the sign-in and the sign-out of another process without waiting for the next attempt", async () => {

@@ -33,7 +33,7 @@ export interface OAuthFileOptions {
 }
 
 /**
- * Reads the user's OAuth settings. The result gives those of a server by its name and url; they are empty if the file does not
+ * Reads the user's OAuth settings. The result returns those of a server by its name and url; they are empty if the file does not
  * exist. Both throw CONFIGURATION_UNREADABLE if settings cannot be used.
  */
 export function readOAuthFile(

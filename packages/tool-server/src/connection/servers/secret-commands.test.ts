@@ -16,7 +16,7 @@ import { createSecretRegistry } from "../../secrets/redactor.js";
 import { createToolServers, type ToolServers, type ToolServersOptions } from "./tool-servers.js";
 
 interface World extends ScriptFolder {
-  /** What the program `op` writes from now on. */
+  /** Sets the output of the program `op` from now on. */
   write(secret: string): Promise<void>;
   /** The arguments of each run of `op`. */
   runs(): string[];
@@ -25,7 +25,7 @@ interface World extends ScriptFolder {
   open(entry: object, options?: Partial<ToolServersOptions>): ToolServers;
 }
 
-/** A project, and a password manager `op` in PATH, which writes what `secret` has. */
+/** A project, and a password manager `op` in PATH, which writes the content of `secret`. */
 async function createWorld(body = 'echo "$@" >> runs; cat secret'): Promise<World> {
   const folder = await createScriptFolder();
   const write = (secret: string): Promise<void> => writeFile(join(folder.path, "secret"), `${secret}\n`);

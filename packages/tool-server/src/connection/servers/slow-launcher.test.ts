@@ -7,7 +7,7 @@ import { createScriptFolder, wordsOf } from "../../process/temporary-scripts.tes
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { createToolServers } from "./tool-servers.js";
 
-/** Says that it runs, then speaks the protocol once the file `downloaded` exists. */
+/** Prints that it runs, then speaks the protocol once the file `downloaded` exists. */
 const script = (folder: string) => `
   const { existsSync, writeFileSync } = require("node:fs");
   writeFileSync("${folder}/running", String(process.pid));
@@ -51,7 +51,7 @@ async function connect(command: string) {
     ({ code }: { code: string }) => code,
   );
   await wordsOf(join(folder.path, "running"));
-  // The handshake has begun once its limit waits on the clock.
+  // The handshake has started once the clock has its timer.
   await expect.poll(() => clock.waiting).toBeGreaterThan(0);
   return { outcome, clock, finishDownload: () => writeFileSync(join(folder.path, "downloaded"), "") };
 }

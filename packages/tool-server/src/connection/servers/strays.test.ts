@@ -4,7 +4,7 @@ import { createScriptFolder, type ScriptFolder } from "../../process/temporary-s
 import { createSecretRegistry } from "../../secrets/redactor.js";
 import { createToolServers, type ToolServers } from "./tool-servers.js";
 
-/** A stdio server that is this script, with so long for a response. */
+/** A stdio server that runs this script, with these time limits. */
 async function serve(
   write: (folder: ScriptFolder) => Promise<string>,
   limits: { readonly idleTimeoutMs?: number; readonly connectTimeoutMs?: number },

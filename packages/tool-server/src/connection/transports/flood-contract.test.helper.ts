@@ -7,28 +7,28 @@ import { createTestContext } from "./transport-context.test.helper.js";
 /** A server that can stop reading while it continues to send. */
 export interface FloodServer {
   readonly transport: ToolTransport;
-  /** Sends a message to the client, by a way that is open for as long as the transport is. */
+  /** Sends a message to the client, on a stream that stays open as long as the transport. */
   send(message: JSONRPCMessage): void;
   /** From now on the server does not read; `release` makes it continue. */
   hold(): void;
   release(): void;
-  /** How many connections it has now; undefined if it has but one. */
+  /** How many connections it has now; undefined if it has only one. */
   connections?(): number;
 }
 
-/** Opens a transport to a server that responds each request with an empty result, and counts the responses that it takes. */
+/** Opens a transport to a server that responds to each request with an empty result, and counts the responses that it reads. */
 export type OpenFlood = (context: TransportContext, take: (message: JSONRPCMessage) => void) => Promise<FloodServer>;
 
-/** More than the buffers of pipes and of loopback sockets take: what a hostile server sends, and what it makes us send. */
+/** More than the buffers of pipes and loopback sockets hold: the data that a hostile server sends, and makes us send. */
 const [floodRequests, idBytes] = [1000, 16 * 1024];
-/** The queue holds 1 MiB; one read more may come before it is noticed, and the rest is for what is being written. */
+/** The queue holds 1 MiB; one more read may arrive before that is noticed, and the rest is for responses that are being written. */
 const maxPending = 200;
 /** A few connections for responses, one for a stream and one for calls. */
 const maxConnections = 8;
 
 interface Flooded {
   readonly server: FloodServer;
-  /** How many responses wait to be taken. */
+  /** How many responses wait to be read. */
   pending(): number;
   maxPending(): number;
   readonly taken: JSONRPCMessage[];
@@ -37,7 +37,7 @@ interface Flooded {
   closed(): boolean;
 }
 
-/** What every transport does with a server that sends requests without end, and does not take the responses. */
+/** How every transport handles a server that sends endless requests and does not read the responses. */
 export function describeFloodContract(name: string, open: OpenFlood): void {
   const begin = async (limits: Partial<TransportContext["limits"]>): Promise<Flooded> => {
     const context = createTestContext("http", { limits: { ...defaultLimits, connectMs: 60_000, ...limits } });

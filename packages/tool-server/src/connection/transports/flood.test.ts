@@ -63,7 +63,7 @@ describeFloodContract("WebSocket", async (context, take) => {
   };
 });
 
-/** A server whose posts are taken by `take`, and held back at times. */
+/** A server whose posts are handled by `take`, and delayed at times. */
 async function servePosts(
   take: (message: JSONRPCMessage) => void,
   onGet: HostileHandler,

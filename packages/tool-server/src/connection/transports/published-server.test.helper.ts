@@ -6,12 +6,12 @@ import { fileURLToPath } from "node:url";
 import type { Client } from "@modelcontextprotocol/client";
 import { onTestFinished, vi } from "vitest";
 
-/** The main file of a package, by where its description is. */
+/** The main file of a package, relative to its package.json. */
 function mainOf(description: string): string {
   return join(dirname(fileURLToPath(description)), "dist", "index.js");
 }
 
-/** The servers that others have published, as programs. */
+/** Published servers, as programs. */
 export const everything: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-everything/package.json"));
 export const memory: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-memory/package.json"));
 export const filesystem: string = mainOf(import.meta.resolve("@modelcontextprotocol/server-filesystem/package.json"));
@@ -47,7 +47,7 @@ export async function runServer(
   return stop;
 }
 
-/** Rejects if nobody listens. */
+/** Rejects if nothing listens. */
 async function reach(port: number): Promise<void> {
   const socket = connect(port, "localhost");
   await once(socket, "connect");

@@ -83,7 +83,7 @@ describe("over stdio", () => {
   });
 
   test("lets the SDK treat a server that does not respond to the probe as one of the older era, as with its own transport", async () => {
-    // What a server does that only knows initialize.
+    // Like a server that only knows initialize.
     const script = `
       require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
         const { id, method } = JSON.parse(line);

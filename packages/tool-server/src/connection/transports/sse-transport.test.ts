@@ -16,14 +16,14 @@ import { createNetworkContext, type NetworkChanges, overNetwork } from "./transp
 import { describeTransportContract } from "./transport-contract.test.helper.js";
 import { failedStart, requestOf, type WatchedTransport, watchTransport } from "./watched-transport.test.helper.js";
 
-/** Begins a stream of events, which says where to post. */
+/** Starts an event stream, which names the endpoint for messages. */
 function beginStream(response: ServerResponse, endpoint = "/messages?sessionId=1"): ServerResponse {
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   response.write(`: welcome\n\nevent: endpoint\ndata: ${endpoint}\n\n`);
   return response;
 }
 
-/** A server that begins a stream for each GET, and does with messages as `onPost` says. */
+/** A server that starts an event stream for each GET, and handles messages with `onPost`. */
 async function serveSse(
   onPost: (request: SeenRequest, response: ServerResponse, stream: ServerResponse) => unknown,
   options: Parameters<typeof startHostileServer>[1] = {},
@@ -55,7 +55,7 @@ describeTransportContract("HTTP with SSE", {
   },
 });
 
-/** A transport to a stream of events, which is not started yet. */
+/** A transport to an event stream, not yet started. */
 function prepare(
   { url }: Pick<HostileServer, "url">,
   changes: NetworkChanges = {},
@@ -108,7 +108,7 @@ describe("the event stream", () => {
     const { transport, refusals, published } = prepare(server, { headers });
     await transport.start();
     expect(refusals).toEqual([401]);
-    // What the server had to say to its refusal is let go.
+    // The body of the refusal is discarded.
     await vi.waitFor(() => {
       const totals = published.totals();
       expect(totals).toMatchObject({ "stream-started": 2 });

@@ -4,7 +4,7 @@ import { createStdioTransport, type StdioContext, type StdioTransport } from "./
 import { createTestContext } from "./transport-context.test.helper.js";
 import { type WatchedTransport, watchTransport } from "./watched-transport.test.helper.js";
 
-/** Time runs twenty times as fast, where nothing but the patience with a stubborn child is waited for. */
+/** Time runs twenty times as fast, for tests that only wait for the time limits of a stubborn child. */
 export const hasty: { readonly clock: Clock } = { clock: createHastyClock(20) };
 
 function createHastyClock(factor: number): Clock {

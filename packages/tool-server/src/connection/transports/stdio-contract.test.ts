@@ -7,7 +7,7 @@ import { createStdioTransport } from "./stdio-transport.js";
 import { defaultLimits } from "./transport.js";
 import { describeTransportContract } from "./transport-contract.test.helper.js";
 
-/** A child that passes on what it reads and writes what it is sent, so that the server can stand in the test. */
+/** A child that forwards its pipes to a socket, so that the server can run in the test. */
 const proxy = `
   const socket = require("node:net").connect(Number(process.argv[1]), "127.0.0.1");
   process.stdin.pipe(socket).pipe(process.stdout);

@@ -131,7 +131,7 @@ describe("messages to a child", () => {
     const sending = transport.send(requestOf(1, { text: "x".repeat(8_000_000) })).then(() => {
       isSent = true;
     });
-    // What the child writes meanwhile passes through as many turns of the loop as a written message would need.
+    // The output of the child takes as many turns of the event loop as a written message would need.
     for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(isSent).toBe(false);
     await writeFile(join(folder, "go"), "");

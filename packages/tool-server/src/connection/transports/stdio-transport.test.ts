@@ -163,7 +163,7 @@ describe("a child that ends", () => {
       });
     `);
     await transport.send(requestOf(1));
-    // Nothing is read until it has ended, so that its end and its words are there at once.
+    // Nothing is read until it has exited, so that its exit and its output arrive at once.
     while (isRunning(transport.pid ?? 0));
     const error = await failure();
     expect(messages).toHaveLength(50);

@@ -7,7 +7,7 @@ import { createTransportLife, type TransportLife } from "./transport-life.js";
 interface Subject {
   readonly writer: LineWriter;
   readonly life: TransportLife;
-  /** What was written, piece by piece. */
+  /** The written chunks. */
   readonly pieces: string[];
   readonly counts: number[];
 }

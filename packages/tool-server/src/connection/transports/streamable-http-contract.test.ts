@@ -11,7 +11,7 @@ import {
   describeTransportContract,
 } from "./transport-contract.test.helper.js";
 
-/** A server that responds each request in the body of its own post: as JSON where that is all, or as events. */
+/** A server that responds to each request in the body of its own post: as JSON if there is only the response, else as events. */
 async function open(context: TransportContext, serve: ContractServer, isStream: boolean): Promise<ContractSetup> {
   const server = await startHostileServer(({ body }, response) => {
     const message = JSON.parse(body) as JSONRPCMessage;

@@ -25,7 +25,7 @@ import { createNetworkContext, listenTo, type Published } from "./transport-cont
 interface Connected {
   readonly client: Client;
   readonly published: Published;
-  /** Closes the client and its sockets; fails where anything is left. */
+  /** Closes the client and its sockets; fails if anything is left. */
   end(): Promise<void>;
 }
 
@@ -126,7 +126,7 @@ describe("server-everything", () => {
   });
 });
 
-/** A server of the SDK with an echo, a tool that hangs, and one that reports progress. */
+/** An SDK server with an echo, a tool that hangs, and one that reports progress. */
 function createTestServer(onHang: (signal: AbortSignal) => void = () => {}): McpServer {
   const server = new McpServer({ name: "test", version: "1" }, { capabilities: { tools: { listChanged: true } } });
   const textSchema = { type: "string", "x-mcp-header": "Text" } as const;
@@ -144,7 +144,7 @@ function createTestServer(onHang: (signal: AbortSignal) => void = () => {}): Mcp
     for (let progress = 1; progress <= 3; progress += 1) {
       if (progressToken !== undefined)
         await mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress } });
-      // In the older era, where events are kept: the rest has to be asked for.
+      // In the older era, in which events are stored: the rest has to be requested.
       if (progress === 2) http?.closeSSE?.();
     }
     return { content: [{ type: "text", text }] };
@@ -279,7 +279,7 @@ describe("an SDK server in the older era", () => {
   });
 });
 
-/** Serves sessions, and keeps events for those who come back. */
+/** Serves sessions, and stores events for clients that resume. */
 function createStatefulHandler() {
   const transports = new Map<string, { transport: NodeStreamableHTTPServerTransport; server: McpServer }>();
   const handler: Handler = async (request, response) => {

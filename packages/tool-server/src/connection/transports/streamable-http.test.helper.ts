@@ -14,7 +14,7 @@ import type { TestContext } from "./transport-context.test.helper.js";
 import { createNetworkContext, type NetworkChanges } from "./transport-context.test.helper.js";
 import { type WatchedTransport, watchTransport } from "./watched-transport.test.helper.js";
 
-/** What a server does with a request; `message` is what was posted. */
+/** Handles a request; `message` is the posted message. */
 export type McpHandler = (
   request: SeenRequest & { readonly message: JSONRPCRequest },
   response: ServerResponse,
@@ -34,7 +34,7 @@ export interface Started extends WatchedTransport {
 
 type Changes = Omit<NetworkChanges, "credential">;
 
-/** A server that does as the handler says, and a transport to it that was started. Both end with the test. */
+/** A server with this handler, and a started transport to it. Both end with the test. */
 export async function startTransport(
   handler: McpHandler,
   changes: Changes = {},
@@ -80,7 +80,7 @@ export function respondJson(response: ServerResponse, body: string, headers: Rec
   response.writeHead(200, { "content-type": "application/json", ...headers }).end(body);
 }
 
-/** Begins a stream of events, and writes these. */
+/** Starts an event stream, and writes these events. */
 export function respondEvents(response: ServerResponse, ...events: readonly string[]): ServerResponse {
   response.writeHead(200, { "content-type": "text/event-stream" });
   response.flushHeaders();
@@ -88,7 +88,7 @@ export function respondEvents(response: ServerResponse, ...events: readonly stri
   return response;
 }
 
-/** A handler that responds every request well, as a server of the older era with sessions does, but for what `over` does. */
+/** A handler that responds to every request like a working server of the older era with sessions, except for those that `over` handles. */
 export function serveWell(over: McpHandler = () => {}): McpHandler {
   return (request, response, index) => {
     over(request, response, index);

@@ -16,7 +16,7 @@ import { createHttpClient, type HttpClientOptions } from "../../http/create-http
 import { createSecretRegistry, type SecretRegistry } from "../../secrets/redactor.js";
 import { defaultLimits, type NetworkContext, type TransportContext } from "./transport.js";
 
-/** A context for the test of a transport, and what was published of it. */
+/** A context for testing a transport, and the events that were published about it. */
 export interface TestContext extends TransportContext {
   readonly secrets: SecretRegistry;
 }
@@ -40,7 +40,7 @@ export function createTestContext(kind: TransportKind, changes: Partial<Transpor
   };
 }
 
-/** How often each thing happened on a socket. */
+/** The number of each kind of event on a socket. */
 type SocketCounts = Record<
   | "opened"
   | "closed"
@@ -53,7 +53,7 @@ type SocketCounts = Record<
   number
 >;
 
-/** What was published of one transport, from the call to the end of the test. */
+/** The events of one transport, from the call to the end of the test. */
 export interface Published {
   /** By socket, in the order of their opening. */
   readonly sockets: ReadonlyMap<SocketInfo, SocketCounts>;
@@ -77,7 +77,7 @@ const nothing: SocketCounts = {
   "keep-alive-sent": 0,
 };
 
-/** Listens to what is published of a transport. */
+/** Subscribes to the events of a transport. */
 export function listenTo(info: TransportInfo): Published {
   const sockets = new Map<SocketInfo, SocketCounts>();
   const reasons: string[] = [];
@@ -119,7 +119,7 @@ export function listenTo(info: TransportInfo): Published {
   };
 }
 
-/** A context for a server on the network, with a client of HTTP that is closed with the test. */
+/** A context for a server on the network, with an HTTP client that is closed with the test. */
 export function overNetwork<Context extends TransportContext>(
   context: Context,
   url: URL | string,
@@ -131,7 +131,7 @@ export function overNetwork<Context extends TransportContext>(
   return { ...context, url: new URL(url), http };
 }
 
-/** A credential that has these headers in turn: the next where the server refuses, as long as there is one. */
+/** A credential with these headers in turn: the next ones after each refusal, while there are any. */
 function createCredentialOf(
   secrets: TestContext["secrets"],
   ...values: readonly Readonly<Record<string, string>>[]
@@ -162,9 +162,9 @@ function createCredentialOf(
   };
 }
 
-/** What a test may want to be otherwise in the context of a network. */
+/** Overrides for a network context. */
 export type NetworkChanges = Partial<TransportContext> & {
-  /** What the credential has, in turn. */
+  /** The headers of the credential, in turn. */
   readonly headers?: readonly Readonly<Record<string, string>>[];
   /** A secret that is known. */
   readonly secret?: string;

@@ -6,22 +6,22 @@ import { responseIdOf } from "../rpc/json-rpc.js";
 import { defaultLimits, type ToolTransport, type TransportContext } from "./transport.js";
 import { createTestContext, listenTo, type Published } from "./transport-context.test.helper.js";
 
-/** What a server of the contract does with a message; the transport's own server calls it, and sends what it is given. */
+/** Handles a message of the contract; the transport's own server calls it, and sends the messages that it passes. */
 export type ContractServer = (message: JSONRPCMessage, reply: ContractReply) => void;
 
 export interface ContractReply {
   /** Sends a message to the client; the response to the request is the last. */
   send(message: JSONRPCMessage): void;
-  /** Sends text that is no message of JSON-RPC, where messages are expected. */
+  /** Sends text that is not a JSON-RPC message in place of messages. */
   sendGarbage(text: string): void;
 }
 
-/** A transport that was not started yet, and its server. */
+/** A transport, not yet started, and its server. */
 export interface ContractSetup {
   readonly transport: ToolTransport;
   /** Ends the server at once, as a crash does. */
   kill(): void;
-  /** Ends what the transport does not own, such as the client of HTTP. */
+  /** Ends what the transport does not own, such as the HTTP client. */
   dispose?(): Promise<void>;
   /** Throws while anything is left of the connection: a process, a socket. */
   assertGone(): void;
@@ -29,15 +29,15 @@ export interface ContractSetup {
 
 export interface ContractSubject {
   readonly kind: ToolTransport["kind"];
-  /** Starts a server that does as `serve` says, and makes a transport to it. */
+  /** Starts a server with this handler, and creates a transport to it. */
   open(context: TransportContext, serve: ContractServer): Promise<ContractSetup>;
-  /** Whether the end of the server is the end of the transport; not so where each request has a connection of its own. */
+  /** Whether the transport ends with the server; false if each request has its own connection. */
   readonly endsWithServer: boolean;
 }
 
 const secret = "s3cr3t-of-the-contract";
 
-/** What every transport does, whatever it runs over. */
+/** The contract of every transport. */
 export function describeTransportContract(name: string, subject: ContractSubject): void {
   const begin = async (messageBytes = defaultLimits.messageBytes): Promise<Peers> => {
     const context = { ...createTestContext(subject.kind), limits: { ...defaultLimits, messageBytes } };
@@ -153,7 +153,7 @@ export function describeTransportContract(name: string, subject: ContractSubject
 
     test("ignores output that is not a message, without affecting another request", async () => {
       const { transport, call } = await begin();
-      // Where a request has a stream of its own, it may fail with what came there.
+      // If each request has its own stream, it may fail with the text that arrived there.
       await call("test/garble").catch((error: unknown) => expect(ToolServerError.is(error)).toBe(true));
       expect(await call("test/echo", { mark: "after" })).toMatchObject({ result: { mark: "after" } });
       expect(transport.failure).toBeUndefined();
@@ -255,9 +255,9 @@ export function describeTransportContract(name: string, subject: ContractSubject
 
 interface Peers extends ContractSetup {
   readonly published: Published;
-  /** What arrived at the server. */
+  /** The messages that the server received. */
   readonly toServer: readonly JSONRPCMessage[];
-  /** What arrived at the client. */
+  /** The messages that the client received. */
   readonly toClient: readonly JSONRPCMessage[];
   /** Sends a request; resolves with its response, and rejects if there will be none. */
   call(method: string, params?: Record<string, unknown>): Promise<JSONRPCMessage>;
@@ -267,7 +267,7 @@ interface Peers extends ContractSetup {
   closings(): number;
 }
 
-/** What the server of the contract does. */
+/** The server of the contract. */
 function serveContract(message: JSONRPCMessage, { send, sendGarbage }: ContractReply, held: (() => void)[]): void {
   if (!("method" in message) || !("id" in message)) return;
   const mark = message.params?.mark;

@@ -6,10 +6,10 @@ import { waiting } from "../../waiting.test.helper.js";
 import type { ToolTransport } from "./transport.js";
 import { listenTo, type Published, type TestContext } from "./transport-context.test.helper.js";
 
-/** A transport, and what it reported. */
+/** A transport, and its events. */
 export interface WatchedTransport<Kind extends ToolTransport = ToolTransport> {
   readonly transport: Kind;
-  /** What arrived at the client. */
+  /** The messages that the client received. */
   readonly messages: readonly JSONRPCMessage[];
   readonly published: Published;
   /** How often `onclose` was called. */
@@ -18,7 +18,7 @@ export interface WatchedTransport<Kind extends ToolTransport = ToolTransport> {
   failure(): Promise<ToolServerError>;
 }
 
-/** Watches a transport that was not started yet, and closes it with the test. */
+/** Observes a transport that is not yet started, and closes it with the test. */
 export function watchTransport<Kind extends ToolTransport>(
   transport: Kind,
   { info }: Pick<TestContext, "info">,

@@ -165,7 +165,7 @@ describe("the upgrade", () => {
 
   test("leaves nothing behind if it is closed during the upgrade", async () => {
     const server = await serveRaw(() => {});
-    // No limit of time ends it.
+    // No time limit ends it.
     const { transport, closings, published } = prepareWebSocket(server, { clock: createFakeClock() });
     const starting = transport.start().catch((error: unknown) => error);
     await vi.waitFor(() => expect(server.requests).toHaveLength(1), waiting);

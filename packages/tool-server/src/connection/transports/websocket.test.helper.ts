@@ -10,7 +10,7 @@ import { createNetworkContext, type NetworkChanges } from "./transport-context.t
 import { failedStart, type WatchedTransport, watchTransport } from "./watched-transport.test.helper.js";
 import { createWebSocketTransport, type WebSocketOptions } from "./websocket-transport.js";
 
-/** A server of the test, and what reached it. */
+/** A test server, and the requests that it received. */
 interface WebSocketTestServer {
   readonly url: string;
   readonly sockets: ReadonlySet<Socket>;
@@ -26,7 +26,7 @@ export async function listen(server: Server, scheme: "ws" | "wss" = "ws"): Promi
     socket.on("error", () => {}).on("close", () => sockets.delete(socket));
   });
   server.prependListener("request", (request) => requests.push(request));
-  // A listener of its own would make the server leave upgrades to it.
+  // With a separate listener, the server would leave upgrades to it.
   if (server.listenerCount("upgrade") > 0) server.prependListener("upgrade", (request) => requests.push(request));
   onTestFinished(() => {
     server.close();
@@ -36,7 +36,7 @@ export async function listen(server: Server, scheme: "ws" | "wss" = "ws"): Promi
   return { url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/mcp?v=1#part`, sockets, requests };
 }
 
-/** A server of WebSockets. */
+/** A WebSocket server. */
 export function serveWebSockets(
   onSocket: (socket: WebSocket) => void,
   options: ServerOptions = {},
@@ -46,17 +46,17 @@ export function serveWebSockets(
   return listen(server);
 }
 
-/** A server that responds the upgrade as an HTTP server does. */
+/** A server that responds to the upgrade like an HTTP server. */
 export function serveHttp(response: RequestListener): Promise<WebSocketTestServer> {
   // Without a listener for upgrades, they are requests like any other.
   return listen(createServer(response));
 }
 
-/** A server that does with the request for the upgrade what it likes. */
+/** A server that handles the raw socket of the upgrade request. */
 export function serveRaw(onUpgrade: (request: IncomingMessage, socket: Socket) => void): Promise<WebSocketTestServer> {
   const server = createServer();
   server.on("upgrade", (request, socket: Socket) => {
-    // Who does not read does not notice the end, and these sockets may be half open.
+    // A socket that is not read does not notice its end, and these may be half open.
     onUpgrade(
       request,
       socket.resume().on("end", () => socket.end()),
@@ -65,7 +65,7 @@ export function serveRaw(onUpgrade: (request: IncomingMessage, socket: Socket) =
   return listen(server);
 }
 
-/** The head of a response that grants the upgrade. */
+/** The headers of a response that accepts the upgrade. */
 export function granted(request: IncomingMessage, ...more: string[]): string {
   const accept = createHash("sha1")
     .update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
@@ -74,7 +74,7 @@ export function granted(request: IncomingMessage, ...more: string[]): string {
   return [...head, `Sec-WebSocket-Accept: ${accept}`, ...more, "", ""].join("\r\n");
 }
 
-/** A transport to a WebSocket, which is not started yet. */
+/** A transport to a WebSocket, not yet started. */
 export function prepareWebSocket(
   { url }: { readonly url: string },
   changes: NetworkChanges = {},
@@ -94,7 +94,7 @@ export async function failedUpgrade(subject: WatchedTransport): Promise<ToolServ
   return error;
 }
 
-/** Starts it; what ends it may come as soon as it is open, and then the start fails. */
+/** Starts it; it may end as soon as it is open, and then the start fails. */
 export async function startAnyhow(transport: ToolTransport): Promise<void> {
   await transport.start().catch((error: unknown) => expect(error).toBe(transport.failure));
 }

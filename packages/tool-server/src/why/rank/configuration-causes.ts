@@ -6,7 +6,7 @@ import type { RuleCode } from "../../config/rules.js";
 import { inputPrefix } from "../../config/template.js";
 import type { HelperEvidence, WalkEvidence } from "../evidence.js";
 
-/** What is wrong with the entry, its variables, or its approval. */
+/** Causes in the entry, its variables, or its approval. */
 export function configurationCauses(seen: WalkEvidence): Cause[] {
   return [...entryCauses(seen), ...valueCauses(seen), ...trustCauses(seen)];
 }
@@ -23,7 +23,7 @@ function entryCauses({ findings, file }: WalkEvidence): Cause[] {
     }));
 }
 
-/** What the fix of a rule says to write. */
+/** The text to write, if the fix of a rule contains one. */
 function writeOf(fix: string): Pick<Fix, "write"> | undefined {
   const write = /^Write ("[^"]+")/.exec(fix)?.[1];
   return write === undefined ? undefined : { write };

@@ -28,7 +28,7 @@ function alternativeCauses(seen: WalkEvidence): Cause[] {
   return [{ code: isSamePath ? "wrong-type" : "wrong-path", weight: 1, problem, evidence, fix }];
 }
 
-/** What the status and the form of the response show. */
+/** Causes that the status and the format of the response show. */
 function statusCauses(seen: WalkEvidence, { failure, response }: AttemptEvidence): Cause[] {
   const status = failure?.status ?? response?.status;
   if (failure === undefined || status === undefined) return [];
@@ -78,7 +78,7 @@ function foreignCauses(
   return found(isKnownType ? "not-the-protocol" : "content-type-wrong", 0.9, check);
 }
 
-/** What the error code shows if no status does. */
+/** Causes that the error code shows, if no status does. */
 function failureCauses(seen: WalkEvidence, { failure, connected }: AttemptEvidence): Cause[] {
   if (failure === undefined) return [];
   const { code, message, said = "", needsClientCertificate } = failure;

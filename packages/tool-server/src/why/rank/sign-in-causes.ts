@@ -86,7 +86,7 @@ function renewalCauses(seen: WalkEvidence, { events }: OAuthEvidence): Cause[] {
   return [];
 }
 
-/** What the age of a rejected token shows. */
+/** Causes that the age of a rejected token shows. */
 function rejectedTokenCauses(seen: WalkEvidence, oauth: OAuthEvidence, refusal: RefusalEvidence): Cause[] {
   const { before, events } = oauth;
   if (before?.isSignedIn !== true || refusal.status === 403) return [];
@@ -153,8 +153,8 @@ const failureCodes: Partial<Record<ToolServerErrorCode, CauseCode>> = {
 };
 
 /**
- * What the failure of a sign-in shows: an earlier one, which a walk does not repeat because it would change something or need a
- * person; or that of a grant without a user.
+ * Causes that a failed sign-in shows: an earlier one, which a walk does not repeat because it would change something or require a user;
+ * or one of a grant without a user.
  */
 export function signInFailureCauses(seen: WalkEvidence): Cause[] {
   const { earlier, attempt } = seen;
@@ -190,7 +190,7 @@ function fixFor(seen: WalkEvidence, code: CauseCode): Fix {
   return fixByCommand(seen, ["login"], code === "issuer-changed" ? confirmIssuer : "Sign in again.");
 }
 
-/** What to do if a server names another authorization server than before. */
+/** The advice if a server names another authorization server than before. */
 const confirmIssuer = "Ask the operator of the server. If the change is intended, sign in again and confirm it.";
 
 const reportToOperator: Fix = {
@@ -198,7 +198,7 @@ const reportToOperator: Fix = {
     "Report it to the operator of the server. Until it is fixed, use a token in headers if the server accepts one.",
 };
 
-/** What is wrong with the metadata of a tool server and its authorization server: no sign-in can succeed then. */
+/** Causes in the metadata of a tool server or its authorization server, with which no sign-in can succeed. */
 function metadataCauses(seen: WalkEvidence, { resource, authorization }: OAuthEvidence): Cause[] {
   const causes: Cause[] = [];
   if (resource?.outcome === "foreign") {

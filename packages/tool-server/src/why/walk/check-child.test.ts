@@ -11,7 +11,7 @@ import { walkServer } from "./walk-server.js";
 
 const walk = (entry: unknown, options: Partial<ExplainOptions> = {}) => walkServer(explainOptionsOf(entry, options));
 
-/** A working server, which complains first. */
+/** A working server that first prints errors. */
 const server = `
 console.error("OTHER_KEY is not set; a-secret-of-mine");
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {

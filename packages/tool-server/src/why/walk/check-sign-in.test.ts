@@ -28,7 +28,7 @@ function walkTo(world: OAuthWorld, options: Partial<ExplainOptions> = {}) {
 }
 
 describe("a sign-in", () => {
-  /** Checks the sign-in of a world, in which nobody has signed in unless `before` says so. */
+  /** Checks the sign-in of a world, in which no user has signed in unless `before` says so. */
   async function check(
     world: OAuthWorld,
     attempt: AttemptEvidence | undefined,

@@ -39,7 +39,7 @@ export function createRecordingClient(
   const exchanges: RecordedExchange[] = [];
   const reading = new Set<Promise<void>>();
 
-  /** The same response, which keeps the beginning of its body, even if nobody else reads it. */
+  /** Wraps a response to keep the beginning of its body, even if the body is not read otherwise. */
   const keepStart = (response: HttpResponse, keep: (chunk: Buffer) => void, onDiscard: () => void): HttpResponse => ({
     status: response.status,
     headers: response.headers,

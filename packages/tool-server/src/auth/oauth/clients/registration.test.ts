@@ -7,7 +7,7 @@ import { chooseAuthentication, readClientKey } from "./oauth-client.js";
 test("a registration request names a native client, its grants and its redirect", async () => {
   const world = await createOAuthWorld();
   await world.session().signIn(world.person);
-  const { way } = world.asked[0] ?? {};
+  const { way } = world.signInRequests[0] ?? {};
   expect(world.authorization.requests.find(({ path }) => path === "/register")?.json).toEqual({
     client_name: "Wirescope",
     redirect_uris: [way?.kind === "browser" ? way.redirectUri : ""],
@@ -41,7 +41,7 @@ test.each([
     code: "REGISTRATION_REFUSED",
     message: expect.stringMatching(new RegExp(`${words}.*set clientId in the oauth object of the entry`)),
   });
-  expect(world.asked).toEqual([]);
+  expect(world.signInRequests).toEqual([]);
 });
 
 test("suggests a token or an API key if a server publishes no OAuth metadata and registers no client", async () => {
@@ -57,7 +57,7 @@ test("a configured client is used instead of a registration, and keeps its port"
   const world = await createOAuthWorld();
   const reluctant: SignIn = {
     async begin(request) {
-      world.asked.push(request);
+      world.signInRequests.push(request);
       throw new Error("That was enough.");
     },
   };
@@ -67,7 +67,7 @@ test("a configured client is used instead of a registration, and keeps its port"
       message: expect.stringContaining("That was enough."),
     });
   }
-  const ways = world.asked.map(({ way }) => new URL(way.url).searchParams);
+  const ways = world.signInRequests.map(({ way }) => new URL(way.url).searchParams);
   expect(ways.map((query) => query.get("client_id"))).toEqual(["by-hand", "by-hand"]);
   expect(new Set(ways.map((query) => query.get("redirect_uri"))).size).toBe(1);
   expect(world.authorization.count("/register")).toBe(0);
@@ -80,8 +80,8 @@ test("the url of a metadata document is the client id if the server supports it;
   expect(world.authorization.count("/register")).toBe(1);
   world.authorization.quirks.add("takes-metadata-documents");
   await world.session({ clientMetadataUrl }).signIn(world.person);
-  const asked = world.asked.map(({ way }) => new URL(way.url).searchParams.get("client_id"));
-  expect(asked[1]).toBe(clientMetadataUrl);
+  const clientIds = world.signInRequests.map(({ way }) => new URL(way.url).searchParams.get("client_id"));
+  expect(clientIds[1]).toBe(clientMetadataUrl);
   expect(world.authorization.count("/register")).toBe(1);
   for (const bad of ["http://wirescope.example/client.json", "https://wirescope.example/", "client.json"]) {
     expect(() => world.session({ clientMetadataUrl: bad })).toThrow(TypeError);

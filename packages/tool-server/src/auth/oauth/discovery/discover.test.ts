@@ -261,9 +261,9 @@ describe("a tool server without metadata", () => {
     await world.session({ url, clock, limits }).signIn(world.person);
     clock.advance(3_600_000);
     expect(await currentToken(world.session({ url, clock, limits }))).toBeDefined();
-    const asked = world.authorization.requests.filter(({ path }) => path === "/authorize" || path === "/token");
-    expect(asked.map(({ query, form }) => query.get("resource") ?? form.get("resource"))).toEqual([url, url, url]);
-    expect(asked[0]?.query.get("code_challenge_method")).toBe("S256");
+    const requests = world.authorization.requests.filter(({ path }) => path === "/authorize" || path === "/token");
+    expect(requests.map(({ query, form }) => query.get("resource") ?? form.get("resource"))).toEqual([url, url, url]);
+    expect(requests[0]?.query.get("code_challenge_method")).toBe("S256");
   });
 
   test("a failing tool server is not treated as one that publishes nothing", async () => {

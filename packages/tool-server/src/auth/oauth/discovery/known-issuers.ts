@@ -72,7 +72,7 @@ export function knownIssuer(issuer: string): KnownIssuer | undefined {
   return rows.find(({ hosts, path }) => hosts.test(url.hostname) && (path?.test(url.pathname) ?? true));
 }
 
-/** What a user may set for the requests to the authorization server of a tool server. */
+/** The user's settings for requests to the authorization server of a tool server. */
 export interface RequestSettings {
   /** Parameters to add to authorization requests, such as `audience`. They do not override the standard parameters. */
   readonly authorizeParameters?: Readonly<Record<string, string>> | undefined;

@@ -8,8 +8,8 @@ test("a sign-in before any refused request finds out the metadata url and the sc
   const world = await createOAuthWorld(["resource-metadata-elsewhere"]);
   world.tool.challengedScope = "notes:write";
   await world.session().signIn(world.person);
-  expect(world.asked[0]?.scopes).toEqual(["notes:write", "offline_access"]);
-  // The question carried nothing.
+  expect(world.signInRequests[0]?.scopes).toEqual(["notes:write", "offline_access"]);
+  // The probe had no token.
   expect(world.tool.requests[0]).toMatchObject({ path: "/mcp", json: { method: "ping" } });
   expect(world.tool.requests[0]?.headers.authorization).toBeUndefined();
 });
@@ -36,14 +36,14 @@ test("each resource_metadata is tried in order over several separate WWW-Authent
   const url = `${origin}/mcp`;
   expect((await world.session({ url }).signIn(world.person)).record.resource).toBe(url);
   expect(paths).toEqual(["/mcp", "/gone", "/about"]);
-  expect(world.asked[0]?.scopes).toContain("notes:write");
+  expect(world.signInRequests[0]?.scopes).toContain("notes:write");
 });
 
 test("scopes of the last sign-in are requested again, even in another process, together with additional ones", async () => {
   const world = await createOAuthWorld();
   await world.session().signIn(world.person, { scopes: ["notes:write"] });
   await world.session().signIn(world.person, { scopes: ["admin"] });
-  expect(world.asked.map(({ scopes, newScopes }) => ({ scopes, newScopes }))).toEqual([
+  expect(world.signInRequests.map(({ scopes, newScopes }) => ({ scopes, newScopes }))).toEqual([
     {
       scopes: ["notes:read", "offline_access", "notes:write"],
       newScopes: ["notes:read", "offline_access", "notes:write"],
@@ -98,7 +98,7 @@ test("a server that requires no sign-in and names no authorization server is not
     message: expect.stringContaining("names no authorization server. Use it without signing in."),
   });
   expect(paths).not.toContain("/register");
-  expect(world.asked).toEqual([]);
+  expect(world.signInRequests).toEqual([]);
 });
 
 test("a server that requires no sign-in but names an authorization server is signed in to", async () => {

@@ -32,7 +32,7 @@ export interface IdentitySessionOptions
 export interface IdentityStatus {
   readonly issuer: string;
   readonly clientId: string;
-  /** The e-mail address or name of the user, if the provider says it. */
+  /** The e-mail address or name of the user, if the provider discloses it. */
   readonly account: string | undefined;
   /** When the identity token expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -49,7 +49,7 @@ export interface IdentitySession {
   signIn(person: SignIn, signal: AbortSignal): Promise<IdentityStatus>;
   /** A valid identity token, renewed if required. Rejects with SIGN_IN_NEEDED if a user has to sign in. */
   identity(): Promise<Identity>;
-  /** What is stored; undefined if nobody signed in. */
+  /** The stored sign-in; undefined if there is none. */
   status(): Promise<IdentityStatus | undefined>;
   /** Deletes the stored tokens; resolves with whether there were any. */
   signOut(): Promise<boolean>;

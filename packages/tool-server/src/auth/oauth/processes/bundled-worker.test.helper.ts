@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundleProgram } from "../../../process/bundled-program.test.helper.js";
 
-/** A helper of the tests as a program: in one file, outside of the sources. */
+/** A test helper as a program: bundled into one file, outside of the sources. */
 export interface WorkerProgram {
   /** `cwd` is the folder that it runs in. Default: that of this process. */
   start(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string): Worker;
@@ -14,12 +14,12 @@ export interface WorkerProgram {
   remove(): Promise<void>;
 }
 
-/** A process that says what it does, a line each. */
+/** A process that prints a line for each step. */
 export interface Worker {
   readonly child: ChildProcess;
   readonly lines: string[];
   readonly ended: Promise<unknown>;
-  /** Resolves when it has said this. Rejects if it ends before. */
+  /** Resolves when it has printed this. Rejects if it ends before. */
   said(line: string | RegExp): Promise<void>;
   send(line: string): void;
   /** Ends it as `kill -9` does. */

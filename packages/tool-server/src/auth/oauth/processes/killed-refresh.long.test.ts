@@ -19,9 +19,9 @@ const laneCount = 3;
 const WORKER_KEY = randomBytes(32).toString("base64");
 
 let program: WorkerProgram;
-/** Where processes would leave what they leave anywhere but in the vault. */
+/** The folder for everything that processes write outside of the vault. */
 let home: string;
-/** Processes that have begun and wait for a task, so that none is waited for. */
+/** Started processes that wait for a task, so that no test waits for a start. */
 const waiting: Worker[] = [];
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ function nextWorker(): Worker {
   return waiting.shift() as Worker;
 }
 
-/** One who signs in, and whose processes are killed, again and again, with the same vault. */
+/** A user who signs in, and whose processes are killed repeatedly, with the same vault. */
 interface Lane {
   readonly world: OAuthWorld;
   /** The vault's. */
@@ -55,16 +55,16 @@ function openVault({ folder }: Pick<Lane, "folder">): Promise<Vault> {
   return openFileVault({ directory: folder, key: keyFromVariable("WORKER_KEY", { WORKER_KEY }) });
 }
 
-/** One start of a program that uses the tokens of the vault, with a user to ask; gives how often that one was asked. */
+/** Starts a program once that uses the tokens of the vault; returns how often the user was asked to sign in. */
 async function startOnce(lane: Lane): Promise<number> {
-  const { person, asked } = createPerson();
+  const { person, signInRequests } = createPerson();
   const vault = await openVault(lane);
   const clock = { ...systemClock, now: () => Date.now() + lane.aheadMs };
   const { credential, session } = lane.world.credential({ vault, clock }, person);
   expect(await callTool(lane.world.tool, credential)).toMatchObject({ status: 200 });
   await session.close();
   await vault.dispose();
-  return asked.length;
+  return signInRequests.length;
 }
 
 async function startVictim({ world, folder, aheadMs }: Lane, stopAt?: RefreshStep): Promise<Worker> {
@@ -75,7 +75,7 @@ async function startVictim({ world, folder, aheadMs }: Lane, stopAt?: RefreshSte
   return victim;
 }
 
-/** What must hold at once, before anything is repaired: each entry is whole, and nothing is anywhere in the clear. */
+/** Checks the state before anything is repaired: each entry is complete, and nothing is stored in plain text. */
 async function expectSound(lane: Lane): Promise<void> {
   expect(await filesWith(lane.folder, ...lane.world.authorization.issued())).toEqual([]);
   expect(await readdir(home)).toEqual([]);
@@ -84,14 +84,14 @@ async function expectSound(lane: Lane): Promise<void> {
   await vault.dispose();
 }
 
-/** How often the tokens of this lane were refreshed, or tried to be. */
+/** How often a refresh of this lane's tokens was attempted. */
 function refreshesOf({ world, clientId }: Lane): number {
   return world.authorization.requests.filter(
     ({ form }) => form.get("grant_type") === "refresh_token" && form.get("client_id") === clientId,
   ).length;
 }
 
-/** What killed processes leave behind is gone once it is old and the next refresh is done: only the vault and its entries are there. */
+/** Checks that leftovers of killed processes are removed once they are old and the next refresh is done. */
 async function expectCleaned(lane: Lane): Promise<void> {
   const past = new Date(Date.now() - 2 * hour);
   for (const path of (await filesBelow(lane.folder)).keys()) if (path.endsWith(".tmp")) await utimes(path, past, past);
@@ -108,11 +108,11 @@ async function createLane(world: OAuthWorld): Promise<Lane> {
   return { ...lane, clientId: record.clientId };
 }
 
-/** Kills so many, in a few lanes at once; `verify` gets how often a user was asked at the start after each, and how many refreshes there were. */
+/** Kills `count` processes in a few lanes at once; `verify` gets how often the user was asked after each, and the number of refreshes. */
 async function killMany(
   count: number,
   kill: (lane: Lane) => Promise<void>,
-  verify: (asked: number, refreshes: number) => void,
+  verify: (signIns: number, refreshes: number) => void,
 ): Promise<void> {
   const world = await createOAuthWorld();
   let begun = 0;
@@ -123,10 +123,10 @@ async function killMany(
       const before = refreshesOf(lane);
       await kill(lane);
       await expectSound(lane);
-      const asked = await startOnce(lane);
-      // No one is asked twice.
+      const signIns = await startOnce(lane);
+      // The user is not asked twice.
       expect(await startOnce(lane)).toBe(0);
-      verify(asked, refreshesOf(lane) - before);
+      verify(signIns, refreshesOf(lane) - before);
     }
     await expectCleaned(lane);
   };
@@ -142,10 +142,10 @@ test.each(["responded", "written", "renamed", "durable"] as const)(
       await victim.kill();
       expect(victim.lines).toEqual(["ready", stopAt]);
     };
-    // The rotated token was lost with the process, or is where the next one finds it.
+    // The rotated token was lost with the process, or is stored where the next one finds it.
     const isLost = stopAt === "responded" || stopAt === "written";
-    await killMany(killsAtEachStep, kill, (asked, refreshes) => {
-      expect({ asked, refreshes }).toEqual(isLost ? { asked: 1, refreshes: 2 } : { asked: 0, refreshes: 1 });
+    await killMany(killsAtEachStep, kill, (signIns, refreshes) => {
+      expect({ signIns, refreshes }).toEqual(isLost ? { signIns: 1, refreshes: 2 } : { signIns: 0, refreshes: 1 });
     });
   },
 );
@@ -157,29 +157,29 @@ test(`[TS-D-OAUTH-3] (4) keeps the sign-in or asks once after each of ${killsAtR
     killed += 1;
     const before = refreshesOf(lane);
     const victim = await startVictim(lane);
-    // Every other one once the token endpoint was asked: that is the shorter part, and the one that matters.
+    // Every other one after the token request: that is the shorter part, and the critical one.
     const isLate = killed % 2 === 0;
-    if (isLate) await asked(lane, before);
+    if (isLate) await refreshRequested(lane, before);
     await new Promise((resolve) => setTimeout(resolve, randomInt(isLate ? spans.lateMs : spans.wholeMs)));
     await victim.kill();
   };
-  await killMany(killsAtRandom, kill, (asked, refreshes) => {
-    expect(asked).toBeLessThanOrEqual(1);
-    expect(refreshes).toBe(1 + asked);
+  await killMany(killsAtRandom, kill, (signIns, refreshes) => {
+    expect(signIns).toBeLessThanOrEqual(1);
+    expect(refreshes).toBe(1 + signIns);
   });
 });
 
-/** Resolves when a refresh is asked for beyond so many. */
-async function asked(lane: Lane, before: number): Promise<void> {
+/** Resolves when more than `before` refreshes were requested. */
+async function refreshRequested(lane: Lane, before: number): Promise<void> {
   while (refreshesOf(lane) === before) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** How long one lasts that is left alone: from its task to its response, and from its refresh on. */
+/** The duration of an undisturbed process: from its task to its response, and from its refresh on. */
 async function measureRefresh(): Promise<{ readonly wholeMs: number; readonly lateMs: number }> {
   const lane = await createLane(await createOAuthWorld());
   const begun = performance.now();
   const victim = await startVictim(lane);
-  await asked(lane, 0);
+  await refreshRequested(lane, 0);
   const refreshing = performance.now();
   await victim.said("status 200");
   const ended = performance.now();

@@ -35,7 +35,7 @@ async function signedIn(): Promise<{ world: OAuthWorld; start(task: Partial<Work
 
 test("(2) refreshes one expired, rotating token once for 64 calls in each of 4 processes, and every call succeeds", async () => {
   const { world, start } = await signedIn();
-  // For all at once: each has the token in hand when its life ends at the server.
+  // For all at once: each has the token in memory when the server expires it.
   const workers = Array.from({ length: 4 }, () => start({ calls: 64 }));
   await Promise.all(workers.map((worker) => worker.said("holding")));
   world.authorization.endAllAccess();
@@ -49,6 +49,6 @@ test("(2) refreshes a token once if several processes find it expired by their o
   const { world, start } = await signedIn();
   const workers = Array.from({ length: 4 }, () => start({ aheadMs: 3_600_000 }));
   await Promise.all(workers.map((worker) => worker.said("status 200")));
-  // Each is an hour ahead, and so is what the first one wrote.
+  // Each clock is an hour ahead, and so is the expiry that the first one wrote.
   expect(world.authorization.count("/token", "refresh_token")).toBe(1);
 });

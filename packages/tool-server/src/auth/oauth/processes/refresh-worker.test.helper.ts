@@ -1,4 +1,4 @@
-// A process of its own that uses the tokens of a vault, for the tests of several processes. Says what it does on its standard output.
+// A separate process that uses the tokens of a vault, for tests with several processes. Prints its steps to standard output.
 import { promises, writeSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { createInterface } from "node:readline";
@@ -14,17 +14,17 @@ import { createOAuthSession } from "../session/oauth-session.js";
 export interface WorkerTask {
   readonly directory: string;
   readonly url: string;
-  /** How far the clock of the process is ahead: the token is as old for it as the test wants it to be. */
+  /** How far the clock of the process is ahead: so that the token is as old for it as the test requires. */
   readonly aheadMs: number;
   /** How many calls to make at once, on the start signal. Default: one, at once. */
   readonly calls?: number;
-  /** Where to stop for ever, to be killed. */
+  /** The step at which it hangs, to be killed. */
   readonly stopAt?: RefreshStep | undefined;
 }
 
 /**
- * The steps of a refresh: the token endpoint has responded; the new tokens are in a file beside the old; that took the place of the old; it
- * would outlive a loss of power.
+ * The steps of a refresh: the token endpoint has responded; the new tokens are in a file next to the old one; that file replaced the old
+ * one; it is durable.
  */
 export type RefreshStep = "responded" | "written" | "renamed" | "durable";
 
@@ -119,7 +119,7 @@ await http.close();
 await vault.dispose();
 process.exit(0);
 
-// Written at once: what is still in a buffer would be lost with the process.
+// Written synchronously: buffered output would be lost with the process.
 function say(word: string): void {
   writeSync(1, `${word}\n`);
 }

@@ -10,7 +10,7 @@ import { createAddressGuard } from "./address-guard.js";
 import { sendOAuthRequest } from "./oauth-request.js";
 
 const names: Record<string, string> = {};
-/** Resolves the names of a test to where its servers are. */
+/** Resolves the host names of a test to the addresses of its servers. */
 const lookup: LookupFunction = (host, options, callback) => {
   const address = names[host] ?? "127.0.0.1";
   if (typeof options === "object" && options.all)

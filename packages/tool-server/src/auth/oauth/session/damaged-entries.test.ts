@@ -15,7 +15,7 @@ interface DamagedWorld extends OAuthWorld {
   readonly vault: Vault;
 }
 
-/** A user who signed in once, and a vault of whose entries one was damaged since. */
+/** A user who signed in once, and a vault in which one entry was damaged since. */
 async function createDamagedWorld(item: SessionItem): Promise<DamagedWorld> {
   const world = await createOAuthWorld();
   const directory = join(await temporaryFolder(), "vault");
@@ -34,13 +34,14 @@ async function createDamagedWorld(item: SessionItem): Promise<DamagedWorld> {
 test.each(["issuer", "client", "tokens"] as const)(
   "a sign-in keeps a damaged entry under another name, warns before the browser opens, and continues (%s)",
   async (item) => {
-    const { directory, vault, session, person, asked } = await createDamagedWorld(item);
+    const { directory, vault, session, person, signInRequests } = await createDamagedWorld(item);
     const held = await session({ vault }).signIn(person);
     expect((await currentToken(session({ vault })))?.revision).toBe(held.revision);
     const aside = (await readdir(directory)).filter((name) => name.includes(".corrupt-"));
     expect(aside).toHaveLength(1);
     // That of the tokens is set aside when the new ones are written.
-    if (item !== "tokens") expect(asked.at(-1)?.vault.warning).toContain(`kept as ${join(directory, aside[0] ?? "")}`);
+    if (item !== "tokens")
+      expect(signInRequests.at(-1)?.vault.warning).toContain(`kept as ${join(directory, aside[0] ?? "")}`);
   },
 );
 
@@ -56,8 +57,8 @@ test("granted scopes are requested again after the tokens died, but not after a 
   const held = await session.signIn(world.person, { scopes: ["notes:write"] });
   expect(await replaceToken(session, held)).toBeUndefined();
   await world.session().signIn(world.person);
-  expect(world.asked[1]).toMatchObject({ scopes: world.asked[0]?.scopes, newScopes: [] });
+  expect(world.signInRequests[1]).toMatchObject({ scopes: world.signInRequests[0]?.scopes, newScopes: [] });
   await world.session().signOut();
   await world.session().signIn(world.person);
-  expect(world.asked[2]?.scopes).not.toContain("notes:write");
+  expect(world.signInRequests[2]?.scopes).not.toContain("notes:write");
 });

@@ -28,7 +28,7 @@ afterAll(() => {
   rmSync(disk, { recursive: true });
 });
 
-/** Takes all space but so many pages, and gives it back with the returned function. */
+/** Fills the disk except for some pages; the returned function frees the space again. */
 function fill(folder: string, freePages = 0): () => void {
   const path = join(folder, "filler");
   const spare = Array.from({ length: freePages }, (_, index) => join(folder, `spare-${index}`));
@@ -86,9 +86,9 @@ test.skipIf(disk === undefined)(
       message: expect.stringContaining("the disk is full"),
     });
     expect(world.authorization.count("/token", "refresh_token")).toBe(0);
-    const { length } = world.asked;
+    const { length } = world.signInRequests;
     await expect(world.session({ vault }).signIn(world.person)).rejects.toMatchObject({ code: "VAULT_UNREADABLE" });
-    expect(world.asked).toHaveLength(length);
+    expect(world.signInRequests).toHaveLength(length);
     free();
     expect(await replaceToken(session, first)).toBeDefined();
     await session.close();

@@ -115,7 +115,7 @@ describe("[TS-OAUTH-11] additional scopes", () => {
     await callTool(world.tool, credential);
     world.tool.neededScope = "notes:write";
     expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 2 });
-    expect(world.asked[1]).toMatchObject({
+    expect(world.signInRequests[1]).toMatchObject({
       reason: "step-up",
       scopes: ["notes:read", "offline_access", "notes:write"],
       newScopes: ["notes:write"],
@@ -140,12 +140,12 @@ describe("[TS-OAUTH-11] additional scopes", () => {
     world.tool.neededScope = "notes:write";
     await callTool(world.tool, credential);
     await session.signIn(world.person);
-    expect(world.asked[1]).toMatchObject({ newScopes: ["notes:write"] });
+    expect(world.signInRequests[1]).toMatchObject({ newScopes: ["notes:write"] });
     expect(await callTool(world.tool, credential)).toMatchObject({ status: 200, attempts: 1 });
     await session.signOut();
     world.tool.neededScope = "notes:read";
     await session.signIn(world.person);
-    expect(world.asked[2]?.scopes).not.toContain("notes:write");
+    expect(world.signInRequests[2]?.scopes).not.toContain("notes:write");
   });
 
   test("scopes that were requested but not granted are not requested again", async () => {
@@ -153,14 +153,14 @@ describe("[TS-OAUTH-11] additional scopes", () => {
     world.tool.challengedScope = "admin";
     const { credential } = world.credential({}, world.person);
     await callTool(world.tool, credential);
-    world.asked.length = 0;
-    // The token has it, and the server says no all the same.
+    world.signInRequests.length = 0;
+    // The token has the scope, and the server refuses it anyway.
     world.tool.neededScope = "admin";
     world.authorization.scopesOf = () => [];
     const call = await callTool(world.tool, credential);
     expect(call).toMatchObject({ status: 403, attempts: 1 });
     expect(call.code).toBeUndefined();
-    expect(world.asked).toEqual([]);
+    expect(world.signInRequests).toEqual([]);
   });
 
   test("a server that demands more and more scopes is refused", async () => {
@@ -168,9 +168,9 @@ describe("[TS-OAUTH-11] additional scopes", () => {
     const { credential } = world.credential({}, world.person);
     await callTool(world.tool, credential);
     world.tool.quirks.add("resource-wants-more");
-    world.asked.length = 0;
+    world.signInRequests.length = 0;
     for (let call = 0; call < 12; call += 1) expect((await callTool(world.tool, credential)).status).toBe(403);
-    expect(world.asked).toHaveLength(5);
+    expect(world.signInRequests).toHaveLength(5);
   });
 
   test("scopes of concurrent calls are requested once", async () => {
@@ -180,7 +180,7 @@ describe("[TS-OAUTH-11] additional scopes", () => {
     world.tool.neededScope = "notes:write";
     const all = await Promise.all(Array.from({ length: 10 }, () => callTool(world.tool, credential)));
     expect(all.every(({ status }) => status === 200)).toBe(true);
-    expect(world.asked).toHaveLength(2);
+    expect(world.signInRequests).toHaveLength(2);
   });
 });
 
@@ -195,7 +195,7 @@ describe("another authorization server than before", () => {
     world.authorization.endRefreshTokens();
     world.tool.authorizationServers = [evil.issuer];
     expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "ISSUER_CHANGED" });
-    expect(world.asked).toHaveLength(1);
+    expect(world.signInRequests).toHaveLength(1);
     expect(evil.requests.every(({ path }) => path.startsWith("/.well-known/"))).toBe(true);
     expect(JSON.stringify(evil.requests)).not.toContain(before?.record.clientId);
     await evil.close();
@@ -254,7 +254,7 @@ test("a failed sign-in is not started again automatically for a while", async ()
   const world = await createOAuthWorld(["redirect-denied"]);
   const { credential } = world.credential({}, world.person);
   for (let call = 0; call < 4; call += 1) expect((await callTool(world.tool, credential)).status).toBe(401);
-  expect(world.asked).toHaveLength(1);
+  expect(world.signInRequests).toHaveLength(1);
 });
 
 test("[TS-SEC-5] no secret is in an error, an event or a description, even if the server echoes it", async () => {

@@ -70,12 +70,12 @@ export interface OAuthSession {
 export interface TokenLookup {
   /** Whether to read the issuer from the vault again. Default false. */
   readonly isFresh?: boolean | undefined;
-  /** What the tool server asked for. */
+  /** What the tool server requires. */
   readonly challenge?: ResourceChallenge | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What another process did with the tokens of a session. */
+/** A change of a session's tokens by another process. */
 export type TokenChange = "signed-in" | "renewed" | "signed-out";
 
 /** How long the metadata of an issuer is cached. */

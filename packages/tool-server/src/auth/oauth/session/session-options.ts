@@ -80,5 +80,5 @@ export function vaultKeyOf(options: OAuthSessionOptions, issuer: string, item: S
   return { profile, server, resource: new URL(options.url).href, issuer, tenant, item };
 }
 
-/** What a session stores in the vault. The last is only the name of a lock. */
+/** The items of a session in the vault. The last is only the name of a lock. */
 export type SessionItem = "issuer" | "client" | "tokens" | "sign-in";

@@ -16,7 +16,7 @@ export interface SignOutParts {
   readonly serverOf: (issuer: string) => Promise<AuthorizationServer>;
 }
 
-/** What to sign out of. */
+/** Options of a sign-out. */
 export interface SignOutOptions {
   /** Whether the tokens of the server for other URLs and tenants are deleted too. Default false. */
   readonly isEverywhere?: boolean | undefined;

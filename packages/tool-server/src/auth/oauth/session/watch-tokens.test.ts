@@ -9,7 +9,7 @@ import { createOAuthWorld, currentToken, replaceToken } from "../oauth-world.tes
 
 const patience = { timeout: 60_000, interval: 20 };
 
-/** Two processes of one vault, as the vault sees them. */
+/** Two processes that share a vault, from the vault's point of view. */
 async function openTwice(): Promise<readonly [Vault, Vault]> {
   const directory = join(await temporaryFolder(), "vault");
   const key = keyFromVariable("KEY", { KEY: randomBytes(32).toString("base64") });

@@ -50,7 +50,7 @@ describe("the authorization request", () => {
         code: "AUTHORIZATION_SERVER_INVALID",
         message: expect.stringContaining("PKCE"),
       });
-      expect(world.asked).toEqual([]);
+      expect(world.signInRequests).toEqual([]);
     },
   );
 

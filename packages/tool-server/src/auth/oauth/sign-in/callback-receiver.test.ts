@@ -81,7 +81,7 @@ test("other paths, methods and hosts are rejected, including DNS rebinding (CVE-
   const { port } = new URL(receiver.redirectUri);
   expect((await fetch(`http://127.0.0.1:${port}/favicon.ico`)).status).toBe(404);
   expect((await fetch(`${receiver.redirectUri}?state=s1&code=x`, { method: "POST" })).status).toBe(400);
-  // As a page does whose name was made to point here.
+  // Like a page whose host name resolves to this machine (DNS rebinding).
   const rebound = await new Promise<number | undefined>((resolve, reject) => {
     const request = httpRequest(
       `${receiver.redirectUri}?state=s1&code=x`,

@@ -7,13 +7,13 @@ import type { SignIn, SignInRequest } from "./sign-in.js";
 interface DeviceWorld {
   readonly world: OAuthWorld;
   readonly clock: FakeClock;
-  /** When the token endpoint was asked, in milliseconds since the code was given. */
+  /** When the token endpoint was polled, in milliseconds since the code was issued. */
   readonly polls: number[];
-  readonly asked: SignInRequest[];
+  readonly signInRequests: SignInRequest[];
   signIn(signIn?: SignIn): Promise<unknown>;
 }
 
-/** An authorization server with nothing but a device flow: the token endpoint gives its responses one after the other, the last for ever. */
+/** An authorization server with only a device flow: the token endpoint returns these responses in order, and repeats the last. */
 async function createDeviceWorld(
   responses: readonly (readonly [number, object])[],
   device: object = {},
@@ -22,7 +22,7 @@ async function createDeviceWorld(
   const clock = createFakeClock(Date.now());
   const begun = clock.now();
   const polls: number[] = [];
-  const asked: SignInRequest[] = [];
+  const signInRequests: SignInRequest[] = [];
   const issuer = await startBareIssuer(({ path }, self) => {
     if (path.startsWith("/.well-known/")) {
       const endpoints = { token_endpoint: `${self}/token`, device_authorization_endpoint: `${self}/device` };
@@ -44,7 +44,7 @@ async function createDeviceWorld(
   world.tool.authorizationServers = [issuer];
   const shown: SignIn = {
     async begin(request) {
-      asked.push(request);
+      signInRequests.push(request);
       return undefined;
     },
   };
@@ -52,7 +52,7 @@ async function createDeviceWorld(
     world,
     clock,
     polls,
-    asked,
+    signInRequests,
     async signIn(signIn = shown) {
       const limits = { requestMs: 1e9, discoveryMs: 1e9, signInMs: 1e9 };
       const session = world.session({ clock, limits, client: { clientId: "us" } });
@@ -63,7 +63,7 @@ async function createDeviceWorld(
       done.catch(() => undefined);
       while (!isDone) {
         await new Promise((resolve) => setTimeout(resolve, 1));
-        // Its limits are out of reach, so that only the pauses between two questions come to their end.
+        // Its limits are too high to be reached, so that only the polling delays elapse.
         if (clock.waiting > 0) clock.advance(1000);
       }
       return done;
@@ -75,9 +75,9 @@ const pending = [400, { error: "authorization_pending" }] as const;
 const tokens = [200, { access_token: "device-token", token_type: "Bearer", expires_in: 60 }] as const;
 
 test("the device code is shown, and the server is polled at its interval until there are tokens", async () => {
-  const { signIn, polls, asked, world } = await createDeviceWorld([pending, pending, tokens]);
+  const { signIn, polls, signInRequests, world } = await createDeviceWorld([pending, pending, tokens]);
   expect(await signIn()).toMatchObject({ record: { accessToken: "device-token" } });
-  expect(asked[0]?.way).toMatchObject({
+  expect(signInRequests[0]?.way).toMatchObject({
     kind: "device",
     userCode: "ABCD-EFGH",
     url: expect.stringMatching(/\/enter$/),
@@ -123,13 +123,13 @@ test.each([
   [{ verification_uri: "javascript:alert(1)" }, "AUTHORIZATION_SERVER_INVALID"],
   [{ user_code: undefined }, "SIGN_IN_FAILED"],
 ] as const)("a device response with %j is not shown to anybody (CVE-2026-108716)", async (device, code) => {
-  const { signIn, asked } = await createDeviceWorld([tokens], device);
+  const { signIn, signInRequests } = await createDeviceWorld([tokens], device);
   await expect(signIn()).rejects.toMatchObject({ code });
-  expect(asked).toEqual([]);
+  expect(signInRequests).toEqual([]);
 });
 
 test("control characters in a device code are removed", async () => {
-  const { signIn, asked } = await createDeviceWorld([tokens], { user_code: "\u001b[2JAB" });
+  const { signIn, signInRequests } = await createDeviceWorld([tokens], { user_code: "\u001b[2JAB" });
   await signIn();
-  expect(asked[0]?.way).toMatchObject({ userCode: "\\x1b[2JAB" });
+  expect(signInRequests[0]?.way).toMatchObject({ userCode: "\\x1b[2JAB" });
 });

@@ -3,7 +3,7 @@ import { startBareIssuer } from "../bare-issuer.test.helper.js";
 import type { OAuthStep } from "../oauth-step.js";
 import { createOAuthWorld, type OAuthWorld } from "../oauth-world.test.helper.js";
 
-/** A tool server whose authorization server has nothing but a device flow, and issues a token at the second request for it. */
+/** A tool server whose authorization server has only a device flow, and issues a token at the second request for it. */
 async function createDeviceWorld(): Promise<{ readonly world: OAuthWorld; readonly asked: readonly string[] }> {
   const world = await createOAuthWorld();
   const asked: string[] = [];

@@ -64,7 +64,7 @@ test("a refused workload does not fall back to another grant", async () => {
   );
   expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code: "TOKEN_REFUSED" });
   expect(requests).toHaveLength(1);
-  expect(world.asked).toEqual([]);
+  expect(world.signInRequests).toEqual([]);
 });
 
 test("an organization's identity provider grants access for a user who signed in with it", async () => {
@@ -104,22 +104,25 @@ test.each([
   [[400, { error: "access_denied" }], "TOKEN_REFUSED"],
   [[503, {}], "SERVER_FAILED"],
   [[200, { access_token: "x", issued_token_type: "urn:ietf:params:oauth:token-type:access_token" }], "TOKEN_REFUSED"],
-] as const)("what an identity provider does not grant (%j) is not asked for elsewhere", async (response, code) => {
-  const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "e-1" }]);
-  const provider = await startTokenEndpoint(() => response);
-  const world = await worldWith(issuer, new Set(["e-1"]));
-  const grant = {
-    kind: "enterprise",
-    url: provider.issuer,
-    identity: async () => ({
-      provider: { tokenEndpoint: `${provider.issuer}/token`, client: { clientId: "us" } },
-      idToken: "identity-of-ada",
-    }),
-  } as const;
-  const { credential } = world.credential({ client: { clientId: "us" }, grant });
-  expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code });
-  expect(requests).toEqual([]);
-});
+] as const)(
+  "access that an identity provider does not grant (%j) is not requested elsewhere",
+  async (response, code) => {
+    const { issuer, requests } = await startTokenEndpoint(() => [200, { access_token: "e-1" }]);
+    const provider = await startTokenEndpoint(() => response);
+    const world = await worldWith(issuer, new Set(["e-1"]));
+    const grant = {
+      kind: "enterprise",
+      url: provider.issuer,
+      identity: async () => ({
+        provider: { tokenEndpoint: `${provider.issuer}/token`, client: { clientId: "us" } },
+        idToken: "identity-of-ada",
+      }),
+    } as const;
+    const { credential } = world.credential({ client: { clientId: "us" }, grant });
+    expect(await callTool(world.tool, credential)).toMatchObject({ status: 401, code });
+    expect(requests).toEqual([]);
+  },
+);
 
 test("a machine client does not authenticate at another authorization server than before", async () => {
   const first = await startTokenEndpoint(() => [200, { access_token: "m-1", expires_in: 60 }]);
