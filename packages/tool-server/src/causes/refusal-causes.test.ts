@@ -247,13 +247,13 @@ describe("a request without a credential", () => {
 describe("a sign-in with OAuth", () => {
   const signedIn = { oauth: "supported", signIn: { isSignedIn: true, scopes: ["read"] } } as const;
 
-  test("[TS-D-WHY-1] [TS-ERR-2] asks for a sign-in if nobody has signed in", () => {
+  test("[TS-D-WHY-1] [TS-ERR-2] asks for a sign-in if none is stored", () => {
     const signIn = { isSignedIn: false, scopes: undefined };
     expect(causesOf({ headers: [], oauth: "supported", signIn })).toEqual([
       {
         code: "sign-in-needed",
         weight: 0.9,
-        problem: "The server requires a sign-in, and nobody has signed in yet.",
+        problem: "The server requires a sign-in, and none is stored.",
         evidence: ["The server returned 401."],
         fix: { advice: "Sign in.", command: login },
       },

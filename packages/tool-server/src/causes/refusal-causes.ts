@@ -201,7 +201,7 @@ function signInCauses(refusal: RefusalEvidence, target: FixTarget): Cause[] {
   if (signIn === undefined) return [];
   if (status === 401) {
     if (signIn.isSignedIn) return [];
-    const problem = "The server requires a sign-in, and nobody has signed in yet.";
+    const problem = "The server requires a sign-in, and none is stored.";
     return [
       { code: "sign-in-needed", weight: 0.9, problem, evidence, fix: fixByCommand(target, ["login"], "Sign in.") },
     ];

@@ -37,7 +37,7 @@ export const rules = {
     "HOST_PLUGIN_ROOT is used only in command, args, cwd, envFile and headersHelper; command and headersHelper use no other variable.",
   "variable-reserved": "An entry does not use Wirescope's own variables, which start with WIRESCOPE_.",
   "variable-unset": "Every variable without a default is set.",
-  "variable-empty": "No variable is empty, especially not one that holds a credential.",
+  "variable-empty": "No variable is empty, especially not one that contains a credential.",
   "variable-white-space":
     "A variable's value has no leading or trailing white space, no line breaks and no invisible characters.",
   "variable-nested": "A variable's value does not contain ${, because values are not expanded again.",

@@ -145,7 +145,7 @@ describe("an entry with a static token", () => {
 });
 
 describe("a sign-in", () => {
-  test("asks for a sign-in that nobody has done, and reads only metadata", async () => {
+  test("asks for a missing sign-in, and reads only metadata", async () => {
     const world = await createOAuthWorld();
     const explained = await explainWorld(world);
     expect(firstOf(explained)).toMatchObject({ code: "sign-in-needed", weight: 0.9, fix: login });

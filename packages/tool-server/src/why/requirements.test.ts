@@ -281,9 +281,9 @@ describe("OAuth", () => {
     };
     const event = (kind: string) => ({ kind, severity: "info", text: `${kind}.` }) as OAuthEvidence["events"][number];
     const words = "accepts the stored token";
-    const nobody = "Nobody has signed in: wirescope login api --profile work.";
-    expect(row(words)).toEqual(["skipped", nobody]);
-    expect(row(words, { before: { ...before, isSignedIn: false } })).toEqual(["skipped", nobody]);
+    const notSignedIn = "Not signed in: wirescope login api --profile work.";
+    expect(row(words)).toEqual(["skipped", notSignedIn]);
+    expect(row(words, { before: { ...before, isSignedIn: false } })).toEqual(["skipped", notSignedIn]);
     expect(row(words, { before })).toEqual(["failed", "valid until 2030-01-01T00:00:00Z"]);
     expect(row(words, { before: { ...before, expiresAt: undefined } })).toEqual(["failed"]);
     expect(row(words, { before }, { credential: "oauth", connected })?.[0]).toBe("ok");

@@ -217,7 +217,7 @@ function registrationRequirement(
 function tokenRequirement(seen: WalkEvidence, { before, events }: OAuthEvidence, isAccepted: boolean): Requirement {
   const name = "the server accepts the stored token";
   if (before?.isSignedIn !== true)
-    return requirement(name, "skipped", `Nobody has signed in: ${fixByCommand(seen, ["login"], "").command}.`);
+    return requirement(name, "skipped", `Not signed in: ${fixByCommand(seen, ["login"], "").command}.`);
   const until = before.expiresAt === undefined ? undefined : `valid until ${isoTime(before.expiresAt)}`;
   const renewals = events
     .filter(({ kind }) => kind === "refreshed" || kind === "tokens-dropped")

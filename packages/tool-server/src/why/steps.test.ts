@@ -294,7 +294,7 @@ describe("a sign-in", () => {
   };
   const row = (name: StepName, oauth: Partial<OAuthEvidence>) => rowOf(name, { oauth: { events: [], ...oauth } });
 
-  test("does not mention the token of a sign-in that nobody has made", () => {
+  test("mentions no token without a sign-in", () => {
     const row = (isSignedIn: boolean, events: OAuthEvidence["events"] = []) =>
       rowOf("credential", {
         attempt: { ...refused(401), credential: "oauth" },
@@ -324,9 +324,9 @@ describe("a sign-in", () => {
     const unknown = ["ok", "Signed in with an unknown issuer, without a refresh token."];
     expect(row("sign-in", { before: { ...before, ...bare } })).toEqual(unknown);
     expect(row("sign-in", { before: { ...before, ...bare, scopes: undefined } })).toEqual(unknown);
-    const nobody = "Nobody has signed in to this server.";
-    expect(row("sign-in", { vault })).toEqual(["skipped", nobody, "In the keychain.", "It is locked."]);
-    expect(row("sign-in", { before: { ...before, isSignedIn: false } })).toEqual(["skipped", nobody]);
+    const notSignedIn = "Not signed in to this server.";
+    expect(row("sign-in", { vault })).toEqual(["skipped", notSignedIn, "In the keychain.", "It is locked."]);
+    expect(row("sign-in", { before: { ...before, isSignedIn: false } })).toEqual(["skipped", notSignedIn]);
     // A server that works in this case was sent no token.
     const oauth = { events: [], before: { ...before, isSignedIn: false } };
     const none = ["skipped", "None was sent, and none is required."];

@@ -125,7 +125,7 @@ function signInStep(oauth: OAuthEvidence | undefined): Step[] {
   if (vaultFailure !== undefined) return [step("sign-in", "failed", vaultFailure.message)];
   const relevant = events.filter(({ kind }) => /refresh|token|sign-in|issuer/.test(kind)).map(({ text }) => text);
   const more = [vault?.summary, vault?.warning, ...relevant];
-  if (before?.isSignedIn !== true) return [step("sign-in", "skipped", "Nobody has signed in to this server.", ...more)];
+  if (before?.isSignedIn !== true) return [step("sign-in", "skipped", "Not signed in to this server.", ...more)];
   const { issuer, account, scopes, expiresAt, canRefresh } = before;
   const parts = [
     `Signed in${account === undefined ? "" : ` as ${account}`} with ${issuer ?? "an unknown issuer"}`,

@@ -61,7 +61,7 @@ test.each([
   },
 );
 
-test("another origin that a person confirmed is used and remembered", async () => {
+test("another origin that a user confirmed is used and remembered", async () => {
   const world = await createOAuthWorld(["endpoint-other-origin"]);
   const { signIn, confirmations } = createDecider(world.person, true);
   await world.session().signIn(signIn);

@@ -139,7 +139,7 @@ describe("refresh", () => {
     expect((await currentToken(world.session(world.options)))?.record).toEqual(token?.record);
   });
 
-  test("[TS-OAUTH-6] [TS-ERR-5] (5) nobody is asked to sign in while a refresh token is valid", async () => {
+  test("[TS-OAUTH-6] [TS-ERR-5] (5) no user is asked to sign in while a refresh token is valid", async () => {
     const world = await signedIn();
     const { credential } = world.credential(world.options, world.person);
     expire(world);
@@ -250,7 +250,7 @@ describe("refresh", () => {
   });
 
   test.each(["refresh-dead-unclear", "refresh-dead-in-200", "refresh-html"] as const)(
-    "[TS-OAUTH-7] [TS-ERR-5] (8) a dead refresh token with an unclear response (%s) is retried a few times, and then a person is asked",
+    "[TS-OAUTH-7] [TS-ERR-5] (8) a dead refresh token with an unclear response (%s) is retried a few times, and then a user is asked",
     async (quirk) => {
       const world = await signedIn();
       const { credential } = world.credential(world.options, world.person);

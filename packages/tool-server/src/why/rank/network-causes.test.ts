@@ -25,7 +25,7 @@ const url = { position: { file: ".mcp.json", line: 5, column: 7 } };
 const proxy = { name: "proxy.example:8080", variable: "https_proxy" };
 
 test.each<[NetworkFailure["stage"], string, string, Partial<Fix>]>([
-  ["settings", "", "settings-unusable", { advice: "Correct what the message says." }],
+  ["settings", "", "settings-unusable", { advice: "Correct the settings that the message names." }],
   ["name", "ENOTFOUND", "name-unknown", url],
   ["connection", "ECONNREFUSED", "connection-refused", url],
   ["connection", "ECONNRESET", "connection-cut", {}],

@@ -147,7 +147,7 @@ function fixFor(seen: WalkEvidence, network: NetworkEvidence, code: CauseCode): 
     case "not-tls":
       return fixField(seen, "url", "Correct the port in the url: the server there does not use TLS.");
     case "settings-unusable":
-      return { advice: "Correct what the message says." };
+      return { advice: "Correct the settings that the message names." };
     default:
       return { advice: "Check the server's log, and the proxies in between." };
   }

@@ -133,7 +133,7 @@ function describeCertificate({ sanitize }: Walk, certificate: PeerCertificate): 
   const { subject, issuer, subjectaltname, valid_from: from, valid_to: to } = certificate;
   if (from === undefined || to === undefined) return undefined;
   const nameOfParty = (party: PeerCertificate["subject"] | undefined): string =>
-    sanitize([party?.CN, party?.O].flat().filter(Boolean).join(", ") || "nobody", 200);
+    sanitize([party?.CN, party?.O].flat().filter(Boolean).join(", ") || "an unknown party", 200);
   return {
     subject: nameOfParty(subject),
     issuer: nameOfParty(issuer),

@@ -182,12 +182,12 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
     },
     async identity() {
       const stored = await read();
-      if (stored === undefined) throw signInNeeded("nobody is signed in to this identity provider.");
+      if (stored === undefined) throw signInNeeded("you are not signed in to this identity provider.");
       const record = isValid(stored.record)
         ? stored.record
         : await vault.withLock(key, async () => {
             const latest = await read();
-            if (latest === undefined) throw signInNeeded("nobody is signed in to this identity provider.");
+            if (latest === undefined) throw signInNeeded("you are not signed in to this identity provider.");
             return isValid(latest.record) ? latest.record : renew(latest.record);
           });
       const { tokenEndpoint, clientId, idToken } = record;

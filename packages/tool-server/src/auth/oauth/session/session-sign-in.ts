@@ -214,7 +214,7 @@ async function withTimeLimit<T>(
   const { clock, limits } = context;
   const limit = new AbortController();
   const cancelTimer = clock.after(limits.signInMs, () => {
-    const problem = `nobody signed in within ${limits.signInMs / 1000} s.`;
+    const problem = `the sign-in was not completed within ${limits.signInMs / 1000} s.`;
     const advice = "Sign in again; if the browser cannot reach this machine, paste the address of its last page.";
     limit.abort(oauthFailure(context, "SIGN_IN_FAILED", { problem, advice }));
   });

@@ -58,7 +58,7 @@ export async function signOut(
   const proof = last === undefined ? ({ kind: "nothing" } as const) : await proveRefusal(context, last, signal);
   const text =
     wiped.length === 0
-      ? "Nobody was signed in."
+      ? "Not signed in."
       : `Signed out; the old token is ${proof.kind === "unclear" ? "in an unknown state" : proof.kind}.`;
   reportEvent(context, "signed-out", text, proof.kind === "accepted" ? "warning" : "info");
   const remaining = isEverywhere ? [] : all.filter((key) => !isOwn(key)).map(remainingOf);
@@ -172,7 +172,7 @@ async function revokeToken(
 /** The result of a sign-out. Contains no secret. */
 export interface SignOutReport {
   readonly server: string;
-  /** Each set of tokens that was found; empty if nobody was signed in. */
+  /** Each set of tokens that was found; empty if there were none. */
   readonly wiped: readonly WipedTokens[];
   /** Whether the tool server still accepts an old access token. */
   readonly proof: SignOutProof;

@@ -161,7 +161,7 @@ async function poll(flow: SignInContext, { server, client, authorization, signal
 }
 
 function expired(context: OAuthContext): Error {
-  const parts = { problem: "nobody entered the code in time.", advice: "Sign in again." };
+  const parts = { problem: "the code was not entered in time.", advice: "Sign in again." };
   return oauthFailure(context, "SIGN_IN_FAILED", parts);
 }
 
