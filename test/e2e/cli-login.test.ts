@@ -80,7 +80,7 @@ describe("a sign-in", () => {
     for (const step of [
       "The authorization server is",
       "Registered a client",
-      "Asking a person to sign in",
+      "Asking the user to sign in",
       "Signed in",
     ]) {
       expect(stderr).toContain(step);

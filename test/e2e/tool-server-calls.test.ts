@@ -64,11 +64,11 @@ describe("calls over every transport, in both eras", () => {
       await connection.connect();
       const broken = server.count("broken POST");
       const silent = await failureOf(connection.callTool(hang("c"), { totalTimeoutMs: 300 }));
-      expect([silent.code, silent.message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("300 ms in all")]);
+      expect([silent.code, silent.message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("300 ms in total")]);
       await expectEnd(server, "c", broken);
       const steps = { name: "steps", arguments: { count: 1000, pauseMs: 10 } };
       const busy = await failureOf(connection.callTool(steps, { totalTimeoutMs: 300, onProgress: () => {} }));
-      expect([busy.code, busy.message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("300 ms in all")]);
+      expect([busy.code, busy.message]).toEqual(["CALL_TIMEOUT", expect.stringContaining("300 ms in total")]);
     });
   });
 
