@@ -106,3 +106,21 @@ test("passes a variable that is set in the environment file to the running gatew
   up.process.kill("SIGTERM");
   expect(await up.ended).toBe(0);
 });
+
+test("names the configuration in the commands of the to-do list if the settings refer to it", async () => {
+  const file = join(folder, "servers.json");
+  renameSync(join(folder, ".mcp.json"), file);
+  writeFileSync(file, JSON.stringify({ mcpServers: { bad: "x", unset: { url: "https://${NOT_SET}/" } } }));
+  configure(JSON.stringify({ configurations: [file] }));
+  const up = wirescope("up", "--port", "0", "--log", "off");
+  await expect.poll(() => up.stdout, pollOptions).toContain("Press Ctrl-C");
+  const printed = [...up.stdout.matchAll(/^ +wirescope (check.*)$/gm)].map(([, words = ""]) => words.split(" "));
+  expect(printed).toEqual([
+    ["check", file],
+    ["check", file],
+  ]);
+  const check = wirescope(...(printed[0] ?? []));
+  expect(await check.ended, check.stderr).toBe(1);
+  up.process.kill("SIGTERM");
+  expect(await up.ended).toBe(0);
+});

@@ -42,7 +42,12 @@ test("adds invalid entries and files without servers to the to-do list", async (
     { mcpServers: { other: { command: "node" } } },
   ]);
   await reader.read();
-  const commands = createServerCommands({ program: "wirescope", areNamed: true, isDemo: false, fileOf: reader.fileOf });
+  const commands = createServerCommands({
+    program: "wirescope",
+    foundFile: undefined,
+    isDemo: false,
+    fileOf: reader.fileOf,
+  });
   const [first, second] = [join(folder, "0.json"), join(folder, "1.json")];
   expect(reader.toDo(commands)).toEqual([
     {
@@ -106,7 +111,7 @@ test("adds an ignored line of an environment file to the to-do list", async () =
   expect(configured?.variables.GOOD).toBe("1");
   const commands = createServerCommands({
     program: "wirescope",
-    areNamed: false,
+    foundFile: undefined,
     isDemo: false,
     fileOf: reader.fileOf,
   });

@@ -185,7 +185,7 @@ async function serve(
   secrets.add(proofKey);
   const commands: ServerCommands = createServerCommands({
     program,
-    areNamed: values.config.length > 0,
+    foundFile: demo?.file ?? (values.config.length > 0 ? undefined : await findOwnFile()),
     isDemo: values.demo,
     fileOf: reader.fileOf,
   });
@@ -300,10 +300,7 @@ async function serve(
 /** The files of `--config`; else that of the project, and those that the settings refer to. */
 async function filesOf(values: OptionValues<typeof upOptions>, io: Io): Promise<string[]> {
   if (values.config.length > 0) return Promise.all(values.config.map(configurationFileAt));
-  const own = await findConfigurationFile(process.cwd()).catch((error: unknown) => {
-    if (ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) return undefined;
-    throw error;
-  });
+  const own = await findOwnFile();
   const { configurations } = createSettingsReader(values, io, false).read();
   const missing = configurations.filter((file) => !existsSync(file));
   for (const file of missing) {
@@ -314,6 +311,14 @@ async function filesOf(values: OptionValues<typeof upOptions>, io: Io): Promise<
   const referred = configurations.filter((file) => !missing.includes(file));
   if (own === undefined) return referred;
   return [own, ...referred.filter((file) => realPathOf(file) !== realPathOf(own))];
+}
+
+/** The configuration of the project in this folder. */
+async function findOwnFile(): Promise<string | undefined> {
+  return findConfigurationFile(process.cwd()).catch((error: unknown) => {
+    if (ToolServerError.is(error, "CONFIGURATION_UNREADABLE")) return undefined;
+    throw error;
+  });
 }
 
 function logForm(values: OptionValues<typeof upOptions>, { stderr }: Io): "pretty" | "json" | "off" {

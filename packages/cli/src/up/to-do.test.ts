@@ -21,7 +21,7 @@ function status(name: string, error?: ToolServerError): ServerStatus {
 
 const found = createServerCommands({
   program: "wirescope",
-  areNamed: false,
+  foundFile: "/p/.mcp.json",
   isDemo: false,
   fileOf: () => "/p/.mcp.json",
 });
@@ -92,10 +92,10 @@ describe("the problem of an entry", () => {
 });
 
 describe("the command of an entry", () => {
-  test("names the configuration if the gateway was started with one", () => {
+  test("names the configuration unless commands find it in this folder", () => {
     const named = createServerCommands({
       program: "wirescope",
-      areNamed: true,
+      foundFile: "/p/.mcp.json",
       isDemo: false,
       fileOf: () => "/srv/my servers.json",
     });
@@ -107,7 +107,7 @@ describe("the command of an entry", () => {
   test("uses --endpoint for the servers of the demonstration", () => {
     const demo = createServerCommands({
       program: "npx wirescope",
-      areNamed: false,
+      foundFile: "/tmp/x",
       isDemo: true,
       fileOf: () => "/tmp/x",
     });

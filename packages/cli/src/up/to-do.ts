@@ -56,8 +56,8 @@ export interface ServerCommands {
 
 interface ServerCommandsOptions {
   readonly program: string;
-  /** Whether the configurations were given with --config: otherwise commands find them as the gateway did. */
-  readonly areNamed: boolean;
+  /** The configuration that commands find in this folder without its path, as the gateway did; undefined with --config. */
+  readonly foundFile: string | undefined;
   /** Whether the demonstration runs: only the gateway knows its servers. */
   readonly isDemo: boolean;
   /** The configuration that a server is in. */
@@ -66,14 +66,15 @@ interface ServerCommandsOptions {
 
 /** Creates commands for the servers of this gateway that work in any folder, even one with another configuration. */
 export function createServerCommands(options: ServerCommandsOptions): ServerCommands {
-  const { program, areNamed, isDemo, fileOf } = options;
+  const { program, foundFile, isDemo, fileOf } = options;
   const checkFile = (file: string | undefined): string =>
-    areNamed && file !== undefined ? `${program} check ${shellWord(file)}` : `${program} check`;
+    file === undefined || file === foundFile ? `${program} check` : `${program} check ${shellWord(file)}`;
   return {
     program,
     about(verb, server) {
-      const file = areNamed ? fileOf(server) : undefined;
-      const which = isDemo ? " --endpoint" : file === undefined ? "" : ` --config ${shellWord(file)}`;
+      const file = fileOf(server);
+      const isFound = file === undefined || file === foundFile;
+      const which = isDemo ? " --endpoint" : isFound ? "" : ` --config ${shellWord(file)}`;
       return `${program} ${verb} ${shellWord(server)}${which}`;
     },
     check: (server) => checkFile(fileOf(server)),

@@ -26,7 +26,7 @@ test("adds filters without effect to the to-do list", () => {
   ] as unknown as ServerStatus[];
   const commands = createServerCommands({
     program: "wirescope",
-    areNamed: false,
+    foundFile: undefined,
     isDemo: false,
     fileOf: () => undefined,
   });

@@ -35,7 +35,7 @@ function noticeOf(gateway: Gateway, isCapturing = false): string {
   const screen = createScreen({ stdout: nowhere, stderr: nowhere, env: {}, now: () => new Date() }, true);
   const commands = createServerCommands({
     program: "wirescope",
-    areNamed: false,
+    foundFile: undefined,
     isDemo: false,
     fileOf: () => undefined,
   });

@@ -11,7 +11,7 @@ import { linkPath, requestLink } from "./request-link.js";
 
 const commands = createServerCommands({
   program: "wirescope",
-  areNamed: false,
+  foundFile: undefined,
   isDemo: false,
   fileOf: () => undefined,
 });

@@ -9,7 +9,7 @@ import { createPlainPages } from "./status-page.js";
 
 const commands = createServerCommands({
   program: "wirescope",
-  areNamed: false,
+  foundFile: undefined,
   isDemo: false,
   fileOf: () => undefined,
 });
