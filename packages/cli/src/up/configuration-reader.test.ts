@@ -115,8 +115,12 @@ test("adds an ignored line of an environment file to the to-do list", async () =
     isDemo: false,
     fileOf: reader.fileOf,
   });
-  expect(reader.toDo(commands)).toMatchObject([
-    { server: file, problem: expect.stringMatching(/^2:1: The line is not /) },
+  expect(reader.toDo(commands)).toEqual([
+    {
+      server: file,
+      problem: expect.stringMatching(/^2:1: The line is not /),
+      command: `wirescope check ${join(folder, "0.json")} --env-file ${file}`,
+    },
   ]);
 });
 

@@ -86,7 +86,7 @@ export function createConfigurationReader(
       ...ignoredLines.map(({ file = "", line, column, message, fix }) => ({
         server: file,
         problem: `${line}:${column}: ${message} ${fix} The line is ignored.`,
-        command: `${commands.program} check --env-file ${shellWord(file)}`,
+        command: `${commands.checkFile(files[0])} --env-file ${shellWord(file)}`,
       })),
     ],
     async read() {

@@ -51,7 +51,7 @@ export interface ServerCommands {
   /** The command that checks the configuration of a server. */
   check(server: string): string;
   /** The command that checks a configuration. */
-  checkFile(file: string): string;
+  checkFile(file: string | undefined): string;
 }
 
 interface ServerCommandsOptions {
