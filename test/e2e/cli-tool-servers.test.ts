@@ -175,6 +175,26 @@ describe("trust", () => {
     expect(await trustOf("--revoke")).toEqual([0, "new"]);
     expect(await trustOf()).toEqual([1, "new"]);
   });
+
+  test("refuses to revoke the approval of an unknown server, unless its entry was removed after the approval", async () => {
+    expect(await run(["trust", "everthing", "--revoke"])).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining('Unknown server "everthing". Servers: everything.'),
+    });
+    expect(await run(["trust", "everything", "--revoke"])).toMatchObject({
+      code: 0,
+      stdout: "everything was not approved.\n",
+    });
+    await run(["trust", "everything", "--yes"]);
+    user.configure({ other: everything });
+    const revoke = ["trust", "everything", "--revoke"];
+    expect(await run(revoke)).toMatchObject({ code: 0, stdout: "everything is no longer approved.\n" });
+    expect(await run(revoke)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Unknown server "everything". Servers: other.'),
+    });
+  });
 });
 
 test("[TS-STDIO-1] [TS-STDIO-2] passes exported variables and those of a named environment file to the process of a server", async () => {

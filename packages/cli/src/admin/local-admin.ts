@@ -31,7 +31,10 @@ import type { PendingApproval, ServerAdmin, TrustRow } from "./server-admin.js";
 
 /** The servers of a configuration, in this process. */
 export interface LocalAdmin extends ServerAdmin {
-  /** Revokes an approval and returns whether there was one. Connections of a running gateway stay open. */
+  /**
+   * Revokes an approval, also of an entry that was removed, and returns whether there was one. Connections of a running gateway stay
+   * open. Rejects with a UsageError if the configuration has no such server either.
+   */
   revoke(server: string): Promise<boolean>;
   /** Signs in to a server, and reports each step. */
   runOAuthFlow(options: Omit<OAuthFlowOptions, "onSecrets">): Promise<OAuthFlowResult>;
@@ -113,10 +116,7 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
     async approval(server): Promise<PendingApproval> {
       const { entries, evaluate } = await openEvaluation();
       const entry = entries.find((each) => each.name === server);
-      if (entry === undefined) {
-        const names = entries.map((each) => each.name).join(", ");
-        throw new UsageError(`Unknown server "${server}". Servers: ${names || "none"}.`);
-      }
+      if (entry === undefined) throw unknownServer(server, entries);
       const decision = await evaluate(entry);
       return {
         name: server,
@@ -130,8 +130,10 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       };
     },
     async revoke(server) {
-      const { file } = await openEvaluation();
-      return approvalsOf(io).revoke(await approvalKey(file, server));
+      const { file, entries } = await openEvaluation();
+      const had = await approvalsOf(io).revoke(await approvalKey(file, server));
+      if (!had && !entries.some(({ name }) => name === server)) throw unknownServer(server, entries);
+      return had;
     },
     async explain(server) {
       const servers = await openExplainableServers(values, io);
@@ -156,6 +158,11 @@ export function createLocalAdmin(values: ServerValues, io: Io, keyCreation?: Key
       for (const each of [opening, quiet]) await (await each?.catch(() => undefined))?.[Symbol.asyncDispose]();
     },
   };
+}
+
+function unknownServer(server: string, entries: readonly Entry[]): UsageError {
+  const names = entries.map(({ name }) => name).join(", ");
+  return new UsageError(`Unknown server "${server}". Servers: ${names || "none"}.`);
 }
 
 function notWithoutGateway(...start: readonly string[]): never {
