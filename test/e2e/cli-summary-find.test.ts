@@ -1,8 +1,10 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ChannelzListener, createRegistry, listenChannelz } from "@wirescope/channelz";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Run, runCommand } from "./command.test.helper.js";
 
 const certificateFile = fileURLToPath(new URL("../certificates/server.pem", import.meta.url));
@@ -124,6 +126,26 @@ describe("find", () => {
     const lines = await found(text);
     expect(lines).toHaveLength(count);
     expect(lines.join("\n")).toMatch(new RegExp(line.source, "m"));
+  });
+
+  test.each([
+    ["does not exist", "./missing.pem", undefined, "the file does not exist."],
+    ["contains no certificate", "key.PEM", "not a certificate", "it contains no certificate in PEM or DER format."],
+    [
+      "is too large",
+      "bundle.crt",
+      "-".repeat(100_001),
+      "it is larger than 100 kB. Save the certificate as a file of its own.",
+    ],
+  ])("refuses a certificate file that %s", async (_, name, content, reason) => {
+    const folder = mkdtempSync(join(tmpdir(), "wirescope-find-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, name);
+    if (content !== undefined) writeFileSync(file, content);
+    const { code, stdout, stderr } = await wirescope("find", file);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(`Cannot read the certificate file ${file}: ${reason}`);
+    expect(stderr).toContain("To search for text, omit the suffix.");
   });
 
   test("names the targets of the objects, and continues if one does not respond", async () => {

@@ -3,8 +3,10 @@ import { readFileSync, statSync } from "node:fs";
 import { ChannelzError, type Socket } from "@wirescope/channelz";
 import { formatAddress, printableText } from "@wirescope/channelz/internal/text";
 import { readSnapshotOfAll, type Snapshot, type SnapshotObject } from "@wirescope/channelz/timeline";
+import { reasonOf } from "../file-failure.js";
 import { formatJson } from "../output/json.js";
 import { type Column, renderTable } from "../output/table.js";
+import { UsageError } from "../usage-error.js";
 import { certificatesOf } from "./certificates.js";
 import { assertSnapshotComplete, parseMaxObjects, type ReadTask } from "./read-task.js";
 
@@ -52,14 +54,27 @@ export async function findMentions(task: ReadTask<FindValues>): Promise<void> {
   throw new ChannelzError("NOT_FOUND", `Nothing at ${printableText(where)} mentions "${printableText(query, 80)}".`);
 }
 
-/** The query: the argument, or the fingerprint of the certificate in the file that it names. */
+/** The query: the argument, or the fingerprint of the certificate in the file that it names. Throws a UsageError. */
 function queryOf(argument: string): string {
   if (!/\.(pem|crt|cer|der)$/i.test(argument)) return argument;
+  const refuse = (reason: string): never => {
+    throw new UsageError(
+      `Cannot read the certificate file ${printableText(argument)}: ${reason} To search for text, omit the suffix.`,
+    );
+  };
+  let content: Buffer;
   try {
-    if (statSync(argument).size > 100_000) return argument;
-    return new X509Certificate(readFileSync(argument)).fingerprint256;
+    if (statSync(argument).size > 100_000)
+      return refuse("it is larger than 100 kB. Save the certificate as a file of its own.");
+    content = readFileSync(argument);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    return refuse(reasonOf(error));
+  }
+  try {
+    return new X509Certificate(content).fingerprint256;
   } catch {
-    return argument;
+    return refuse("it contains no certificate in PEM or DER format.");
   }
 }
 
