@@ -7,7 +7,8 @@ export function parseDuration(text: string, option: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim());
   const ms = match ? Number(match[1]) * (unitMs[match[2] ?? "s"] ?? 0) : 0;
   // The range of Node's timers.
-  if (ms < 1 || ms > 2 ** 31 - 1) {
+  if (ms > 2 ** 31 - 1) throw new UsageError(`${option} "${text}" exceeds the maximum. Use at most 596h (24.8 days).`);
+  if (ms < 1) {
     throw new UsageError(`${option} "${text}" is not a duration. Use a value such as 500ms, 5s or 1m.`);
   }
   return Math.round(ms);
