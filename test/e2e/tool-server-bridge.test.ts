@@ -221,6 +221,18 @@ describe("wirescope bridge", () => {
     ],
     ["a certificate alone", ["--cert", "a.pem", "https://a.example/"], /--cert and --key must be used together/],
     ["what is no url", ["nonsense"], /The URL is not absolute/],
+    [
+      "a host and port of this machine",
+      ["localhost:8080/mcp?key=s3cr3t"],
+      /The URL has no scheme\. Write https:\/\/localhost:8080, or http:\/\/localhost:8080 with --allow-insecure-loopback\./,
+    ],
+    [
+      "an address and port of this machine",
+      ["127.0.0.1:8080", "--type", "ws"],
+      /Write wss:\/\/127\.0\.0\.1:8080, or ws:\/\/127\.0\.0\.1:8080 with --allow-insecure-loopback\./,
+    ],
+    ["a host and port of another machine", ["a.example:8080"], /no scheme\. Write https:\/\/a\.example:8080\. /],
+    ["a scheme of another protocol", ["ftp://localhost/"], /https and wss only\. Use https:\/\/ or wss:\/\/\./],
     ["a user in the url", ["https://me:s3cr3t@a.example/"], /user name or password/],
     ["a type that is not the url's", ["--type", "ws", "https://a.example/"], /does not match the scheme of the URL/],
     ["an unknown type", ["--type", "x", "https://a.example/"], /--type must be one of/],
@@ -239,15 +251,25 @@ describe("wirescope bridge", () => {
     expect(said).not.toContain("s3cr3t");
   });
 
-  test.each([
-    ["http://a.example/"],
-    ["ws://a.example/"],
-    ["http://a.example/", "--allow-insecure-loopback"],
-    ["http://localhost:1/"],
-  ])("[TS-SEC-3] refuses %s, because only https and wss are used", async (...args) => {
-    expect(await runCommand(["bridge", ...args])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("https and wss only"),
-    });
-  });
+  test.each([["http://a.example/"], ["ws://a.example/"], ["http://a.example/", "--allow-insecure-loopback"]])(
+    "[TS-SEC-3] refuses %s, because only https and wss are used",
+    async (...args) => {
+      expect(await runCommand(["bridge", ...args])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("https and wss only. Use https:// or wss://."),
+      });
+    },
+  );
+
+  test.each(["http://localhost:1/", "http://127.0.0.1:1/", "ws://[::1]:1/"])(
+    "[TS-SEC-3] refuses %s, and names the option that allows it",
+    async (url) => {
+      expect(await runCommand(["bridge", url])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          "https and wss only. If the server runs on this machine, allow it with --allow-insecure-loopback.",
+        ),
+      });
+    },
+  );
 });

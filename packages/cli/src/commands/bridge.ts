@@ -85,6 +85,13 @@ function endpointOf(
   given: string | undefined,
   allowsLoopback: boolean,
 ): { readonly url: URL; readonly type: "http" | "sse" | "ws" } {
+  const [, hostAndPort, host = ""] = /^(([\w.-]+|\[[\da-f:.]+\]):\d+)(?:[/?#]|$)/i.exec(address) ?? [];
+  if (hostAndPort !== undefined) {
+    const [secure, insecure] = given === "ws" ? ["wss", "ws"] : ["https", "http"];
+    const local = isLoopback(host) ? `, or ${insecure}://${hostAndPort} with --allow-insecure-loopback` : "";
+    // The rest of the URL is not repeated: it may contain a secret.
+    throw new UsageError(`The URL has no scheme. Write ${secure}://${hostAndPort}${local}.`);
+  }
   const url = parseUrl(address);
   if (url === undefined) throw new UsageError("The URL is not absolute. Write https://host/path.");
   if (url.username !== "" || url.password !== "") {
@@ -94,8 +101,17 @@ function endpointOf(
   const type = isWebSocket ? "ws" : given === "sse" ? "sse" : "http";
   if (given !== undefined && given !== type)
     throw new UsageError(`--type ${given} does not match the scheme of the URL.`);
-  const isLoopback = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
   if (url.protocol === "https:" || url.protocol === "wss:") return { url, type };
-  if ((url.protocol === "http:" || isWebSocket) && isLoopback && allowsLoopback) return { url, type };
-  throw new UsageError(`${url.protocol}// URLs are not allowed, because credentials are sent over https and wss only.`);
+  const isLocal = (url.protocol === "http:" || isWebSocket) && isLoopback(url.hostname);
+  if (isLocal && allowsLoopback) return { url, type };
+  const advice = isLocal
+    ? "If the server runs on this machine, allow it with --allow-insecure-loopback."
+    : "Use https:// or wss://.";
+  throw new UsageError(
+    `${url.protocol}// URLs are not allowed, because credentials are sent over https and wss only. ${advice}`,
+  );
+}
+
+function isLoopback(hostname: string): boolean {
+  return ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }
