@@ -110,7 +110,11 @@ describe("a server that is given by its url", () => {
     [["https://a.example/mcp", "--config", "a.json"], "--config has no effect on a server that is given by url"],
     [["tools", "name", "--header", "a: b"], "--header requires a url."],
     [["tools", "name", "--oauth-client-id", "a"], "--oauth-client-id requires a url."],
-    [["https://a.example/mcp", "--oauth-callback-port", "x"], "callbackPort"],
+    [
+      ["https://a.example/mcp", "--oauth-callback-port", "x"],
+      '--oauth-callback-port must be a number from 1 to 65535, not "x".',
+    ],
+    [["https://a.example/mcp", "--oauth-callback-port", "0"], "--oauth-callback-port must be a number from 1 to 65535"],
     [["https://a.example/mcp", "--env", "A"], "--env requires a command after --."],
     [["https://a.example/mcp", "--header", "no colon"], "--header must be 'name: value'."],
     [["call", "--"], "A command is missing after --."],

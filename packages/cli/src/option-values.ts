@@ -29,10 +29,10 @@ export function parseCount(text: string | undefined, option: string, min = 1): n
   throw new UsageError(`${option} "${text}" is not valid. Use ${min === 0 ? "0 or " : ""}a positive integer.`);
 }
 
-/** A TCP port; 0 selects a free one. Throws a UsageError. */
-export function parsePort(text: string, option: string): number {
-  if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new UsageError(`${option} must be a number from 0 to 65535, not "${text}".`);
+/** A TCP port of at least `min`; 0 selects a free one. Throws a UsageError. */
+export function parsePort(text: string, option: string, min = 0): number {
+  if (/^\d+$/.test(text) && Number(text) >= min && Number(text) <= 65_535) return Number(text);
+  throw new UsageError(`${option} must be a number from ${min} to 65535, not "${text}".`);
 }
 
 const unitBytes: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, g: 1e9 };

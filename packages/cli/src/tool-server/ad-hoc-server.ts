@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { parseUrl, printableText } from "@wirescope/channelz/internal";
 import { commandLine, shellWord } from "@wirescope/tool-server/internal/command-line";
 import type { Io } from "../io.js";
+import { parsePort } from "../option-values.js";
 import { UsageError } from "../usage-error.js";
 
 /** A server that the command line gives by its url or by the command that starts it, without a configuration. */
@@ -126,7 +127,7 @@ function oauthOf(values: AdHocValues): { readonly oauth?: Readonly<Record<string
     oauth: {
       ...(clientId === undefined ? {} : { clientId }),
       ...(scopes.length === 0 ? {} : { scopes }),
-      ...(port === undefined ? {} : { callbackPort: Number(port) }),
+      ...(port === undefined ? {} : { callbackPort: parsePort(port, "--oauth-callback-port", 1) }),
     },
   };
 }
