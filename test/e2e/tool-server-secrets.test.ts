@@ -248,9 +248,8 @@ describe("[TS-SEC-5] secrets", () => {
 
   test("prints no secret in wirescope check and wirescope trust", async () => {
     const place = await prepare();
-    const options = ["--allow-insecure-loopback"];
-    const check = await run([program, "check", place.file, ...options], place);
-    const trust = await run([program, "trust", "--config", place.file, ...options], place);
+    const check = await run([program, "check", place.file], place);
+    const trust = await run([program, "trust", "--config", place.file], place);
     expect([check.output.includes("literal-query"), trust.output.includes("literal-query")]).toEqual([true, true]);
     expect(findSecrets(check.output + trust.output, secrets)).toEqual([]);
   });

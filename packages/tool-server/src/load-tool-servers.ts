@@ -37,7 +37,7 @@ export interface LoadToolServersOptions {
   readonly root?: string | undefined;
   /** The file that a parsed configuration is from, which approvals name. Default: none, so that its entries cannot be approved. */
   readonly configurationPath?: string | undefined;
-  /** Whether a configuration file may have `http://` and `ws://` urls of a loopback host. Default false. */
+  /** Whether sign-in endpoints on a loopback host may use http. Default: only for servers with an http url. */
   readonly allowInsecureLoopback?: boolean | undefined;
   /** How to sign in to servers that require OAuth: the profile, how the user is asked, and settings that an entry does not have. */
   readonly oauth?: Omit<OAuthSettings, "vault"> | undefined;
@@ -80,9 +80,7 @@ export async function loadToolServers(
     ? resolve(options.configurationPath ?? options.root ?? ".")
     : await (source === undefined ? findConfigurationFile(process.cwd(), options.root) : configurationFileAt(source));
   const approvable = isParsed && options.configurationPath === undefined ? undefined : file;
-  const configuration = isParsed
-    ? source
-    : await readConfiguration(file, { allowInsecureLoopback, secrets: secrets.scope() });
+  const configuration = isParsed ? source : await readConfiguration(file, { secrets: secrets.scope() });
   assertReadable(configuration, file);
   const pluginRoot = resolve(options.root ?? (approvable === undefined ? "." : pluginRootOf(file)));
   const { variables: given, findings } = await readVariables(envFiles, environment);

@@ -15,7 +15,10 @@ const ownOptions = {
     help: "value of HOST_PLUGIN_ROOT; default: the folder of the file",
   },
   "file-only": { type: "boolean", help: "check the file without the values of variables, for example in CI" },
-  "allow-insecure-loopback": { type: "boolean", help: "allow http:// and ws:// URLs to localhost" },
+  "allow-insecure-loopback": {
+    type: "boolean",
+    help: "with --live: allow http:// for sign-in endpoints on this machine; default: only for servers with an http:// url",
+  },
   strict: { type: "boolean", help: "exit with code 1 for warnings too" },
   live: {
     type: "boolean",

@@ -118,7 +118,6 @@ async function check(
     pluginRoot: resolve(root ?? pluginRootOf(file)),
     variables: values["file-only"] ? undefined : { ...variables, ...inputs },
     envFiles,
-    allowInsecureLoopback: values["allow-insecure-loopback"],
     secrets,
   });
   return { file, report: { ...report, findings: [...report.findings, ...findings] } };

@@ -79,7 +79,7 @@ async function readSource({ container, ...source }: ClientSource): Promise<Clien
     if (!exists) return undefined;
     const part = container === undefined ? text : partOf(text, container);
     if (part === undefined) return none;
-    const options = { file: source.file, allowInsecureLoopback: true, secrets };
+    const options = { file: source.file, secrets };
     const { entries, findings, inputs } = parseConfiguration(part, options);
     const broken = findings.find(({ severity, server }) => severity === "error" && server === undefined);
     return { ...none, entries, findings, inputs, problem: broken?.message };

@@ -82,5 +82,5 @@ function containerOf(text: string): readonly string[] {
 
 function parse(text: string, file?: string): Configuration {
   // The user adds the entry, so a server on this machine is intended.
-  return parseConfiguration(text, { file, allowInsecureLoopback: true });
+  return parseConfiguration(text, { file });
 }

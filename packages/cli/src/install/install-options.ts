@@ -32,7 +32,7 @@ const ownOptions = {
   },
   "allow-insecure-loopback": {
     type: "boolean",
-    help: "passed on to the gateway: allow http:// and ws:// URLs to localhost",
+    help: "passed on to the gateway: allow http:// for sign-in endpoints on this machine; default: only for servers with an http:// url",
   },
 } as const;
 

@@ -40,8 +40,7 @@ export async function loadConfiguration(
     ? asUsageError(() => findConfigurationFile(process.cwd(), root), next)
     : configurationFileAt(named));
   const secrets = createSecretRegistry();
-  const allowInsecureLoopback = values["allow-insecure-loopback"];
-  const configuration = await asUsageError(() => readConfiguration(file, { allowInsecureLoopback, secrets }));
+  const configuration = await asUsageError(() => readConfiguration(file, { secrets }));
   assertReadable(configuration, file);
   return { file, pluginRoot: resolve(root ?? pluginRootOf(file)), configuration, secrets };
 }
@@ -50,7 +49,7 @@ export async function loadConfiguration(
 function adHocConfiguration({ name, entry }: AdHocServer): LoadedConfiguration {
   const secrets = createSecretRegistry();
   const text = JSON.stringify({ mcpServers: { [name]: entry } });
-  const configuration = parseConfiguration(text, { allowInsecureLoopback: true, secrets });
+  const configuration = parseConfiguration(text, { secrets });
   const wrong = configuration.findings.find(({ severity }) => severity === "error");
   if (wrong !== undefined) throw new UsageError(`${wrong.message} ${wrong.fix}`);
   // For its trust, it counts as configured in this folder.

@@ -14,7 +14,10 @@ export const configurationOptions = {
     placeholder: "directory",
     help: "value of HOST_PLUGIN_ROOT; default: the folder of the configuration file",
   },
-  "allow-insecure-loopback": { type: "boolean", help: "allow http:// and ws:// URLs to localhost" },
+  "allow-insecure-loopback": {
+    type: "boolean",
+    help: "allow http:// for sign-in endpoints on this machine; default: only for servers with an http:// url",
+  },
 } as const;
 
 const ownOptions = {

@@ -93,9 +93,8 @@ export function createConfigurationReader(
       const { variables, findings } = await asUsageError(() => readVariables(envFiles, io.env));
       last = await Promise.all(
         files.map(async (file): Promise<GatewayConfiguration> => {
-          const allowInsecureLoopback = values["allow-insecure-loopback"];
           // A literal value in one file is not redacted in messages about servers of another.
-          const options = { allowInsecureLoopback, secrets: secrets.scope() };
+          const options = { secrets: secrets.scope() };
           const parsed = await asUsageError(() => readConfiguration(file, options));
           assertReadable(parsed, file);
           const configuration = { ...parsed, entries: parsed.entries.filter((entry) => !isGatewayEntry(entry)) };

@@ -92,7 +92,10 @@ const ownOptions = {
     placeholder: "file",
     help: "also read variables from this file; existing environment variables take precedence",
   },
-  "allow-insecure-loopback": { type: "boolean", help: "allow http:// and ws:// URLs to localhost" },
+  "allow-insecure-loopback": {
+    type: "boolean",
+    help: "allow http:// for sign-in endpoints on this machine; default: only for servers with an http:// url",
+  },
   trust: { type: "boolean", help: "trust all servers for this run, without saving the approval" },
   profile: {
     type: "string",

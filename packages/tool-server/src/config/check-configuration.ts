@@ -27,7 +27,7 @@ export interface CheckOptions {
   readonly variables: Variables | undefined;
   /** The environment files that the variables come from, to check that git ignores them. */
   readonly envFiles?: readonly string[];
-  /** Whether http and ws are accepted for a loopback host; default false. */
+  /** @deprecated Has no effect: http and ws to a loopback host are always accepted, in entries that were approved. */
   readonly allowInsecureLoopback?: boolean;
   /** Where secrets are registered; default a new registry. */
   readonly secrets?: SecretRegistry;
@@ -47,9 +47,9 @@ export interface CheckReport {
 
 /** Validates a configuration: its content, its variables and its files. Runs none of its programs and connects to no server. */
 export async function checkConfiguration(text: string, options: CheckOptions): Promise<CheckReport> {
-  const { pluginRoot, variables, envFiles = [], allowInsecureLoopback = false } = options;
+  const { pluginRoot, variables, envFiles = [] } = options;
   const secrets = options.secrets ?? createSecretRegistry();
-  const { entries, findings } = parseConfiguration(text, { file: options.file, allowInsecureLoopback, secrets });
+  const { entries, findings } = parseConfiguration(text, { file: options.file, secrets });
   const uses = entries.flatMap(variableUses);
   const { findings: more, report } = collectFindings();
   const context = { pluginRoot, path: variables?.PATH ?? "" };

@@ -72,7 +72,7 @@ function isLiteralLoopback(host: string): boolean {
  * start of the fix, before `https://`.
  */
 export function checkOrigin(
-  { type, url: field, allowsInsecureLoopback }: NetworkEntry,
+  { type, url: field }: NetworkEntry,
   { scheme, host }: { readonly scheme: string; readonly host: string },
   report: Report,
   fix = "Start the url with",
@@ -93,8 +93,7 @@ export function checkOrigin(
     const message = `The url uses ${insecure}://, so anyone on the network path could read and change the traffic, including credentials.`;
     report("url-insecure", "error", field, message, `${start}.`);
   } else if (host !== variableMark) {
-    const condition = allowsInsecureLoopback ? "--allow-insecure-loopback" : "the approval of its entry";
-    const message = `${insecure}:// to localhost is not encrypted. It is allowed by ${condition}.`;
+    const message = `${insecure}:// to localhost is not encrypted. It is allowed by the approval of its entry.`;
     report("url-loopback", "note", field, message, `Use ${secure}:// in files that you share.`);
   }
 }

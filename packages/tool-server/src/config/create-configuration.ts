@@ -105,7 +105,6 @@ function createEntry(name: string, server: ToolServerLocation): Entry {
     tenants: [],
     oauth: undefined,
     fallsBackToSse: server.type === undefined && !/^wss?:/i.test(url),
-    allowsInsecureLoopback: true,
     ...common,
     written: { ...server, url },
   };

@@ -97,8 +97,6 @@ export interface NetworkEntry extends CommonEntry {
   /** Whether the helper runs in the sandbox, if a sandbox is available. Default true. */
   readonly sandbox: boolean;
   readonly tenants: readonly TenantVariable[];
-  /** Whether http and ws are accepted for a loopback host, including one that a variable sets. */
-  readonly allowsInsecureLoopback: boolean;
 }
 
 /** An entry for a server that runs as a child process. */

@@ -306,7 +306,11 @@ describe("the url", () => {
   ])("[TS-D-URL-3] notes an insecure url with type %s for localhost, which an approval allows: %s", (type, url) => {
     const text = withEntry({ type, url });
     expect(codesOf(text)).toEqual(["note url-loopback"]);
-    expect(codesOf(text, { allowInsecureLoopback: true })).toEqual(["note url-loopback"]);
+    for (const allowInsecureLoopback of [false, true]) {
+      expect(parseConfiguration(text, { allowInsecureLoopback }).findings).toMatchObject([
+        { message: expect.stringContaining("It is allowed by the approval of its entry.") },
+      ]);
+    }
   });
 
   test.each([

@@ -32,7 +32,7 @@ export interface Configuration {
 export interface ParseConfigurationOptions {
   /** The path of the file, whose name can identify the dialect. Default: only the content is used. */
   readonly file?: string | undefined;
-  /** Whether http and ws are accepted for a loopback host; default false. */
+  /** @deprecated Has no effect: http and ws to a loopback host are always accepted, in entries that were approved. */
   readonly allowInsecureLoopback?: boolean;
   /** Where secrets that are written into the file are registered; default a new registry. */
   readonly secrets?: SecretRegistry;
@@ -43,7 +43,7 @@ export interface ParseConfigurationOptions {
  * connects to nothing. Findings contain no secrets, not even those that are written into the file.
  */
 export function parseConfiguration(text: string, options: ParseConfigurationOptions = {}): Configuration {
-  const { file, allowInsecureLoopback = false, secrets = createSecretRegistry() } = options;
+  const { file, secrets = createSecretRegistry() } = options;
   const { findings, report } = collectFindings();
   const { root, problems } = parseText(text, file);
   const reportProblem = (problem: JsonProblem, { severity, position }: PlacedDuplicate): void =>
@@ -65,7 +65,7 @@ export function parseConfiguration(text: string, options: ParseConfigurationOpti
     for (const problem of problems.filter(isDuplicate)) reportProblem(problem, place(problem));
     for (const { member, path } of servers.members) {
       const own = dialectOfFile(file) ?? dialectOfEntry(member.value) ?? servers.entryDialect;
-      const context = { dialect: own, inputs, allowsInsecureLoopback: allowInsecureLoopback, report };
+      const context = { dialect: own, inputs, report };
       const entry = parseEntry(member, path, context);
       if (entry === undefined) continue;
       checkFields(entry, dialect, secrets, report);

@@ -44,14 +44,13 @@ import { parseUrlTemplate, variableMark } from "./url-template.js";
 export interface ParseEntryContext {
   readonly dialect: DialectName;
   readonly inputs: readonly InputDefinition[];
-  readonly allowsInsecureLoopback: boolean;
   readonly report: Report;
 }
 
 /** Parses one entry; undefined if it has no usable url or command. */
 export function parseEntry(member: JsonMember, parent: JsonPath, context: ParseEntryContext): Entry | undefined {
   const { key: name, keyAt, value } = member;
-  const { dialect, allowsInsecureLoopback, report } = context;
+  const { dialect, report } = context;
   const entry: SourcePosition = { line: keyAt.line, column: keyAt.column, path: [...parent, name], server: name };
   if (name.trim() === "" || /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)) {
     report(
@@ -79,7 +78,7 @@ export function parseEntry(member: JsonMember, parent: JsonPath, context: ParseE
   const parsed = parseNetwork(reader, type, name, dialect);
   const hasType = firstOf(reader, "type") !== undefined;
   const fallsBackToSse = type === "http" && (!hasType || dialectOf(dialect).httpFallsBack);
-  return parsed && { ...common, ...parsed, fallsBackToSse, allowsInsecureLoopback };
+  return parsed && { ...common, ...parsed, fallsBackToSse };
 }
 
 /** The entry as written, with the definitions of the inputs that it uses: an approval covers them too. */
@@ -191,10 +190,7 @@ function settingsOf(reader: EntryReader): Settings {
   };
 }
 
-type ParsedNetwork = Omit<
-  NetworkEntry,
-  keyof Settings | "written" | "dialect" | "allowsInsecureLoopback" | "fallsBackToSse"
->;
+type ParsedNetwork = Omit<NetworkEntry, keyof Settings | "written" | "dialect" | "fallsBackToSse">;
 
 function parseNetwork(
   reader: EntryReader,

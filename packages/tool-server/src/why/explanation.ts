@@ -30,7 +30,7 @@ export interface ExplainOptions {
   readonly ca?: string | undefined;
   /** The sandbox of stdio servers and helpers. Default as for `openToolServer`. */
   readonly sandbox?: ToolServerSettings["sandbox"];
-  /** Whether http is accepted for a loopback host. Default false. */
+  /** Whether sign-in endpoints on a loopback host may use http. Default: only for servers with an http url. */
   readonly allowInsecureLoopback?: boolean | undefined;
   /** OAuth for an entry without credentials. Default: requests have no credential. */
   readonly oauth?: ExplainOAuth | undefined;

@@ -59,7 +59,7 @@ export interface OAuthSettings {
   readonly signIn?: SignIn | undefined;
   /** The command to sign in to a server, for errors. Default: `wirescope login` and its name. */
   readonly loginCommand?: ((server: string) => string) | undefined;
-  /** Whether http is accepted for a loopback host. Default false. */
+  /** Whether sign-in endpoints on a loopback host may use http. Default: only for servers with an http url. */
   readonly allowInsecureLoopback?: boolean | undefined;
   /** Receives each OAuth request of the servers and its response, redacted. Default: none. */
   readonly observer?: OAuthObserver | undefined;
