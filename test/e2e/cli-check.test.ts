@@ -52,11 +52,20 @@ describe("the exit code", () => {
   test("[TS-D-CHECK-1] exits with 0 for notes, even with --strict", async () => {
     const file = configure({ a: { type: "http", url: "http://localhost:3000/mcp" } });
     expect((await check([file])).code).toBe(0);
-    expect(await check([file, "--allow-insecure-loopback", "--strict"])).toMatchObject({
+    expect(await check([file, "--strict"])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("1 note"),
     });
   });
+
+  test.each([["--trust"], ["--ca", "ca.pem"], ["--timeout", "bogus"], ["--debug"], ["--allow-insecure-loopback"]])(
+    "refuses %s without --live, because it would have no effect",
+    async (...options) => {
+      const { code, stdout, stderr } = await check([configure(bearer), ...options]);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(`${options[0]} requires --live.`);
+    },
+  );
 
   test("[TS-SEC-4] exits with 1 for undocumented variables with --strict", async () => {
     const file = configure(bearer);

@@ -1,4 +1,5 @@
 import { checkOptions } from "../check/check-options.js";
+import { UsageError } from "../usage-error.js";
 import { type Command, defineCommand } from "./command.js";
 
 /** Validates a configuration file. */
@@ -20,4 +21,10 @@ export const checkCommand: Command = defineCommand(
     const { runCheck } = await import("../check/run-check.js");
     return runCheck(positionals[0], values, io);
   },
+  (values) => {
+    const given = liveOptions.find((name) => values[name] !== undefined && values[name] !== false);
+    if (given !== undefined && !values.live) throw new UsageError(`--${given} requires --live.`);
+  },
 );
+
+const liveOptions = ["allow-insecure-loopback", "trust", "ca", "timeout", "debug"] as const;
