@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { commands } from "./command-table.js";
 import { commandText, overviewText } from "./help.js";
@@ -13,4 +14,10 @@ describe.each([50, 80, 120])("help in a terminal of %d columns", (width) => {
     const words = (of: string): string[] => of.split(/\s+/);
     expect(words(text)).toEqual(words(whole));
   });
+});
+
+test("the README lists every command", () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const listed = [...readme.matchAll(/^\| `wirescope ([a-z]+)/gm)].map(([, name]) => name);
+  expect(commands.map(({ name }) => name).filter((name) => !listed.includes(name))).toEqual([]);
 });
