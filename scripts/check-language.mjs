@@ -163,12 +163,15 @@ function splitNames(line) {
     .toLowerCase();
 }
 
+/** Whether the check reads a file. */
+export function isChecked(path) {
+  return /\.(ts|tsx|mjs|js|json|jsonc|md|yml|yaml|proto|service|sh)$/.test(path);
+}
+
 function main() {
   const { values, positionals } = parseArgs({ options: { count: { type: "boolean" } }, allowPositionals: true });
   const listed = execFileSync("git", ["ls-files", "--", ...positionals], { cwd: root, encoding: "utf8" }).split("\n");
-  const files = listed.filter(
-    (path) => /\.(ts|tsx|mjs|js|json|jsonc|md|yml|yaml|proto)$/.test(path) && existsSync(join(root, path)),
-  );
+  const files = listed.filter((path) => isChecked(path) && existsSync(join(root, path)));
   const findings = files.flatMap((path) => {
     const text = readFileSync(join(root, path), "utf8");
     return [...checkText(path, text), ...(/\.test\.(helper\.)?ts$/.test(path) ? checkTitles(path, text) : [])];

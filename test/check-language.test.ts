@@ -12,9 +12,10 @@ interface Finding {
   readonly found: string;
   readonly write: string;
 }
-const { checkText, checkTitles } = (await import(join(root, "scripts/check-language.mjs"))) as {
+const { checkText, checkTitles, isChecked } = (await import(join(root, "scripts/check-language.mjs"))) as {
   checkText(path: string, text: string): Finding[];
   checkTitles(path: string, text: string): Finding[];
+  isChecked(path: string): boolean;
 };
 
 async function check(...args: string[]): Promise<{ code: number; output: string }> {
@@ -27,6 +28,17 @@ async function check(...args: string[]): Promise<{ code: number; output: string 
 
 test("names, comments, messages, tests and documentation contain none of the words that the glossary replaces", async () => {
   expect(await check()).toEqual({ code: 0, output: "" });
+});
+
+test("reads code, documentation, service units and shell scripts, but no images", () => {
+  const paths = [
+    "packages/cli/src/main.ts",
+    "README.md",
+    "deploy/wirescope.service",
+    "scripts/ci-packages.sh",
+    "a.png",
+  ];
+  expect(paths.filter(isChecked)).toEqual(paths.slice(0, -1));
 });
 
 test.each([
