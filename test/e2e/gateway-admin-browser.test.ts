@@ -33,7 +33,7 @@ test.skipIf(!isChromiumInstalled)(
     const secrets = createSecretRegistry();
     const text = JSON.stringify({ away: { type: "http", url: "http://127.0.0.1:1/mcp" } });
     const configured = {
-      configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+      configuration: parseConfiguration(text, { secrets }),
       variables: {},
       pluginRoot: process.cwd(),
       assertTrusted: async () => {},

@@ -35,7 +35,7 @@ async function createWorld(): Promise<World> {
   const gateway = await runGateway({
     configurations: [
       {
-        configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+        configuration: parseConfiguration(text, { secrets }),
         variables: {},
         pluginRoot: world.folder,
         assertTrusted: async () => {},

@@ -130,7 +130,7 @@ async function startMatrix(): Promise<{ gateway: Gateway; guards: Readonly<Recor
   const gateway = await runGateway({
     configurations: [
       {
-        configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
+        configuration: parseConfiguration(JSON.stringify({ mcpServers: entries })),
         variables: { PATH: process.env.PATH, SECRET: secret, BASIC: basic },
         pluginRoot: folderWithHelper(),
         assertTrusted: async () => {},

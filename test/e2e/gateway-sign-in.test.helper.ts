@@ -34,7 +34,6 @@ export function signInConfiguration(
   const entries = Object.entries(urls).map(([name, url]) => [name, { type: "http", url }]);
   return {
     configuration: parseConfiguration(JSON.stringify(Object.fromEntries(entries)), {
-      allowInsecureLoopback: true,
       secrets,
     }),
     variables: {},

@@ -31,7 +31,7 @@ observeToolServers({ registry });
 const listener = await listenChannelz(registry);
 
 const secrets = createSecretRegistry();
-const configuration = parseConfiguration(readFileSync(file, "utf8"), { allowInsecureLoopback: true, secrets });
+const configuration = parseConfiguration(readFileSync(file, "utf8"), { secrets });
 print("findings", configuration.findings);
 const servers = createToolServers({
   configuration,

@@ -180,7 +180,7 @@ test.each([
     onTestFinished(() => vault.dispose());
     const entries = { reference: { type, url: `http://127.0.0.1:${guard.port}${path}` } };
     const servers = createToolServers({
-      configuration: parseConfiguration(JSON.stringify(entries), { allowInsecureLoopback: true, secrets }),
+      configuration: parseConfiguration(JSON.stringify(entries), { secrets }),
       variables: {},
       pluginRoot: process.cwd(),
       secrets,

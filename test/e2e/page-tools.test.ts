@@ -43,7 +43,7 @@ describe.skipIf(!isChromiumInstalled)("the tools of the page", () => {
     gateway = await runGateway({
       configurations: [
         {
-          configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
+          configuration: parseConfiguration(JSON.stringify({ mcpServers: entries })),
           variables: { PATH: process.env.PATH },
           pluginRoot: process.cwd(),
           assertTrusted: async () => {},

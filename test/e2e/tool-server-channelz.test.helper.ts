@@ -46,7 +46,7 @@ export interface OpenOptions {
 /** A connection by an entry of a configuration; it closes with the test. */
 export async function openEntry(entry: object, { variables = {}, ca }: OpenOptions = {}): Promise<Connection> {
   const servers = createToolServers({
-    configuration: parseConfiguration(JSON.stringify({ everything: entry }), { allowInsecureLoopback: true }),
+    configuration: parseConfiguration(JSON.stringify({ everything: entry })),
     variables: { PATH: process.env.PATH, HOME: process.env.HOME, ...variables },
     pluginRoot: process.cwd(),
     secrets: createSecretRegistry(),

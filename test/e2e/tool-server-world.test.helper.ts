@@ -103,7 +103,7 @@ export function openServers(entries: Record<string, unknown>, options: WorldOpti
     settings: { info: { name: "wirescope-test", version: "0.0.0" } },
     backOff: { firstMs: 20, maxMs: 200 },
     ...options,
-    configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+    configuration: parseConfiguration(text, { secrets }),
     secrets,
   });
   defer(() => servers.close());

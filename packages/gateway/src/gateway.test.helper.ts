@@ -21,7 +21,7 @@ export interface TestGateway {
 /** A trusted configuration with these servers. */
 export function configurationOf(entries: object, changes: Partial<GatewayConfiguration> = {}): GatewayConfiguration {
   return {
-    configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
+    configuration: parseConfiguration(JSON.stringify({ mcpServers: entries })),
     variables: { PATH: process.env.PATH },
     pluginRoot: process.cwd(),
     assertTrusted: async () => {},

@@ -65,7 +65,7 @@ export async function startFollowed(
   const gateway = await runGateway({
     configurations: [
       {
-        configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
+        configuration: parseConfiguration(JSON.stringify({ mcpServers: entries })),
         variables: {},
         pluginRoot: process.cwd(),
         assertTrusted: async () => {},

@@ -17,7 +17,7 @@ async function start(
   const gateway = await runGateway({
     configurations: [
       {
-        configuration: parseConfiguration(JSON.stringify({ mcpServers: entries }), { allowInsecureLoopback: true }),
+        configuration: parseConfiguration(JSON.stringify({ mcpServers: entries })),
         variables: { A_HOST: "a/b" },
         pluginRoot: process.cwd(),
         assertTrusted,

@@ -68,7 +68,7 @@ export function createApprovedProject(): ApprovedProject {
       const evaluate: NonNullable<GatewayConfiguration["trust"]>["evaluate"] = (entry) =>
         evaluateTrust({ entry, configurationPath: file, pluginRoot: folder, variables, store, policy: undefined });
       return {
-        configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+        configuration: parseConfiguration(text, { secrets }),
         configurationPath: file,
         variables: { PATH: process.env.PATH, ...variables },
         pluginRoot: folder,

@@ -27,8 +27,6 @@ export interface CheckOptions {
   readonly variables: Variables | undefined;
   /** The environment files that the variables come from, to check that git ignores them. */
   readonly envFiles?: readonly string[];
-  /** @deprecated Has no effect: http and ws to a loopback host are always accepted, in entries that were approved. */
-  readonly allowInsecureLoopback?: boolean;
   /** Where secrets are registered; default a new registry. */
   readonly secrets?: SecretRegistry;
 }

@@ -306,11 +306,9 @@ describe("the url", () => {
   ])("[TS-D-URL-3] notes an insecure url with type %s for localhost, which an approval allows: %s", (type, url) => {
     const text = withEntry({ type, url });
     expect(codesOf(text)).toEqual(["note url-loopback"]);
-    for (const allowInsecureLoopback of [false, true]) {
-      expect(parseConfiguration(text, { allowInsecureLoopback }).findings).toMatchObject([
-        { message: expect.stringContaining("It is allowed by the approval of its entry.") },
-      ]);
-    }
+    expect(parseConfiguration(text).findings).toMatchObject([
+      { message: expect.stringContaining("It is allowed by the approval of its entry.") },
+    ]);
   });
 
   test.each([
@@ -360,9 +358,6 @@ describe("the url", () => {
   test("[TS-SEC-3] rejects a url with http, whatever the variables are", () => {
     expect(ofUrl("http://${TENANT}.example.com")).toEqual(["error url-insecure"]);
     expect(ofUrl("http://${HOST}/mcp")).toEqual([]);
-    expect(codesOf(withEntry({ type: "http", url: "http://${HOST}/mcp" }), { allowInsecureLoopback: true })).toEqual(
-      [],
-    );
   });
 
   test("rejects a url that contains a secret, as a variable or as a literal", () => {

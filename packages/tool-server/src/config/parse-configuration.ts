@@ -32,8 +32,6 @@ export interface Configuration {
 export interface ParseConfigurationOptions {
   /** The path of the file, whose name can identify the dialect. Default: only the content is used. */
   readonly file?: string | undefined;
-  /** @deprecated Has no effect: http and ws to a loopback host are always accepted, in entries that were approved. */
-  readonly allowInsecureLoopback?: boolean;
   /** Where secrets that are written into the file are registered; default a new registry. */
   readonly secrets?: SecretRegistry;
 }

@@ -13,9 +13,7 @@ function isAccepted(text: string): boolean {
 }
 
 function hasErrors(text: string): boolean {
-  return parseConfiguration(text, { allowInsecureLoopback: true }).findings.some(
-    ({ severity }) => severity === "error",
-  );
+  return parseConfiguration(text).findings.some(({ severity }) => severity === "error");
 }
 
 test("[TS-D-FILE-7] describes every field with its JSON type, in the entries it applies to", () => {

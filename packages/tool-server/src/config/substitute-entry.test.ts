@@ -486,8 +486,8 @@ describe("a url", () => {
   });
 
   test("[TS-D-URL-3, TS-SEC-3] accepts http from a variable only for a loopback host", () => {
-    const resolved = (url: string, variables: Variables, allowInsecureLoopback: boolean): string | undefined => {
-      const { entries, findings } = parseConfiguration(withEntry({ type: "http", url }), { allowInsecureLoopback });
+    const resolved = (url: string, variables: Variables): string | undefined => {
+      const { entries, findings } = parseConfiguration(withEntry({ type: "http", url }));
       if (entries[0] === undefined || findings.some(({ severity }) => severity === "error")) return undefined;
       const { entry } = substituteEntry(entries[0], context(variables));
       return entry && "url" in entry ? entry.url : undefined;
@@ -497,8 +497,7 @@ describe("a url", () => {
       ["http://${API_HOST}/mcp", { API_HOST: "127.0.0.1:3000" }],
       ["${SCHEME}://[::1]:3000/mcp", { SCHEME: "http" }],
     ] as const) {
-      expect(resolved(url, variables, false), url).toMatch(/^http:/);
-      expect(resolved(url, variables, true), url).toMatch(/^http:.*:3000\/mcp$/);
+      expect(resolved(url, variables), url).toMatch(/^http:.*:3000\/mcp$/);
     }
     for (const [url, variables] of [
       ["${API_URL}/mcp", { API_URL: "http://api.example.com" }],
@@ -506,7 +505,7 @@ describe("a url", () => {
       ["http://${API_HOST}/${PART}", { API_HOST: "localhost.evil.example", PART: "mcp" }],
       ["${SCHEME}://api.example.com/mcp", { SCHEME: "http" }],
     ] as const) {
-      expect(resolved(url, variables, true), url).toBeUndefined();
+      expect(resolved(url, variables), url).toBeUndefined();
     }
     expect(codesOf({ type: "http", url: "${API_URL}" }, { API_URL: "http://a.example.com" })).toEqual([
       "error url-insecure",

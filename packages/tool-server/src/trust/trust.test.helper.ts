@@ -14,7 +14,7 @@ export function entryOf(value: unknown, name = "s"): Entry {
 
 /** Parses a configuration and returns its first entry, even if it has errors. */
 export function entryOfText(text: string): Entry {
-  const [entry] = parseConfiguration(text, { allowInsecureLoopback: true }).entries;
+  const [entry] = parseConfiguration(text).entries;
   if (entry === undefined) throw new Error(`No entry in ${text}`);
   return entry;
 }

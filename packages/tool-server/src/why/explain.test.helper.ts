@@ -35,7 +35,7 @@ export function explainOptionsOf(entry: unknown, options: Partial<ExplainOptions
   const text = JSON.stringify({ mcpServers: { api: entry } }, null, 2);
   return {
     server: "api",
-    configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+    configuration: parseConfiguration(text, { secrets }),
     configurationPath: "/plugin/.mcp.json",
     variables: { PATH: process.env.PATH },
     pluginRoot: process.cwd(),

@@ -54,7 +54,7 @@ test("shows a sign-in page at another origin, and opens it only by the link that
   const gateway: Gateway = await runGateway({
     configurations: [
       {
-        configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+        configuration: parseConfiguration(text, { secrets }),
         variables: {},
         pluginRoot: process.cwd(),
         assertTrusted: async () => {},

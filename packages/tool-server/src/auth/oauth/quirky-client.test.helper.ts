@@ -39,7 +39,7 @@ export async function createQuirkyClient(
   const { person, signInRequests, pages } = createPerson();
   const text = JSON.stringify({ notes: { type: "http", url: started.tool.url } });
   const servers = createToolServers({
-    configuration: parseConfiguration(text, { allowInsecureLoopback: true, secrets }),
+    configuration: parseConfiguration(text, { secrets }),
     variables: {},
     pluginRoot: process.cwd(),
     secrets,

@@ -35,8 +35,7 @@ async function createProject(): Promise<Project> {
   const configurationPath = await folder.write(".mcp.json", "{}");
   const store: ApprovalStore = createApprovalStore({ path: join(home.path, "approvals.json") });
   const shown: string[] = [];
-  const read = (entries: object) =>
-    parseConfiguration(JSON.stringify(entries), { allowInsecureLoopback: true, secrets: createSecretRegistry() });
+  const read = (entries: object) => parseConfiguration(JSON.stringify(entries), { secrets: createSecretRegistry() });
   const evaluate = (entry: Parameters<typeof evaluateTrust>[0]["entry"]) =>
     evaluateTrust({ entry, configurationPath, pluginRoot: folder.path, variables: {}, store, policy: undefined });
   return {

@@ -12,7 +12,6 @@ function serversOf(world: OAuthWorld, oauth: Partial<OAuthSettings>, clock?: Clo
   const { secrets, vault } = world;
   const servers = createToolServers({
     configuration: parseConfiguration(JSON.stringify({ notes: { type: "http", url: world.tool.url } }), {
-      allowInsecureLoopback: true,
       secrets,
     }),
     variables: {},

@@ -33,9 +33,7 @@ async function serveForgetful(): Promise<{ readonly url: string; readonly sessio
 test("redacts the last 16 session ids in messages about their server, and does not collect more", async () => {
   const { url, sessions } = await serveForgetful();
   const secrets = createSecretRegistry();
-  const configuration = parseConfiguration(JSON.stringify({ notes: { type: "http", url } }), {
-    allowInsecureLoopback: true,
-  });
+  const configuration = parseConfiguration(JSON.stringify({ notes: { type: "http", url } }));
   const servers = createToolServers({
     configuration,
     variables: {},

@@ -106,7 +106,7 @@ async function connectTo({ entry }: ShortLivedServer): Promise<{ connection: Con
   const secrets = createSecretRegistry();
   const clock = createFakeClock();
   const servers = createToolServers({
-    configuration: parseConfiguration(JSON.stringify({ tool: entry }), { allowInsecureLoopback: true, secrets }),
+    configuration: parseConfiguration(JSON.stringify({ tool: entry }), { secrets }),
     variables: { PATH: process.env.PATH },
     pluginRoot: "/",
     secrets,

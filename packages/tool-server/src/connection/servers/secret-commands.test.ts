@@ -47,7 +47,7 @@ async function createWorld(body = 'echo "$@" >> runs; cat secret'): Promise<Worl
         : [],
     open(entry, options = {}) {
       const text = JSON.stringify({ mcpServers: { notes: entry } });
-      const configuration = parseConfiguration(text, { allowInsecureLoopback: true });
+      const configuration = parseConfiguration(text);
       const servers = createToolServers({
         configuration,
         variables: { PATH: `${folder.path}:${process.env.PATH}`, ITEM: "notes" },
