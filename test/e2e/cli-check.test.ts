@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
@@ -192,6 +192,19 @@ describe("[TS-OAUTH-10, TS-SEC-8] the permissions that a project needs", () => {
     expect(findings).toContainEqual(
       expect.objectContaining({ code: "oauth-preferred", severity: "note", server: "notes" }),
     );
+  });
+
+  test("diagnoses no disabled server with --live", async () => {
+    const witness = join(project, "ran");
+    const off = { command: "touch", args: [witness], disabled: true };
+    const quirks = await startQuirks({});
+    onTestFinished(() => quirks.close());
+    quirks.authorization.scopesOf = () => [];
+    const headers = { Authorization: "Bearer ${API_TOKEN}" };
+    const file = configure({ off, notes: { type: "http", url: quirks.tool.url, headers } });
+    const live = [file, "--live", "--trust", "--allow-insecure-loopback", "--vault", "memory"];
+    const { code } = await check(live, { env: { HOME: project, API_TOKEN: "a-token-of-mine" } });
+    expect({ code, hasRun: existsSync(witness) }).toEqual({ code: 0, hasRun: false });
   });
 
   test("requests the permissions from the servers with --live, and reports those that the README lacks", async () => {

@@ -115,6 +115,16 @@ describe("why", () => {
     expect(() => readFileSync(witness)).toThrow();
   });
 
+  test("does not start a disabled server, and says how to enable it", async () => {
+    const witness = join(user.folder, "ran");
+    user.configure({ local: { command: "touch", args: [witness], disabled: true } });
+    const { code, stdout } = await run(why("local"));
+    expect(code).toBe(1);
+    expect(stdout).toContain("✗ local: The entry is disabled. (entry-disabled, found)");
+    expect(stdout).toContain('To use it, remove "disabled": true or "enabled": false from its entry.');
+    expect(() => readFileSync(witness)).toThrow();
+  });
+
   test("suggests a similar name for an unknown server", async () => {
     user.configure({ everything });
     const { code, stderr } = await run(why("evrything"));

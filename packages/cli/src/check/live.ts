@@ -13,9 +13,9 @@ import { wrap } from "../output/text-layout.js";
 import type { ExplainableServers } from "../why/explain-configured.js";
 import { markOf } from "../why/render-explanation.js";
 
-/** Diagnoses all servers of a configuration in parallel, except those that are no longer in it. */
+/** Diagnoses all servers of a configuration in parallel, except those that are disabled or no longer in it. */
 export async function explainAll(servers: ExplainableServers): Promise<Explanation[]> {
-  const names = servers.configuration.entries.map(({ name }) => name);
+  const names = servers.configuration.entries.filter(({ isDisabled }) => !isDisabled).map(({ name }) => name);
   const results = await Promise.allSettled(names.map((name) => servers.explain(name)));
   return results.flatMap((result) => {
     if (result.status === "fulfilled") return [result.value];

@@ -27,7 +27,7 @@ export const whyCommand: Command = defineAdminCommand({
     "It checks each step of the connection: variables, trust, helper, network, TLS, credential, sign-in, protocol.",
     "It changes nothing: it connects, lists the tools and reads metadata. An expired token is refreshed.",
     "If a gateway is running with the same configuration, the gateway runs the checks, with its variables and tokens.",
-    "It neither runs nor connects to a server that is not trusted. The exit code is 0 if the server works, else 1.",
+    "It neither runs nor connects to a server that is disabled or not trusted. The exit code is 0 if the server works, else 1.",
     "With --oauth it asks before it signs in. A stored sign-in is replaced only if the server accepts the new one.",
   ],
   // A diagnosis may start a program, so the gateway requires the administrator's token for it.

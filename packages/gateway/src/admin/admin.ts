@@ -78,8 +78,16 @@ export function createAdmin(options: AdminOptions): Admin {
   const changes = createChanges(options.events);
   const diagnoses = createDiagnoses();
 
-  const configurationOf = (name: string): GatewayConfiguration | undefined =>
-    options.configurations().find(({ configuration }) => configuration.entries.some((entry) => entry.name === name));
+  /** The configuration that a server is used from, or else one that disables it. */
+  const configurationOf = (name: string): GatewayConfiguration | undefined => {
+    const find = (isDisabled: boolean): GatewayConfiguration | undefined =>
+      options
+        .configurations()
+        .find(({ configuration: { entries } }) =>
+          entries.some((entry) => entry.name === name && entry.isDisabled === isDisabled),
+        );
+    return find(false) ?? find(true);
+  };
 
   const messageOf = (server: GatewayServer): Server => {
     const { name, entry } = server;
@@ -114,12 +122,14 @@ export function createAdmin(options: AdminOptions): Admin {
     throw new ConnectError(`Server ${JSON.stringify(server.name)} ${whyNoOAuth(type)}.`, Code.FailedPrecondition);
   };
 
-  async function* explain(server: GatewayServer, signal: AbortSignal): AsyncGenerator<ExplainResponse> {
-    const { name } = server;
+  async function* explain(name: string, signal: AbortSignal): AsyncGenerator<ExplainResponse> {
     const configured = configurationOf(name);
+    const isDisabled = configured?.configuration.entries.some((entry) => entry.name === name && entry.isDisabled);
+    // A disabled server is not one of the gateway's.
+    const server = isDisabled ? undefined : servers.find(name);
     if (configured === undefined)
       throw new ConnectError(`Server ${JSON.stringify(name)} was just removed. Try again.`, Code.Aborted);
-    const { failure, state } = server.status();
+    const { failure, state } = server?.status() ?? {};
     const signInFailure = state === "READY" ? undefined : signIns.lastFailure(name);
     const explainOptions = { server: name, configured, secrets, info, failure, signInFailure };
     const steps = diagnoses.follow(name, (onStep) => explainGatewayServer({ ...explainOptions, onStep }), signal);
@@ -129,7 +139,7 @@ export function createAdmin(options: AdminOptions): Admin {
       const { done, value } = await steps.next();
       if (done) {
         // A server that works now should reconnect at once.
-        if (value.isWell && server.status().state !== "READY") await server.reconnect();
+        if (value.isWell && server !== undefined && server.status().state !== "READY") await server.reconnect();
         yield respond({ case: "explanation", value: explanationToMessage(value) });
         return;
       }
@@ -262,7 +272,7 @@ export function createAdmin(options: AdminOptions): Admin {
         try {
           // It starts the program of a stdio server, and helpers.
           assertAdministrator(context);
-          yield* explain(servers.find(name), AbortSignal.any([context.signal, stopping.signal]));
+          yield* explain(name, AbortSignal.any([context.signal, stopping.signal]));
         } catch (error) {
           throw adminErrorOf(error, redact);
         }

@@ -2,8 +2,8 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Explanation, Step } from "@wirescope/tool-server/why";
 import { expect, onTestFinished, test } from "vitest";
-import { patience } from "../gateway.test.helper.js";
-import { startTestAdmin } from "./admin.test.helper.js";
+import { configurationOf, patience } from "../gateway.test.helper.js";
+import { explain, startTestAdmin } from "./admin.test.helper.js";
 import { createDiagnoses } from "./explain.js";
 
 /** A server that responds only when the test says so. */
@@ -50,6 +50,21 @@ test("[TS-D-ADMIN-7] streams each step while the diagnosis runs, and all of them
   server.fail();
   expect(await Promise.all([first.ended, second.ended])).toEqual([false, false]);
   expect(first.names).toContain("http");
+});
+
+test("says that a server is disabled, unless another configuration enables it", async () => {
+  const server = await startSilentServer();
+  server.fail();
+  const disabled = configurationOf({ api: { type: "http", url: server.url, disabled: true } });
+  const { admin, gateway } = await startTestAdmin({}, { configurations: [disabled] });
+  const { explanation } = await explain(admin, "api");
+  expect(explanation.well).toBe(false);
+  expect(explanation.causes).toMatchObject([
+    { code: "entry-disabled", fix: { advice: expect.stringContaining('remove "disabled": true') } },
+  ]);
+  await gateway.reload([disabled, configurationOf({ api: { type: "http", url: server.url } })]);
+  expect((await explain(admin, "api")).explanation.causes[0]?.code).toBe("server-failing");
+  await expect(explain(admin, "other")).rejects.toThrow('Server "other" does not exist');
 });
 
 test("reports the failure of a diagnosis to every caller, and starts a new one after it", async () => {

@@ -1,6 +1,7 @@
 /** Every known cause of a server that does not work, by its code. `docs/why.md` explains each. */
 export const causeTable = {
   "entry-invalid": "The entry has an error, so it is not used.",
+  "entry-disabled": "The entry is disabled.",
   "variable-unset": "A variable that the entry uses is not set.",
   "variable-empty": "A variable that the entry uses is empty.",
   "variable-white-space": "The value of a variable contains white space or invisible characters.",

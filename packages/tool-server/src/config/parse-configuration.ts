@@ -132,6 +132,14 @@ function checkFields(entry: Entry, dialect: DialectName, secrets: SecretRegistry
   }
 }
 
+/** Why a server with a disabled entry is not used, and how to enable it. */
+export function disabledParts(name: string): { readonly problem: string; readonly advice: string } {
+  return {
+    problem: `The configuration disables the server ${JSON.stringify(name)}.`,
+    advice: 'To use it, remove "disabled": true or "enabled": false from its entry.',
+  };
+}
+
 /** The error for a server name that is not in the configuration, with a suggestion. */
 export function unknownServer(
   name: string,

@@ -16,6 +16,8 @@ export interface WalkEvidence extends FixTarget {
   readonly isGateway: boolean;
   /** Undefined if the entry is invalid. */
   readonly type: Entry["type"] | undefined;
+  /** Whether the entry is disabled: then nothing is run or connected to. Default false. */
+  readonly isDisabled?: boolean | undefined;
   readonly file: string;
   readonly positions: NonNullable<FixTarget["positions"]>;
   /** The findings about the text of the entry. */

@@ -38,6 +38,36 @@ describe("an entry", () => {
     });
   });
 
+  test.each([
+    ["disabled", { disabled: true }],
+    ["enabled", { enabled: false }],
+  ])("starts nothing for an entry that the field %s disables, and says how to enable it", async (_, field) => {
+    const { path } = await createScriptFolder();
+    const witness = join(path, "ran");
+    const explained = await explainEntry({ command: "sh", args: ["-c", `touch ${witness}`], ...field });
+    expect(explained.isWell).toBe(false);
+    expect(codesOf(explained)).toEqual(["entry-disabled"]);
+    expect(firstOf(explained)).toMatchObject({
+      weight: 1,
+      problem: 'The configuration disables the server "api".',
+      fix: {
+        advice: 'To use it, remove "disabled": true or "enabled": false from its entry.',
+        position: { file: "/plugin/.mcp.json", line: 3 },
+      },
+    });
+    expect(outcomesOf(explained)).toMatchObject({ configuration: "failed", trust: "skipped", process: "skipped" });
+    expect(explained.steps.flatMap(({ evidence }) => evidence)).toContain("Not checked because the entry is disabled.");
+    // Fails if the file exists.
+    await expect(writeFile(witness, "", { flag: "wx" })).resolves.toBeUndefined();
+  });
+
+  test("connects to nothing for a disabled entry with a url", async () => {
+    const server = await startToolServer();
+    const explained = await explainEntry({ type: "http", url: server.url.href, disabled: true });
+    expect(codesOf(explained)).toEqual(["entry-disabled"]);
+    expect(server.connections).toBe(0);
+  });
+
   test("throws for an entry that does not exist, and names similar ones", async () => {
     const failing = explainEntry(bearer, { server: "apy" });
     await expect(failing).rejects.toThrow(/The configuration has no server "apy".*Did you mean "api"\?/);

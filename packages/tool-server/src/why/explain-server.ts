@@ -102,8 +102,9 @@ export function findCauses(seen: WalkEvidence): Cause[] {
 
 /** Whether a walk observed anything that prevents the server from being used. */
 export function hasFailed(seen: WalkEvidence): boolean {
-  const { findings, values, trust, helper, network, attempt, child, oauth } = seen;
+  const { isDisabled = false, findings, values, trust, helper, network, attempt, child, oauth } = seen;
   return (
+    isDisabled ||
     [...findings, ...values].some(({ severity }) => severity === "error") ||
     (trust !== undefined && trust.state !== "trusted") ||
     [helper?.failure, network?.failure, attempt?.failure, oauth?.vaultFailure, child?.notStarted].some(

@@ -25,13 +25,19 @@ function step(name: StepName, outcome: CheckOutcome, ...evidence: readonly (stri
   return { step: name, outcome, evidence: evidence.filter((line) => line !== undefined) };
 }
 
-function configurationStep({ findings, file, positions, type }: WalkEvidence): Step {
-  const isBroken = findings.some(({ severity }) => severity === "error");
+function configurationStep({ findings, file, positions, type, isDisabled = false }: WalkEvidence): Step {
+  const isBroken = isDisabled || findings.some(({ severity }) => severity === "error");
   const line = positions.entry?.line;
   const position = `${file}${line === undefined ? "" : `:${line}`}`;
   const entry = type === undefined ? "The entry is invalid." : `Entry of type ${type}.`;
   const list = findings.map((finding) => `line ${finding.line}, ${finding.severity}: ${finding.message}`);
-  return step("configuration", isBroken ? "failed" : "ok", `${position}: ${entry}`, ...list);
+  return step(
+    "configuration",
+    isBroken ? "failed" : "ok",
+    `${position}: ${entry}`,
+    isDisabled ? "It is disabled." : undefined,
+    ...list,
+  );
 }
 
 function variablesStep({ values, variables, findings }: WalkEvidence): Step {
@@ -44,8 +50,10 @@ function variablesStep({ values, variables, findings }: WalkEvidence): Step {
   return step("variables", isBroken ? "failed" : "ok", used, ...list);
 }
 
-function trustStep({ trust }: WalkEvidence): Step {
-  if (trust === undefined) return step("trust", "skipped", "Not checked because the entry has errors.");
+function trustStep({ trust, isDisabled = false }: WalkEvidence): Step {
+  if (trust === undefined) {
+    return step("trust", "skipped", `Not checked because the entry ${isDisabled ? "is disabled" : "has errors"}.`);
+  }
   return step("trust", trust.state === "trusted" ? "ok" : "failed", trust.reason);
 }
 

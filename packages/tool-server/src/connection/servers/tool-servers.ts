@@ -3,7 +3,7 @@ import type { OAuthSession } from "../../auth/oauth/session/oauth-session.js";
 import type { Entry } from "../../config/entry.js";
 import { withEnvFile } from "../../config/env-file.js";
 import { partsOfFindings } from "../../config/finding.js";
-import { type Configuration, unknownServer } from "../../config/parse-configuration.js";
+import { type Configuration, disabledParts, unknownServer } from "../../config/parse-configuration.js";
 import { resolveEntry, resolveOrigin, unusable, type Variables, variableValue } from "../../config/substitute-entry.js";
 import { variableUses } from "../../config/variable-uses.js";
 import { ToolServerError } from "../../errors.js";
@@ -104,10 +104,7 @@ export function createToolServers(options: ToolServersOptions): ToolServers {
 /** Opens one server of a configuration, if its entry has no errors and is trusted. Rejects as `ToolServers.open` does. */
 export async function openEntry(options: ToolServersOptions, entry: Entry): Promise<OpenedToolServer> {
   assertValid(entry.name, options.configuration);
-  if (entry.isDisabled) {
-    const problem = `The configuration turns the server ${JSON.stringify(entry.name)} off.`;
-    throw new ToolServerError("SERVER_DISABLED", { problem, advice: "Remove disabled from its entry to use it." });
-  }
+  if (entry.isDisabled) throw new ToolServerError("SERVER_DISABLED", disabledParts(entry.name));
   const origin = resolveOrigin(entry, options.variables);
   // Checked before the approval, because the user would have to approve it again after the fix.
   if (origin !== undefined && "problem" in origin) {

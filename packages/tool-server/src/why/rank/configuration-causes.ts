@@ -2,13 +2,14 @@ import type { Cause, CauseCode, Fix } from "../../causes/cause-table.js";
 import { fixByCommand, fixField, fixHelper, fixVariable } from "../../causes/fixes.js";
 import { commandLine, shellWord } from "../../command-line.js";
 import type { Finding } from "../../config/finding.js";
+import { disabledParts } from "../../config/parse-configuration.js";
 import type { RuleCode } from "../../config/rules.js";
 import { inputPrefix } from "../../config/template.js";
 import type { HelperEvidence, WalkEvidence } from "../evidence.js";
 
 /** Causes in the entry, its variables, or its approval. */
 export function configurationCauses(seen: WalkEvidence): Cause[] {
-  return [...entryCauses(seen), ...valueCauses(seen), ...trustCauses(seen)];
+  return [...entryCauses(seen), ...disabledCauses(seen), ...valueCauses(seen), ...trustCauses(seen)];
 }
 
 function entryCauses({ findings, file }: WalkEvidence): Cause[] {
@@ -21,6 +22,13 @@ function entryCauses({ findings, file }: WalkEvidence): Cause[] {
       evidence: [`Rule ${code}, in line ${line}.`],
       fix: { advice: fix, position: { file, line, column }, ...(writeOf(fix) ?? {}) },
     }));
+}
+
+function disabledCauses(seen: WalkEvidence): Cause[] {
+  if (!seen.isDisabled) return [];
+  const { problem, advice } = disabledParts(seen.server);
+  const evidence = ["Nothing in the entry was run or connected to."];
+  return [{ code: "entry-disabled", weight: 1, problem, evidence, fix: fixField(seen, "entry", advice) }];
 }
 
 /** The text to write, if the fix of a rule contains one. */

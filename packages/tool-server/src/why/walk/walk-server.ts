@@ -38,8 +38,9 @@ export async function walkServer(
   const { clock = systemClock } = options;
   const { seen, entry, resolved } = checkEntry(options);
   onEvidence(seen);
-  // An entry with errors is not used, trusted or not.
-  if (entry === undefined || seen.findings.some(({ severity }) => severity === "error")) return seen;
+  // An entry that is disabled or has errors is not used, trusted or not.
+  if (entry === undefined || entry.isDisabled || seen.findings.some(({ severity }) => severity === "error"))
+    return seen;
   const totalMs = options.totalMs ?? (startsLauncher(entry) ? 180_000 : 60_000);
   const over = new AbortController();
   const cancelTimeout = clock.after(totalMs, () => over.abort(walkTimeout(totalMs)));
@@ -206,6 +207,7 @@ function checkEntry(options: ExplainOptions): CheckedEntry {
     seen: {
       server: redact(server),
       type: entry?.type,
+      isDisabled: entry?.isDisabled,
       file: configurationPath,
       positions: entry === undefined ? positionOfFirst(findings) : positionsOf(entry),
       isGateway: options.setVariable !== undefined,
