@@ -17,6 +17,8 @@ test("names the same servers and the same sign-ins in a command, each once, and 
   // It uses no tokens.
   expect(commandLine("trust", "notes")).toBe("wirescope trust notes --config team.json");
   expect(commandLine("up")).toBe("wirescope up");
+  setServerOptions([], ["--profile", "work", "--vault", "file"]);
+  expect(commandLine("login", "notes", "--profile", "work")).toBe("wirescope login notes --profile work --vault file");
   setServerOptions(["--endpoint"]);
   expect(commandLine("why", "notes")).toBe("wirescope why notes --endpoint");
   expect(commandLine("why", "notes", "--endpoint")).toBe("wirescope why notes --endpoint");

@@ -37,10 +37,12 @@ export function commandLine(...words: readonly string[]): string {
   const isAboutServers = serverCommands.includes(command) && !words.includes("--help");
   const isFound = ["--config", "--endpoint"].some((each) => words.includes(each));
   const servers = isAboutServers && !isFound ? serverOptions : [];
-  // `trust` uses no tokens, so it takes no profile.
-  const isNamed = signInOptions.some((each) => each.startsWith("--") && words.includes(each));
-  const isAboutSignIns = isAboutServers && command !== "trust" && !isNamed;
-  return [program, ...[...words, ...servers, ...(isAboutSignIns ? signInOptions : [])].map(shellWord)].join(" ");
+  // Options are followed by their values. `trust` uses no tokens, so it takes no profile.
+  const isAboutSignIns = isAboutServers && command !== "trust";
+  const signIns = signInOptions.filter(
+    (_, at) => isAboutSignIns && !words.includes(signInOptions[at - (at % 2)] ?? ""),
+  );
+  return [program, ...[...words, ...servers, ...signIns].map(shellWord)].join(" ");
 }
 
 /** Quotes a word for a shell if necessary. Users paste commands from messages, and paths may come from a hostile folder. */

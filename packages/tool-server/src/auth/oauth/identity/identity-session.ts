@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Configuration, CustomFetch, TokenEndpointResponse, TokenEndpointResponseHelpers } from "openid-client";
+import { commandLine } from "../../../command-line.js";
 import { ToolServerError } from "../../../errors.js";
 import { type JsonObject, stringOf } from "../../../json-object.js";
 import type { VaultKey } from "../../vault/vault.js";
@@ -8,11 +9,13 @@ import { oauthFailure, peerText, urlText } from "../oauth-errors.js";
 import { endpointDefect, parseEndpoint } from "../requests/endpoint-rules.js";
 import { sendOAuthRequest } from "../requests/oauth-request.js";
 import { contextOf, type OAuthSessionOptions } from "../session/session-options.js";
+import { withTimeLimit } from "../session/session-sign-in.js";
 import { parsePastedRedirect } from "../sign-in/authorization-code.js";
 import { waitForRedirect } from "../sign-in/browser-sign-in.js";
 import { openCallbackReceiver, type RedirectOptions } from "../sign-in/callback-receiver.js";
 import type { SignIn, SignInRequest } from "../sign-in/sign-in.js";
 import type { Identity } from "../tokens/machine-grant.js";
+import { tokenLockWaitMs } from "../tokens/token-store.js";
 
 /** The identity provider of an organization, and where a user's sign-in with it is stored. */
 export interface IdentitySessionOptions
@@ -91,14 +94,16 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
     return record;
   };
   const isValid = ({ expiresAt }: IdentityRecord): boolean => expiresAt - renewBeforeMs > clock.now();
+  const sameProfile = profile === "default" ? [] : ["--profile", profile];
+  const signInAdvice = `Sign in with: ${commandLine("login", "--idp", issuer, ...sameProfile)}`;
   const signInNeeded = (problem: string): ToolServerError =>
-    oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: `Run wirescope login --idp ${issuer}.` });
+    oauthFailure(context, "SIGN_IN_NEEDED", { problem, advice: signInAdvice });
 
   const renew = async (record: IdentityRecord): Promise<IdentityRecord> => {
     if (record.refreshToken === undefined) throw signInNeeded("the identity token expired.");
     const refreshToken = record.refreshToken;
-    const { client, config } = await configure(context, url, record.clientId, clientSecret);
-    const tokens = await convertErrors(context, () => client.refreshTokenGrant(config, refreshToken));
+    const { client, config } = await configure(context, url, record.clientId, clientSecret, signInAdvice);
+    const tokens = await convertErrors(context, signInAdvice, () => client.refreshTokenGrant(config, refreshToken));
     const renewed = recordFrom(tokens, { ...record, refreshToken: tokens.refresh_token ?? refreshToken });
     if (renewed === undefined) throw signInNeeded("the identity provider renewed no identity token.");
     // OpenID Connect Core, section 12.2: a renewed token must have the same subject.
@@ -114,7 +119,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         const advice = "Register a client for Wirescope with the identity provider, and pass its id with --client-id.";
         throw oauthFailure(context, "SIGN_IN_FAILED", { problem: "no client id is known for it.", advice });
       }
-      const { client, config } = await configure(context, url, clientId, clientSecret);
+      const { client, config } = await configure(context, url, clientId, clientSecret, signInAdvice);
       const receiver = await openCallbackReceiver(context, options.redirect ?? {});
       try {
         const verifier = client.randomPKCECodeVerifier();
@@ -145,11 +150,8 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
           way: { kind: "browser", url: page.href, redirectUri: receiver.redirectUri },
           vault: vault.describe(),
         };
-        const limited = AbortSignal.any([signal, AbortSignal.timeout(context.limits.signInMs)]);
-        const response = await waitForUser(
-          context,
-          () => waitForRedirect(person, request, receiver, state, limited),
-          signal,
+        const response = await withTimeLimit(context, signal, (limited) =>
+          waitForUser(context, () => waitForRedirect(person, request, receiver, state, limited), limited),
         );
         const parameters =
           typeof response === "string" ? parsePastedRedirect(context, response, receiver.redirectUri) : response;
@@ -157,7 +159,7 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
         redirected.search = parameters.toString();
         const code = parameters.get("code");
         if (code !== null) secrets.add(code);
-        const tokens = await convertErrors(context, () =>
+        const tokens = await convertErrors(context, signInAdvice, () =>
           client.authorizationCodeGrant(config, redirected, {
             pkceCodeVerifier: verifier,
             expectedState: state,
@@ -198,8 +200,12 @@ export function createIdentitySession(options: IdentitySessionOptions): Identity
       return stored && statusOf(stored.record);
     },
     async signOut() {
-      const stored = await read();
-      return stored !== undefined && vault.deleteIf(key, stored.revision);
+      // A renewal that runs would store its tokens after the deletion.
+      const remove = async (): Promise<boolean> => {
+        const stored = await read();
+        return stored !== undefined && vault.deleteIf(key, stored.revision);
+      };
+      return vault.withLock(key, remove, { waitMs: tokenLockWaitMs });
     },
   };
 }
@@ -215,10 +221,11 @@ async function configure(
   issuer: URL,
   clientId: string,
   clientSecret: string | undefined,
+  signInAdvice: string,
 ): Promise<Configured> {
   const client = await import("openid-client");
   const authentication = clientSecret === undefined ? client.None() : client.ClientSecretPost(clientSecret);
-  const config = await convertErrors(context, () =>
+  const config = await convertErrors(context, signInAdvice, () =>
     client.discovery(issuer, clientId, undefined, authentication, {
       [client.customFetch]: fetchThrough(context),
       execute: context.allowInsecureLoopback ? [client.allowInsecureRequests] : [],
@@ -247,7 +254,7 @@ function fetchThrough(context: OAuthContext): CustomFetch {
 }
 
 /** Runs a step of openid-client, and converts its errors to ours. */
-async function convertErrors<T>(context: OAuthContext, step: () => Promise<T>): Promise<T> {
+async function convertErrors<T>(context: OAuthContext, signInAdvice: string, step: () => Promise<T>): Promise<T> {
   try {
     return await step();
   } catch (error) {
@@ -264,7 +271,7 @@ async function convertErrors<T>(context: OAuthContext, step: () => Promise<T>): 
       {
         problem: `the identity provider refused: ${peerText(context, said || error.message)}.`,
         advice: needsSignIn
-          ? `Run wirescope login --idp ${context.server}.`
+          ? signInAdvice
           : "Check the issuer and the client id, and that the redirect http://127.0.0.1/callback is registered for it.",
       },
       { cause: error },
@@ -280,7 +287,7 @@ async function waitForUser<T>(context: OAuthContext, wait: () => Promise<T>, sig
     signal.throwIfAborted();
     if (ToolServerError.is(error)) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    const parts = { problem: `the sign-in was waitForUser: ${why}`, advice: "Sign in again." };
+    const parts = { problem: `the sign-in failed: ${why}`, advice: "Sign in again." };
     throw oauthFailure(context, "SIGN_IN_FAILED", parts, { cause: error });
   }
 }

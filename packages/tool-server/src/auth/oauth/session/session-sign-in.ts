@@ -206,7 +206,8 @@ async function confirmIssuer(
   if (!((await signIn.confirmIssuer?.(change, signal)) ?? false)) throw failure;
 }
 
-async function withTimeLimit<T>(
+/** Runs a sign-in with its time limit. Rejects with SIGN_IN_FAILED if the user does not complete it in time. */
+export async function withTimeLimit<T>(
   context: OAuthContext,
   signal: AbortSignal,
   task: (signal: AbortSignal) => Promise<T>,

@@ -1,0 +1,155 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { setServerOptions } from "../../../command-line.js";
+import { failureOf } from "../../../failure-of.test.helper.js";
+import { createFakeClock } from "../../../fake-clock.test.helper.js";
+import { createSecretRegistry } from "../../../secrets/redactor.js";
+import { waiting } from "../../../waiting.test.helper.js";
+import { createMemoryVault } from "../../vault/memory-vault.js";
+import { createPerson, createTestHttpClient } from "../oauth-world.test.helper.js";
+import { createIdentitySession, type IdentitySession, type IdentitySessionOptions } from "./identity-session.js";
+
+interface Provider {
+  readonly issuer: string;
+  /** Responds to a request with a refresh token. Default: with new tokens. */
+  onRefresh: (respond: () => void, response: ServerResponse) => void;
+  session(options?: Partial<IdentitySessionOptions>): IdentitySession;
+}
+
+/** An identity provider whose tokens are about to expire, so that each use renews them. */
+async function startProvider(): Promise<Provider> {
+  let nonce: string | undefined;
+  let count = 0;
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const idToken = (): string => {
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: provider.issuer, aud: "wirescope", sub: "ada", iat: now, exp: now + 30, nonce };
+    return `${encode({ alg: "RS256" })}.${encode(claims)}.c2lnbmF0dXJl`;
+  };
+  const respondJson = (response: ServerResponse, status: number, body: object): void => {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+  const respondTokens = (response: ServerResponse): void => {
+    count += 1;
+    const tokens = { access_token: `access-${count}`, refresh_token: `refresh-${count}`, id_token: idToken() };
+    respondJson(response, 200, { ...tokens, token_type: "Bearer", expires_in: 30 });
+  };
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", provider.issuer);
+    let body = "";
+    for await (const chunk of request) body += String(chunk);
+    if (pathname === "/authorize") {
+      nonce = searchParams.get("nonce") ?? undefined;
+      const back = new URL(searchParams.get("redirect_uri") ?? "");
+      back.search = new URLSearchParams({ code: "a-code", state: searchParams.get("state") ?? "" }).toString();
+      response.writeHead(302, { location: back.href }).end();
+    } else if (pathname === "/token") {
+      const respond = (): void => respondTokens(response);
+      if (new URLSearchParams(body).get("grant_type") === "refresh_token") provider.onRefresh(respond, response);
+      else respond();
+    } else {
+      const { issuer } = provider;
+      respondJson(response, 200, {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        response_types_supported: ["code"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: ["RS256"],
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const secrets = createSecretRegistry();
+  const http = createTestHttpClient(secrets);
+  const vault = createMemoryVault();
+  onTestFinished(async () => {
+    await http.close();
+    await vault.dispose();
+    server.closeAllConnections();
+    server.close();
+  });
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const shared = { issuer, clientId: "wirescope", profile: "default", vault, http, secrets };
+  const provider: Provider = {
+    issuer,
+    onRefresh: (respond) => respond(),
+    session: (options) => createIdentitySession({ ...shared, allowInsecureLoopback: true, ...options }),
+  };
+  return provider;
+}
+
+const never = new AbortController().signal;
+
+test.each([
+  ["default", [], ""],
+  ["work", [], " --profile work"],
+  ["work", ["--profile", "work", "--vault", "file"], " --profile work --vault file"],
+])("advises a sign-in to the same profile, as a command to paste: %s, %j", async (profile, options, more) => {
+  setServerOptions([], options);
+  onTestFinished(() => setServerOptions([]));
+  const provider = await startProvider();
+  const advice = `Sign in with: wirescope login --idp ${provider.issuer}${more}`;
+  const session = provider.session({ profile });
+  expect(await failureOf(session.identity())).toMatchObject({ code: "SIGN_IN_NEEDED", advice });
+  await session.signIn(createPerson().person, never);
+  provider.onRefresh = (_, response) =>
+    response.writeHead(400, { "content-type": "application/json" }).end('{"error": "invalid_grant"}');
+  expect(await failureOf(session.identity())).toMatchObject({ code: "SIGN_IN_NEEDED", advice });
+});
+
+test("reports a sign-in that the user does not complete in time, with the time limit", async () => {
+  const provider = await startProvider();
+  const clock = createFakeClock();
+  let isAsked = false;
+  const session = provider.session({ clock, limits: { signInMs: 300_000 } });
+  const failure = failureOf(
+    session.signIn(
+      {
+        begin: (_, signal) => {
+          isAsked = true;
+          return new Promise((_, reject) =>
+            signal.addEventListener("abort", () => reject(new Error("The prompt was closed."))),
+          );
+        },
+      },
+      never,
+    ),
+  );
+  await vi.waitFor(() => expect(isAsked).toBe(true), waiting);
+  clock.advance(300_000);
+  expect(await failure).toMatchObject({
+    code: "SIGN_IN_FAILED",
+    message: expect.stringContaining("the sign-in was not completed within 300 s."),
+    advice: expect.stringMatching(/^Sign in again/),
+  });
+});
+
+test("reports why a sign-in could not be started", async () => {
+  const provider = await startProvider();
+  const begin = (): Promise<never> => Promise.reject(new Error("There is no browser."));
+  expect(await failureOf(provider.session().signIn({ begin }, never))).toMatchObject({
+    code: "SIGN_IN_FAILED",
+    message: expect.stringContaining("the sign-in failed: There is no browser."),
+  });
+});
+
+test("deletes the tokens at sign-out, also those of a renewal that runs meanwhile", async () => {
+  const provider = await startProvider();
+  const session = provider.session();
+  await session.signIn(createPerson().person, never);
+  let release: (() => void) | undefined;
+  provider.onRefresh = (respond) => {
+    release = respond;
+  };
+  const renewal = session.identity();
+  await vi.waitFor(() => expect(release).toBeDefined(), waiting);
+  const signedOut = session.signOut();
+  release?.();
+  await renewal;
+  expect(await signedOut).toBe(true);
+  expect(await session.status()).toBeUndefined();
+  expect(await session.signOut()).toBe(false);
+});
