@@ -21,6 +21,46 @@ describeCredentialContract("OAuth", async (secrets) => {
   };
 });
 
+describe("a 403 to a request without a token", () => {
+  const forbidding = async (headers: Readonly<Record<string, string>>): Promise<{ readonly url: string }> => {
+    const server = await startHostileServer((request, response) => {
+      const status = request.headers.authorization === undefined ? 403 : 200;
+      response.writeHead(status, headers).end();
+    });
+    return { url: server.url.href };
+  };
+
+  test("advises to sign in if the server asks for a token", async () => {
+    const world = await createOAuthWorld();
+    const tool = await forbidding({ "www-authenticate": "Bearer" });
+    expect(await callTool(tool, world.credential(tool).credential)).toMatchObject({
+      status: 403,
+      attempts: 1,
+      reason: "403 Forbidden: sign-in required.",
+      advice: "Sign in with: wirescope login notes",
+      code: "SIGN_IN_NEEDED",
+    });
+  });
+
+  test("advises a key or a sign-in if the server does not say what it needs", async () => {
+    const world = await createOAuthWorld();
+    const tool = await forbidding({});
+    expect(await callTool(tool, world.credential(tool).credential)).toMatchObject({
+      status: 403,
+      reason: "403 Forbidden: the server does not say how to sign in.",
+      advice: "If it needs an API key, configure a header for it. If it supports OAuth: wirescope login notes",
+      code: "FORBIDDEN",
+    });
+  });
+
+  test("lets a user sign in, if one is present", async () => {
+    const world = await createOAuthWorld();
+    const tool = await forbidding({ "www-authenticate": "Bearer" });
+    const { credential } = world.credential({ ...tool, issuer: world.authorization.issuer }, world.person);
+    expect(await callTool(tool, credential)).toMatchObject({ status: 200, attempts: 2 });
+  });
+});
+
 test("[TS-SEC-6] sends no token until there is one, and then a Bearer header", async () => {
   const world = await createOAuthWorld();
   const { credential } = world.credential({}, world.person);

@@ -56,7 +56,7 @@ export function createRefusalPolicy(
   const askUser = async (
     reason: SignInReason,
     why: string,
-    { challenge, token }: RefusedToken,
+    { status, challenge, token }: RefusedToken,
     signal: AbortSignal,
   ): Promise<RefusalDecision> => {
     if (reason === "step-up") session.requestScopesLater(challenge.scopes);
@@ -64,11 +64,12 @@ export function createRefusalPolicy(
     if (signIn === undefined && reason === "first" && !challenge.isOAuth) {
       // A server that needs an API key responds in the same way, so do not claim that it uses OAuth.
       const key = "If it needs an API key, configure a header for it.";
-      const problem = "401 Unauthorized: the server does not say how to sign in.";
+      const problem = `${statusText(status)}: the server does not say how to sign in.`;
+      const code = status === 403 ? "FORBIDDEN" : "UNAUTHORIZED";
       const failed = session.signInFailure;
-      if (failed === undefined) return giveUp(problem, `${key} If it supports OAuth: ${login}`, "UNAUTHORIZED");
+      if (failed === undefined) return giveUp(problem, `${key} If it supports OAuth: ${login}`, code);
       // The same sign-in would fail again.
-      return giveUp(`${problem} The last sign-in failed: ${describeProblem(failed)}`, key, "UNAUTHORIZED");
+      return giveUp(`${problem} The last sign-in failed: ${describeProblem(failed)}`, key, code);
     }
     if (signIn === undefined) return giveUp(why, advice, "SIGN_IN_NEEDED");
     if (pause !== undefined && clock.now() < pause.until) {
@@ -120,7 +121,8 @@ export function createRefusalPolicy(
           return decision;
         });
       }
-      if (status === 403) return giveUp("403 Forbidden: the account has no access.");
+      // Some servers respond with 403 instead of 401 if there is no token.
+      if (status === 403 && token !== undefined) return giveUp("403 Forbidden: the account has no access.");
       const isBound = token?.record.tokenType === "DPoP";
       const isOwn = token !== undefined && (token.revision === renewed || token.revision === signedIn);
       // A demand for a nonce is an attempt too, after which the token is still the same.
@@ -137,7 +139,7 @@ export function createRefusalPolicy(
           return askUser("dead", why, refused, signal);
         }
         pauseSignIns("It rejected a token that was just obtained.");
-        const problem = "401 Unauthorized: the server rejected a token that was just obtained.";
+        const problem = `${statusText(status)}: the server rejected a token that was just obtained.`;
         const advice = `Check the url and the settings of the server, or sign out and in again: ${commandLine("logout", context.server)}`;
         return giveUp(problem, advice, "SIGN_IN_NEEDED");
       }
@@ -152,7 +154,9 @@ export function createRefusalPolicy(
         return giveUp(describeProblem(error), error.advice, error.code);
       }
       const why =
-        token === undefined ? "401 Unauthorized: sign-in required." : "401 Unauthorized: the token cannot be renewed.";
+        token === undefined
+          ? `${statusText(status)}: sign-in required.`
+          : "401 Unauthorized: the token cannot be renewed.";
       if (session.isMachine) return giveUp(why, "Check the client and its scopes.", "TOKEN_REFUSED");
       return askUser(session.describe().issuer === undefined ? "first" : "dead", why, refused, signal);
     },
