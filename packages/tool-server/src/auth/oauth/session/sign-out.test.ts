@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { startHostileServer } from "../../../http/hostile-http-server.test.helper.js";
 import type { Vault } from "../../vault/vault.js";
 import { callTool, createOAuthWorld, currentToken } from "../oauth-world.test.helper.js";
 
@@ -108,7 +109,30 @@ test("[TS-OAUTH-8] names the tokens for other urls and tenants that remain, and 
     remaining: [],
   });
   expect(world.tool.requests.length).toBe(calls);
+  expect(world.events.at(-1)).toMatchObject({
+    kind: "signed-out",
+    text: "Signed out; the old tokens were for other urls or tenants, so they were not tried.",
+  });
   expect(world.authorization.scopesOf(other.record.accessToken)).toBeUndefined();
   const left = (await world.vault.list()).keys.filter(({ item }) => item === "tokens");
   expect(left).toMatchObject([{ server: "another" }]);
 });
+
+test.each([
+  [401, { "www-authenticate": 'DPoP error="use_dpop_nonce"', "dpop-nonce": "a-nonce" }, "demanded a DPoP nonce"],
+  [404, {}, "status 404"],
+  [405, {}, "status 405"],
+])(
+  "does not know whether the old token still works after a response with status %i and headers %j",
+  async (...given) => {
+    const [status, headers, reason] = given;
+    const world = await createOAuthWorld();
+    const server = await startHostileServer((_, response) => {
+      response.writeHead(status, headers).end();
+    });
+    const session = world.session({ url: server.url.href, issuer: world.authorization.issuer });
+    await session.signIn(world.person);
+    expect((await session.signOut()).proof).toEqual({ kind: "unclear", reason: expect.stringContaining(reason) });
+    expect(world.events.at(-1)?.text).toBe("Signed out; the old token is in an unknown state.");
+  },
+);

@@ -2,6 +2,7 @@ import type { VaultKey } from "../../vault/vault.js";
 import type { ClientStore } from "../clients/client-store.js";
 import { authenticateClient, type OAuthClient } from "../clients/oauth-client.js";
 import type { AuthorizationServer } from "../discovery/authorization-server.js";
+import { parseResourceChallenge } from "../discovery/resource-challenge.js";
 import { type OAuthContext, reportEvent } from "../oauth-context.js";
 import { formRequest, peerErrorOf, sendOAuthRequest } from "../requests/oauth-request.js";
 import { createProof, proofKeyOf } from "../tokens/proof-key.js";
@@ -56,14 +57,18 @@ export async function signOut(
     }
   }
   const proof = last === undefined ? ({ kind: "nothing" } as const) : await proveRefusal(context, last, signal);
-  const text =
-    wiped.length === 0
-      ? "Not signed in."
-      : `Signed out; the old token is ${proof.kind === "unclear" ? "in an unknown state" : proof.kind}.`;
+  const text = wiped.length === 0 ? "Not signed in." : `Signed out; ${proofTexts[proof.kind]}.`;
   reportEvent(context, "signed-out", text, proof.kind === "accepted" ? "warning" : "info");
   const remaining = isEverywhere ? [] : all.filter((key) => !isOwn(key)).map(remainingOf);
   return { server: context.server, wiped, proof, problems, remaining };
 }
+
+const proofTexts: Readonly<Record<SignOutProof["kind"], string>> = {
+  refused: "the old token is refused",
+  accepted: "the old token is accepted",
+  unclear: "the old token is in an unknown state",
+  nothing: "the old tokens were for other urls or tenants, so they were not tried",
+};
 
 function remainingOf({ resource, tenant }: VaultKey): RemainingTokens {
   const [url = ""] = resource.split("?", 1);
@@ -129,9 +134,13 @@ async function proveRefusal(
     });
     response.discard();
     const { status } = response;
+    if (status === 401 && parseResourceChallenge(response.headers["www-authenticate"]).error === "use_dpop_nonce")
+      return { kind: "unclear", reason: "The server demanded a DPoP nonce, and did not check the token." };
     if (status === 401) return { kind: "refused", status };
+    // A server may respond so before it checks the token, such as one with the legacy SSE transport with 405.
+    const isUnclear = [403, 404, 405, 429].includes(status);
     // The response to the ping does not matter: the server accepted the token.
-    if (status < 500 && status !== 403 && status !== 429 && (status < 300 || status >= 400))
+    if (status < 500 && !isUnclear && (status < 300 || status >= 400))
       return { kind: "accepted", status, until: expiresAt };
     return { kind: "unclear", reason: `The server responded with status ${status}.` };
   } catch (error) {
