@@ -235,6 +235,10 @@ describe("OAuth", () => {
     expect(look("PKCE", {})).toEqual(["ok", "plain, S256"]);
     expect(look("PKCE", { pkce: ["plain"] })).toEqual(["failed", "plain"]);
     expect(look("PKCE", { pkce: undefined })).toEqual(["failed", "The metadata lists no methods."]);
+    expect(look("PKCE", { pkce: undefined, assumesPkce: true })).toEqual([
+      "skipped",
+      "The metadata does not list it; it is used anyway.",
+    ]);
     expect(look("PKCE", { outcome: "default", pkce: undefined })).toEqual(["skipped"]);
   });
 

@@ -172,11 +172,13 @@ function authorizationRequirements(authorization: AuthorizationServerEvidence | 
         ? endpoints.map(({ name }) => name)
         : unsafe.map(({ name, defect }) => `${name}: ${defect}`)),
     ),
-    requirement(
-      names.pkce,
-      isPublished ? met(pkce?.includes("S256") ?? false) : "skipped",
-      pkce?.join(", ") ?? (isPublished ? "The metadata lists no methods." : undefined),
-    ),
+    authorization.assumesPkce
+      ? requirement(names.pkce, "skipped", "The metadata does not list it; it is used anyway.")
+      : requirement(
+          names.pkce,
+          isPublished ? met(pkce?.includes("S256") ?? false) : "skipped",
+          pkce?.join(", ") ?? (isPublished ? "The metadata lists no methods." : undefined),
+        ),
     requirement(
       names.sendsIssuer,
       sendsIssuer ? "ok" : "skipped",

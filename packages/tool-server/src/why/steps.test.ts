@@ -351,6 +351,11 @@ describe("a sign-in", () => {
     [{ pkce: ["plain"] }, {}, ["failed", "Metadata was read.", "PKCE with S256 is not supported."]],
     [{ pkce: undefined }, {}, ["failed", "Metadata was read.", "PKCE with S256 is not supported."]],
     [
+      { pkce: undefined, assumesPkce: true },
+      {},
+      ["ok", "Metadata was read.", "The metadata does not list PKCE with S256; it is used anyway."],
+    ],
+    [
       { changedFrom: "https://old.example" },
       {},
       ["failed", "Metadata was read.", "Before, it was https://old.example."],

@@ -176,11 +176,13 @@ function authorizationSteps(oauth: OAuthEvidence | undefined): Step[] {
   if (oauth?.authorization === undefined) return [];
   const { resource, authorization, client } = oauth;
   const isUsable = authorization.outcome === "found" || authorization.outcome === "default";
-  const hasPkce = authorization.outcome === "default" || (authorization.pkce?.includes("S256") ?? false);
+  const { assumesPkce = false } = authorization;
+  const hasPkce = authorization.outcome === "default" || assumesPkce || (authorization.pkce?.includes("S256") ?? false);
   const isForeign = resource?.outcome === "foreign";
   const isChanged = authorization.changedFrom !== undefined;
   const evidence = [...(resource?.evidence ?? []), ...authorization.evidence];
-  const pkce = isUsable && !hasPkce ? "PKCE with S256 is not supported." : undefined;
+  const assumed = assumesPkce ? "The metadata does not list PKCE with S256; it is used anyway." : undefined;
+  const pkce = isUsable && !hasPkce ? "PKCE with S256 is not supported." : assumed;
   const changed = isChanged ? `Before, it was ${authorization.changedFrom}.` : undefined;
   // It is unknown whether default endpoints exist until a client was registered there.
   const isUnknown = authorization.outcome === "default" && client?.outcome === "to-register";
