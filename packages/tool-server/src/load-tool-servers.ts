@@ -84,10 +84,18 @@ export async function loadToolServers(
   assertReadable(configuration, file);
   const pluginRoot = resolve(options.root ?? (approvable === undefined ? "." : pluginRootOf(file)));
   const { variables: given, findings } = await readVariables(envFiles, environment);
+  const variables: Record<string, string | undefined> = { ...given };
+  // Read before the vault is opened: if the file is invalid, no vault has to be disposed of. The inputs are added to `variables` below.
+  const overrides = options.oauth?.overrides ?? readOAuthFile(environment, { variables });
   const { vault, dispose } = await openVault(configuration, environment, secrets, options.vault);
   const profile = options.oauth?.profile ?? (environment.WIRESCOPE_PROFILE || undefined);
   const inputs = openStoredInputs({ configuration, file, variables: given, profile, vault, secrets });
-  const variables = { ...given, ...(await inputs.variablesOf(configuration.entries)) };
+  try {
+    Object.assign(variables, await inputs.variablesOf(configuration.entries));
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
   const evaluate = (entry: Entry, known: Variables = variables): Promise<TrustDecision> =>
     trust.evaluate({ entry, configurationPath: file, pluginRoot, variables: known });
   const distrust = (name: string, decision: Distrust): ToolServerError => notTrustedInCode(name, decision, approvable);
@@ -103,7 +111,7 @@ export async function loadToolServers(
       allowInsecureLoopback,
       ...options.oauth,
       profile,
-      overrides: options.oauth?.overrides ?? readOAuthFile(environment, { variables }),
+      overrides,
       vault,
     },
     async assertTrusted(entry, known) {

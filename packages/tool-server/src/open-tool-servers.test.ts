@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -117,6 +118,18 @@ test("fails with CONFIGURATION_UNREADABLE and the path for a file that is missin
   writeFileSync(file, '{"mcpServers": ');
   const broken = await failureOf(open(file));
   expect([broken.code, broken.message.includes(`${file}:1:`)]).toEqual(["CONFIGURATION_UNREADABLE", true]);
+});
+
+test("opens no vault if the OAuth settings of the user cannot be used", async () => {
+  const file = write({ api: { type: "http", url: "https://api.example.com/mcp" } });
+  mkdirSync(join(root, "config", "wirescope"), { recursive: true });
+  writeFileSync(join(root, "config", "wirescope", "oauth.json"), "[]");
+  const key = randomBytes(32).toString("base64");
+  const error = await failureOf(
+    open(file, { vault: "file", environment: { ...environment, WIRESCOPE_VAULT_KEY: key } }),
+  );
+  expect([error.code, error.message.includes("oauth.json")]).toEqual(["CONFIGURATION_UNREADABLE", true]);
+  expect(existsSync(join(root, "data"))).toBe(false);
 });
 
 test("denies an entry by the policy of the machine even with trustAll", async () => {
