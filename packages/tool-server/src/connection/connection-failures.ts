@@ -64,13 +64,14 @@ export function lostConnection(server: string): ToolServerError {
   return new ToolServerError("CONNECTION_LOST", { problem, advice: "" });
 }
 
-/** The error of a call during the delay after a failure. */
-export function delayedRetry(error: ToolServerError, delayMs: number): ToolServerError {
-  return new ToolServerError(
-    error.code,
-    withAdvice(error, `It is tried again in ${describeDuration(Math.ceil(delayMs / 1000) * 1000)}.`),
-    { cause: error, details: { ...error.details, wasSent: false } },
-  );
+/** The error of a call during the delay after a failure; `isEager` says whether the retry needs no call. */
+export function delayedRetry(error: ToolServerError, delayMs: number, isEager: boolean): ToolServerError {
+  const delay = describeDuration(Math.ceil(delayMs / 1000) * 1000);
+  const when = isEager ? `in ${delay}` : `with the first call after ${delay}`;
+  return new ToolServerError(error.code, withAdvice(error, `It is tried again ${when}.`), {
+    cause: error,
+    details: { ...error.details, wasSent: false },
+  });
 }
 
 /**

@@ -133,12 +133,25 @@ describe("a server that cannot be reached", () => {
     server.startFailure = transportFailure("SERVER_UNREACHABLE", false);
     await failureOf(connection.connect());
     const error = await failureOf(connection.ping());
-    expect(error.message).toContain("It is tried again in 8 s.");
+    expect(error.message).toContain("It is tried again with the first call after 8 s.");
     expect(server.opened).toBe(1);
     server.startFailure = undefined;
     clock.advance(8000);
     await connection.ping();
     expect(connection.state).toBe("READY");
+  });
+
+  test("says that it retries without a call only if it does", async () => {
+    const { server, clock, connection } = setUp({
+      isEager: true,
+      backOff: { firstMs: 8000, maxMs: 8000 },
+      startFailure: transportFailure("SERVER_UNREACHABLE", false),
+    });
+    await expect.poll(() => connection.state, waiting).toBe("TRANSIENT_FAILURE");
+    expect((await failureOf(connection.ping())).message).toContain("It is tried again in 8 s.");
+    server.startFailure = undefined;
+    clock.advance(8000);
+    await expect.poll(() => connection.state, waiting).toBe("READY");
   });
 
   test("[TS-D-CONN-3] retries failures that only a user can fix after delays that are ten times as long", async () => {

@@ -140,7 +140,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     if (state.kind === "failing" && !isForced) {
       const delayMs = state.retryAt - clock.now();
       if (delayMs > maxWaitMs || (delayMs > 0 && needsUserAction(state.error)))
-        throw delayedRetry(state.error, delayMs);
+        throw delayedRetry(state.error, delayMs, isEager);
       if (delayMs > 0) {
         await waitForRetry(delayMs, signal);
         return ensure(signal, isForced);

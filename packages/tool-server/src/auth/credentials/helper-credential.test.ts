@@ -322,13 +322,13 @@ describe("a refusal", () => {
     };
     expect(await request()).toContain("rejected the helper's headers again after a new run");
     expect(world.runs()).toBe(2);
-    expect(await request()).toContain("runs again in 5 s");
+    expect(await request()).toContain("runs again with the first request that is rejected after 5 s.");
     expect(world.runs()).toBe(2);
     world.clock.advance(5000);
     expect(await request()).toContain("rejected the helper's headers again after a new run");
     expect(world.runs()).toBe(3);
     world.clock.advance(5000);
-    expect(await request()).toContain("runs again in 5 s");
+    expect(await request()).toContain("runs again with the first request that is rejected after 5 s.");
     expect(world.runs()).toBe(3);
   });
 
@@ -512,7 +512,7 @@ describe.each(surroundings)("[TS-D-HELPER-7] a helper %s that fails", (_, prepar
     ] as const) {
       expect((await failureFrom(credential)).message).not.toContain("runs again");
       const paused = await failureFrom(credential);
-      expect(paused.message).toContain(`runs again in ${restMs / 1000} s`);
+      expect(paused.message).toContain(`It runs again with the first request after ${restMs / 1000} s.`);
       expect(paused.cause).toMatchObject({ code: "HELPER_OUTPUT_INVALID" });
       expect(world.runs()).toBe(runs);
       expect(credential.describe().helper).toMatchObject({ failures: runs, pausedUntil: world.clock.now() + restMs });

@@ -204,7 +204,7 @@ export function createHelperCredential(options: HelperCredentialOptions): Creden
     if (now < refusalPauseUntil) {
       const seconds = Math.ceil((refusalPauseUntil - now) / 1000);
       return giveUp(
-        `${statusText(status)}: the server rejected the headers of a new run before. The ${program} runs again in ${seconds} s.`,
+        `${statusText(status)}: the server rejected the headers of a new run before. The ${program} runs again with the first request that is rejected after ${seconds} s.`,
       );
     }
     if (!current.isRefusedFresh) freshRefusals = 0;
@@ -318,7 +318,11 @@ function createGeneration(
 
 function pausedError(error: ToolServerError, delayMs: number): ToolServerError {
   const seconds = Math.ceil(delayMs / 1000);
-  return new ToolServerError(error.code, withAdvice(error, `It runs again in ${seconds} s.`), {
-    cause: error,
-  });
+  return new ToolServerError(
+    error.code,
+    withAdvice(error, `It runs again with the first request after ${seconds} s.`),
+    {
+      cause: error,
+    },
+  );
 }
