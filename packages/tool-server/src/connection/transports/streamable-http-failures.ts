@@ -53,7 +53,10 @@ export async function readUnexpected(response: HttpResponse, clock: Clock): Prom
   };
 }
 
-/** Converts a status that is neither a success nor about the credential: SESSION_LOST, which is recorded in the session, or SERVER_FAILED. */
+/**
+ * Converts a response that the method does not allow, and that is not about the credential: SESSION_LOST, which is recorded in the
+ * session, RESPONSE_INVALID for a success that is no event stream, or SERVER_FAILED.
+ */
 export function statusFailure(
   session: HttpSession,
   response: UnexpectedResponse,
@@ -72,7 +75,13 @@ export function statusFailure(
   }
   const said = excerptOf(context, response);
   const words = said === "" ? "" : ` It says: "${said}".`;
-  const problem = `${subjectOf(context)} returned ${status} to ${method} ${pathOf(context)}.${words}`;
+  const returned = `${subjectOf(context)} returned ${status} to ${method} ${pathOf(context)}`;
+  if (status >= 200 && status < 300) {
+    const problem = `${returned} with a response ${typeOf(context, response)}, not with ${eventStream}.${words}`;
+    const advice = "Check the URL. A server that has no event stream for GET has to return 405.";
+    return failure("RESPONSE_INVALID", { problem, advice }, { status });
+  }
+  const problem = `${returned}.${words}`;
   const parts = { problem, advice: adviceFor(response) };
   return failure(status === 413 ? "MESSAGE_TOO_LARGE" : "SERVER_FAILED", parts, { status, ...rpcErrorOf(response) });
 }
@@ -123,8 +132,7 @@ export function notAToolServer(context: NetworkContext, response: UnexpectedResp
     const advice = "Open the URL in a browser, and check its path.";
     return failure("NOT_A_TOOL_SERVER", { problem, advice }, details);
   }
-  const what = mediaType === "" ? "without a content type" : `of type ${quoteOf(context, mediaType)}`;
-  const problem = `${subject} responded with ${startOf(context, text, ` ${what}`)}. A tool server responds with ${json} or ${eventStream}.`;
+  const problem = `${subject} responded with ${startOf(context, text, ` ${typeOf(context, response)}`)}. A tool server responds with ${json} or ${eventStream}.`;
   return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the URL." }, details);
 }
 
@@ -132,6 +140,10 @@ export function notAToolServer(context: NetworkContext, response: UnexpectedResp
 export function notAMessage(context: NetworkContext, text: string): ToolServerError {
   const problem = `${subjectOf(context)} responded with ${startOf(context, text)}, which is not a JSON-RPC message.`;
   return failure("NOT_A_TOOL_SERVER", { problem, advice: "Check the URL and the server." }, {});
+}
+
+function typeOf(context: NetworkContext, { mediaType }: UnexpectedResponse): string {
+  return mediaType === "" ? "without a content type" : `of type ${quoteOf(context, mediaType)}`;
 }
 
 function startOf(context: NetworkContext, text: string, what = ""): string {

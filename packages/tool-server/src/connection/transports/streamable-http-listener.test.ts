@@ -120,6 +120,29 @@ describe("the stream of unsolicited messages", () => {
     expect(started.transport.failure).toMatchObject({ code: "SERVER_UNREACHABLE" });
   });
 
+  test.each([
+    ["text/html", "a response of type text/html"],
+    ["", "a response without a content type"],
+  ])(
+    "reports a response to GET with the content type %j instead of an event stream, and ends nothing",
+    async (type, what) => {
+      const started = await startTransport(
+        serveWell(({ method }, response) => {
+          if (method === "GET") response.writeHead(200, type === "" ? {} : { "content-type": type }).end("ok");
+        }),
+      );
+      await started.send("initialize");
+      await started.notify("notifications/initialized");
+      await vi.waitFor(() => expect(started.errors).toMatchObject([{ code: "RESPONSE_INVALID" }]), waiting);
+      expect(started.errors[0]?.message).toContain(
+        `returned 200 to GET /mcp with ${what}, not with text/event-stream.`,
+      );
+      expect(started.errors[0]?.message).toContain("has to return 405");
+      await started.send("tools/list");
+      expect([started.transport.failure, started.closings()]).toEqual([undefined, 0]);
+    },
+  );
+
   test("reports a rejected stream, and ends nothing", async () => {
     const started = await startTransport(
       serveWell(({ method }, response) => method === "GET" && response.writeHead(403).end()),

@@ -72,6 +72,23 @@ describe("a response", () => {
     }
   });
 
+  test("names the content type if the server resumes a response with no event stream", async () => {
+    const clock = createFakeClock();
+    const started = await startTransport(
+      ({ method }, response) => {
+        if (method === "POST") respondEvents(response, "id: e1\ndata:\n\n").end();
+        else response.writeHead(200, { "content-type": "text/html" }).end("<html>");
+      },
+      { clock },
+    );
+    const failed = started.fail("tools/call");
+    await vi.waitFor(() => expect(clock.waiting).toBe(1), waiting);
+    clock.advance(500);
+    const { code, message } = await failed;
+    expect([code, started.server.requests.length]).toEqual(["CONNECTION_LOST", 2]);
+    expect(message).toContain("with a response of type text/html, not with text/event-stream");
+  });
+
   test("resumes a response that breaks off again and again more slowly each time, whatever the server's retry says", async () => {
     const clock = createFakeClock();
     const started = await startTransport(
