@@ -48,6 +48,30 @@ test("[TS-OAUTH-8] tokens are deleted even if the authorization server does not 
   await world.tool.close();
 });
 
+test("deletes tokens of an unknown format, and says that they were not revoked", async () => {
+  const world = await createOAuthWorld();
+  await world.session().signIn(world.person);
+  const key = (await world.vault.list()).keys.find(({ item }) => item === "tokens");
+  if (key === undefined) throw new Error("There are no tokens in the vault.");
+  await world.vault.put(key, { format: "of a later version" });
+  await expect(currentToken(world.session())).rejects.toMatchObject({
+    code: "VAULT_UNREADABLE",
+    advice: "Sign in again, or use the version of Wirescope that wrote them.",
+  });
+  const { issuer } = world.authorization;
+  const reason = "The tokens have an unknown format.";
+  expect(await world.session().signOut()).toMatchObject({
+    wiped: [{ issuer, refreshToken: undefined, accessToken: { kind: "failed", reason } }],
+    proof: { kind: "nothing" },
+    problems: [],
+  });
+  expect(await world.vault.get(key)).toBeUndefined();
+
+  await world.vault.put(key, { format: "of a later version" });
+  const held = await world.session().signIn(world.person);
+  expect((await currentToken(world.session()))?.revision).toBe(held.revision);
+});
+
 test("[TS-OAUTH-8] [TS-D-TENANT-1] tokens of another process are deleted too, but not those of another tenant", async () => {
   const world = await createOAuthWorld();
   const session = world.session();

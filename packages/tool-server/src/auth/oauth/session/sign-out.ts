@@ -43,6 +43,10 @@ export async function signOut(
   for (const key of isEverywhere ? all : all.filter(isOwn)) {
     const store = createTokenStore(context, options.vault, key);
     const wipe = async (): Promise<void> => {
+      if (await store.removeUnknown()) {
+        const accessToken = { kind: "failed", reason: "The tokens have an unknown format." } as const;
+        wiped.push({ issuer: key.issuer, refreshToken: undefined, accessToken });
+      }
       for (let held = await store.read(); held !== undefined; held = await store.read()) {
         wiped.push(await revokeAll(parts, key, held.record, signal));
         // A token for another URL is not sent to this one.

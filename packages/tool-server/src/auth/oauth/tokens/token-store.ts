@@ -23,6 +23,8 @@ export interface TokenStore {
   reserve<T>(task: (write: (record: TokenRecord) => Promise<HeldToken>) => Promise<T>): Promise<T>;
   /** Deletes these tokens, unless they were replaced. */
   remove(held: HeldToken): Promise<boolean>;
+  /** Deletes tokens of an unknown format, which `read` rejects. Resolves with whether there were any. */
+  removeUnknown(): Promise<boolean>;
 }
 
 /** How long to wait for the lock of tokens: longer than a renewal with all its attempts, so that a caller that waits finds the result. */
@@ -39,7 +41,7 @@ export function createTokenStore(
     if (record !== undefined) return { record, revision };
     throw oauthFailure(context, "VAULT_UNREADABLE", {
       problem: "the tokens in the vault have an unknown format.",
-      advice: "Sign out and in again, or use the version of Wirescope that wrote them.",
+      advice: "Sign in again, or use the version of Wirescope that wrote them.",
     });
   };
   const write = async (record: TokenRecord, put: (json: JsonObject) => Promise<VaultEntry>): Promise<HeldToken> => {
@@ -61,6 +63,11 @@ export function createTokenStore(
     write: (record) => write(record, (json) => vault.put(key, json)),
     reserve: (task) => vault.reserve(key, (put) => task((record) => write(record, put))),
     remove: ({ revision }) => vault.deleteIf(key, revision),
+    async removeUnknown() {
+      const entry = await vault.get(key);
+      const isUnknown = entry !== undefined && tokenRecordOf(context, entry.value) === undefined;
+      return isUnknown && vault.deleteIf(key, entry.revision);
+    },
   };
 }
 
