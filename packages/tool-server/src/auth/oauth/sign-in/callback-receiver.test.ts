@@ -166,6 +166,20 @@ test("a port that is bound on the other address of localhost is in use", async (
   expect.unreachable("none of 20 ports that were free on ::1 was free on 127.0.0.1");
 });
 
+test("suggests a higher port if this user may not bind a privileged one", async (context) => {
+  if (process.getuid?.() === 0) {
+    process.seteuid?.(65_534);
+    onTestFinished(() => process.seteuid?.(0));
+  }
+  const failure = await open({ port: 1 }).catch((error: unknown) => error);
+  if (!(failure instanceof Error && failure.message.includes("EACCES")))
+    return context.skip("Every user may bind any port here.");
+  expect(failure).toMatchObject({
+    code: "SIGN_IN_FAILED",
+    advice: "Set a callbackPort of 1024 or more, which registers the client again.",
+  });
+});
+
 test("closing the callback receiver frees the port", async () => {
   const receiver = await open();
   const half = connect(Number(new URL(receiver.redirectUri).port), "127.0.0.1");

@@ -188,16 +188,18 @@ function listen(server: Server, address: string, port: number): Promise<number> 
 }
 
 function cannotListen(context: OAuthContext, address: string, port: number, error: unknown): Error {
-  const why =
-    errnoOf(error) === "EADDRINUSE"
-      ? "is in use by another program"
-      : `cannot be used (${errnoOf(error) ?? "unknown"})`;
+  const code = errnoOf(error);
+  const why = code === "EADDRINUSE" ? "is in use by another program" : `cannot be used (${code ?? "unknown"})`;
+  const steps: Readonly<Record<string, string>> = {
+    EADDRINUSE: "Stop that program, or set another callbackPort",
+    EACCES: "Set a callbackPort of 1024 or more",
+  };
   return oauthFailure(
     context,
     "SIGN_IN_FAILED",
     {
       problem: `port ${port} of ${address}, the redirect of its sign-in, ${why}.`,
-      advice: "Stop that program, or set another callbackPort, which registers the client again.",
+      advice: `${steps[code ?? ""] ?? "Set another callbackPort"}, which registers the client again.`,
     },
     { cause: error },
   );
