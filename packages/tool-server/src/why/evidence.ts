@@ -62,6 +62,8 @@ export interface NetworkEvidence {
   readonly port: number;
   readonly isSecure: boolean;
   readonly proxy?: { readonly name: string; readonly variable: string } | undefined;
+  /** The variable with the hosts that bypass the proxy; undefined if none is set. */
+  readonly noProxy?: string | undefined;
   /** The sources of additional CA certificates. */
   readonly authorities: readonly string[];
   /** The addresses of the host, or of the proxy. */

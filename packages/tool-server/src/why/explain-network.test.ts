@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Variables } from "../config/substitute-entry.js";
 import { startConnectProxy } from "../http/connect-proxy.test.helper.js";
 import { certificate, serverTls, startRawServer } from "../http/hostile-http-server.test.helper.js";
 import { createSelfSigned } from "../http/self-signed.test.helper.js";
@@ -10,9 +11,9 @@ const http = (url: string | URL) => ({ type: "http", url: String(url) });
 
 describe("a proxy", () => {
   /** Explains a server behind a proxy, which resolves names in .test to this machine. */
-  const throughProxy = async (proxy: string, host = "api.test"): Promise<Explanation> => {
+  const throughProxy = async (proxy: string, host = "api.test", more: Variables = {}): Promise<Explanation> => {
     const server = await startToolServer(undefined, { tls: serverTls() });
-    return explainEntry(http(`https://${host}:${server.port}/mcp`), { ca, variables: { HTTPS_PROXY: proxy } });
+    return explainEntry(http(`https://${host}:${server.port}/mcp`), { ca, variables: { HTTPS_PROXY: proxy, ...more } });
   };
 
   test("reports the variable of a proxy that contains no url", async () => {
@@ -42,6 +43,8 @@ describe("a proxy", () => {
     const proxy = await startConnectProxy({ response: "HTTP/1.1 403 Forbidden\r\n\r\n" });
     const explained = await throughProxy(proxy.url());
     expect(firstOf(explained)).toMatchObject({ code: "proxy-refuses", fix: { command: "export NO_PROXY=api.test" } });
+    const extended = await throughProxy(proxy.url(), "api.test", { NO_PROXY: "a.test", no_proxy: "b.test" });
+    expect(firstOf(extended).fix.command).toBe('export no_proxy="$no_proxy,api.test"');
   });
 
   test("reports a proxy that is not a proxy at all", async () => {

@@ -79,6 +79,14 @@ test.each<[Partial<NetworkFailure>, NetworkEvidence["proxy"], string, string]>([
   });
 });
 
+test.each(["NO_PROXY", "no_proxy"])(
+  "[TS-D-WHY-3] suggests extending the hosts in %s that bypass the proxy",
+  (noProxy) => {
+    const cause = causeOf({ stage: "proxy", proxyStatus: 403 }, { proxy, noProxy });
+    expect(cause?.fix).toMatchObject({ variable: noProxy, command: `export ${noProxy}="$${noProxy},api.example.com"` });
+  },
+);
+
 test("[TS-D-WHY-3] suggests correcting the variable if the host contains one", () => {
   const tenants = [
     { variable: "REGION", via: "header" },

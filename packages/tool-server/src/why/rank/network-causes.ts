@@ -87,7 +87,7 @@ function certificateEvidence({ subject, issuer, names, validFrom, validTo }: Cer
 }
 
 function fixFor(seen: WalkEvidence, network: NetworkEvidence, code: CauseCode): Fix {
-  const { host, port, proxy } = network;
+  const { host, port, proxy, noProxy } = network;
   const hostVariable = seen.tenants.find(({ via }) => via === "host")?.variable;
   switch (code) {
     case "proxy-unusable":
@@ -110,9 +110,9 @@ function fixFor(seen: WalkEvidence, network: NetworkEvidence, code: CauseCode): 
     }
     case "proxy-refuses":
       return fixVariable(
-        "NO_PROXY",
+        noProxy ?? "NO_PROXY",
         "Bypass the proxy if that is allowed. Otherwise ask its operator to allow the host.",
-        host,
+        noProxy === undefined ? host : `"$${noProxy},${host}"`,
       );
     case "name-unknown":
       return hostVariable === undefined

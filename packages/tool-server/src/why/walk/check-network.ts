@@ -18,6 +18,8 @@ export async function checkNetwork(walk: Walk, url: URL, http: HttpClient): Prom
     host: hostOf(url.hostname),
     port: portOf(url),
     isSecure: url.protocol === "https:" || url.protocol === "wss:",
+    // The lower-case name takes precedence, as for requests.
+    noProxy: ["no_proxy", "NO_PROXY"].find((name) => variables[name]?.trim()),
     authorities: [
       ...(ca === undefined ? [] : ["--ca"]),
       ...(variables.NODE_EXTRA_CA_CERTS ? ["NODE_EXTRA_CA_CERTS"] : []),
