@@ -1,17 +1,29 @@
 let hasWarned = false;
 
 /**
- * Wraps a diagnostics channel listener so that it never throws, because an error would end the process. Only the first error is
- * emitted as a warning, which starts with `what`.
+ * Wraps an observer's function that Node or a library calls so that it never throws, because an error would end the process or
+ * break a request. Only the first error is emitted as a warning, which starts with `what`; the function then returns undefined.
  */
-export function guardListener<T>(listener: (message: T) => void, what: string): (message: T) => void {
-  return (message) => {
+export function guardListener<A extends unknown[], R>(
+  listener: (...args: A) => R,
+  what: string,
+): (...args: A) => R | undefined {
+  return (...args) => {
     try {
-      listener(message);
+      return listener(...args);
     } catch (error) {
       warn(what, error);
+      return undefined;
     }
   };
+}
+
+/** Like `guardListener`, for `node:http` and `node:http2`. */
+export function guardNode<A extends unknown[], R>(observe: (...args: A) => R): (...args: A) => R | undefined {
+  return guardListener(
+    observe,
+    "A connection, request or server is not shown completely in Channelz; it works as before. Report this message with your Node version.",
+  );
 }
 
 function warn(what: string, error: unknown): void {

@@ -1,5 +1,6 @@
 import { Server } from "node:net";
 import type { Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
+import { guardNode } from "./guard-listener.js";
 import { stopObserving } from "./observation.js";
 import { listenAddress } from "./sockets/addresses.js";
 import { describeListenSocket } from "./sockets/describe-socket.js";
@@ -22,13 +23,13 @@ export function wasClosed(server: Server): boolean {
 export function observeListening(registry: Registry, server: Server, handle: ServerHandle): () => void {
   patchClose();
   let socket: SocketHandle | undefined;
-  const onListening = (): void => {
+  const onListening = guardNode((): void => {
     // If observation started between listen() and this event, it is already shown.
     if (handle.isClosed || socket !== undefined) return;
     const local = listenAddress(server);
     socket = registry.addListenSocket({ server: handle, local, subject: server, describe: describeListenSocket });
     handle.trace("Listening");
-  };
+  });
   const onListenEnd = (): void => {
     if (socket === undefined) return;
     socket.close();

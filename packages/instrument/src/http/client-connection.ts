@@ -2,6 +2,7 @@ import { type EventEmitter, errorMonitor } from "node:events";
 import type { Socket } from "node:net";
 import type { SocketAddress, SocketHandle } from "@wirescope/channelz";
 import { causeOf } from "../cause.js";
+import { guardNode } from "../guard-listener.js";
 import { readEndpoints, unixAddress } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
 import { isTls } from "../sockets/tls.js";
@@ -102,20 +103,20 @@ export class ClientConnection implements ExchangeHolder {
     this.#subchannel.connectivity.begin();
   }
 
-  readonly #onAttempt = (ip: string, port: number): void => this.#beginAttempt(addressText({ ip, port }));
+  readonly #onAttempt = guardNode((ip: string, port: number): void => this.#beginAttempt(addressText({ ip, port })));
 
-  readonly #onAttemptFailed = (ip: string, port: number, _family: number, error?: Error): void => {
+  readonly #onAttemptFailed = guardNode((ip: string, port: number, _family: number, error?: Error): void => {
     // The start of the first attempt is missed if the lookup returns at once.
     if (this.#subchannel === undefined) this.#onAttempt(ip, port);
     this.#subchannel?.connectivity.fail(causeOf(error));
     this.#subchannel = undefined;
-  };
+  });
 
   readonly #onAttemptTimeout = (ip: string, port: number, family: number): void => {
     this.#onAttemptFailed(ip, port, family, new Error("connection attempt timed out, trying the next address"));
   };
 
-  readonly #onReady = (): void => {
+  readonly #onReady = guardNode((): void => {
     this.#stopAttempts();
     const socket = this.#socket;
     const { target } = this.#channel;
@@ -134,17 +135,17 @@ export class ClientConnection implements ExchangeHolder {
       user.connectivity.succeed();
     }
     this.#exchange?.connected(this.#handle, subchannel.handle);
-  };
+  });
 
   readonly #onError = (error: Error): void => {
     if (!this.#isAbandoned) this.#cause ??= causeOf(error);
   };
 
-  readonly #onClose = (): void => {
+  readonly #onClose = guardNode((): void => {
     // After an upgrade, the stream ended properly if the peer ended its data.
     this.#exchange?.connectionClosed(this.#cause === undefined && this.#socket.readableEnded);
     this.stop(this.#cause);
-  };
+  });
 
   /** Stops showing the connection; with a cause, it was lost. */
   stop(cause?: string): void {

@@ -6,6 +6,7 @@ import {
   type IncomingMessage,
   type RequestOptions,
   request,
+  type ServerResponse,
 } from "node:http";
 import { createServer as createHttpsServer, Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { connect, type Socket } from "node:net";
@@ -39,6 +40,23 @@ describe("channels", () => {
     expect((await channelsOf(registry)).map((channel) => [channel.data?.target, callsOf(channel)])).toEqual([
       [`http://127.0.0.1:${portOf(one)}`, [2, 2, 0]],
       [`http://127.0.0.1:${portOf(other)}`, [1, 1, 0]],
+    ]);
+  });
+
+  test.each<[string, string, RequestOptions]>([
+    ["is not a host name", "http://localhost", { headers: { host: "a b" } }],
+    ["is missing, and the host is an IPv6 address", "http://[::1]", { setHost: false, host: "::1" }],
+  ])("shows a request without an agent whose Host header %s", async (_what, target, options) => {
+    observe();
+    const respond = (_request: IncomingMessage, response: ServerResponse): void => void response.end("hello");
+    const port = portOf(await listening(createServer({ requireHostHeader: false }, respond)));
+    await new Promise<void>((resolve, reject) => {
+      const sent = request({ ...options, createConnection: () => connect(port, "127.0.0.1") });
+      sent.on("response", (response) => response.resume().on("end", resolve)).on("error", reject);
+      sent.end();
+    });
+    expect((await channelsOf(registry)).map((channel) => [channel.data?.target, callsOf(channel)])).toEqual([
+      [target, [1, 1, 0]],
     ]);
   });
 

@@ -3,6 +3,7 @@ import { Server as HttpServer } from "node:http";
 import { Server as HttpsServer } from "node:https";
 import type { Server } from "node:net";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
+import { guardNode } from "../guard-listener.js";
 import { openServers } from "../listening.js";
 import { isObserved, SharedObservation, stopObserving } from "../observation.js";
 import { WeakList } from "../weak-list.js";
@@ -35,11 +36,11 @@ function begin(registry: Registry, options: ObserveHttpClientsOptions): (reason:
   const show = (server: AnyHttpServer): void => {
     if (!isObserved(server)) handles.set(server, observeHttpServer(registry, server));
   };
-  const onServer = (server: unknown): void => {
+  const onServer = guardNode((server: unknown): void => {
     if (!(server instanceof HttpServer || server instanceof HttpsServer)) return;
     servers.add(server);
     show(server);
-  };
+  });
   const onListen = (message: unknown): void => onServer((message as { readonly server: unknown }).server);
   const clients = observeHttpClients(registry, options);
   // An unknown listening server was not found when the observation started. One that was shown before was hidden on purpose.

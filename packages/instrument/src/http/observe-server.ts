@@ -7,6 +7,7 @@ import { type TLSSocket, Server as TlsServer } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
 import { causeOf } from "../cause.js";
 import { EventCoalescer } from "../event-coalescer.js";
+import { guardNode } from "../guard-listener.js";
 import { observeListening } from "../listening.js";
 import { markObserved, stopObserving } from "../observation.js";
 import type { ConnectionOwner } from "./server-connection.js";
@@ -58,7 +59,7 @@ export function observeHttp1Connections(
   };
   const tlsFailures = new EventCoalescer(handle, "TLS handshake failed");
   const isTls = server instanceof TlsServer;
-  const stopEvents = watchEvents(server, (event, first, second) => {
+  const onEvent = guardNode((event: string | symbol, first: unknown, second: unknown): void => {
     switch (event) {
       case "connection":
         if (!isTls) connectionOf(server, owner, first as Socket);
@@ -75,6 +76,7 @@ export function observeHttp1Connections(
         break;
     }
   });
+  const stopEvents = watchEvents(server, onEvent);
   addOwner(server, owner);
   return (reason) => {
     stopEvents();

@@ -1,4 +1,5 @@
 import type { ClientRequest } from "node:http";
+import { parseUrl } from "@wirescope/channelz/internal";
 import type { ClientChannel } from "./client-channel.js";
 import type { RequestTarget } from "./patch-clients.js";
 
@@ -93,10 +94,12 @@ export class Origins<C extends ClientChannel> {
   }
 }
 
-/** The target of a request whose options are unknown, from its Host header. */
+/** The target of a request whose options are unknown, from its Host header; or only its host, if the header is not usable. */
 function targetOfHeader(request: ClientRequest): RequestTarget {
-  const { hostname, port } = new URL(`http://${request.getHeader("host") ?? request.host}`);
-  return { host: hostname, port };
+  const url = parseUrl(`http://${request.getHeader("host")}`);
+  return request.hasHeader("host") && url !== undefined
+    ? { host: url.hostname, port: url.port }
+    : { host: request.host };
 }
 
 function targetOf(protocol: string, host: string, port: number, path: string): string {

@@ -1,6 +1,7 @@
 import { Agent, ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { isClaimed } from "../claimed-sockets.js";
+import { guardNode } from "../guard-listener.js";
 import type { ClientChannel } from "./client-channel.js";
 import { abandonConnection, connectionOf } from "./client-connection.js";
 import { beginExchange, type ExchangeTracker, exchangeKey, type Followed } from "./exchange-tracker.js";
@@ -79,15 +80,7 @@ function patchRequest(prototype: Requested): void {
   const { onSocket, emit, destroy } = prototype;
 
   prototype.onSocket = function (socket, error) {
-    if (socket) {
-      // Custom agents may not call `addRequest`, which follows requests otherwise.
-      if (this[exchangeKey] === undefined && !isClaimed(socket)) follow(this, socket);
-      const exchange = this[exchangeKey];
-      // At once, so that every connection attempt is seen.
-      if (exchange !== undefined) connectionOf(socket, channelOf(exchange), this.socketPath || undefined);
-      this[givenSocketKey] = socket;
-      if (this.destroyed) abandonConnection(socket);
-    }
+    if (socket) observeSocket(this, socket);
     return onSocket.call(this, socket, error);
   };
 
@@ -101,42 +94,56 @@ function patchRequest(prototype: Requested): void {
     const exchange = this[exchangeKey];
     // biome-ignore lint/complexity/noArguments: passed on as they are, they cost no array an event
     const args = arguments;
-    if (exchange !== undefined) {
-      switch (event) {
-        case "socket": {
-          const channel = channelOf(exchange);
-          connectionOf(args[1] as Socket, channel, this.socketPath || undefined)?.begin(exchange, channel);
-          break;
-        }
-        case "response":
-          exchange.responded(args[1] as IncomingMessage);
-          break;
-        case "upgrade":
-        case "connect":
-          exchange.tunneled(args[1] as IncomingMessage);
-          break;
-        case "finish":
-          exchange.finished(this.socket);
-          break;
-        case "error":
-          if (isFinalError(this, args[1])) exchange.closed();
-          break;
-        case "close":
-          exchange.closed();
-          break;
-      }
-    }
+    if (exchange !== undefined) observeEvent(this, exchange, event, args[1]);
     return emit.apply(this, args as unknown as [string]);
   };
 }
 
-function follow(request: Requested, target: Owned): void {
+const follow = guardNode((request: Requested, target: Owned): void => {
   const channel = target[channelKey] ?? finder?.(request as unknown as ClientRequest, target);
   if (channel === undefined || channel.isClosed) return;
   const exchange = beginExchange(channel);
   channel.exchangeBegan();
   exchange.follow(request as unknown as ClientRequest);
-}
+});
+
+const observeSocket = guardNode((request: Requested, socket: Socket & Owned): void => {
+  request[givenSocketKey] = socket;
+  // Custom agents may not call `addRequest`, which follows requests otherwise.
+  if (request[exchangeKey] === undefined && !isClaimed(socket)) follow(request, socket);
+  const exchange = request[exchangeKey];
+  // At once, so that every connection attempt is seen.
+  if (exchange !== undefined) connectionOf(socket, channelOf(exchange), request.socketPath || undefined);
+  if (request.destroyed) abandonConnection(socket);
+});
+
+const observeEvent = guardNode(
+  (request: Requested, exchange: ExchangeTracker, event: string | symbol, value: unknown): void => {
+    switch (event) {
+      case "socket": {
+        const channel = channelOf(exchange);
+        connectionOf(value as Socket, channel, request.socketPath || undefined)?.begin(exchange, channel);
+        break;
+      }
+      case "response":
+        exchange.responded(value as IncomingMessage);
+        break;
+      case "upgrade":
+      case "connect":
+        exchange.tunneled(value as IncomingMessage);
+        break;
+      case "finish":
+        exchange.finished(request.socket);
+        break;
+      case "error":
+        if (isFinalError(request, value)) exchange.closed();
+        break;
+      case "close":
+        exchange.closed();
+        break;
+    }
+  },
+);
 
 /** The counters of a client's exchange are its channel. */
 function channelOf(exchange: ExchangeTracker): ClientChannel {

@@ -1,7 +1,8 @@
 import { IncomingMessage, OutgoingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { guardNode } from "../guard-listener.js";
 import { abandonConnection } from "./client-connection.js";
-import { exchangeKey, type Followed, type WriteCallback } from "./exchange-tracker.js";
+import { type ExchangeTracker, exchangeKey, type Followed, type WriteCallback } from "./exchange-tracker.js";
 
 interface OutgoingMethods extends Followed {
   readonly writableEnded: boolean;
@@ -31,6 +32,17 @@ export function patchMessages(): void {
   patchIncoming(IncomingMessage.prototype as unknown as IncomingMethods);
 }
 
+const observeWrite = guardNode(
+  (tracker: ExchangeTracker, chunk: unknown, encoding: unknown, callback: WriteCallback | undefined) =>
+    tracker.writing(chunk, encoding, callback),
+);
+const observeEnd = guardNode((tracker: ExchangeTracker, chunk: unknown, encoding: unknown): void =>
+  tracker.ending(chunk, encoding),
+);
+const observeReceived = guardNode((tracker: ExchangeTracker, message: IncomingMessage, chunk: unknown): void =>
+  tracker.received(message, chunk),
+);
+
 function patchOutgoing(prototype: OutgoingMethods): void {
   const { write, end } = prototype;
 
@@ -40,14 +52,15 @@ function patchOutgoing(prototype: OutgoingMethods): void {
       return write.call(this, chunk, encoding, callback);
     }
     const onWritten = typeof encoding === "function" ? (encoding as WriteCallback) : callback;
-    return write.call(this, chunk, encodingOf(encoding), tracker.writing(chunk, encoding, onWritten));
+    const watched = observeWrite(tracker, chunk, encoding, onWritten) ?? onWritten;
+    return write.call(this, chunk, encodingOf(encoding), watched);
   };
   prototype.end = function (chunk, encoding, callback) {
     const tracker = this[exchangeKey];
     if (tracker === undefined || this.writableEnded || this.destroyed) {
       return end.call(this, chunk, encoding, callback);
     }
-    tracker.ending(chunk, encoding);
+    observeEnd(tracker, chunk, encoding);
     const result = end.call(this, chunk, encoding, callback);
     if (this[exchangeKey] === tracker) tracker.ended(this as unknown as OutgoingMessage);
     return result;
@@ -63,7 +76,8 @@ function patchIncoming(prototype: IncomingMethods): void {
     _destroy.call(this, error, callback);
   };
   prototype.push = function (chunk, encoding) {
-    this[exchangeKey]?.received(this as unknown as IncomingMessage, chunk);
+    const tracker = this[exchangeKey];
+    if (tracker !== undefined) observeReceived(tracker, this as unknown as IncomingMessage, chunk);
     return push.call(this, chunk, encoding);
   };
 }

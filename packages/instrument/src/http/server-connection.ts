@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { Registry, ServerHandle, SocketHandle } from "@wirescope/channelz";
 import { codeOf } from "../cause.js";
 import type { EventCoalescer } from "../event-coalescer.js";
+import { guardNode } from "../guard-listener.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeSocket } from "../sockets/describe-socket.js";
 import { beginExchange, type ExchangeCounters, type ExchangeTracker } from "./exchange-tracker.js";
@@ -88,11 +89,11 @@ export class ServerConnection implements ExchangeCounters {
     this.#cause = codeOf(error);
   };
 
-  readonly #onClose = (): void => {
+  readonly #onClose = guardNode((): void => {
     // If the connection was upgraded, the stream ended properly if this side ended its data.
     const hasEnded = this.#cause === "" && this.#socket.writableFinished;
     for (const exchange of [...this.#exchanges]) exchange.connectionClosed(hasEnded);
     this.stop("");
     if (this.#cause !== "") this.#owner.losses.add(this.#cause);
-  };
+  });
 }

@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
 import { ChannelzError } from "@wirescope/channelz/internal";
+import { guardNode } from "../guard-listener.js";
 import { stopObserving } from "../observation.js";
 import { exchangeKey, type Followed } from "./exchange-tracker.js";
 import { patchMessages } from "./patch-messages.js";
@@ -69,18 +70,18 @@ interface Published {
   readonly server: Server;
 }
 
-function onRequest(message: unknown): void {
+const onRequest = guardNode((message: unknown): void => {
   const { request, response, socket, server } = message as Published;
   shownConnection(server, socket)?.requested(request, response);
-}
+});
 
-function onResponse(message: unknown): void {
+const onResponse = guardNode((message: unknown): void => {
   const { response, socket } = message as Published;
   const exchange = response[exchangeKey];
   if (exchange === undefined) return;
   exchange.finished(socket);
   exchange.closed();
-}
+});
 
 /** The connection of a request. It may not be shown yet: it was accepted before the observation, or by another server. */
 function shownConnection(server: Server, socket: Socket): ServerConnection | undefined {

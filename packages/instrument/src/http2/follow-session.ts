@@ -4,6 +4,7 @@ import type { ChannelHandle, Registry } from "@wirescope/channelz";
 import { causeOf } from "../cause.js";
 import type { Connectivity } from "../connectivity.js";
 import { EventCoalescer } from "../event-coalescer.js";
+import { guardNode } from "../guard-listener.js";
 import { markObserved, stopObserving } from "../observation.js";
 import { readEndpoints } from "../sockets/addresses.js";
 import { describeHttp2Session } from "./describe-session.js";
@@ -53,7 +54,7 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
   let cause: string | undefined;
   let reason = "";
 
-  const onConnect = (): void => {
+  const onConnect = guardNode((): void => {
     const endpoints = readEndpoints(session.socket, { target, path });
     const socket = registry.addSocket({
       ...endpoints,
@@ -67,7 +68,7 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     subchannel.setState("READY");
     connectivity?.succeed();
     sessionConnected(tracker, socket);
-  };
+  });
   let pushes: StreamCounters | undefined;
   // A server push is a stream started by the peer, but not a call.
   const onStream = (stream: Http2Stream, headers: IncomingHttpHeaders): void => {
@@ -90,9 +91,9 @@ export function followSession(registry: Registry, session: ClientHttp2Session, f
     if (session.destroyed || hasReceivedGoaway || tracker.openStreams === 0) return;
     onError(new Error("closed with calls in flight"));
   };
-  const onClose = (): void => {
+  const onClose = guardNode((): void => {
     stopObserving(session, reason);
-  };
+  });
   const stopAttempts = traceAttempts(session, channel);
   if (session.connecting) session.prependOnceListener("connect", onConnect);
   else if (!session.destroyed) onConnect();

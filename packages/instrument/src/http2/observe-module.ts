@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientHttp2Session } from "node:http2";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
+import { guardNode } from "../guard-listener.js";
 import { openServers, wasClosed } from "../listening.js";
 import { isObserved, SharedObservation, stopObserving } from "../observation.js";
 import { WeakList } from "../weak-list.js";
@@ -58,10 +59,10 @@ function begin(registry: Registry, { maxIdleChannels = 100 }: ObserveHttp2Module
   const showSession = (session: ClientHttp2Session): void => {
     if (!isObserved(session) && !session.destroyed) channels.add(session, targets.get(session)!);
   };
-  const onCreated = (server: AnyHttp2Server): void => {
+  const onCreated = guardNode((server: AnyHttp2Server): void => {
     servers.add(server);
     show(server);
-  };
+  });
   const onListen = (message: unknown): void => {
     const { server } = message as { readonly server: unknown };
     if (isHttp2Server(server) && !isObserved(server)) onCreated(server);

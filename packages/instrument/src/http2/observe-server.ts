@@ -1,6 +1,7 @@
 import type { Http2SecureServer, Http2Server, ServerHttp2Session } from "node:http2";
 import { Server as TlsServer } from "node:tls";
 import type { Registry, ServerHandle } from "@wirescope/channelz";
+import { guardNode } from "../guard-listener.js";
 import { observeHttp1Connections } from "../http/observe-server.js";
 import { observeListening } from "../listening.js";
 import { markObserved, stopObserving } from "../observation.js";
@@ -25,7 +26,7 @@ export function observeHttp2Server(
   stopObserving(server, "observed again");
   const handle = registry.addServer(options);
   const sessions = sessionsOf(server);
-  const onSession = (session: ServerHttp2Session): void => observeServerSession(registry, session, handle);
+  const onSession = guardNode((session: ServerHttp2Session): void => observeServerSession(registry, session, handle));
   for (const session of sessions) onSession(session);
   const stopListening = observeListening(registry, server, handle);
   // Before the application's own listeners, which may respond at once.

@@ -1,6 +1,7 @@
 import http2, { type ClientHttp2Session, type Http2SecureServer, type Http2Server } from "node:http2";
 import { syncBuiltinESMExports } from "node:module";
 import { promisify } from "node:util";
+import { guardNode } from "../guard-listener.js";
 
 /** Called with each session that has no owner, and the arguments that it was created with. */
 export type SessionListener = (session: ClientHttp2Session, authority: unknown, options: unknown) => void;
@@ -24,9 +25,7 @@ export function patchConnect(): void {
 
   function connect(...args: Parameters<typeof http2.connect>): ClientHttp2Session {
     const session = Reflect.apply(original, http2, args);
-    const owner = sessionOwnerOf(args[1]);
-    if (owner !== undefined) owner.sessionOpened(session);
-    else if (!isCreatedByLibrary()) sessionListener?.(session, args[0], args[1]);
+    reportSession(session, args[0], args[1]);
     return session;
   }
   function connected(...args: Parameters<typeof http2.connect>): Promise<ClientHttp2Session> {
@@ -47,6 +46,12 @@ export function patchConnect(): void {
   // Updates what others imported by name.
   syncBuiltinESMExports();
 }
+
+const reportSession = guardNode<Parameters<SessionListener>, void>((session, authority, options) => {
+  const owner = sessionOwnerOf(options);
+  if (owner !== undefined) owner.sessionOpened(session);
+  else if (!isCreatedByLibrary()) sessionListener?.(session, authority, options);
+});
 
 /** The key of a session's owner in the options that it is created with. */
 export const sessionOwnerKey: unique symbol = Symbol("wirescope.session-owner");

@@ -1,4 +1,5 @@
 import type { Http2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
+import { guardNode } from "../guard-listener.js";
 import { unreadChunks } from "./stream-internals.js";
 import { type StreamCounters, StreamTracker } from "./stream-tracker.js";
 
@@ -49,28 +50,32 @@ let areStreamsWatched = false;
 let areClientStreamsWatched = false;
 let areServerStreamsWatched = false;
 
-/** Follows a stream from now on. */
-export function trackStream(
+type TrackStream = (
   stream: Http2Stream,
   counters: StreamCounters,
   requestHeaders: IncomingHttpHeaders | OutgoingHttpHeaders | undefined,
-): StreamTracker | undefined {
-  watchStreams(stream, counters.isClient);
-  const tracker = pool.pop() ?? new StreamTracker();
-  tracker.begin(counters, requestHeaders);
-  if (stream.destroyed) {
-    // The request's signal was already aborted.
-    tracker.finish(stream);
-    pool.push(tracker);
-    return undefined;
-  }
-  (stream as unknown as StreamMethods)[trackerKey] = tracker;
-  // Data that was read from the socket before HTTP/2 took it over is delivered before the "stream" event.
-  if (!counters.isClient && stream.readableLength > 0) {
-    for (const chunk of unreadChunks(stream)) tracker.received(stream, chunk);
-  }
-  return tracker;
-}
+) => StreamTracker | undefined;
+
+/** Follows a stream from now on. */
+export const trackStream: TrackStream = guardNode<Parameters<TrackStream>, StreamTracker | undefined>(
+  (stream, counters, requestHeaders) => {
+    watchStreams(stream, counters.isClient);
+    const tracker = pool.pop() ?? new StreamTracker();
+    tracker.begin(counters, requestHeaders);
+    if (stream.destroyed) {
+      // The request's signal was already aborted.
+      tracker.finish(stream);
+      pool.push(tracker);
+      return undefined;
+    }
+    (stream as unknown as StreamMethods)[trackerKey] = tracker;
+    // Data that was read from the socket before HTTP/2 took it over is delivered before the "stream" event.
+    if (!counters.isClient && stream.readableLength > 0) {
+      for (const chunk of unreadChunks(stream)) tracker.received(stream, chunk);
+    }
+    return tracker;
+  },
+);
 
 /**
  * Patches the methods that all data of a stream passes through, on the shared prototypes, because listeners would be visible to

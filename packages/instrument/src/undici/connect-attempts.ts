@@ -1,4 +1,5 @@
 import type { Origins } from "../http/origins.js";
+import { guardUndici } from "./guard-undici.js";
 import { type Origin, originKey } from "./origin.js";
 import type { UndiciChannel } from "./undici-channel.js";
 
@@ -33,11 +34,12 @@ export class ConnectAttempts {
     if (others === undefined) this.#byConnector.set(connector, [attempt]);
     else others.push(attempt);
     if (this.#http2Origins.has(originKey(origin))) return;
-    setImmediate(() => {
+    const show = guardUndici(() => {
       if (attempt.isOver || this.#isStopped) return;
       attempt.channel = this.#origins.at(origin.protocol, origin.host, origin.port, "");
       attempt.channel.attemptBegan();
-    }).unref();
+    });
+    setImmediate(show).unref();
   }
 
   /** Ends an attempt; returns the channel that showed it. */

@@ -1,8 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Registry } from "@wirescope/channelz";
 import { onClaimed } from "../claimed-sockets.js";
-import { guardListener } from "../guard-listener.js";
 import { SharedObservation } from "../observation.js";
+import { guardUndici } from "./guard-undici.js";
 import { listenToChunks } from "./patch-chunks.js";
 import { hideConnection } from "./undici-connection.js";
 import { UndiciObserver } from "./undici-observer.js";
@@ -41,19 +41,12 @@ function begin(registry: Registry, maxIdleChannels: number): (reason: string) =>
   const observer = new UndiciObserver(registry, maxIdleChannels);
   const { listeners } = observer;
   const subscriptions = Object.entries(listeners).map(
-    ([name, listener]) =>
-      [
-        `undici:${name}`,
-        guardListener(
-          listener as (message: unknown) => void,
-          "An undici request is not shown in Channelz. Report this message with your undici version.",
-        ),
-      ] as const,
+    ([name, listener]) => [`undici:${name}`, guardUndici(listener as (message: unknown) => void)] as const,
   );
   for (const [name, listener] of subscriptions) subscribe(name, listener);
   listenToChunks({
-    sent: (request, chunk) => listeners["request:bodyChunkSent"]({ request, chunk }),
-    received: (request, chunk) => listeners["request:bodyChunkReceived"]({ request, chunk }),
+    sent: guardUndici((request, chunk) => listeners["request:bodyChunkSent"]({ request, chunk })),
+    received: guardUndici((request, chunk) => listeners["request:bodyChunkReceived"]({ request, chunk })),
   });
   const stopClaims = onClaimed(hideConnection);
   return (reason) => {
