@@ -68,12 +68,23 @@ function certificatesOf(part: TlsPart): X509Certificate[] {
 
 function privateKeyOf(part: TlsPart, passphrase: string | undefined): KeyObject {
   blocksOf(part);
+  if (passphrase === undefined && isEncrypted(part)) {
+    throw new ChannelzError(
+      "LISTEN_FAILED",
+      `${nameOf(part)} is encrypted, and passphrase is not set. Set passphrase, or decrypt the key with openssl pkey.`,
+    );
+  }
   try {
     return createPrivateKey({ key: part.pem, format: "pem", ...(passphrase !== undefined && { passphrase }) });
   } catch (cause) {
     const encrypted = passphrase === undefined ? "" : ", or the passphrase is wrong";
     throw defectOf(part, `contains no usable private key (${codeOf(cause)})${encrypted}`, cause);
   }
+}
+
+/** Whether a private key is encrypted: as PKCS #8, or in the older format with a header. */
+function isEncrypted({ pem }: TlsPart): boolean {
+  return /^(-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED)/m.test(pem.toString());
 }
 
 /** The certificates of a part, each still PEM. Anything else in it, such as a key or a comment, is ignored. */
