@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { request } from "node:http";
+import { networkInterfaces } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import { createRegistry } from "../registry/registry.js";
 import { listenChannelz } from "./listen.js";
@@ -32,3 +34,22 @@ test.skipIf(maxBacklog() < 1000)("keeps connections waiting that arrive while th
   const { stdout } = spawnSync(process.execPath, ["-e", crowd, String(port), "900"], { encoding: "utf8" });
   expect(Number(stdout)).toBe(900);
 });
+
+const hasIpv6Loopback = networkInterfaces().lo?.some(({ address }) => address === "::1") ?? false;
+
+test.skipIf(!hasIpv6Loopback).each(["[::1]", "[::1%lo]", "[::1%25lo]"])(
+  "listens on an IPv6 address with a zone, and accepts the Host %s",
+  async (host) => {
+    const listener = await listenChannelz(createRegistry(), { host: "::1%lo" });
+    onTestFinished(() => listener.close({ deadlineMs: 0 }));
+    const port = Number(listener.address.replace(/^.*:/, ""));
+    const status = await new Promise((resolve, reject) => {
+      const sent = request({ host: "::1", port, headers: { host: `${host}:${port}` } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.on("error", reject).end();
+    });
+    expect(status).toBe(404);
+  },
+);

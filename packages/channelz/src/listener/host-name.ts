@@ -10,10 +10,10 @@ export function isLoopbackAddress(address: string): boolean {
   return version !== 0 && loopback.check(address, version === 4 ? "ipv4" : "ipv6");
 }
 
-/** The host of a `Host` header in lower case, without port and brackets; undefined if it is invalid. */
+/** The host of a `Host` header in lower case, without port, brackets and IPv6 zone; undefined if it is invalid. */
 export function hostNameOf(authority: string): string | undefined {
-  if (!/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i.test(authority)) return undefined;
+  if (!/^(\[[0-9a-f:.]+(%[a-z0-9._~%-]+)?\]|[a-z0-9._-]+)(:\d{1,5})?$/i.test(authority)) return undefined;
   const end = authority.startsWith("[") ? authority.indexOf("]") + 1 : authority.indexOf(":");
   const host = (end > 0 ? authority.slice(0, end) : authority).toLowerCase();
-  return host.startsWith("[") ? host.slice(1, -1) : host.replace(/\.$/, "");
+  return host.startsWith("[") ? host.slice(1, -1).replace(/%.*$/, "") : host.replace(/\.$/, "");
 }
