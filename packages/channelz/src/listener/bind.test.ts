@@ -53,3 +53,14 @@ test.skipIf(!hasIpv6Loopback).each(["[::1]", "[::1%lo]", "[::1%25lo]"])(
     expect(status).toBe(404);
   },
 );
+
+test.skipIf(process.platform !== "linux")("says that the path of an abstract socket is in use", async () => {
+  const path = `\0wirescope-${process.pid}-in-use`;
+  const listener = await listenChannelz(createRegistry(), { path, token: "in-use-0123456789abcdef0123456789" });
+  onTestFinished(() => listener.close({ deadlineMs: 0 }));
+  const again = listenChannelz(createRegistry(), { path, token: "in-use-0123456789abcdef0123456789" });
+  await expect(again).rejects.toMatchObject({
+    code: "LISTEN_FAILED",
+    message: expect.stringMatching(/The path is in use: .* choose another path\.$/),
+  });
+});

@@ -50,7 +50,8 @@ export async function bind(server: Server, address: BindAddress): Promise<void> 
   try {
     await listen(server, address);
   } catch (error) {
-    if (address.kind === "unix" && codeOf(error) === "EADDRINUSE") {
+    // An abstract socket has no file that could be stale.
+    if (address.kind === "unix" && !address.path.startsWith("\0") && codeOf(error) === "EADDRINUSE") {
       await removeStaleSocket(address.path);
       await listen(server, address).catch((again: unknown) => fail(address, again));
     } else {
@@ -128,9 +129,10 @@ function isServed(path: string): Promise<boolean> {
 function fail(address: BindAddress, cause: unknown): never {
   const where = address.kind === "unix" ? address.path : `${address.host} port ${address.port}`;
   const code = codeOf(cause);
+  const what = address.kind === "unix" ? "path" : "port";
   const advice =
     code === "EADDRINUSE"
-      ? "The port is in use: stop the program that listens on it, or choose another port."
+      ? `The ${what} is in use: stop the program that listens on it, or choose another ${what}.`
       : code === "EACCES"
         ? "Permission denied: choose a port above 1023, or a path that this process can write to."
         : code === "EADDRNOTAVAIL"
