@@ -61,7 +61,13 @@ function implement({ timeline, cost }: ServedTimeline): ServiceImpl<typeof Timel
     watch: (request, { signal }) => watch(timeline, cost, Math.max(minIntervalMs, request.minIntervalMs), signal),
     getSnapshot({ timeMs }) {
       const snapshot = timeMs === 0n ? timeline.newest() : timeline.at(Number(timeMs));
-      if (snapshot === undefined) throw new ConnectError("The timeline has no snapshot that old.", Code.NotFound);
+      if (snapshot === undefined) {
+        const reason =
+          timeline.newest() === undefined
+            ? "The timeline has no snapshot yet. Try again after the first sample."
+            : "The timeline has no snapshot that old.";
+        throw new ConnectError(reason, Code.NotFound);
+      }
       return create(GetSnapshotResponseSchema, { snapshot: encodeSnapshot(snapshot) });
     },
     async getHistory(request) {

@@ -1,10 +1,11 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";
-import { createRouterTransport } from "@connectrpc/connect";
+import { Code, createClient, createRouterTransport } from "@connectrpc/connect";
 import { connectNodeAdapter, createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ChannelSchema } from "../gen/rpc/channelz/v1/channelz_pb.js";
+import { TimelineService } from "../gen/wirescope/v1/timeline_pb.js";
 import { createObject, createSnapshot, type Snapshot } from "./snapshot.js";
 import { createTimeline } from "./timeline.js";
 import { createTimelineClient } from "./timeline-client.js";
@@ -26,6 +27,14 @@ describe("the timeline service", () => {
   const timeline = createTimeline({ keyframeEvery: 4 });
   const cost = { samples: 3, skipped: 1, intervalMs: 1000, lastMs: 2, meanMs: 1.5 };
   const client = createTimelineClient(createRouterTransport(timelineRoutes({ timeline, cost: () => cost })));
+
+  test("reports that the timeline is empty if the newest snapshot is requested before the first", async () => {
+    const transport = createRouterTransport(timelineRoutes({ timeline: createTimeline() }));
+    await expect(createClient(TimelineService, transport).getSnapshot({})).rejects.toMatchObject({
+      code: Code.NotFound,
+      rawMessage: expect.stringMatching(/^The timeline has no snapshot yet\./),
+    });
+  });
 
   test("sends the newest snapshot, then the changes, and what sampling costs", async () => {
     const updates = client.watch();
