@@ -32,7 +32,8 @@ export function setObserved(subject: object, observed: Observed): void {
 export function adoptState(handle: ChannelHandle | SubchannelHandle, state: ConnectivityState): void {
   const cause = "state at the start of observation";
   if (state === "READY" || state === "TRANSIENT_FAILURE") handle.setState("CONNECTING", cause);
-  handle.setState(state, cause);
+  // The cause of a failure would be shown as its reason, which is unknown.
+  handle.setState(state, state === "TRANSIENT_FAILURE" ? "" : cause);
 }
 
 type Traced = ChannelHandle | SubchannelHandle | ServerHandle;
