@@ -1,8 +1,9 @@
-let hasWarned = false;
+/** The sources that have emitted a warning. */
+const warned = new Set<string>();
 
 /**
  * Wraps an observer's function that Node or a library calls so that it never throws, because an error would end the process or
- * break a request. Only the first error is emitted as a warning, which starts with `what`; the function then returns undefined.
+ * break a request. Only the first error of each `what` is emitted as a warning, which starts with it; the function then returns undefined.
  */
 export function guardListener<A extends unknown[], R>(
   listener: (...args: A) => R,
@@ -27,8 +28,8 @@ export function guardNode<A extends unknown[], R>(observe: (...args: A) => R): (
 }
 
 function warn(what: string, error: unknown): void {
-  if (hasWarned) return;
-  hasWarned = true;
+  if (warned.has(what)) return;
+  warned.add(what);
   process.emitWarning(`${what} ${error instanceof Error ? error.message : String(error)}`, {
     type: "WirescopeWarning",
     code: "WIRESCOPE_NOT_SHOWN",
