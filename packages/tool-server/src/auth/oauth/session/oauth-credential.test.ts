@@ -53,6 +53,13 @@ describe("a 403 to a request without a token", () => {
     });
   });
 
+  test("starts no sign-in if the server does not ask for a token, even if a user is present", async () => {
+    const world = await createOAuthWorld();
+    const tool = await forbidding({});
+    const { credential } = world.credential(tool, world.person);
+    expect(await callTool(tool, credential)).toMatchObject({ status: 403, attempts: 1, code: "FORBIDDEN" });
+  });
+
   test("lets a user sign in, if one is present", async () => {
     const world = await createOAuthWorld();
     const tool = await forbidding({ "www-authenticate": "Bearer" });

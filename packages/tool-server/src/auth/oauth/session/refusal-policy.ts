@@ -61,7 +61,8 @@ export function createRefusalPolicy(
   ): Promise<RefusalDecision> => {
     if (reason === "step-up") session.requestScopesLater(challenge.scopes);
     const advice = `Sign in with: ${login}${reason === "step-up" ? scopeOptions(challenge.scopes) : ""}`;
-    if (signIn === undefined && reason === "first" && !challenge.isOAuth) {
+    // A 403 that does not ask for a token may have any reason, such as a firewall, so no sign-in is started.
+    if ((signIn === undefined || status === 403) && reason === "first" && !challenge.isOAuth) {
       // A server that needs an API key responds in the same way, so do not claim that it uses OAuth.
       const key = "If it needs an API key, configure a header for it.";
       const problem = `${statusText(status)}: the server does not say how to sign in.`;
